@@ -9,8 +9,12 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/status.hpp"
+#include "sched/askable.hpp"
 #include "sched/promise.hpp"
 #include "sched/queue.hpp"
 #include "sched/simulate.hpp"
@@ -137,6 +141,189 @@ TEST(Queue, AnswersAsALookAtEveryJob) {
       }
     }
   }
+}
+
+/// Members come and go at any place; beside a plain list.
+TEST(Askable, MembersByStartAsAPlainListHasThem) {
+  std::mt19937 gen(23);
+  const auto below = [&](int n) { return static_cast<int>(gen() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < 30; ++round) {
+    std::vector<Askable::Member> list; // by their orders
+    Askable::ByStart members;
+    const int most = 1 + below(900);
+    std::int64_t newest = 0;
+    for (int turn = 0; turn < 2500; ++turn) {
+      const auto starts_before = [](const Askable::Member& a, std::int64_t order) { return a.order < order; };
+      if (list.empty() || (static_cast<int>(list.size()) < most && below(turn < 1500 ? 4 : 8) < 3)) {
+        std::int64_t order = ++newest;
+        if (below(3) == 0) order = 1 + below(static_cast<int>(newest));
+        const auto at = std::lower_bound(list.begin(), list.end(), order, starts_before);
+        if (at != list.end() && at->order == order) continue;
+        const Askable::Member one{static_cast<double>(below(50)), order, nullptr};
+        list.insert(at, one);
+        members.insert(one);
+      } else {
+        const auto out = list.begin() + below(std::min(static_cast<int>(list.size()), 1 + below(1000)));
+        members.erase(out->order);
+        list.erase(out);
+      }
+      if (turn % 20 != 0) continue;
+      ASSERT_EQ(members.size(), static_cast<int>(list.size()));
+      EXPECT_EQ(members.empty(), list.empty());
+      std::vector<std::int64_t> found, expected;
+      for (const Askable::Member& one : members) found.push_back(one.order);
+      for (const Askable::Member& one : list) expected.push_back(one.order);
+      ASSERT_EQ(found, expected);
+      if (list.empty()) continue;
+      EXPECT_EQ(members.first(), list.front().order);
+      EXPECT_EQ(members.last(), list.back().order);
+      const std::int64_t order = below(static_cast<int>(newest) + 2);
+      EXPECT_EQ(members.up_to(order),
+                std::lower_bound(list.begin(), list.end(), order + 1, starts_before) - list.begin());
+      const int from = below(members.size()), to = from + below(members.size() - from + 1);
+      const double end_s = 50 - below(20);
+      found.clear();
+      expected.clear();
+      members.ending_behind(end_s, from, to, [&](const Askable::Member& one) { found.push_back(one.order); });
+      for (int k = from; k < to; ++k)
+        if (const Askable::Member& one = list[static_cast<std::size_t>(k)]; one.end_s > end_s)
+          expected.push_back(one.order);
+      EXPECT_EQ(found, expected);
+    }
+  }
+}
+
+/// Who grows when nobody waits, a size at a time and with a look at every job.
+std::vector<std::pair<std::int64_t, int>> growths(const State& state, bool is_judged) {
+  std::vector<std::pair<const Job*, int>> plans;
+  for (const Job* job : state.running)
+    if (job->resizable && job->target == 0 && job->unresponsive_until_s <= state.now_s)
+      plans.emplace_back(job, job->procs);
+  int left = state.free();
+  for (;;) {
+    std::pair<const Job*, int>* best = nullptr;
+    for (auto& plan : plans) {
+      const int next = plan.first->sizes->above(plan.second);
+      if (next == 0 || next - plan.second > left) continue;
+      if (!best || plan.first->priority > best->first->priority ||
+          (plan.first->priority == best->first->priority && plan.second < best->second))
+        best = &plan;
+    }
+    if (!best) break;
+    const int next = best->first->sizes->above(best->second);
+    left -= next - best->second;
+    best->second = next;
+  }
+  std::vector<std::pair<std::int64_t, int>> found;
+  for (const auto& [job, procs] : plans)
+    if (procs != job->procs && (!is_judged || growth_pays(*job, job->procs, procs))) found.emplace_back(job->id, procs);
+  return found;
+}
+
+/// Kinds of jobs of any sizes, times, costs and priorities, few or hundreds of each: decided for by their classes, with
+/// a look at each, and by the lines above.
+TEST(Askable, GrowthsByClassAreThoseOfALookAtEachJob) {
+  std::mt19937 gen(29);
+  const auto below = [&](int n) { return static_cast<int>(gen() % static_cast<unsigned>(n)); };
+  const std::vector<std::vector<int>> lists{{1, 2, 4}, {1, 2, 3, 4, 5, 6}, {2, 5}, {3},
+                                            {1, 6, 7}, {2, 4, 8, 16},      {1, 9}, {1, 2, 3, 11},
+                                            {4, 5},    {1, 3, 4, 8, 10}};
+  PolicyOptions payoff;
+  payoff.payoff = true;
+  std::size_t grown = 0, of_some = 0;
+  for (int round = 0; round < 6000; ++round) {
+    std::deque<Sizes> sizes;
+    std::deque<std::vector<double>> times;
+    std::vector<double> resize_s;
+    const bool is_crowd = below(60) == 0;
+    const int kinds = 1 + below(is_crowd ? 2 : 6);
+    for (int k = 0; k < kinds; ++k) {
+      const std::vector<int>& list = lists[gen() % lists.size()];
+      sizes.emplace_back(list);
+      times.emplace_back();
+      const int manner = below(8); // linear, with a serial part, any, in part unknown, or nothing known
+      for (const int n : list)
+        times.back().push_back(manner < 3 ? 8.0 / n : manner < 5 ? 1 + 8.0 / n : manner < 6 ? 1 + below(5) : below(4));
+      if (manner == 7) times.back().clear();
+      resize_s.push_back(below(4) == 0 ? 0 : below(3) == 0 ? 0.0005 * below(4) : below(60));
+    }
+    State state;
+    state.look = [](const Job&) {};
+    state.now_s = std::vector<double>{0, 1000, 12345678.9}[static_cast<std::size_t>(below(3))];
+    Askable askable;
+    std::deque<Job> jobs;
+    const int most = is_crowd ? 500 : 1 + below(40), priorities = is_crowd ? 1 : 1 + below(3), cores = below(3) * 3;
+    int taken = 0;
+    struct Put {
+      const Job* job;
+      std::int64_t order;
+      double end_s;
+    };
+    std::vector<Put> put;
+    std::int64_t order = 0;
+    for (int k = 0; k < most; ++k) {
+      const auto kind = static_cast<std::size_t>(below(kinds));
+      const std::vector<int>& list = sizes[kind].list();
+      Job job;
+      job.id = k + 1;
+      job.sizes = &sizes[kind];
+      job.procs = list[below(3) > 0 ? 0 : gen() % list.size()];
+      job.priority = below(priorities);
+      job.resizable = below(15) > 0;
+      if (below(15) == 0) job.target = list.back();
+      if (below(15) == 0) job.unresponsive_until_s = state.now_s + 1;
+      if (!is_crowd && below(3) == 0) job.finish_by_s = 1e12; // a class of its own
+      job.cores = cores;
+      job.resize_s = resize_s[kind];
+      job.steps_left = below(5) == 0 ? below(2) - 1e-13 * below(2) : below(30);
+      double step_s = 0;
+      if (!times[kind].empty()) {
+        job.step_s = times[kind].data();
+        step_s = job.step_s[job.sizes->index_of(job.procs)];
+      }
+      jobs.push_back(job);
+      order += 1 + (below(4) == 0 ? below(5000) : 0);
+      taken += std::max(job.procs, job.target);
+      if (job.resizable && job.target == 0 && job.unresponsive_until_s <= state.now_s)
+        put.push_back({nullptr, order, state.now_s + (step_s > 0 ? job.steps_left * step_s : below(40))});
+      else
+        put.push_back({nullptr, 0, 0});
+    }
+    for (std::size_t k = 0; k < jobs.size(); ++k) {
+      state.running.push_back(&jobs[k]);
+      put[k].job = &jobs[k];
+    }
+    std::shuffle(put.begin(), put.end(), gen);
+    for (const Put& one : put)
+      if (one.order > 0) askable.insert(*one.job, one.order, one.end_s);
+    for (const Put& one : put) // some went away for a while
+      if (one.order > 0 && below(4) == 0) {
+        askable.erase(*one.job, one.order, one.end_s);
+        askable.insert(*one.job, one.order, one.end_s);
+      }
+    state.taken = taken;
+    state.procs = taken + (below(3) == 0 ? below(8) : below(1 + most * 6));
+    for (const char* name : {"rs", "qos", "rs --payoff"}) {
+      const bool is_rs = name[0] == 'r', is_judged = std::string(name) != "rs";
+      const auto policy = make_policy(is_rs ? "rs" : "qos", is_judged ? payoff : PolicyOptions{});
+      const auto decided = [&] {
+        std::vector<Decision> out;
+        policy->decide(state, out);
+        std::vector<std::pair<std::int64_t, int>> found;
+        for (const Decision& one : out) found.emplace_back(one.job->id, one.procs);
+        return found;
+      };
+      const auto expected = growths(state, is_judged);
+      state.askable = nullptr;
+      ASSERT_EQ(decided(), expected) << name << ", round " << round;
+      state.askable = &askable;
+      ASSERT_EQ(decided(), expected) << name << ", round " << round;
+      grown += expected.size();
+      of_some += is_judged && !expected.empty() && expected.size() < growths(state, false).size();
+    }
+  }
+  EXPECT_GT(grown, 50000u);
+  EXPECT_GT(of_some, 2000u); // some of the growths pay, some do not
 }
 
 TEST(Lazy, FirstToFitAsManyAsItCanTake) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -25,12 +28,84 @@ public:
   struct StartsBefore {
     bool operator()(const Member& a, const Member& b) const { return a.order < b.order; }
   };
+  /// In blocks, so that it costs no look at each to say how many started before one, and who of them ends late.
+  class ByStart {
+    struct Block {
+      std::int64_t first; ///< order
+      int before;         ///< members of the blocks before
+      double latest_s;    ///< the last end
+      std::vector<Member> members;
+    };
+
+  public:
+    class const_iterator {
+    public:
+      using iterator_category = std::forward_iterator_tag;
+      using value_type = Member;
+      using difference_type = std::ptrdiff_t;
+      using pointer = const Member*;
+      using reference = const Member&;
+      const_iterator() = default;
+      reference operator*() const { return block_->members[at_]; }
+      pointer operator->() const { return &block_->members[at_]; }
+      const_iterator& operator++() {
+        if (++at_ == block_->members.size()) {
+          ++block_;
+          at_ = 0;
+        }
+        return *this;
+      }
+      const_iterator operator++(int) {
+        const const_iterator was = *this;
+        ++*this;
+        return was;
+      }
+      bool operator==(const const_iterator& other) const { return block_ == other.block_ && at_ == other.at_; }
+      bool operator!=(const const_iterator& other) const { return !(*this == other); }
+
+    private:
+      friend class ByStart;
+      explicit const_iterator(const Block* block) : block_(block) {}
+      const Block* block_ = nullptr;
+      std::size_t at_ = 0;
+    };
+
+    void insert(const Member& one);
+    void erase(std::int64_t order);
+    const_iterator begin() const { return const_iterator(blocks_.data()); }
+    const_iterator end() const { return const_iterator(blocks_.data() + blocks_.size()); }
+    bool empty() const { return blocks_.empty(); }
+    int size() const { return empty() ? 0 : blocks_.back().before + static_cast<int>(blocks_.back().members.size()); }
+    std::int64_t first() const { return blocks_.front().first; } ///< order
+    std::int64_t last() const { return blocks_.back().members.back().order; }
+    /// How many started up to `order`.
+    int up_to(std::int64_t order) const;
+    /// Those from place `from` to before place `to` (0: the first) that end behind `end_s`.
+    /// Cost: a look at each block, and at the members of those in which there is one.
+    template <class See> void ending_behind(double end_s, int from, int to, See&& see) const {
+      auto block = std::upper_bound(blocks_.begin(), blocks_.end(), from,
+                                    [](int place, const Block& b) { return place < b.before; });
+      if (block != blocks_.begin()) --block;
+      for (; block != blocks_.end() && block->before < to; ++block) {
+        if (!(block->latest_s > end_s)) continue;
+        const int end = std::min(to - block->before, static_cast<int>(block->members.size()));
+        for (int k = std::max(from - block->before, 0); k < end; ++k)
+          if (const Member& one = block->members[static_cast<std::size_t>(k)]; one.end_s > end_s) see(one);
+      }
+    }
+
+  private:
+    static constexpr std::size_t most_in_block = 128;
+    std::vector<Block>::iterator block_of(std::int64_t order);
+    void count_from(std::vector<Block>::iterator block);
+    void join_next(std::vector<Block>::iterator block);
+    std::vector<Block> blocks_; ///< none is empty
+  };
   struct EndsBefore {
     bool operator()(const Member& a, const Member& b) const {
       return a.end_s != b.end_s ? a.end_s < b.end_s : a.order < b.order;
     }
   };
-  using ByStart = std::set<Member, StartsBefore>;
   using ByEnd = std::set<Member, EndsBefore>;
   struct Class {
     const Sizes* sizes;

@@ -2,7 +2,10 @@
 #include "by_class.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <queue>
 #include <utility>
 
@@ -13,18 +16,178 @@ using Class = Askable::Class;
 constexpr double near_end_s = Askable::near_end_s;
 /// Values that are closer may be in another order than the ends of their jobs, for the same reason.
 constexpr double near = 1e-4;
+/// A growth that may pay, but for rounding, may save so much more: a part of it, and seconds.
+constexpr double rounding = 1e-3;
 
 void put_in_order(std::vector<Resized>& jobs) {
   std::sort(jobs.begin(), jobs.end(), [](const Resized& a, const Resized& b) { return a.order < b.order; });
 }
 
-/// Who may go up next: the first of a class, or one that has gone up.
+/// The first of a class that has not gone up.
 struct Climber {
-  const Class* of; ///< null: one that has gone up
+  const Class* of;
   Askable::ByStart::const_iterator at;
-  std::size_t raised;
-  int priority, procs, next;
-  std::int64_t order;
+};
+
+/// Whole classes go up size by size, those with the fewest processors first. Where the processors do not suffice for
+/// all who are on one level, the first get them: of each class as many as started before some job.
+class Levels {
+public:
+  Levels(const Askable& askable, int left) : left_(left) {
+    std::vector<Crowd> crowds; // a heap
+    const auto put = [&](const Crowd& crowd) {
+      if (crowd.next == 0 || crowd.gap() > left_) return;
+      crowds.push_back(crowd);
+      std::push_heap(crowds.begin(), crowds.end(), goes_behind);
+    };
+    for (const auto& [key, of] : askable.classes()) {
+      put({tops_.size(), &of, of.procs, of.next, of.members.size(), 0});
+      tops_.push_back({&of, nobody});
+    }
+    std::vector<Crowd> level;
+    while (!crowds.empty()) {
+      level.clear();
+      do {
+        std::pop_heap(crowds.begin(), crowds.end(), goes_behind);
+        if (crowds.back().gap() <= left_) level.push_back(crowds.back()); // it only becomes less
+        crowds.pop_back();
+      } while (!crowds.empty() && (level.empty() || !goes_behind(crowds.front(), level.front())));
+      raise(level);
+      for (const Crowd& one : level) {
+        if (one.raised == 0) continue;
+        raised_.push_back({one.next, one.raised, tops_[one.top].step});
+        tops_[one.top].step = static_cast<int>(raised_.size()) - 1;
+        put({one.top, one.of, one.next, one.of->sizes->above(one.next), one.raised, 0});
+      }
+    }
+  }
+
+  std::vector<Resized> growths(std::optional<double> judged_at_s) const {
+    std::vector<Resized> found;
+    for (const Top& top : tops_) {
+      int from = 0;
+      for (int k = top.step; k != nobody; k = raised_[static_cast<std::size_t>(k)].below) {
+        const Step& step = raised_[static_cast<std::size_t>(k)];
+        if (step.size > from) add(*top.of, step.procs, from, step.size, judged_at_s, found);
+        from = step.size;
+      }
+      if (judged_at_s && from > 0) add_near_end(top, *judged_at_s, found);
+    }
+    put_in_order(found);
+    return found;
+  }
+
+private:
+  static constexpr int nobody = -1;
+  /// The first of a class, which are on the same size.
+  struct Crowd {
+    std::size_t top;
+    const Class* of;
+    int procs, next; ///< 0: none above
+    int size;
+    int raised; ///< so many of them go up to the next
+    int gap() const { return next - procs; }
+  };
+  struct Top {
+    const Class* of;
+    int step; ///< in raised_, the largest size that anybody has got; nobody: as they were
+  };
+  struct Step {
+    int procs;
+    int size; ///< so many of the class got to this size at least
+    int below;
+  };
+  static bool goes_behind(const Crowd& a, const Crowd& b) {
+    return a.of->priority != b.of->priority ? a.of->priority < b.of->priority : a.procs > b.procs;
+  }
+
+  void raise(std::vector<Crowd>& level) {
+    std::int64_t need = 0;
+    for (const Crowd& one : level) need += static_cast<std::int64_t>(one.gap()) * one.size;
+    if (need <= left_) {
+      for (Crowd& one : level) one.raised = one.size;
+      left_ -= static_cast<int>(need);
+      return;
+    }
+    std::int64_t before = std::numeric_limits<std::int64_t>::max(), last = 0;
+    for (const Crowd& one : level) {
+      before = std::min(before, one.of->members.first() - 1);
+      last = std::max(last, one.of->members.last());
+    }
+    std::vector<Climbing> climbing;
+    for (Crowd& one : level) climbing.push_back({&one, 0, 0});
+    // up to the first whose step does not fit; then those with smaller steps behind it
+    for (;;) {
+      climbing.erase(
+          std::remove_if(climbing.begin(), climbing.end(),
+                         [&](const Climbing& c) { return c.of->gap() > left_ || c.of->raised == c.of->size; }),
+          climbing.end());
+      if (climbing.empty()) return;
+      before = raise_in_order(climbing, before, last);
+    }
+  }
+
+  struct Climbing {
+    Crowd* of;
+    int most; ///< so many may
+    int here;
+  };
+  /// Who started behind `before` goes up, one after the other, until there is one that does not fit.
+  /// @return up to whom all did
+  std::int64_t raise_in_order(std::vector<Climbing>& climbing, std::int64_t before, std::int64_t last) {
+    std::int64_t cost = 0; // of those up to `before`
+    for (Climbing& c : climbing) c.most = c.of->size;
+    while (before < last) {
+      const std::int64_t middle = before + (last - before + 1) / 2;
+      std::int64_t more = 0;
+      for (Climbing& c : climbing) {
+        c.here = c.most == c.of->raised ? c.most : std::min(c.of->size, c.of->of->members.up_to(middle));
+        more += static_cast<std::int64_t>(c.of->gap()) * (c.here - c.of->raised);
+      }
+      const bool fits = cost + more <= left_;
+      (fits ? before : last) = fits ? middle : middle - 1;
+      if (fits) cost += more;
+      for (Climbing& c : climbing) (fits ? c.of->raised : c.most) = c.here;
+    }
+    left_ -= static_cast<int>(cost);
+    return before;
+  }
+
+  /// Those of the class from place `from` to before `to` go up to `procs`.
+  static void add(const Class& of, int procs, int from, int to, std::optional<double> judged_at_s,
+                  std::vector<Resized>& found) {
+    double behind_s = -std::numeric_limits<double>::infinity();
+    if (judged_at_s) {
+      const Job& any = *of.members.begin()->job;
+      const double now_step_s = any.step_s ? any.step_s[of.sizes->index_of(of.procs)] : 0,
+                   then_step_s = any.step_s ? any.step_s[of.sizes->index_of(procs)] : 0;
+      if (now_step_s > 0 && then_step_s > 0) {
+        if (then_step_s >= now_step_s) return;
+        const double saved = 1 - then_step_s / now_step_s; // of the time left
+        if (any.resize_s > rounding && !(saved > 0)) return;
+        if (any.resize_s > rounding) behind_s = *judged_at_s + (any.resize_s - rounding) / (saved * (1 + rounding));
+      }
+    }
+    if (!(of.ends.rbegin()->end_s > behind_s)) return;
+    of.members.ending_behind(behind_s, from, to, [&](const Askable::Member& one) {
+      if (!judged_at_s || one.end_s - *judged_at_s >= near_end_s) found.push_back({one.job, one.order, procs});
+    });
+  }
+  void add_near_end(const Top& top, double now_s, std::vector<Resized>& found) const {
+    for (const Askable::Member& one : top.of->ends) {
+      if (one.end_s - now_s >= near_end_s) return;
+      const int place = top.of->members.up_to(one.order) - 1;
+      for (int k = top.step; k != nobody; k = raised_[static_cast<std::size_t>(k)].below)
+        if (const Step& step = raised_[static_cast<std::size_t>(k)]; place < step.size) {
+          found.push_back({one.job, one.order, step.procs});
+          break;
+        }
+    }
+  }
+
+  int left_;
+  std::vector<Top> tops_;
+  std::vector<Step> raised_;
 };
 
 /// The first of those that gain nearly the same, as a look at one after the other finds it.
@@ -181,42 +344,15 @@ private:
 
 } // namespace
 
-std::vector<Resized> raise_even_by_class(const Askable& askable, int left) {
-  const auto goes_behind = [](const Climber& a, const Climber& b) {
-    if (a.priority != b.priority) return a.priority < b.priority;
-    return a.procs != b.procs ? a.procs > b.procs : a.order > b.order;
-  };
-  std::priority_queue<Climber, std::vector<Climber>, decltype(goes_behind)> climbers(goes_behind);
-  const auto put = [&](const Class& of, Askable::ByStart::const_iterator at) {
-    if (at != of.members.end()) climbers.push({&of, at, 0, of.priority, of.procs, of.next, at->order});
-  };
-  for (const auto& [key, of] : askable.classes())
-    if (of.next != 0 && of.next - of.procs <= left) put(of, of.members.begin());
-  std::vector<Resized> raised;
-  while (!climbers.empty()) {
-    Climber one = climbers.top();
-    climbers.pop();
-    if (one.next - one.procs > left) continue; // nor will the others of its class have so many
-    left -= one.next - one.procs;
-    if (one.of) {
-      one.raised = raised.size();
-      raised.push_back({one.at->job, one.order, one.next});
-      put(*one.of, std::next(one.at));
-    } else {
-      raised[one.raised].procs = one.next;
-    }
-    const int next = raised[one.raised].job->sizes->above(one.next);
-    if (next != 0) climbers.push({nullptr, {}, one.raised, one.priority, one.next, next, one.order});
-  }
-  put_in_order(raised);
-  return raised;
+std::vector<Resized> raise_even_by_class(const Askable& askable, int left, std::optional<double> judged_at_s) {
+  return Levels(askable, left).growths(judged_at_s);
 }
 
-std::vector<Resized> raise_first_by_class(const Askable& askable, int left) {
-  const auto goes_behind = [](const Climber& a, const Climber& b) { return a.order > b.order; };
+std::vector<Resized> raise_first_by_class(const Askable& askable, int left, std::optional<double>) {
+  const auto goes_behind = [](const Climber& a, const Climber& b) { return a.at->order > b.at->order; };
   std::priority_queue<Climber, std::vector<Climber>, decltype(goes_behind)> climbers(goes_behind);
   const auto put = [&](const Class& of, Askable::ByStart::const_iterator at) {
-    if (at != of.members.end()) climbers.push({&of, at, 0, of.priority, of.procs, of.next, at->order});
+    if (at != of.members.end()) climbers.push({&of, at});
   };
   for (const auto& [key, of] : askable.classes())
     if (of.next != 0 && of.next - of.procs <= left) put(of, of.members.begin());
@@ -224,13 +360,13 @@ std::vector<Resized> raise_first_by_class(const Askable& askable, int left) {
   while (!climbers.empty()) {
     const Climber one = climbers.top();
     climbers.pop();
-    if (one.next - one.procs > left) continue;
-    int procs = one.procs;
-    for (int next = one.next; next != 0 && next - procs <= left; next = one.at->job->sizes->above(procs)) {
+    int procs = one.of->procs;
+    if (one.of->next - procs > left) continue; // nor will the others of its class have so many
+    for (int next = one.of->next; next != 0 && next - procs <= left; next = one.of->sizes->above(procs)) {
       left -= next - procs;
       procs = next;
     }
-    raised.push_back({one.at->job, one.order, procs});
+    raised.push_back({one.at->job, one.at->order, procs});
     put(*one.of, std::next(one.at));
   }
   return raised;
@@ -243,7 +379,6 @@ std::vector<Resized> raise_best_by_class(const Askable& askable, double now_s, i
 }
 
 bool may_pay_by_class(const Askable& askable, double now_s, int left, const std::function<void(const Job&)>& look) {
-  constexpr double rounding = 1e-3;
   for (const auto& [key, of] : askable.classes()) {
     if (of.next == 0 || of.next - of.procs > left) continue;
     const Job& last = *of.ends.rbegin()->job;

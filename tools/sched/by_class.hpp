@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -19,9 +20,12 @@ struct Resized {
 
 /// Growths into `left` processors, one size at a time to the job that has the fewest; of equals the first; higher
 /// priorities before. In the order of their starts.
-std::vector<Resized> raise_even_by_class(const Askable& askable, int left);
-/// The same, but the first takes all it can, then the second.
-std::vector<Resized> raise_first_by_class(const Askable& askable, int left);
+/// Cost: by classes and their sizes, and by the growths that are returned; not by those that are not.
+/// @param judged_at_s  given: only growths that may pay then, for all that is known; the others take their processors
+///                     all the same
+std::vector<Resized> raise_even_by_class(const Askable& askable, int left, std::optional<double> judged_at_s);
+/// The same, but the first takes all it can, then the second. Cost: by those that take.
+std::vector<Resized> raise_first_by_class(const Askable& askable, int left, std::optional<double> judged_at_s);
 
 /// The same, one size at a time to the job that gains most for each processor by any larger size within reach.
 /// @param gain     of a job going from one size to another; above 0 where there is any. Of the jobs of a class those

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -310,7 +311,7 @@ protected:
     for (const Resized& one : givers.changed()) out.push_back({one.job, one.procs});
   }
 
-  /// The growths of all that may be asked, each by as many of `free` as it gets.
+  /// The growths of all that may be asked, each by as many of `free` as it gets; those that should_grow are among them.
   virtual std::vector<Resized> raise_by_class(const State& state, int free) const = 0;
 
   void grow(const State& state, int free, std::vector<Decision>& out) const {
@@ -332,7 +333,7 @@ protected:
   }
 };
 
-using RaiseByClass = std::vector<Resized>(const Askable&, int left);
+using RaiseByClass = std::vector<Resized>(const Askable&, int left, std::optional<double> judged_at_s);
 RaiseByClass* raise_by_class_of(const PolicyOptions& options) {
   return options.share == PolicyOptions::Share::even ? raise_even_by_class : raise_first_by_class;
 }
@@ -347,7 +348,7 @@ protected:
   Raise start_raise() const override { return raise_; }
   Raise grow_raise() const override { return raise_; }
   std::vector<Resized> raise_by_class(const State& state, int free) const override {
-    return by_class_(*state.askable, free);
+    return by_class_(*state.askable, free, payoff_ ? std::optional<double>(state.now_s) : std::nullopt);
   }
   bool should_grow(const Job& job, int to) const override { return !payoff_ || growth_pays(job, job.procs, to); }
   bool judges_growths() const override { return payoff_; }
@@ -465,7 +466,7 @@ protected:
   Raise start_raise() const override { return raise_; }
   Raise grow_raise() const override { return raise_; }
   std::vector<Resized> raise_by_class(const State& state, int free) const override {
-    return by_class_(*state.askable, free);
+    return by_class_(*state.askable, free, state.now_s);
   }
   bool should_grow(const Job& job, int to) const override { return growth_pays(job, job.procs, to); }
   int least_to_start(const Job& job, double now_s) const override {
