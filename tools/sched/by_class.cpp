@@ -383,7 +383,8 @@ bool may_pay_by_class(const Askable& askable, double now_s, int left, const std:
     if (of.next == 0 || of.next - of.procs > left) continue;
     const Job& last = *of.ends.rbegin()->job;
     if (!last.step_s) return true;
-    const auto step_s = [&](int procs) { return last.step_s[of.sizes->index_of(procs)]; };
+    const Sizes& sizes = *of.sizes; // no lambda may capture `of`, as clang 14 says
+    const auto step_s = [&](int procs) { return last.step_s[sizes.index_of(procs)]; };
     const double now_step_s = step_s(of.procs);
     if (!(now_step_s > 0)) return true;
     double saved = 0; // of the time left
