@@ -41,9 +41,10 @@ endfunction()
 
 # What nearly every source includes is compiled once for targets that are compiled alike: by the first of them, for
 # which dyngrid_headers(<target> <header>...) names it; others take dyngrid_headers_of(<target> <first>). With
-# DYNGRID_UNITY alone, for its reasons; and ccache keeps nothing that was compiled so.
+# DYNGRID_UNITY alone, for its reasons; and ccache keeps nothing that was compiled so. With gcc alone: where the flags
+# differ after all it reads the headers as ever, and clang stops.
 function(dyngrid_headers target)
-  if(DYNGRID_UNITY)
+  if(DYNGRID_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(headers "")
     foreach(header IN LISTS ARGN)
       list(APPEND headers "$<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>")
@@ -52,9 +53,8 @@ function(dyngrid_headers target)
   endif()
 endfunction()
 function(dyngrid_headers_of target first)
-  if(DYNGRID_UNITY)
+  if(DYNGRID_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_precompile_headers(${target} REUSE_FROM ${first})
-    # what cannot take them after all reads them as ever
     set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
   endif()
 endfunction()
