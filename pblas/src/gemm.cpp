@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "base/index.hpp"
+#include "base/mpi/check.hpp"
+#include "base/mpi/wait.hpp"
+#include "base/tags.hpp"
 #include "ring.hpp"
 #include "room.hpp"
 
@@ -263,6 +266,19 @@ void multiply_at_once(T alpha, const Operand<const T>& a, const Operand<const T>
   add(false);
 }
 
+/// Adds the product of two panels to C, in strips while messages are under way.
+/// @param advance  looks at the messages; whether none is under way
+template <class T, class Advance>
+void update_in_strips(T alpha, const T* a, std::int64_t ld_a, const T* b, std::int64_t ld_b, std::int64_t depth,
+                      const Operand<T>& c, Part part, const Indices& indices, Advance&& advance) {
+  const std::int64_t n = c.n_loc();
+  for (std::int64_t j = 0, width = 0; j < n; j += width) {
+    width = advance() ? n - j : std::min(strip_width, n - j);
+    update_part(part, {indices.rows, indices.cols == nullptr ? nullptr : indices.cols + j}, c.m_loc(), width, depth,
+                alpha, a, ld_a, 'N', b + j * ld_b, ld_b, c.local(0, j), c.lld);
+  }
+}
+
 /// What each process of the only row or column of a grid has of the operand that moves, which is a panel: from where it
 /// lies to everybody. In step s a process is given that of the s-th one after it.
 template <class T> class PanelsOfOwners {
@@ -289,10 +305,7 @@ public:
                         "MPI_Isend");
     }
   }
-  ~PanelsOfOwners() { // an exception is under way, or nothing is
-    for (MPI_Request& request : requests_)
-      if (request != MPI_REQUEST_NULL) MPI_Cancel(&request), MPI_Request_free(&request);
-  }
+  ~PanelsOfOwners() { base::call_off(size_, requests_.data()); }
   PanelsOfOwners(const PanelsOfOwners&) = delete;
   PanelsOfOwners& operator=(const PanelsOfOwners&) = delete;
 
@@ -376,11 +389,7 @@ void multiply_by_owners(T alpha, const Operand<const T>& a, const Operand<const 
     }
     const T *panel_a = b_moves ? other : moved, *panel_b = b_moves ? moved : other;
     const std::int64_t ld_a = b_moves || step > 0 ? m : a.lld, ld_b = b_moves && step == 0 ? b.lld : depth;
-    for (std::int64_t j = 0, width = 0; j < n; j += width) {
-      width = panels.advance() ? n - j : std::min(strip_width, n - j);
-      update_part(part, {indices.rows, indices.cols == nullptr ? nullptr : indices.cols + j}, m, width, depth, alpha,
-                  panel_a, ld_a, 'N', panel_b + j * ld_b, ld_b, c.local(0, j), c.lld);
-    }
+    update_in_strips(alpha, panel_a, ld_a, panel_b, ld_b, depth, c, part, indices, [&] { return panels.advance(); });
   }
   panels.finish();
 }
@@ -389,7 +398,7 @@ void multiply_by_owners(T alpha, const Operand<const T>& a, const Operand<const 
 template <class T>
 void multiply(T alpha, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c, Part part,
               const Indices& indices) {
-  const std::int64_t k_all = a.n(), m = c.m_loc(), n = c.n_loc(), panel_k = width_of_panels(k_all);
+  const std::int64_t k_all = a.n(), panel_k = width_of_panels(k_all);
   if (k_all <= panel_k) {
     const std::vector<Stretch> stretches = stretches_of(a.cols, b.rows);
     if (static_cast<std::int64_t>(stretches.size() - 1) * least_depth < k_all)
@@ -412,13 +421,11 @@ void multiply(T alpha, const Operand<const T>& a, const Operand<const T>& b, con
     const T *panel_a = of_a.finish(), *panel_b = of_b.finish();
     const std::int64_t ld_a = of_a.ld(), ld_b = of_b.ld();
     start(k + panel_k);
-    for (std::int64_t j = 0, width = 0; j < n; j += width) {
+    update_in_strips(alpha, panel_a, ld_a, panel_b, ld_b, depth, c, part, indices, [&] {
       of_a.advance();
       of_b.advance();
-      width = of_a.is_idle() && of_b.is_idle() ? n - j : std::min(strip_width, n - j);
-      update_part(part, {indices.rows, indices.cols == nullptr ? nullptr : indices.cols + j}, m, width, depth, alpha,
-                  panel_a, ld_a, 'N', panel_b + j * ld_b, ld_b, c.local(0, j), c.lld);
-    }
+      return of_a.is_idle() && of_b.is_idle();
+    });
   }
 }
 

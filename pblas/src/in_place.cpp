@@ -13,6 +13,7 @@
 
 #include "base/index.hpp"
 #include "base/mpi/check.hpp"
+#include "base/mpi/wait.hpp"
 #include "base/status.hpp"
 #include "base/tags.hpp"
 
@@ -172,10 +173,9 @@ void InPlace::fetch(std::size_t owner) {
 RelayInPlace::RelayInPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes)
     : comm_(comm), rank_(rank), processes_(processes) {}
 
-RelayInPlace::~RelayInPlace() { // an exception is under way, or nothing is
-  requests_.push_back(told_);
-  for (MPI_Request& request : requests_)
-    if (request != MPI_REQUEST_NULL) MPI_Cancel(&request), MPI_Request_free(&request);
+RelayInPlace::~RelayInPlace() {
+  base::call_off(1, &told_);
+  base::call_off(static_cast<int>(requests_.size()), requests_.data());
 }
 
 void RelayInPlace::start(char* buffer, std::size_t bytes, int root) {

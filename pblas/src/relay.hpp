@@ -9,6 +9,7 @@
 
 #include "base/index.hpp"
 #include "base/mpi/check.hpp"
+#include "base/mpi/wait.hpp"
 #include "base/tags.hpp"
 #include "blas.hpp"
 #include "in_place.hpp"
@@ -20,9 +21,8 @@ namespace pblas {
 template <class T> class Relay {
 public:
   Relay(MPI_Comm comm, int rank, int size, int tag) : comm_(comm), rank_(rank), size_(size), tag_(tag) {}
-  ~Relay() { // an exception is under way
-    for (MPI_Request* request : {&in_, &out_})
-      if (*request != MPI_REQUEST_NULL) MPI_Cancel(request), MPI_Request_free(request);
+  ~Relay() {
+    for (MPI_Request* request : {&in_, &out_}) base::call_off(1, request);
   }
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;

@@ -9,6 +9,7 @@
 
 #include "base/index.hpp"
 #include "base/mpi/check.hpp"
+#include "base/mpi/wait.hpp"
 #include "base/tags.hpp"
 #include "blas.hpp"
 #include "in_place.hpp"
@@ -21,10 +22,7 @@ template <class T> class Ring {
 public:
   /// @param rank, size  of this process in comm, and of comm
   Ring(MPI_Comm comm, int rank, int size) : comm_(comm), rank_(rank), size_(size) {}
-  ~Ring() { // an exception is under way: nobody may write to a buffer that is gone
-    for (MPI_Request& request : requests_)
-      if (request != MPI_REQUEST_NULL) MPI_Cancel(&request), MPI_Request_free(&request);
-  }
+  ~Ring() { base::call_off(2, requests_); }
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 

@@ -42,4 +42,12 @@ bool wait_asleep_for(int count, MPI_Request* requests, double seconds) {
   }
 }
 
+void call_off(int count, MPI_Request* requests) noexcept {
+  for (MPI_Request* request = requests; request != requests + count; ++request) {
+    if (*request == MPI_REQUEST_NULL) continue;
+    MPI_Cancel(request);
+    MPI_Request_free(request);
+  }
+}
+
 } // namespace base
