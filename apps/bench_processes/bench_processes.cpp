@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
+#include "base/mpi/library.hpp"
 #include "base/mpi_version.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
@@ -328,13 +329,6 @@ std::vector<const char*> ways_of(const base::MpiVersion& mpi) {
   return ways;
 }
 
-base::MpiVersion this_mpi() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  return base::mpi_version_in({text, static_cast<std::size_t>(length)});
-}
-
 /// One table for one growth.
 apps::Table compare(const Settings& s, const std::vector<const char*>& ways, apps::Report& report) {
   std::map<std::string, Samples> all;
@@ -367,7 +361,7 @@ apps::Table compare(const Settings& s, const std::vector<const char*>& ways, app
 
 int compare_all(Settings s) {
   apps::Report report("bench_processes", s.csv);
-  const std::vector<const char*> ways = ways_of(this_mpi());
+  const std::vector<const char*> ways = ways_of(base::mpi_library());
   for (const auto& [from, to] : s.growths) {
     s.from = from;
     s.to = to;

@@ -2,7 +2,6 @@
 #include "launchers/this_mpi.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include <dlfcn.h>
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/mpi/library.hpp"
 #include "base/mpi_version.hpp"
 #include "control/host.hpp"
 #include "launchers/mpich.hpp"
@@ -20,18 +20,8 @@
 namespace blacs_dyn {
 namespace {
 
-const base::MpiVersion& this_mpi() {
-  static const base::MpiVersion version = [] {
-    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-    int length = 0;
-    MPI_Get_library_version(text.data(), &length);
-    return base::mpi_version_in(text.data());
-  }();
-  return version;
-}
-
 bool is_5() {
-  return base::is_open_mpi_5(this_mpi());
+  return base::is_open_mpi_5(base::mpi_library());
 }
 
 int universe_size() {
@@ -57,7 +47,7 @@ std::string launcher_trouble() {
   if (!base::environment("OMPI_COMM_WORLD_SIZE") || is_of_5 == is_5()) return {};
   return fmt::format("mpirun is of Open MPI {}, and the program's library of {}; start it with the mpirun of its "
                      "library",
-                     is_of_5 ? said : "4 or older", base::to_string(this_mpi().version));
+                     is_of_5 ? said : "4 or older", base::to_string(base::mpi_library().version));
 }
 
 /// Open MPI, 4 and 5, counts who wants its event library to be looked into at every call of its progress engine.
@@ -69,7 +59,7 @@ struct EventUsers {
 const EventUsers& event_users() {
   static const EventUsers found = [] {
     const auto find = [](const char* name) { return reinterpret_cast<EventUsers::Count>(dlsym(RTLD_DEFAULT, name)); };
-    if (this_mpi().mpi != base::Mpi::open_mpi) return EventUsers{};
+    if (base::mpi_library().mpi != base::Mpi::open_mpi) return EventUsers{};
     return EventUsers{find("opal_progress_event_users_increment"), find("opal_progress_event_users_decrement")};
   }();
   return found;
@@ -78,7 +68,7 @@ const EventUsers& event_users() {
 } // namespace
 
 bool is_open_mpi() {
-  return this_mpi().mpi == base::Mpi::open_mpi;
+  return base::mpi_library().mpi == base::Mpi::open_mpi;
 }
 bool is_open_mpi_5() {
   return is_5();
@@ -89,8 +79,8 @@ Slots slots() {
 }
 
 std::string spawn_trouble(int hosts) {
-  if (this_mpi().mpi == base::Mpi::mpich) return mpich::spawn_trouble(this_mpi());
-  if (this_mpi().mpi != base::Mpi::open_mpi) return {};
+  if (base::mpi_library().mpi == base::Mpi::mpich) return mpich::spawn_trouble(base::mpi_library());
+  if (base::mpi_library().mpi != base::Mpi::open_mpi) return {};
   if (const std::string why = launcher_trouble(); !why.empty()) return why;
   if (is_5() && hosts > 1) return openmpi5::remote_spawn_trouble();
   return network_trouble();
