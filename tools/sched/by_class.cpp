@@ -23,6 +23,15 @@ void put_in_order(std::vector<Resized>& jobs) {
   std::sort(jobs.begin(), jobs.end(), [](const Resized& a, const Resized& b) { return a.order < b.order; });
 }
 
+/// Part of the time left that a job of the class saves on so many processors; nothing where their times are not known.
+std::optional<double> saved_part(const Class& of, int procs) {
+  const double* step_s = of.members.begin()->job->step_s; // of all alike
+  if (!step_s) return std::nullopt;
+  const double now_s = step_s[of.sizes->index_of(of.procs)], then_s = step_s[of.sizes->index_of(procs)];
+  if (!(now_s > 0) || !(then_s > 0)) return std::nullopt;
+  return 1 - then_s / now_s;
+}
+
 /// The first of a class that has not gone up.
 struct Climber {
   const Class* of;
@@ -158,14 +167,10 @@ private:
                   std::vector<Resized>& found) {
     double behind_s = -std::numeric_limits<double>::infinity();
     if (judged_at_s) {
-      const Job& any = *of.members.begin()->job;
-      const double now_step_s = any.step_s ? any.step_s[of.sizes->index_of(of.procs)] : 0,
-                   then_step_s = any.step_s ? any.step_s[of.sizes->index_of(procs)] : 0;
-      if (now_step_s > 0 && then_step_s > 0) {
-        if (then_step_s >= now_step_s) return;
-        const double saved = 1 - then_step_s / now_step_s; // of the time left
-        if (any.resize_s > rounding && !(saved > 0)) return;
-        if (any.resize_s > rounding) behind_s = *judged_at_s + (any.resize_s - rounding) / (saved * (1 + rounding));
+      const double resize_s = of.members.begin()->job->resize_s;
+      if (const std::optional<double> saved = saved_part(of, procs)) {
+        if (!(*saved > 0)) return;
+        if (resize_s > rounding) behind_s = *judged_at_s + (resize_s - rounding) / (*saved * (1 + rounding));
       }
     }
     if (!(of.ends.rbegin()->end_s > behind_s)) return;
@@ -381,18 +386,14 @@ std::vector<Resized> raise_best_by_class(const Askable& askable, double now_s, i
 bool may_pay_by_class(const Askable& askable, double now_s, int left, const std::function<void(const Job&)>& look) {
   for (const auto& [key, of] : askable.classes()) {
     if (of.next == 0 || of.next - of.procs > left) continue;
-    const Job& last = *of.ends.rbegin()->job;
-    if (!last.step_s) return true;
-    const Sizes& sizes = *of.sizes; // no lambda may capture `of`, as clang 14 says
-    const auto step_s = [&](int procs) { return last.step_s[sizes.index_of(procs)]; };
-    const double now_step_s = step_s(of.procs);
-    if (!(now_step_s > 0)) return true;
-    double saved = 0; // of the time left
+    const Askable::Member& last = *of.ends.rbegin();
+    double most = 0;
     for (int next = of.next; next != 0 && next - of.procs <= left; next = of.sizes->above(next)) {
-      if (!(step_s(next) > 0)) return true;
-      saved = std::max(saved, 1 - step_s(next) / now_step_s);
+      const std::optional<double> saved = saved_part(of, next);
+      if (!saved) return true;
+      most = std::max(most, *saved);
     }
-    if (saved * (of.ends.rbegin()->end_s - now_s) * (1 + rounding) + rounding > last.resize_s) return true;
+    if (most * (last.end_s - now_s) * (1 + rounding) + rounding > last.job->resize_s) return true;
     for (const Askable::Member& one : of.ends) {
       if (one.end_s - now_s >= near_end_s) break;
       look(*one.job);

@@ -24,7 +24,7 @@ struct Resized {
 /// @param judged_at_s  given: only growths that may pay then, for all that is known; the others take their processors
 ///                     all the same
 std::vector<Resized> raise_even_by_class(const Askable& askable, int left, std::optional<double> judged_at_s);
-/// The same, but the first takes all it can, then the second. Cost: by those that take.
+/// The same, but the first takes all it can, then the second, whether growths pay or not. Cost: by those that take.
 std::vector<Resized> raise_first_by_class(const Askable& askable, int left, std::optional<double> judged_at_s);
 
 /// The same, one size at a time to the job that gains most for each processor by any larger size within reach.
