@@ -29,6 +29,13 @@ if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
 endif()
 option(DYNGRID_UNITY "Compile several source files as one" ${default_unity})
 
+# Whether targets share compiled headers. With DYNGRID_UNITY alone, for its reasons; and ccache keeps nothing that was
+# compiled so. With gcc alone: where the flags differ after all it reads the headers as ever, and clang stops.
+set(DYNGRID_SHARES_HEADERS OFF)
+if(DYNGRID_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(DYNGRID_SHARES_HEADERS ON)
+endif()
+
 # dyngrid_unity(<target> <files at once>)
 function(dyngrid_unity target size)
   if(DYNGRID_UNITY)
@@ -40,11 +47,9 @@ function(dyngrid_unity target size)
 endfunction()
 
 # What nearly every source includes is compiled once for targets that are compiled alike: by the first of them, for
-# which dyngrid_headers(<target> <header>...) names it; others take dyngrid_headers_of(<target> <first>). With
-# DYNGRID_UNITY alone, for its reasons; and ccache keeps nothing that was compiled so. With gcc alone: where the flags
-# differ after all it reads the headers as ever, and clang stops.
+# which dyngrid_headers(<target> <header>...) names it; others take dyngrid_headers_of(<target> <first>).
 function(dyngrid_headers target)
-  if(DYNGRID_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(DYNGRID_SHARES_HEADERS)
     set(headers "")
     foreach(header IN LISTS ARGN)
       list(APPEND headers "$<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>")
@@ -53,7 +58,7 @@ function(dyngrid_headers target)
   endif()
 endfunction()
 function(dyngrid_headers_of target first)
-  if(DYNGRID_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(DYNGRID_SHARES_HEADERS)
     target_precompile_headers(${target} REUSE_FROM ${first})
     set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
   endif()

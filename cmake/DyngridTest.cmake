@@ -33,17 +33,12 @@ if(NOT DYNGRID_MPI_CAN_SPAWN)
   set(DYNGRID_TEST_BORN spare)
 endif()
 
-# What nearly every test includes is compiled once, for each of the two ways in which tests are compiled. Not with
-# ccache, which keeps nothing that was compiled so; there a forgotten include is found.
+# What nearly every test includes is compiled once, for each of the two ways in which tests are compiled.
 function(dyngrid_test_headers target)
   file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp" CONTENT "")
   add_library(${target} OBJECT "${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp")
   target_link_libraries(${target} PRIVATE GTest::gtest fmt::fmt dyngrid_flags)
-  set(headers "")
-  foreach(header IN ITEMS algorithm cstdint functional map memory string vector gtest/gtest.h fmt/format.h)
-    list(APPEND headers "$<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>")
-  endforeach()
-  target_precompile_headers(${target} PRIVATE ${headers})
+  dyngrid_headers(${target} algorithm cstdint functional map memory string vector gtest/gtest.h fmt/format.h)
 endfunction()
 
 # FAST of dyngrid_test
@@ -56,7 +51,7 @@ endfunction()
 
 # The headers are made where the first test wants them: the flags of tests hold in that folder.
 function(dyngrid_test_precompile target is_fast)
-  if(NOT DYNGRID_UNITY)
+  if(NOT DYNGRID_SHARES_HEADERS)
     return()
   endif()
   set(headers test_headers)
@@ -69,8 +64,7 @@ function(dyngrid_test_precompile target is_fast)
       dyngrid_test_is_fast(${headers})
     endif()
   endif()
-  target_precompile_headers(${target} REUSE_FROM ${headers})
-  set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
+  dyngrid_headers_of(${target} ${headers})
 endfunction()
 
 # Which of a program's tests stand in these sources: a value for --gtest_filter. Read anew whenever one changes.
