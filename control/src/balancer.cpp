@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -24,19 +25,26 @@ constexpr std::size_t most_steps = 512, most_observations = 32, last_steps = 9, 
 constexpr double same_within = 0.05; ///< conditions of two observations, relative
 constexpr double speed_within = 0.1; ///< speeds under which a step takes what it took
 constexpr double least_size = 0.05;  ///< of a step that says how much work takes how long
+constexpr double usual_error = 0.03; ///< of a predicted step, relative
+constexpr double loaded_below = 0.6; ///< of the largest share in the grid: who has less competes with somebody
 
 /// Where the work of a step lies.
 class Work {
 public:
   explicit Work(const gridmap::BalanceRequest& s) : rows_(s.m, s.row_costs), cols_(s.n, s.col_costs) {}
-  /// Of the slowest part, of all work at speed 1.
+  /// By place, of all work at speed 1.
+  std::vector<double> parts(gridmap::GridShape grid, const std::vector<std::int64_t>& rows,
+                            const std::vector<std::int64_t>& cols, const std::vector<double>& speeds) const {
+    const std::vector<double> by_row = rows_.parts(rows), by_col = cols_.parts(cols);
+    std::vector<double> parts;
+    for (int place = 0; place < grid.size(); ++place)
+      parts.push_back(by_row[at(place / grid.npcol)] * by_col[at(place % grid.npcol)] / speeds[at(place)]);
+    return parts;
+  }
   double slowest(gridmap::GridShape grid, const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& cols,
                  const std::vector<double>& speeds) const {
-    const std::vector<double> by_row = rows_.parts(rows), by_col = cols_.parts(cols);
-    double slowest = 0;
-    for (int place = 0; place < grid.size(); ++place)
-      slowest = std::max(slowest, by_row[at(place / grid.npcol)] * by_col[at(place % grid.npcol)] / speeds[at(place)]);
-    return slowest;
+    const std::vector<double> all = parts(grid, rows, cols, speeds);
+    return *std::max_element(all.begin(), all.end());
   }
 
 private:
@@ -50,6 +58,41 @@ bool is_near(double a, double b, double within) {
 bool are_near(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](double one, double other) { return is_near(one, other, speed_within); });
+}
+
+void set_terms(gridmap::BalanceRequest& r, const std::vector<StepObservation>& observed) {
+  const gridmap::StepTerms terms = gridmap::fit_step_terms(observed);
+  r.work_s = terms.work_s;
+  r.volume_s = terms.volume_s;
+  r.processor_part = terms.processor_part;
+}
+
+/// Who has the least share of the grid, where that is far below the largest one.
+struct Competing {
+  double most = 0, below = 0; ///< the largest share; whose is below that competes
+  std::vector<int> processes;
+};
+Competing competing_most(const std::vector<BalanceProcess>& processes) {
+  constexpr double as_least = 1.25;
+  Competing c;
+  double least = 1;
+  for (const BalanceProcess& p : processes) {
+    if (p.place < 0) continue;
+    c.most = std::max(c.most, p.share);
+    least = std::min(least, p.share);
+  }
+  c.below = loaded_below * c.most;
+  for (std::size_t k = 0; k < processes.size(); ++k)
+    if (processes[k].place >= 0 && processes[k].share < c.below && processes[k].share <= as_least * least)
+      c.processes.push_back(static_cast<int>(k));
+  return c;
+}
+
+/// Parts that differ so little take as long, whatever was measured.
+bool are_alike(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](std::int64_t one, std::int64_t other) {
+    return is_near(static_cast<double>(one), static_cast<double>(other), same_within);
+  });
 }
 
 } // namespace
@@ -156,8 +199,8 @@ bool Balancer::is_due(double now_s) const {
 
 /// A step that something else slowed down once is no word on all later ones: half of it is forgotten in a while.
 double Balancer::error_at(double now_s) const {
-  constexpr double usual = 0.03, half_s = 20;
-  return usual + (error_ - usual) * std::exp2((error_s_ - now_s) / half_s);
+  constexpr double half_s = 20;
+  return usual_error + (error_ - usual_error) * std::exp2((error_s_ - now_s) / half_s);
 }
 
 /// What a step's time depends on: the slowest part, and the processor that is shared most.
@@ -228,8 +271,14 @@ Balancer::Measured Balancer::measured(const gridmap::BalanceChoice& choice) cons
 
 /// What was measured with the speeds and the costs of now, by processes that there still are.
 std::vector<gridmap::MeasuredStep> Balancer::remembered(const BalanceSubject& s) const {
-  const bool are_alike = s.row_costs.are_alike() && s.col_costs.are_alike();
+  const bool have_no_costs = s.row_costs.are_alike() && s.col_costs.are_alike();
   const Work work(s);
+  const auto is_as_now = [&](const gridmap::MeasuredStep& step) { // `order` has indices
+    if (!(step.grid == s.grid) || !are_alike(step.rows, s.rows) || !are_alike(step.cols, s.cols)) return false;
+    for (int place = 0; place < s.grid.size(); ++place)
+      if (loads_[at(step.order[at(place)])].place != place) return false;
+    return true;
+  };
   std::vector<gridmap::MeasuredStep> list;
   for (const Measured& known : known_.measured) {
     gridmap::MeasuredStep step = known.step;
@@ -242,7 +291,9 @@ std::vector<gridmap::MeasuredStep> Balancer::remembered(const BalanceSubject& s)
       process = static_cast<int>(load - loads_.begin());
     }
     if (!are_near(speeds, known.speeds)) continue;
-    if (!are_alike && !is_near(work.slowest(step.grid, step.rows, step.cols, known.speeds), known.work, same_within))
+    if (is_as_now(step)) continue;
+    if (!have_no_costs &&
+        !is_near(work.slowest(step.grid, step.rows, step.cols, known.speeds), known.work, same_within))
       continue;
     list.push_back(std::move(step));
   }
@@ -253,6 +304,38 @@ std::vector<double> Balancer::all_speeds() const {
   std::vector<double> speeds;
   for (const ProcessLoad& load : loads_) speeds.push_back(speed_of(load));
   return speeds;
+}
+
+/// The terms of a step, and how good its predictions are.
+void Balancer::learn(gridmap::BalanceRequest& r, double now_s) {
+  set_terms(r, known_.observed);
+  r.error = error_at(now_s);
+  const Competing competing = competing_most(r.processes);
+  std::vector<int> ids;
+  for (const int k : competing.processes) ids.push_back(id_of(k));
+  known_.waiting.keep(ids);
+  if (ids.empty() || r.step_s == 0) return;
+  gridmap::BalanceRequest apart = r; // what is known of the others, and of what these wait
+  std::vector<StepObservation> calm;
+  std::copy_if(known_.observed.begin(), known_.observed.end(), std::back_inserter(calm),
+               [&](const StepObservation& o) { return o.share >= competing.below; });
+  if (!calm.empty()) set_terms(apart, calm);
+  const std::vector<double> parts = Work(r).parts(r.grid, r.rows, r.cols, std::vector<double>(at(r.grid.size()), 1));
+  bool is_told = false;
+  for (const int k : competing.processes) {
+    BalanceProcess& p = apart.processes[at(k)];
+    known_.waiting.saw(id_of(k), parts[at(p.place)], r.step_s, now_s - r.held_s);
+    const double alone = alone_speed_of(loads_[at(k)]);
+    const auto terms = known_.waiting.terms(id_of(k), apart.work_s / (alone * competing.most));
+    if (!terms) continue;
+    p.waits_s = terms->waits_s;
+    p.speed = apart.work_s / terms->work_s;
+    p.share = std::min(1.0, p.speed / alone);
+    apart.held_s = std::max(apart.held_s, now_s - terms->since_s);
+    apart.error = usual_error; // what was predicted without that was wrong for a reason that is known by now
+    is_told = true;
+  }
+  if (is_told) r = std::move(apart);
 }
 
 std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double now_s) {
@@ -270,16 +353,11 @@ std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double
     why_not_ = "no step was measured yet";
     return std::nullopt;
   }
-  const gridmap::StepTerms terms = gridmap::fit_step_terms(known_.observed);
   const std::vector<double> steady = steady_steps(now_s, now_s);
   gridmap::BalanceRequest r = s;
-  r.work_s = terms.work_s;
-  r.volume_s = terms.volume_s;
-  r.processor_part = terms.processor_part;
   r.step_s = steady.empty() ? 0 : base::median(steady);
   r.held_s = std::max(0.0, now_s - steady_since(now_s));
   r.measured = remembered(s);
-  r.error = error_at(now_s);
   Decided decided{now_s, r.held_s, {}, steady.size()};
   for (const ProcessLoad& load : loads_) {
     BalanceProcess p;
@@ -292,6 +370,7 @@ std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double
     if (load.place >= 0) decided.speeds.push_back(p.speed);
     r.processes.push_back(p);
   }
+  learn(r, now_s);
   request_ = r;
   gridmap::Balance balance = gridmap::decide_balance(r);
   decided_ = std::move(decided);

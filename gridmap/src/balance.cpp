@@ -74,6 +74,8 @@ void check(const BalanceRequest& r) {
     if (!(p.share > 0 && p.share <= 1))
       bad_balance(
           fmt::format("share of process {} is {}, expected a part of its processor, above 0, at most 1", k, p.share));
+    if (!std::isfinite(p.waits_s) || p.waits_s < 0)
+      bad_balance(fmt::format("waits_s of process {} is {}, expected a finite number of seconds from 0", k, p.waits_s));
     if (std::isnan(p.away_s) || std::isnan(p.calm_s))
       bad_balance(fmt::format("a time of process {} is not a number", k));
     if (p.place < -1 || p.place >= r.grid.size() || (p.place >= 0 && at_place[at(p.place)] >= 0))
@@ -218,12 +220,13 @@ private:
     return r_.border_s + r_.volume_s * (1.0 / g.nprow + 1.0 / g.npcol) + r_.messages_s * (g.nprow + g.npcol);
   }
   double messages(GridShape g, int k) const {
-    return messages(g) * (1 - r_.processor_part + r_.processor_part / process(k).share);
+    return messages(g) * (1 - r_.processor_part + r_.processor_part / process(k).share) + waiting(g, k);
   }
+  double waiting(GridShape g, int k) const { return g.size() > 1 ? process(k).waits_s : 0; }
 
   /// Predicted, not yet corrected.
   void set_step(BalanceChoice& choice) const {
-    double work = 0, messages_s = 0, longest_work = 0;
+    double work = 0, messages_s = 0, waits_s = 0, longest_work = 0;
     const std::vector<double> by_row = row_work_.parts(choice.rows), by_col = col_work_.parts(choice.cols);
     for (int i = 0; i < choice.grid.nprow; ++i)
       for (int j = 0; j < choice.grid.npcol; ++j) {
@@ -231,12 +234,14 @@ private:
         const double part = by_row[at(i)] * by_col[at(j)];
         const double own_work = r_.work_s * part / process(k).speed, own_messages = messages(choice.grid, k);
         longest_work = std::max(longest_work, part / process(k).speed);
-        if (own_work + own_messages < work + messages_s) continue;
+        if (own_work + own_messages < work + messages_s + waits_s) continue;
         work = own_work;
-        messages_s = own_messages;
+        waits_s = waiting(choice.grid, k);
+        messages_s = own_messages - waits_s;
       }
     choice.power = 1 / longest_work;
     choice.step.terms = {{"fixed", r_.fixed_s}, {"work", work}, {"messages", messages_s}};
+    if (waits_s > 0) choice.step.terms.push_back({"waiting", waits_s});
   }
 
   /// Step, movement and price of a choice whose grid, order, rows and columns are there.
@@ -366,7 +371,7 @@ private:
     return {};
   }
 
-  /// The strongest first; of equals those in the grid, then by place.
+  /// Who waits least first; of these the strongest, those in the grid, by place.
   std::vector<int> strongest(bool with_recent) const {
     std::vector<int> all;
     for (int k = 0; k < static_cast<int>(r_.processes.size()); ++k) {
@@ -376,6 +381,7 @@ private:
     }
     std::stable_sort(all.begin(), all.end(), [&](int a, int b) {
       if (must_stay(a) != must_stay(b)) return must_stay(a);
+      if (process(a).waits_s != process(b).waits_s) return process(a).waits_s < process(b).waits_s;
       if (process(a).speed != process(b).speed) return process(a).speed > process(b).speed;
       if (process(a).share != process(b).share) return process(a).share > process(b).share;
       if (is_now(a) != is_now(b)) return is_now(a);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A run of steps and loads, told in seconds: what a balance makes of it. What is expected follows from counting: so
 // much work on so many processes of such a share.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -490,6 +492,123 @@ TEST(Balancer, GoesBackFromAChangeThatIsSlowerThanWhatWasBefore) {
     ASSERT_TRUE(stays);
     ASSERT_EQ(stays->action, BalanceAction::stay) << k << ": " << stays->why;
   }
+}
+
+/// A program in rows over four processes, which does what the balancer says. Its slowest process decides: a row takes
+/// as long on each, and one that competes waits so long for its turns, however few rows it has, so that its share is
+/// what it ran of what it wanted.
+struct Turns {
+  static constexpr double row_s = 0.0002, calm_share = 0.4; // of a processor, by its quota
+  double waits_s = 0, now = 1e5, noise = 0;
+  int competes = -1;
+  double load_s = 0; // since when
+  std::vector<int> order{0, 1, 2, 3};
+  std::vector<gridmap::Balance> balances;
+  Balancer balancer;
+  BalanceSubject subject;
+  std::mt19937 engine{1};
+
+  Turns() {
+    subject.grid = {4, 1};
+    subject.m = subject.n = 1600;
+    subject.mb = subject.nb = 4;
+    subject.rows = {400, 400, 400, 400};
+    subject.cols = {1600};
+    subject.is_weighted = true;
+    subject.must_stay = {0};
+    subject.steps_left = 3000;
+    subject.change = [](const gridmap::BalanceChoice&) { return gridmap::Cost{{{"exchange", 0.01}}}; };
+    balancer.grid_changed(now);
+  }
+  double own_s(std::size_t place) const {
+    const double work = ran_s(place);
+    return order[place] == competes ? 2 * work + waits_s : work;
+  }
+  double ran_s(std::size_t place) const {
+    const auto npcol = static_cast<std::size_t>(subject.grid.npcol);
+    const auto rows = static_cast<double>(subject.rows[place / npcol]);
+    return row_s * rows * static_cast<double>(subject.cols[place % npcol]) / static_cast<double>(subject.n);
+  }
+  double step_s() {
+    double slowest = 0;
+    for (std::size_t place = 0; place < order.size(); ++place) slowest = std::max(slowest, own_s(place));
+    return slowest * std::exp(noise * std::normal_distribution<>()(engine));
+  }
+  ProcessLoad load(int process, int place) const {
+    ProcessLoad load;
+    load.process = process;
+    load.place = place;
+    load.samples = 100;
+    load.share = calm_share;
+    load.held_s = now - 1e5;
+    load.calm_s = 0.3;
+    if (process == competes) {
+      load.held_s = now - load_s;
+      load.share /= 2;
+      if (place >= 0) {
+        const double ran = ran_s(static_cast<std::size_t>(place));
+        load.share = calm_share * ran / (2 * ran + waits_s);
+      }
+    } else if (place < 0) {
+      load.share = 1;
+      load.calm_s = now - load_s;
+    }
+    load.latest = load.share;
+    return load;
+  }
+  void compete(int process, double waiting_s) {
+    competes = process;
+    waits_s = waiting_s;
+    load_s = now;
+  }
+  void run(double seconds) {
+    double told = now;
+    for (const double end = now + seconds; now < end;) {
+      const double lasts_s = step_s();
+      now += lasts_s;
+      balancer.step(now, lasts_s);
+      --subject.steps_left;
+      if (now - told < 1) continue;
+      told = now;
+      std::vector<ProcessLoad> loads;
+      for (std::size_t place = 0; place < order.size(); ++place)
+        loads.push_back(load(order[place], static_cast<int>(place)));
+      for (int process = 0; process < 4; ++process)
+        if (std::count(order.begin(), order.end(), process) == 0) loads.push_back(load(process, -1));
+      balancer.take(loads, now);
+      balancer.outcome();
+      if (!balancer.is_due(now)) continue;
+      const auto balance = balancer.decide(subject, now);
+      ASSERT_TRUE(balance) << balancer.why_not();
+      if (balance->action == BalanceAction::stay) continue;
+      std::vector<int> then;
+      for (const int k : balance->then.order) then.push_back(balancer.id_of(k));
+      order = then;
+      subject.grid = balance->then.grid;
+      subject.rows = balance->then.rows;
+      subject.cols = balance->then.cols;
+      now += 0.03;
+      balancer.carried_out(*balance, 0.03, now);
+      balances.push_back(*balance);
+    }
+  }
+};
+
+TEST(Balancer, WhoWaitsForItsTurnsHoweverLittleItHasToDoLeaves) {
+  Turns line;
+  line.run(20);
+  EXPECT_TRUE(line.balances.empty());
+  line.compete(1, 0.2);
+  line.run(10);
+  EXPECT_EQ(line.order, (std::vector<int>{0, 2, 3}));
+  EXPECT_LE(line.balances.size(), 3U);
+  line.run(30);
+  EXPECT_EQ(line.order, (std::vector<int>{0, 2, 3}));
+  line.compete(-1, 0);
+  line.run(60);
+  EXPECT_EQ(line.order.size(), 4U);
+  EXPECT_EQ(line.subject.grid, (gridmap::GridShape{4, 1}));
+  EXPECT_LE(line.balances.size(), 4U);
 }
 
 TEST(Balancer, StepsThatALoadSlowsBeforeItIsSeenAreNotRemembered) {

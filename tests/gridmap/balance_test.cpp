@@ -93,6 +93,52 @@ TEST(Balance, PowerThatCanBeUsed) {
   }
 }
 
+/// Seconds of a step of a set in a row, if parts need not be whole: with `t` seconds each does speed * (t - waits_s).
+double step_of_row(const BalanceRequest& r, unsigned set) {
+  double least = 0, most = 1e3;
+  for (std::size_t k = 0; k < r.processes.size(); ++k)
+    if ((set >> k & 1U) != 0) least = std::max(least, r.processes[k].waits_s);
+  for (int round = 0; round < 60; ++round) {
+    const double t = (least + most) / 2;
+    double done = 0;
+    for (std::size_t k = 0; k < r.processes.size(); ++k)
+      if ((set >> k & 1U) != 0) done += r.processes[k].speed * (t - r.processes[k].waits_s);
+    (done < r.work_s ? least : most) = t;
+  }
+  return most;
+}
+
+TEST(Balance, WhoWaitsHoweverLittleItHasToDoLeavesWhereAllAreQuickerForIt) {
+  std::mt19937 engine(134);
+  const auto real = [&](double least, double most) { return std::uniform_real_distribution<>(least, most)(engine); };
+  int removed = 0, kept = 0;
+  for (int run = 0; run < 100; ++run) {
+    const int count = 2 + run % 5;
+    std::vector<double> speeds(at(count));
+    for (double& speed : speeds) speed = real(0.5, 1);
+    BalanceRequest r = request_for({1, count}, speeds, 7200);
+    const std::size_t who = engine() % at(count);
+    r.is_weighted = true;
+    r.max_aspect = 0;
+    r.allowed = [](GridShape g) { return g.nprow == 1; };
+    r.processes[who].waits_s = real(0, 3) * r.work_s / count;
+    r.rules.gain = 0;
+    const Balance balance = gridmap::decide_balance(r);
+    expect_sound(r, balance.then);
+    double quickest = std::numeric_limits<double>::infinity();
+    for (unsigned set = 1; set < 1U << r.processes.size(); ++set)
+      if (set != 1U << who) quickest = std::min(quickest, step_of_row(r, set)); // who competes is not looked at alone
+    ASSERT_GE(balance.then.step_s(), quickest * (1 - 1e-9));
+    ASSERT_LE(balance.then.step_s(), quickest * 1.003) << "run " << run; // whole columns
+    (balance.leaves.empty() ? kept : removed) += 1;
+    if (!balance.leaves.empty()) {
+      EXPECT_EQ(balance.leaves, std::vector<int>{static_cast<int>(who)});
+    }
+  }
+  EXPECT_GT(removed, 10);
+  EXPECT_GT(kept, 10);
+}
+
 /// Every set of processes on every shape, equal parts.
 double quickest_by_force(const BalanceRequest& r) {
   double best = std::numeric_limits<double>::infinity();

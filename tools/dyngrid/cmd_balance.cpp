@@ -86,7 +86,7 @@ void read_file(const std::string& name, BalanceOptions& o) {
     Reader one(each, fmt::format("process {}", r.processes.size()));
     bool is_asleep = false;
     one.take("speed", p.speed).take("share", p.share).take("place", p.place).take("may_leave", p.may_leave);
-    one.take("away_s", p.away_s).take("calm_s", p.calm_s).take("asleep", is_asleep);
+    one.take("away_s", p.away_s).take("calm_s", p.calm_s).take("waits_s", p.waits_s).take("asleep", is_asleep);
     one.refuse_others();
     if (is_asleep) p.place = -1;
     r.processes.push_back(p);
@@ -353,7 +353,7 @@ void add_balance(CommandLine& root) {
       "Members of FILE: grid m n mb nb rows cols weighted work_s fixed_s border_s volume_s messages_s processor_part "
       "step_s\n"
       "steps_left held_s change_s element_bytes max_aspect may_remove may_return, and processes, a list of objects\n"
-      "with speed share place asleep may_leave away_s calm_s. In brackets: the speed of a process.\n"
+      "with speed share place asleep may_leave away_s calm_s waits_s. In brackets: the speed of a process.\n"
       "A change must save 5 % of a step and, with its own price, 1 % of the time left; where the steps are a guess, "
       "it\n"
       "must pay off within half of them. Who left less than 60 s ago comes back for twice as much, and only after 10 "

@@ -15,6 +15,7 @@
 
 #include "control/balance_mode.hpp"
 #include "control/load_monitor.hpp"
+#include "control/waiting.hpp"
 #include "gridmap/balance.hpp"
 #include "gridmap/step_terms.hpp"
 
@@ -103,6 +104,7 @@ private:
   double error_at(double now_s) const;
   std::vector<double> steady_steps(double now_s, double until) const;
   void observe(const BalanceSubject& subject, double now_s);
+  void learn(gridmap::BalanceRequest& request, double now_s);
   gridmap::StepObservation conditions(const BalanceSubject& subject) const;
 
   std::vector<ProcessLoad> loads_;
@@ -132,6 +134,7 @@ private:
     std::vector<gridmap::StepObservation> observed;
     std::vector<Measured> measured; ///< the newest last
     std::optional<Trial> trial;
+    Waiting waiting;
   };
   Learned known_;
   std::optional<Learned> outside_;    ///< of the panels that are under way

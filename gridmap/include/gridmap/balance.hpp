@@ -18,6 +18,7 @@ namespace gridmap {
 struct BalanceProcess {
   double speed = 1;      ///< work per second that it does now, relative; finite, above 0
   double share = 1;      ///< part of its processor that it gets, above 0, at most 1: its messages wait for that, too
+  double waits_s = 0;    ///< of a step, beside its work, however little that is; not on a grid of one process
   int place = -1;        ///< in the grid there is, row-major; -1: it sleeps
   bool may_leave = true; ///< false: it stays in every grid
   double away_s = std::numeric_limits<double>::infinity(); ///< sleeps since so long
@@ -30,10 +31,10 @@ struct BalanceChoice {
   std::vector<int> order;               ///< row-major, index of the process at each place
   std::vector<std::int64_t> rows, cols; ///< elements of each grid row and column
   double power = 0;                     ///< speed that can be used: all work / time of the slowest part
-  Cost step;                            ///< predicted seconds of the slowest process: "fixed", "work", "messages"
-  std::int64_t moved_elements = 0;      ///< whose owner changes
-  Cost change;                          ///< what going there costs
-  bool is_measured = false;             ///< the step is not predicted: see BalanceRequest::measured
+  Cost step; ///< predicted seconds of the slowest process: "fixed", "work", "messages", and "waiting" if it does
+  std::int64_t moved_elements = 0; ///< whose owner changes
+  Cost change;                     ///< what going there costs
+  bool is_measured = false;        ///< the step is not predicted: see BalanceRequest::measured
 
   double step_s() const { return step.total(); }
 };
