@@ -60,6 +60,17 @@ bool are_near(const std::vector<double>& a, const std::vector<double>& b) {
                     [](double one, double other) { return is_near(one, other, speed_within); });
 }
 
+/// Of the median of steps, relative: the standard deviation, if steps are off as by a normal distribution. That of a
+/// step is then 1.48 times what half of them are off by, that of a median of n 1.25 / sqrt(n) times that of a step.
+double error_of(const std::vector<double>& steps) {
+  constexpr double of_step = 1.48, of_median = 1.25;
+  if (steps.empty()) return 0;
+  const double middle = base::median(steps);
+  std::vector<double> off;
+  for (const double step_s : steps) off.push_back(std::abs(step_s / middle - 1));
+  return of_step * of_median * base::median(off) / std::sqrt(static_cast<double>(steps.size()));
+}
+
 void set_terms(gridmap::BalanceRequest& r, const std::vector<StepObservation>& observed) {
   const gridmap::StepTerms terms = gridmap::fit_step_terms(observed);
   r.work_s = terms.work_s;
@@ -356,6 +367,7 @@ std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double
   const std::vector<double> steady = steady_steps(now_s, now_s);
   gridmap::BalanceRequest r = s;
   r.step_s = steady.empty() ? 0 : base::median(steady);
+  r.measured_error = error_of(steady);
   r.held_s = std::max(0.0, now_s - steady_since(now_s));
   r.measured = remembered(s);
   Decided decided{now_s, r.held_s, {}, steady.size()};

@@ -9,9 +9,9 @@ namespace control {
 namespace {
 
 constexpr std::size_t most_seen = 8;
-constexpr double same_part = 0.05;   ///< relative: the newest step of such a part counts
-constexpr double least_factor = 1.3; ///< between parts that tell waiting from work: steps are good to a few percent
-constexpr double same_load = 0.2;    ///< relative: steps of one load are as foreseen within that
+constexpr double same_part = 0.05;    ///< relative: the newest step of such a part counts
+constexpr double least_factor = 1.3;  ///< between parts that tell waiting from work: steps are good to a few percent
+constexpr double same_load = 0.2;     ///< relative: steps of one load are as foreseen within that
 constexpr double least_waiting = 0.1; ///< of a step
 
 } // namespace
@@ -48,8 +48,8 @@ std::optional<WaitingTerms> Waiting::terms(int process, double least_work_s) con
   const auto found = of_.find(process);
   if (found == of_.end()) return std::nullopt;
   const std::vector<Seen>& seen = found->second.seen;
-  const auto [least, most] = std::minmax_element(
-      seen.begin(), seen.end(), [](const Seen& a, const Seen& b) { return a.part < b.part; });
+  const auto [least, most] =
+      std::minmax_element(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) { return a.part < b.part; });
   if (seen.empty() || most->part < least_factor * least->part) return std::nullopt;
   const auto count = static_cast<double>(seen.size());
   double part = 0, step_s = 0; // means

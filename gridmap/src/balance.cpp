@@ -57,7 +57,8 @@ void check(const BalanceRequest& r) {
   if (r.m < 1 || r.n < 1) bad_balance(fmt::format("matrix is {} x {}, expected at least 1 x 1", r.m, r.n));
   if (r.mb < 0 || r.nb < 0) bad_balance(fmt::format("blocks are {} x {}, expected at least 0 x 0", r.mb, r.nb));
   if (r.element_bytes < 1) bad_balance(fmt::format("element_bytes is {}, expected at least 1", r.element_bytes));
-  if (!(r.error >= 0)) bad_balance(fmt::format("error is {}, expected a part of a step, from 0", r.error));
+  for (const auto& [name, value] : {std::pair{"error", r.error}, std::pair{"measured_error", r.measured_error}})
+    if (!(value >= 0)) bad_balance(fmt::format("{} is {}, expected a part of a step, from 0", name, value));
   for (const MeasuredStep& known : r.measured)
     if (!(known.step_s > 0) || static_cast<int>(known.order.size()) != known.grid.size())
       bad_balance(fmt::format("a measured step takes {} s by {} processes on a {} grid", known.step_s,
@@ -350,7 +351,8 @@ private:
     const double before = is_soon ? without_recent : now_.step_s();
     const double factor = is_soon ? r_.rules.soon_factor : 1;
     const double sure = r_.rules.gain / 2; // where nothing is predicted
-    const double gain = std::min(choice.is_measured ? factor * sure : factor * r_.rules.gain + 2 * r_.error, 1.0);
+    const double gain = std::min(
+        choice.is_measured ? factor * sure + 2 * r_.measured_error : factor * r_.rules.gain + 2 * r_.error, 1.0);
     const std::string soon =
         is_soon ? fmt::format(" ({:.3g} times as much for who left less than {:.3g} s ago)", factor, r_.rules.soon_s)
                 : "";

@@ -93,6 +93,21 @@ TEST(Balance, PowerThatCanBeUsed) {
   }
 }
 
+TEST(Balance, WhatWasMeasuredCountsAsFarAsStepsAreAlike) {
+  BalanceRequest r = request_for({1, 4}, {1, 1, 1, 1});
+  r.is_weighted = true;
+  r.step_s = 1.05;
+  const std::int64_t n = r.n;
+  r.measured.push_back({{1, 4}, {0, 1, 2, 3}, {n}, {n / 4 - 100, n / 4 + 100, n / 4, n / 4}, 1});
+  const Balance back = gridmap::decide_balance(r);
+  EXPECT_EQ(back.action, BalanceAction::rebalance) << back.why;
+  EXPECT_TRUE(back.then.is_measured);
+  r.measured_error = 0.02; // 4.8 % may be chance
+  EXPECT_EQ(gridmap::decide_balance(r).action, BalanceAction::stay);
+  r.measured_error = -1;
+  EXPECT_THROW(gridmap::decide_balance(r), base::Error);
+}
+
 /// Seconds of a step of a set in a row, if parts need not be whole: with `t` seconds each does speed * (t - waits_s).
 double step_of_row(const BalanceRequest& r, unsigned set) {
   double least = 0, most = 1e3;

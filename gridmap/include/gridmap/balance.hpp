@@ -78,6 +78,7 @@ struct BalanceRequest {
   double step_s = 0;         ///< measured on the grid there is; corrects all predictions. 0: not known
   std::vector<MeasuredStep> measured; ///< counts more than a prediction, and can be gone back to
   double error = 0;                   ///< of a prediction, relative: what was never measured has to save twice as much
+  double measured_error = 0;          ///< of step_s, relative: what was measured has to save twice as much
 
   std::int64_t steps_left = -1; ///< -1: not known
   /// The speeds have been what they are for so long. A load is expected to last as long as it has lasted, so nothing is
