@@ -136,10 +136,20 @@ int Changes::leave() {
 
 std::uint64_t Changes::news() {
   if (app_.processes.id() != 0) return 0;
-  if (!under_way_) return app_.processes.is_keeping_over() ? std::uint64_t{PlaceWord::keeping_is_over} : 0;
+  if (!under_way_) return app_.processes.is_keeping_over() ? std::uint64_t{PlaceWord::process0_tells} : 0;
   const std::optional<Resize::News> heard = under_way_->news();
   if (!heard) return 0;
   return *heard == Resize::News::they_are_there ? PlaceWord::newcomers_are_there : PlaceWord::newcomers_do_not_come;
+}
+
+std::uint64_t Changes::introductions() const {
+  const bool has_some = app_.processes.id() == 0 && !under_way_ && app_.processes.has_to_introduce();
+  return has_some ? std::uint64_t{PlaceWord::process0_tells} : 0;
+}
+
+std::uint64_t Changes::introduce(std::uint64_t all) {
+  constexpr std::uint64_t tells = PlaceWord::process0_tells;
+  return (all & tells) == 0 || app_.processes.introduce() ? all : all & ~tells;
 }
 
 void Changes::keep_warm() {

@@ -41,6 +41,10 @@ public:
   std::uint64_t news(); ///< PlaceWord::Flag. Local
   void keep_warm();     ///< on process 0: what a growth took, or what ended, is started anew. Local
   void release_kept();  ///< nobody took them in time. Collective over the council
+  /// PlaceWord::Flag: process 0 has heard of warm processes of which the others are to hear. Local
+  std::uint64_t introductions() const;
+  /// They hear of them, where process 0 said so. @return what is left to be acted on. Collective over the grid
+  std::uint64_t introduce(std::uint64_t all);
 
 private:
   int carry_out(Resize& next);

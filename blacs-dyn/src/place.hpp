@@ -61,7 +61,7 @@ public:
     fewer_looks = std::uint64_t{1} << 30, ///< with the next one two bits of a number, see points_to_pass()
     far_fewer_looks = std::uint64_t{1} << 60,
     loads = std::uint64_t{1} << 31,
-    keeping_is_over = std::uint64_t{1} << 61, ///< groups that were kept leave
+    process0_tells = std::uint64_t{1} << 61, ///< which warm processes are there, and whether kept groups leave
     newcomers_are_there = std::uint64_t{1} << 62,
     newcomers_do_not_come = std::uint64_t{1} << 63
   };

@@ -203,6 +203,7 @@ void Processes::keep_warm(std::vector<int> sizes, const std::function<SpawnOptio
   Reserve* reserve = !sizes.empty() && can_keep_warm_ ? launcher_->reserve() : nullptr;
   if (!reserve) return;
   const std::vector<int> missing = reserve->missing(std::move(sizes));
+  for (Known& group : reserve->introduce(process_set_.groups)) to_introduce_.push_back(std::move(group));
   if (missing.empty()) return;
   try {
     reserve->add(missing, options());
@@ -210,6 +211,16 @@ void Processes::keep_warm(std::vector<int> sizes, const std::function<SpawnOptio
     can_keep_warm_ = false;
     std::fprintf(stderr, "dyngrid: no processes are kept warm: %s\n", error.what());
   }
+}
+
+bool Processes::introduce() {
+  Packet packet;
+  packet.put(is_keeping_over()).put(std::exchange(to_introduce_, {}));
+  broadcast(packet.bytes(), process_set_.grid.rank_of_process0(), grid());
+  Packet told(packet.bytes());
+  const bool is_over = told.get<bool>();
+  hear_of(told.get<std::vector<Known>>());
+  return is_over;
 }
 
 Reserve::Count Processes::warm() const {

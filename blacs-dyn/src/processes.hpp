@@ -103,6 +103,11 @@ public:
   /// be started.
   void keep_warm(std::vector<int> sizes, const std::function<SpawnOptions()>& options);
   Reserve::Count warm() const; ///< process 0
+  /// Process 0: whether there are warm ones of which the others have not heard.
+  bool has_to_introduce() const { return !to_introduce_.empty(); }
+  /// They hear of them. @return whether there are kept groups whose time is over. Collective over the grid, process 0
+  /// in it.
+  bool introduce();
   /// What a group is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
   std::int64_t number_of(int group) const { return launcher_->number_of(group); }
 
@@ -169,6 +174,7 @@ private:
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<Launch> launch_; ///< those that were sent for
   bool can_keep_warm_ = true;
+  std::vector<Known> to_introduce_; ///< warm groups that are there; process 0
   bool was_spawned_ = false;
   Comm world_;       ///< my group
   Comm intercomm_;   ///< to my owner, outside group 0

@@ -122,8 +122,10 @@ ResizePoints::Findings ResizePoints::look() {
   Findings found = next_asked();
   try {
     const std::uint64_t mine = found.asked() | app_.changes.news() | looks_to_come() | app_.balancing.flags();
-    found.all = app_.whereabouts.agree(app_.whereabouts.place(), mine | app_.council.flags());
+    found.all =
+        app_.whereabouts.agree(app_.whereabouts.place(), mine | app_.council.flags() | app_.changes.introductions());
     app_.balancing.all_came();
+    found.all = app_.changes.introduce(found.all);
     to_pass_ = PlaceWord::points_to_pass(found.all);
     if (app_.council.is_needed() && found.is_anything()) {
       found.all = app_.council.call(Council::Call::point, {}, mine);
@@ -142,7 +144,7 @@ ResizePoints::Findings ResizePoints::look() {
 bool ResizePoints::Findings::is_anything() const {
   constexpr std::uint64_t any = PlaceWord::own_request | PlaceWord::outside_request | PlaceWord::loads |
                                 PlaceWord::newcomers_are_there | PlaceWord::newcomers_do_not_come |
-                                PlaceWord::keeping_is_over;
+                                PlaceWord::process0_tells;
   return (all & any) != 0;
 }
 
@@ -166,7 +168,7 @@ int ResizePoints::act_on(Findings found) {
   const CouncilEnds ends(app_.council);
   const bool is_own = (found.all & PlaceWord::own_request) != 0; // goes before one from outside, which process 0 has
   if (!is_own && (found.all & PlaceWord::outside_request) == 0) {
-    if ((found.all & PlaceWord::keeping_is_over) != 0) app_.changes.release_kept();
+    if ((found.all & PlaceWord::process0_tells) != 0) app_.changes.release_kept();
     if (app_.changes.under_way() || (found.all & PlaceWord::loads) == 0) return app_.changes.let_in(found.all);
     return balance();
   }

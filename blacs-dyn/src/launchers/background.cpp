@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
@@ -99,6 +100,28 @@ public:
     return all;
   }
 
+  std::vector<Known> introduce(const std::vector<SpawnGroup>& groups) override {
+    if (!is_open_mpi_5()) return {}; // with 4 all is here after the first thing that MPI asks
+    const auto is_fresh = [this](const Warm& one) {
+      return one.name.empty() && rendezvous_->presence(one.ticket, nullptr) == Presence::ready &&
+             !one.job.name().empty();
+    };
+    if (std::none_of(warm_.begin(), warm_.end(), is_fresh)) return {};
+    std::vector<Known> known = those_in(groups), fresh;
+    for (const Warm& one : warm_)
+      if (!one.name.empty()) known.push_back({one.name, one.size});
+    for (Warm& one : warm_) {
+      if (!is_fresh(one)) continue;
+      one.name = one.job.name();
+      fresh.push_back({one.name, one.size});
+      names_[one.ticket] = fresh.back();
+      tell_of(one, known);
+    }
+    for (Warm& one : warm_)
+      if (!one.name.empty()) tell_of(one, fresh);
+    return fresh;
+  }
+
   /// First all are held, then all are told: one that has gone must not leave others waiting in a connect.
   std::vector<std::string> call_in(const std::vector<NewGroup>& groups) override {
     ports_ = std::vector<Port>(groups.size()); // two that connect to one at the same time would be taken for each other
@@ -140,6 +163,8 @@ private:
   struct Warm {
     int ticket, size;
     pmix::Job job;
+    std::string name{}; ///< of the job, when the others have heard of it
+    int told = 0;       ///< lines on others
   };
   static constexpr int most_lost = 10; ///< where there is no room for them they are not started for ever
 
@@ -170,6 +195,26 @@ private:
     return false;
   }
 
+  std::vector<Known> those_in(const std::vector<SpawnGroup>& groups) const {
+    std::vector<Known> in;
+    const char* const mine = base::environment("PMIX_NAMESPACE");
+    for (const SpawnGroup& group : groups) {
+      const auto ticket = tickets_.find(group.id);
+      if (group.id == 0 && mine)
+        in.push_back({mine, static_cast<int>(group.members.size())});
+      else if (ticket != tickets_.end() && names_.count(ticket->second) != 0)
+        in.push_back(names_.at(ticket->second));
+    }
+    return in;
+  }
+
+  /// Of so few that the lines do not heap up where one does not get to read; MPI asks for the others itself.
+  void tell_of(Warm& one, const std::vector<Known>& groups) {
+    constexpr int most_told = 30;
+    for (const Known& known : groups)
+      if (one.told++ < most_told) rendezvous_->tell_all(one.ticket, know_line(known));
+  }
+
   void let_go(Warm& one) {
     const Presence presence = rendezvous_->presence(one.ticket, nullptr);
     rendezvous_->dismiss(one.ticket);
@@ -177,6 +222,7 @@ private:
   }
 
   std::vector<Warm> warm_;
+  std::map<int, Known> names_; ///< by ticket: of those that were introduced
   int lost_ = 0;
   std::vector<Port> ports_; ///< of the groups that came in last; process 0
   /// Too late: they may hold the one connection that mpirun does not hear (docs/decisions/0012), and the next ones

@@ -65,6 +65,17 @@ public:
   virtual Comm meet(const std::string& where) = 0;
 };
 
+/// A group by the name that mpirun has for it.
+struct Known {
+  std::string name;
+  int processes = 0;
+};
+template <class Archive> void fields(Archive& a, Known& known) {
+  a(known.name, known.processes);
+}
+/// What MPI has to know of these processes before it can talk to them is brought here meanwhile. Local.
+void hear_of(const std::vector<Known>& groups);
+
 /// Processes that were started beforehand and sleep until a growth takes them: start() wakes them first, and they are
 /// ready at once. Process 0.
 class Reserve {
@@ -75,6 +86,9 @@ public:
   virtual std::vector<int> missing(std::vector<int> sizes) = 0;
   /// Starts groups of these sizes, and returns at once. @throws Error
   virtual void add(const std::vector<int>& sizes, const SpawnOptions& options) = 0;
+  /// Tells those that sleep of each other, and of the groups that are in, the first one too. @return those that are
+  /// new, of which the groups that are in are to hear
+  virtual std::vector<Known> introduce(const std::vector<SpawnGroup>& in) = 0;
   struct Count { ///< of processes
     int asleep = 0, starting = 0;
   };

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <set>
 
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/mpi/library.hpp"
 #include "base/status.hpp"
 
 #ifdef DYNGRID_PMIX
@@ -35,12 +37,16 @@ std::string trouble() {
 std::string job_text(const char*) {
   return {};
 }
+void look_up(const std::string&, int) {}
 struct Job::State {};
 Job::Job(const Command&, Server) {
   throw Error(Status::unsupported, "blacs-dyn: " + trouble());
 }
 std::string Job::failure() {
   return trouble();
+}
+std::string Job::name() const {
+  return {};
 }
 void Job::kill(bool) {}
 
@@ -53,6 +59,7 @@ namespace {
 struct Library {
   decltype(&PMIx_Initialized) initialized = nullptr;
   decltype(&PMIx_Get) get = nullptr;
+  decltype(&PMIx_Get_nb) get_soon = nullptr;
   decltype(&PMIx_Spawn_nb) spawn = nullptr;
   decltype(&PMIx_Query_info_nb) query = nullptr;
   decltype(&PMIx_Job_control_nb) control = nullptr;
@@ -64,6 +71,7 @@ struct Library {
     if (!loaded) return;
     find(loaded, "PMIx_Initialized", initialized);
     find(loaded, "PMIx_Get", get);
+    find(loaded, "PMIx_Get_nb", get_soon);
     find(loaded, "PMIx_Spawn_nb", spawn);
     find(loaded, "PMIx_Query_info_nb", query);
     find(loaded, "PMIx_Job_control_nb", control);
@@ -277,6 +285,32 @@ std::string job_text(const char* key) {
   return text;
 }
 
+namespace {
+
+/// PMIx reads it until it has answered.
+struct LookUp {
+  std::string key;
+  pmix_proc_t who{};
+  static void has_come(pmix_status_t, pmix_value_t*, void* data) { delete static_cast<LookUp*>(data); }
+};
+
+} // namespace
+
+/// All that a process has published comes with one key of it, and stays with PMIx: so it is asked for the address of
+/// Open MPI's TCP transport, which is how old and new processes talk.
+void look_up(const std::string& job, int processes) {
+  static std::set<std::string> known{base::environment("PMIX_NAMESPACE") ? base::environment("PMIX_NAMESPACE") : ""};
+  if (base::mpi_library().mpi != base::Mpi::open_mpi || !library().get_soon || !known.insert(job).second) return;
+  const auto& version = base::mpi_library().version;
+  for (int rank = 0; rank < processes; ++rank) {
+    auto asked = std::make_unique<LookUp>();
+    asked->key = fmt::format("btl.tcp.{}.{}", version[0], version[1]);
+    asked->who = process(job, static_cast<pmix_rank_t>(rank));
+    if (library().get_soon(&asked->who, asked->key.c_str(), nullptr, 0, LookUp::has_come, asked.get()) == PMIX_SUCCESS)
+      asked.release(); // has_come() frees it
+  }
+}
+
 Job::Job(const Command& command, Server server) : state_(std::make_shared<State>()) {
   State& s = *state_;
   s.server = server;
@@ -329,6 +363,11 @@ std::string Job::failure() {
   else if (state_->has_ended() && state_->failure.empty())
     state_->failure = fmt::format("{} new process(es) {}", state_->app.maxprocs, ended_too_soon);
   return state_->failure;
+}
+
+std::string Job::name() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->name;
 }
 
 void Job::kill(bool has_lost_one) {

@@ -15,6 +15,10 @@ std::string trouble();
 /// A text that mpirun keeps of this job under a PMIx key; empty where it says nothing. After MPI_Init. Local.
 std::string job_text(const char* key);
 
+/// Has MPI's data of these processes brought here, which it otherwise waits for when it first has to do with them.
+/// Returns at once. Once for each job; they have come through MPI_Init.
+void look_up(const std::string& job, int processes);
+
 struct Command {
   std::string program;
   std::vector<std::string> arguments; ///< without the program
@@ -38,6 +42,7 @@ public:
   /// What mpirun knows to have gone wrong with them; empty: nothing yet. Asks mpirun now and then, and does not wait
   /// for its answer.
   std::string failure();
+  std::string name() const; ///< empty: not known yet
   /// Ends those that run, and those that are only asked for as soon as they do.
   void kill(bool has_lost_one); ///< has_lost_one: a process of it has ended already
 

@@ -460,6 +460,12 @@ bool Rendezvous::tell(int group, const std::string& line) {
   return state_->say_to_first(group, line);
 }
 
+void Rendezvous::tell_all(int group, const std::string& line) {
+  const std::lock_guard lock(state_->mutex);
+  for (const auto& c : state_->connections)
+    if (c->group == group) send_line(c->socket.fd, line);
+}
+
 bool Rendezvous::hold(int group, double limit_s, std::string* why) {
   const std::lock_guard lock(state_->mutex);
   State::UnitState& u = state_->groups[group];

@@ -69,6 +69,8 @@ public:
   Origin origin(int group) const; ///< empty texts until it has come
   /// A line to the group's first process; the others hear that there was one. False when it has gone.
   bool tell(int group, const std::string& line);
+  /// A line to all of its processes.
+  void tell_all(int group, const std::string& line);
   /// From here on the group's end is the end of everything, and so is that it has not come in within limit_s. False: it
   /// has gone already, and why.
   bool hold(int group, double limit_s, std::string* why);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <sstream>
+#include <string_view>
 #include <thread>
 
 #include <poll.h>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "launchers/openmpi4.hpp"
+#include "launchers/pmix.hpp"
 #include "launchers/this_mpi.hpp"
 
 namespace blacs_dyn {
@@ -110,6 +112,28 @@ void RendezvousLauncher::release(int group, Comm intercomm) {
 
 // ---- a new group
 
+namespace {
+
+constexpr std::string_view know = "know ";
+
+std::optional<Known> known_in(const std::string& line) {
+  if (line.compare(0, know.size(), know) != 0) return std::nullopt;
+  std::istringstream words(line.substr(know.size()));
+  Known known;
+  words >> known.processes >> known.name;
+  return known;
+}
+
+} // namespace
+
+std::string RendezvousLauncher::know_line(const Known& group) {
+  return fmt::format("{}{} {}", know, group.processes, group.name);
+}
+
+void hear_of(const std::vector<Known>& groups) {
+  for (const Known& group : groups) pmix::look_up(group.name, group.processes);
+}
+
 std::optional<Comm> RendezvousLauncher::enter(MPI_Comm world) {
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Ibarrier(world, &request), "MPI_Ibarrier");
@@ -136,7 +160,12 @@ std::string RendezvousLauncher::hear_answer(MPI_Comm world) {
   if (!peer_) return "away";
   try {
     for (;;) {
-      if (const auto heard = peer_->listen()) return *heard;
+      if (const auto heard = peer_->listen()) {
+        const std::optional<Known> known = known_in(*heard);
+        if (!known) return *heard;
+        hear_of({*known});
+        continue;
+      }
       pollfd one{peer_->fd(), POLLIN, 0};
       int any = 0; // what MPI has still to bring to the others of the group it brings while it is looked at
       if (poll(&one, 1, 1000) == 0)

@@ -52,7 +52,8 @@ protected:
   /// @throws Error{spawn_failure} when it has gone.
   void hold(const NewGroup& group, double limit_s);
   void tell(const NewGroup& group, const std::string& line) { rendezvous_->tell(tickets_[group.id], line); }
-  void hear_of_the_end(); ///< everybody else, when process 0 says so
+  static std::string know_line(const Known& group); ///< to a newcomer that waits
+  void hear_of_the_end();                           ///< everybody else, when process 0 says so
   /// Collective over the group.
   static Comm connect(const std::string& port, MPI_Comm world);
 
