@@ -236,6 +236,8 @@ void Balancer::observe(const BalanceSubject& subject, double now_s) {
   if (steady.empty()) return;
   StepObservation o = conditions(subject);
   o.step_s = base::median(steady);
+  known_.rows_were_cut |= o.grid.nprow > 1;
+  known_.cols_were_cut |= o.grid.npcol > 1;
   const auto same = std::find_if(known_.observed.begin(), known_.observed.end(), [&](const StepObservation& other) {
     return other.grid == o.grid && is_near(other.work, o.work, same_within) &&
            is_near(other.share, o.share, same_within);
@@ -370,6 +372,8 @@ std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double
   r.measured_error = error_of(steady);
   r.held_s = std::max(0.0, now_s - steady_since(now_s));
   r.measured = remembered(s);
+  r.rows_were_cut = known_.rows_were_cut;
+  r.cols_were_cut = known_.cols_were_cut;
   Decided decided{now_s, r.held_s, {}, steady.size()};
   for (const ProcessLoad& load : loads_) {
     BalanceProcess p;

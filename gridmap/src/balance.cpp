@@ -143,7 +143,7 @@ public:
         if (has_recent(choice) != recent || is_as_now(choice)) continue;
         if (quickest == nullptr || choice.step_s() < quickest->step_s()) quickest = &choice;
         if (!refusal(choice, without_recent).empty()) continue;
-        const double all = steps_ * choice.step_s() + price_s(choice);
+        const double all = all_s(choice);
         if (all >= least) continue;
         least = all;
         best = &choice;
@@ -333,6 +333,14 @@ private:
     return change_s + (r_.rules.seen_s + (leaves ? r_.rules.calm_s : 0)) * (1 - now_s / then_s);
   }
 
+  /// Seconds of all steps and the change.
+  double all_s(const BalanceChoice& choice) const {
+    const bool is_cut_anew = (choice.grid.nprow > 1 && !r_.rows_were_cut && r_.grid.nprow == 1) ||
+                             (choice.grid.npcol > 1 && !r_.cols_were_cut && r_.grid.npcol == 1);
+    const double error = is_cut_anew && !choice.is_measured ? 2 * r_.error : 0;
+    return steps_ * choice.step_s() * (1 + error) + price_s(choice);
+  }
+
   /// Steps within which a change has to pay off.
   double most_payoff(const BalanceChoice& choice) const {
     if (!are_steps_known_) return steps_ * r_.rules.payoff_part;
@@ -466,7 +474,7 @@ private:
       if (r_.is_weighted && ++mapped > most_mapped) break;
       choices.push_back(r_.is_weighted ? with_parts(candidate) : with_equal_parts(candidate));
       if (!has_recent(choices.back()) && refusal(choices.back(), now_.step_s()).empty())
-        least = std::min(least, steps_ * choices.back().step_s() + price_s(choices.back()));
+        least = std::min(least, all_s(choices.back()));
     }
     return choices;
   }

@@ -601,6 +601,7 @@ TEST(Balancer, WhoWaitsForItsTurnsHoweverLittleItHasToDoLeaves) {
   line.compete(1, 0.2);
   line.run(10);
   EXPECT_EQ(line.order, (std::vector<int>{0, 2, 3}));
+  EXPECT_EQ(line.subject.grid, (gridmap::GridShape{3, 1})) << "columns were never cut";
   EXPECT_LE(line.balances.size(), 3U);
   line.run(30);
   EXPECT_EQ(line.order, (std::vector<int>{0, 2, 3}));

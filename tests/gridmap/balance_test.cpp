@@ -108,6 +108,25 @@ TEST(Balance, WhatWasMeasuredCountsAsFarAsStepsAreAlike) {
   EXPECT_THROW(gridmap::decide_balance(r), base::Error);
 }
 
+/// One of four leaves: rows in whole blocks of 4 are not as even for three as columns, which nobody has cut yet.
+TEST(Balance, AnAxisThatNobodyHasCutIsNotCutForNothing) {
+  BalanceRequest r = request_for({4, 1}, {1, 1, 1, 1}, 1600);
+  r.processes[2].waits_s = 5;
+  r.is_weighted = true;
+  r.mb = 4;
+  EXPECT_TRUE((gridmap::decide_balance(r).then.grid == GridShape{1, 3}));
+  r.error = 0.03;
+  EXPECT_TRUE((gridmap::decide_balance(r).then.grid == GridShape{1, 3})) << "columns were cut before";
+  r.cols_were_cut = false;
+  EXPECT_TRUE((gridmap::decide_balance(r).then.grid == GridShape{3, 1}));
+  r.volume_s = 2; // one that comes back: two by two has messages of 2 s, four in a column of 2.5 s
+  r.processes[2].waits_s = 0;
+  r.processes[2].place = -1;
+  r.processes[3].place = 2;
+  r.grid = {3, 1};
+  EXPECT_TRUE((gridmap::decide_balance(r).then.grid == GridShape{2, 2}));
+}
+
 /// Seconds of a step of a set in a row, if parts need not be whole: with `t` seconds each does speed * (t - waits_s).
 double step_of_row(const BalanceRequest& r, unsigned set) {
   double least = 0, most = 1e3;

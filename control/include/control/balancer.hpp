@@ -135,6 +135,7 @@ private:
     std::vector<Measured> measured; ///< the newest last
     std::optional<Trial> trial;
     Waiting waiting;
+    bool rows_were_cut = false, cols_were_cut = false; ///< by a grid on which steps were measured
   };
   Learned known_;
   std::optional<Learned> outside_;    ///< of the panels that are under way

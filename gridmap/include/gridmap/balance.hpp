@@ -80,6 +80,10 @@ struct BalanceRequest {
   double error = 0;                   ///< of a prediction, relative: what was never measured has to save twice as much
   double measured_error = 0;          ///< of step_s, relative: what was measured has to save twice as much
 
+  /// Whether a grid ran whose rows, whose columns were several: else nobody knows what cutting that axis costs, and a
+  /// choice that does counts for twice the error longer than it is predicted.
+  bool rows_were_cut = true, cols_were_cut = true;
+
   std::int64_t steps_left = -1; ///< -1: not known
   /// The speeds have been what they are for so long. A load is expected to last as long as it has lasted, so nothing is
   /// moved for one that comes and goes faster than a move pays off.
