@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* asked_at exact|later: run with DYNGRID_RESIZE_AT=3:2x2 on 1x2. What the report says of when the change was asked for
  * and when it happened, against this program's own count. Then dyngrid_resize, which has no step. */
-#include <dyngrid.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static int wrong;
-
-static void expect(int is_true, const char* what, long long got) {
-  if (is_true) return;
-  printf("asked_at: %s, got %lld\n", what, got);
-  wrong = 1;
-}
+#define TEST_NAME "asked_at"
+#include "expect.h"
 
 int main(int argc, char** argv) {
   const int is_exact = argc > 1 && strcmp(argv[1], "exact") == 0;

@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -499,14 +498,13 @@ TEST(Balancer, GoesBackFromAChangeThatIsSlowerThanWhatWasBefore) {
 /// what it ran of what it wanted.
 struct Turns {
   static constexpr double row_s = 0.0002, calm_share = 0.4; // of a processor, by its quota
-  double waits_s = 0, now = 1e5, noise = 0;
+  double waits_s = 0, now = 1e5;
   int competes = -1;
   double load_s = 0; // since when
   std::vector<int> order{0, 1, 2, 3};
   std::vector<gridmap::Balance> balances;
   Balancer balancer;
   BalanceSubject subject;
-  std::mt19937 engine{1};
 
   Turns() {
     subject.grid = {4, 1};
@@ -529,10 +527,10 @@ struct Turns {
     const auto rows = static_cast<double>(subject.rows[place / npcol]);
     return row_s * rows * static_cast<double>(subject.cols[place % npcol]) / static_cast<double>(subject.n);
   }
-  double step_s() {
+  double step_s() const {
     double slowest = 0;
     for (std::size_t place = 0; place < order.size(); ++place) slowest = std::max(slowest, own_s(place));
-    return slowest * std::exp(noise * std::normal_distribution<>()(engine));
+    return slowest;
   }
   ProcessLoad load(int process, int place) const {
     ProcessLoad load;

@@ -6,7 +6,6 @@
  * then in any case. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <dyngrid.h>
 #include <mpi.h>
 #include <pmix.h>
 #include <stdio.h>
@@ -14,13 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static int wrong, looked_up, missing;
+#define TEST_NAME "introduced"
+#include "expect.h"
 
-static void expect(int is_true, const char* what, long long got) {
-  if (is_true) return;
-  printf("introduced: %s, got %lld: %s\n", what, got, dyngrid_last_message());
-  wrong = 1;
-}
+static int looked_up, missing;
 
 typedef pmix_status_t (*get_function)(const pmix_proc_t*, const char*, const pmix_info_t*, size_t, pmix_value_t**);
 

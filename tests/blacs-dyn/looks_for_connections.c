@@ -3,18 +3,14 @@
  * look for connections, and counts what libdyngrid wants: something while the grid grows, nothing before and after. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <dyngrid.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
-static int wanted, most, wrong;
+#define TEST_NAME "looks"
+#include "expect.h"
 
-static void expect(int is_true, const char* what, long long got) {
-  if (is_true) return;
-  printf("looks: %s, got %lld: %s\n", what, got, dyngrid_last_message());
-  wrong = 1;
-}
+static int wanted, most;
 
 static int is_of_dyngrid(void* return_address) {
   Dl_info info;

@@ -4,20 +4,14 @@
  * killed, or one of them, which costs no more than a growth that comes later. */
 #include <ctype.h>
 #include <dirent.h>
-#include <dyngrid.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int wrong;
-
-static void expect(int is_true, const char* what, long long got) {
-  if (is_true) return;
-  printf("warm: %s, got %lld: %s\n", what, got, dyngrid_last_message());
-  wrong = 1;
-}
+#define TEST_NAME "warm"
+#include "expect.h"
 
 static size_t read_file(const char* pid, const char* name, char* text, size_t size) {
   char path[300];
