@@ -197,11 +197,10 @@ private:
 
   std::vector<Known> those_in(const std::vector<SpawnGroup>& groups) const {
     std::vector<Known> in;
-    const char* const mine = base::environment("PMIX_NAMESPACE");
     for (const SpawnGroup& group : groups) {
       const auto ticket = tickets_.find(group.id);
-      if (group.id == 0 && mine)
-        in.push_back({mine, static_cast<int>(group.members.size())});
+      if (group.id == 0)
+        in.push_back({pmix::own_job(), static_cast<int>(group.members.size())});
       else if (ticket != tickets_.end() && names_.count(ticket->second) != 0)
         in.push_back(names_.at(ticket->second));
     }

@@ -17,6 +17,7 @@
 #include "base/environment.hpp"
 #include "base/text.hpp"
 #include "launchers/linger.hpp"
+#include "launchers/pmix.hpp"
 
 namespace blacs_dyn {
 namespace {
@@ -92,8 +93,7 @@ const char* name_server() {
 }
 
 std::string mpirun_name() {
-  const char* job = base::environment("PMIX_NAMESPACE");
-  return job ? mpirun_name(job) : "";
+  return mpirun_name(pmix::own_job());
 }
 
 std::string mpirun_name(std::string_view job) {

@@ -29,6 +29,11 @@ namespace blacs_dyn::pmix {
 using base::Error;
 using base::Status;
 
+std::string own_job() {
+  const char* job = base::environment("PMIX_NAMESPACE");
+  return job ? job : "";
+}
+
 #ifndef DYNGRID_PMIX // MPICH, or no header
 
 std::string trouble() {
@@ -271,8 +276,8 @@ std::string trouble() {
 }
 
 std::string job_text(const char* key) {
-  const char* job = base::environment("PMIX_NAMESPACE");
-  if (!library().get || !job) return {};
+  const std::string job = own_job();
+  if (!library().get || job.empty()) return {};
   const pmix_proc_t all = process(job, PMIX_RANK_WILDCARD);
   pmix_value_t* value = nullptr;
   if (library().get(&all, key, nullptr, 0, &value) != PMIX_SUCCESS || !value) return {};
@@ -299,7 +304,7 @@ struct LookUp {
 /// All that a process has published comes with one key of it, and stays with PMIx: so it is asked for the address of
 /// Open MPI's TCP transport, which is how old and new processes talk.
 void look_up(const std::string& job, int processes) {
-  static std::set<std::string> known{base::environment("PMIX_NAMESPACE") ? base::environment("PMIX_NAMESPACE") : ""};
+  static std::set<std::string> known{own_job()};
   if (base::mpi_library().mpi != base::Mpi::open_mpi || !library().get_soon || !known.insert(job).second) return;
   const auto& version = base::mpi_library().version;
   for (int rank = 0; rank < processes; ++rank) {

@@ -12,6 +12,9 @@ namespace blacs_dyn::pmix {
 /// is known after MPI_Init. Local.
 std::string trouble();
 
+/// What mpirun calls this job; empty where no mpirun that knows PMIx started it. Local.
+std::string own_job();
+
 /// A text that mpirun keeps of this job under a PMIx key; empty where it says nothing. After MPI_Init. Local.
 std::string job_text(const char* key);
 
