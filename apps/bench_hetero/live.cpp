@@ -17,8 +17,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 #include "common/launch.hpp"
@@ -30,7 +30,7 @@
 namespace bench {
 namespace {
 
-using Json = nlohmann::json;
+using base::Json;
 
 constexpr int generations = 4;                                       ///< of life, in a step
 constexpr double least_ratio = 0.95, most_ratio = 1.10;              ///< bars: measured over theoretical time
@@ -137,7 +137,7 @@ private:
   /// Asks which processors are in the grid, and works out what its steps should take.
   void look() {
     const Json status = job_->call("status", {{"processes", true}});
-    const int nprow = status["grid"][0], npcol = status["grid"][1];
+    const int nprow = status["grid"][0].get<int>(), npcol = status["grid"][1].get<int>();
     gridmap::MappingRequest request;
     request.nprow = nprow;
     request.npcol = npcol;
@@ -146,7 +146,7 @@ private:
     for (const Json& process : status["processes"])
       if (process["place"].is_array())
         request.speeds.at(static_cast<std::size_t>(process["place"][0].get<int>() * npcol +
-                                                   process["place"][1].get<int>())) = process["speed"];
+                                                   process["place"][1].get<int>())) = process["speed"].get<double>();
     Stage stage;
     stage.grid = fmt::format("{}x{}", nprow, npcol);
     const double t_theory = gridmap::map_in_place(request).t_theory;
@@ -179,8 +179,8 @@ private:
     if (outcome != "done") emulation_.fail(fmt::format("a growth is not done: {}", answer.dump()));
     look();
     for (const Json& host : answer.at("chosen").at("hosts")) {
-      const auto at = std::find_if(free_.begin(), free_.end(),
-                                   [&](const Processor& p) { return p.host == host["name"].get<std::string>(); });
+      const auto at =
+          std::find_if(free_.begin(), free_.end(), [&](const Processor& p) { return p.host == host["name"].text(); });
       if (at == free_.end()) emulation_.fail("it has taken what was not offered");
       stages_.back().power += at->speed;
       free_.erase(at);

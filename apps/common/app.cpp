@@ -2,6 +2,7 @@
 #include "app.hpp"
 #include "base/environment.hpp"
 #include "base/grid_shape.hpp"
+#include "base/json.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "control/balance_mode.hpp"
@@ -10,7 +11,6 @@
 #include "redist/schedule.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -523,7 +523,7 @@ bool Run::write_csv() const {
 }
 
 bool Run::write_json(const std::string& summary) const {
-  nlohmann::ordered_json doc;
+  base::Json doc;
   doc["app"] = name_;
   doc["version"] = dyngrid_version();
   doc["commit"] = DYNGRID_COMMIT;
@@ -534,19 +534,19 @@ bool Run::write_json(const std::string& summary) const {
     doc["nb"] = block_text(options_);
   doc["placement"] = options_.placement;
   doc["schedule"] = options_.schedule;
-  doc["steps"] = nlohmann::ordered_json::array();
+  doc["steps"] = base::Json::array();
   for (int i = 0; i < counts_.steps; ++i) {
     const auto& s = steps_[static_cast<std::size_t>(i)];
-    nlohmann::ordered_json step{{"step", s.step}, {"grid", {s.nprow, s.npcol}}, {"seconds", s.seconds}};
+    base::Json step{{"step", s.step}, {"grid", {s.nprow, s.npcol}}, {"seconds", s.seconds}};
     if (s.flops > 0) step["gflops"] = s.flops / s.seconds / 1e9;
     if (s.right >= 0) step["right"] = s.right == 1;
     if (s.residual != 0) step["residual"] = s.residual;
     doc["steps"].push_back(step);
   }
-  doc["resizes"] = nlohmann::ordered_json::array();
+  doc["resizes"] = base::Json::array();
   for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
     const auto& c = changes_[i];
-    nlohmann::ordered_json resize{
+    base::Json resize{
         {"before_step", c.step}, {"wanted", {c.wanted_nprow, c.wanted_npcol}}, {"done", c.status == DYNGRID_RESIZED}};
     if (c.status != DYNGRID_RESIZED) {
       resize["status"] = dyngrid_status_string(c.status);

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "application.hpp"
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/index.hpp"
+#include "base/json.hpp"
 #include "gridmap/dealing.hpp"
 #include "gridmap/factor_layout.hpp"
 #include "gridmap/payoff.hpp"

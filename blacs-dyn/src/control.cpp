@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/environment.hpp"
 #include "base/files.hpp"
+#include "base/json.hpp"
 #include "calls/calls.hpp"
 #include "control/runtime_dir.hpp"
 #include "preflight.hpp"

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "application.hpp"
+#include "base/json.hpp"
 #include "base/statistics.hpp"
 #include "mpi_util.hpp"
 #include "phases.hpp"

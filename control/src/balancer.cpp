@@ -7,9 +7,8 @@
 #include <limits>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "base/index.hpp"
+#include "base/json.hpp"
 #include "base/statistics.hpp"
 #include "control/protocol.hpp"
 

@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include "base/json.hpp"
 
 namespace control {
 
@@ -53,25 +54,25 @@ CallReport call_report_from(const Json& json) {
   CallReport r;
   r.job = json.value("job", r.job);
   r.when = json.value("when", r.when);
-  r.is_on = json.at("on");
-  r.is_report = json.at("report");
-  r.left_out = json.at("left_out");
-  r.other_contexts = json.at("other_contexts");
-  r.without_memory = json.at("without_memory");
+  r.is_on = json.at("on").get<bool>();
+  r.is_report = json.at("report").get<bool>();
+  r.left_out = json.at("left_out").get<std::int64_t>();
+  r.other_contexts = json.at("other_contexts").get<std::int64_t>();
+  r.without_memory = json.at("without_memory").get<std::int64_t>();
   r.workers = json.value("workers", r.workers); // older runs in the history have none
   r.has_lost_workers = json.value("lost_workers", r.has_lost_workers);
-  r.measured = json.at("measured");
+  r.measured = json.at("measured").get<std::int64_t>();
   for (const Json& call : json.at("calls")) {
     CallTally t;
-    t.routine = call.at("routine");
-    t.size = call.at("size");
-    t.calls = call.at("calls");
+    t.routine = call.at("routine").text();
+    t.size = call.at("size").text();
+    t.calls = call.at("calls").get<std::int64_t>();
     t.places = call.at("places").get<std::map<std::string, std::int64_t>>();
-    t.seconds = call.at("seconds");
-    t.other_s = call.at("other_s");
-    t.known = call.at("known");
+    t.seconds = call.at("seconds").get<double>();
+    t.other_s = call.at("other_s").get<double>();
+    t.known = call.at("known").get<std::int64_t>();
     t.best = call.value("best", t.best); // older runs in the history have none
-    t.moved_bytes = call.at("moved_bytes");
+    t.moved_bytes = call.at("moved_bytes").get<double>();
     r.calls.push_back(std::move(t));
   }
   return r;

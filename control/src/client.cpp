@@ -12,8 +12,8 @@
 #include <sys/un.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "control/protocol.hpp"
 #include "control/runtime_dir.hpp"
 
@@ -69,7 +69,7 @@ Client Client::to_socket(const std::string& path, double timeout_s) {
   return client;
 }
 
-std::int64_t Client::send(const std::string& op, const nlohmann::json& fields, double timeout_s) {
+std::int64_t Client::send(const std::string& op, const base::Json& fields, double timeout_s) {
   const Deadline deadline(timeout_s);
   Json request = fields.is_null() ? Json::object() : fields;
   request["op"] = op;
@@ -109,7 +109,7 @@ std::optional<std::string> Client::take_line(double timeout_s) {
 
 namespace {
 Json parsed(const std::string& line, const std::string& who) {
-  Json object = Json::parse(line, nullptr, false);
+  Json object = Json::parse_or_null(line);
   if (!object.is_object())
     throw Error(Status::io_failure,
                 fmt::format("control: {} answers '{}', expected a JSON object", who, line.substr(0, 60)));
@@ -117,7 +117,7 @@ Json parsed(const std::string& line, const std::string& who) {
 }
 } // namespace
 
-std::optional<nlohmann::json> Client::next(double timeout_s) {
+std::optional<base::Json> Client::next(double timeout_s) {
   if (!kept_.empty()) {
     const std::string line = std::move(kept_.front());
     kept_.pop_front();
@@ -128,7 +128,7 @@ std::optional<nlohmann::json> Client::next(double timeout_s) {
   return parsed(*line, who_);
 }
 
-nlohmann::json Client::call(const std::string& op, const nlohmann::json& fields, double timeout_s) {
+base::Json Client::call(const std::string& op, const base::Json& fields, double timeout_s) {
   const Deadline deadline(timeout_s);
   const std::int64_t id = send(op, fields, timeout_s);
   for (;;) {
@@ -136,10 +136,10 @@ nlohmann::json Client::call(const std::string& op, const nlohmann::json& fields,
     if (!line)
       throw Error(Status::timeout, fmt::format("control: {} did not answer {} within {:g} s", who_, op, timeout_s));
     Json answer = parsed(*line, who_);
-    const auto answered = answer.find("id");
+    const Json* answered = answer.find("id");
     const bool is_event = answer.contains("event");
     // a refusal of the whole connection has no id
-    if (!is_event && answered != answer.end() && (answered->is_null() || *answered == id)) {
+    if (!is_event && answered && (answered->is_null() || *answered == id)) {
       throw_if_failure(answer);
       return answer;
     }
@@ -147,13 +147,13 @@ nlohmann::json Client::call(const std::string& op, const nlohmann::json& fields,
   }
 }
 
-void Client::throw_if_failure(const nlohmann::json& line) {
-  const auto ok = line.find("ok");
-  if (ok == line.end() || !ok->is_boolean() || ok->get<bool>()) return;
+void Client::throw_if_failure(const base::Json& line) {
+  const Json* ok = line.find("ok");
+  if (!ok || !ok->is_boolean() || ok->get<bool>()) return;
   const int status = line.contains("status") && line["status"].is_number_integer() ? line["status"].get<int>() : 0;
   const bool is_known = status < 0 && status >= static_cast<int>(Status::internal);
   throw Error(is_known ? static_cast<Status>(status) : Status::internal,
-              line.contains("error") && line["error"].is_string() ? line["error"].get<std::string>()
+              line.contains("error") && line["error"].is_string() ? line["error"].text()
                                                                   : "control: failed, no reason given");
 }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 namespace control {
 namespace {
@@ -45,7 +45,7 @@ std::vector<Json> EventLog::take() {
   for (auto& [ended, event] : events_) {
     const std::int64_t first = ended;
     const auto place = std::find_if(told.begin(), told.end(), [&](const Json& other) {
-      return other["event"] == "step" && other["step"] >= first;
+      return other["event"] == "step" && other["step"].get<std::int64_t>() >= first;
     });
     told.insert(place, std::move(event));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The history on disk: JSON lines that are only ever appended, so that jobs that end at the same time, or are killed
 // while they write, do no harm.
+#include "base/json.hpp"
 #include "control/history.hpp"
 #include "control/history_json.hpp"
 
@@ -24,7 +25,6 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
@@ -106,26 +106,26 @@ struct Record {
 
 /// Empty for a line that is not whole, or says what cannot be.
 std::optional<Record> record_of(const std::string& line) {
-  const Json json = Json::parse(line, nullptr, false);
+  const Json json = Json::parse_or_null(line);
   if (!json.is_object()) return std::nullopt;
   try {
     Record r;
-    r.key = {json.at("app"), json.at("size"), json.at("machine")};
-    r.when = json.at("when");
+    r.key = {json.at("app").text(), json.at("size").text(), json.at("machine").text()};
+    r.when = json.at("when").get<std::int64_t>();
     const auto shape = [&](const char* name) {
       const GridShape s = shape_from(json.at(name));
       if (s.nprow < 1 || s.npcol < 1) throw std::out_of_range(name);
       return s;
     };
     const auto figure = [&](const char* name) {
-      const double value = json.at(name);
+      const double value = json.at(name).get<double>();
       if (!std::isfinite(value) || value < 0) throw std::out_of_range(name);
       return value;
     };
     if (json.at("kind") == "steps") {
       const GridShape s = shape("grid");
       r.grid = {s.nprow, s.npcol};
-      r.times.count = json.at("count");
+      r.times.count = json.at("count").get<std::int64_t>();
       r.times.mean = figure("mean_s");
       r.times.squares = figure("squares");
       r.times.least = figure("least_s");
@@ -134,12 +134,12 @@ std::optional<Record> record_of(const std::string& line) {
       r.kind = Record::Kind::change;
       r.change.from = shape("from");
       r.change.to = shape("to");
-      r.change.spawned = json.at("spawned");
+      r.change.spawned = json.at("spawned").get<int>();
       r.change.spawn_s = figure("spawn_s");
       r.change.merge_s = figure("merge_s");
       r.change.plan_s = figure("plan_s");
       r.change.exchange_s = figure("exchange_s");
-      r.change.moved_bytes = json.at("moved_bytes");
+      r.change.moved_bytes = json.at("moved_bytes").get<std::int64_t>();
       r.change.predicted_exchange_s = figure("planned_exchange_s");
       r.change.asked_at_step = json.value("asked_at_step", std::int64_t{-1}); // not in lines of earlier versions
       r.change.changed_at_step = json.value("changed_at_step", std::int64_t{-1});

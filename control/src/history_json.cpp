@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 namespace control {
 namespace {
@@ -52,7 +52,7 @@ History history_from(const Json& answer) {
       history.balances.push_back(balance_report_from(balance));
     for (const Json& phase : answer.value("phases", Json::array())) history.phases.insert(phase_times_from(phase));
     return history;
-  } catch (const Json::exception& error) {
+  } catch (const Json::Error& error) {
     throw base::Error(base::Status::bad_argument, std::string("control: history: ") + error.what());
   }
 }

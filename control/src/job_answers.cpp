@@ -4,8 +4,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "control/history_json.hpp"
 #include "control/job_state.hpp"
 #include "gridmap/placement.hpp"
@@ -23,15 +23,12 @@ gridmap::Placement placement_from(const Request& request, const std::string& nam
 }
 
 std::vector<std::int64_t> groups_in(const Request& request) {
-  const auto given = request.body->find("units");
+  const Json* given = request.body->find("units");
   const auto is_number = [](const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() > 0; };
-  if (given == request.body->end() || !given->is_array() || given->empty() || given->size() > 1024 ||
+  if (!given || !given->is_array() || given->empty() || given->size() > 1024 ||
       !std::all_of(given->begin(), given->end(), is_number))
-    throw Error(Status::bad_argument,
-                fmt::format("control: {}: \"units\" is {}, expected a list of numbers from 1", request.op,
-                            given == request.body->end()
-                                ? "missing"
-                                : given->dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80)));
+    throw Error(Status::bad_argument, fmt::format("control: {}: \"units\" is {}, expected a list of numbers from 1",
+                                                  request.op, given ? given->dump().substr(0, 80) : "missing"));
   return given->get<std::vector<std::int64_t>>();
 }
 

@@ -4,8 +4,7 @@
 #include <map>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "control/history_json.hpp"
 
 namespace control {

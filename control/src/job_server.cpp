@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "base/thread.hpp"
 
 namespace control {
@@ -188,7 +188,7 @@ bool JobServer::tell_events() {
     const auto waiter = waiters_.find(event["request"].get<std::int64_t>());
     if (waiter == waiters_.end()) continue;
     Json answer = std::move(*waiter->second.answer);
-    for (const auto& [name, value] : event.items())
+    for (const auto& [name, value] : event.members())
       if (name != "event") answer[name] = value;
     const LineServer::Client client = waiter->second.client;
     const RequestId id = waiter->second.id;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/load_board.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 namespace control {
 

@@ -3,8 +3,7 @@
 
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "base/status.hpp"
 #include "control/protocol.hpp"
 
@@ -28,14 +27,14 @@ std::pair<PhaseKey, gridmap::StepTimes> phase_times_from(const Json& json) {
   const gridmap::GridShape grid = shape_from(json.at("grid"));
   key.grid = {grid.nprow, grid.npcol};
   const bool is_move = json.contains("matrix");
-  key.name = json.at(is_move ? "matrix" : "phase");
-  key.layouts = json.at(is_move ? "to" : "layouts");
-  if (is_move) key.from = json.at("from");
+  key.name = json.at(is_move ? "matrix" : "phase").text();
+  key.layouts = json.at(is_move ? "to" : "layouts").text();
+  if (is_move) key.from = json.at("from").text();
   gridmap::StepTimes times;
-  times.count = json.at("count");
-  times.mean = json.at("mean_s");
-  times.squares = json.at("squares");
-  times.least = json.at("least_s");
+  times.count = json.at("count").get<std::int64_t>();
+  times.mean = json.at("mean_s").get<double>();
+  times.squares = json.at("squares").get<double>();
+  times.least = json.at("least_s").get<double>();
   const auto is_figure = [](double s) { return std::isfinite(s) && s >= 0; };
   if (grid.nprow < 1 || grid.npcol < 1 || times.count < 1 || !is_figure(times.mean) || !is_figure(times.squares) ||
       !is_figure(times.least) || (is_move && key.from.empty()))

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "refusal.hpp"
 
 namespace control {
@@ -15,16 +15,14 @@ using base::Error;
 using base::Status;
 
 std::string shown(const Json& value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = value.dump();
   if (text.size() > 40) text = text.substr(0, 40) + "...";
   return text;
 }
 
 /// The member, or null when it is absent.
 const Json& member_of(const Request& request, const char* member) {
-  static const Json nothing;
-  const auto at = request.body->find(member);
-  return at == request.body->end() ? nothing : *at;
+  return std::as_const(*request.body)[member];
 }
 
 /// A request without a number gets null back.
@@ -59,33 +57,33 @@ Operation operation_of(const Request& request) {
 }
 
 Request parse_request(std::string_view line) {
-  bool is_deep = false;
-  const auto depth = [&](int level, Json::parse_event_t, Json&) {
-    is_deep = is_deep || level > deepest_nesting;
-    return !is_deep; // deeper values are thrown away while they are read
-  };
-  Json body = Json::parse(line.begin(), line.end(), depth, false);
-  if (is_deep) refuse(fmt::format("request nested deeper than {}", deepest_nesting));
-  if (body.is_discarded()) refuse("request is not JSON, expected one object on one line");
+  Json body;
+  try {
+    body = Json::parse(line, deepest_nesting);
+  } catch (const Json::TooDeep&) {
+    refuse(fmt::format("request nested deeper than {}", deepest_nesting));
+  } catch (const Json::Error&) {
+    refuse("request is not JSON, expected one object on one line");
+  }
   if (!body.is_object()) refuse(fmt::format("request is {}, expected an object", shown(body)));
   Request request;
-  const auto id = body.find("id");
-  if (id != body.end() && !id->is_null()) {
+  const Json* id = body.find("id");
+  if (id && !id->is_null()) {
     if (!id->is_number_integer()) refuse(fmt::format("id is {}, expected a whole number of 64 bits", shown(*id)));
     if (id->is_number_unsigned())
       request.id = id->get<std::uint64_t>();
     else
       request.id = id->get<std::int64_t>();
   }
-  const auto op = body.find("op");
-  if (op == body.end() || !op->is_string()) refuse("request has no \"op\", expected a word");
-  request.op = op->get<std::string>();
+  const Json* op = body.find("op");
+  if (!op || !op->is_string()) refuse("request has no \"op\", expected a word");
+  request.op = op->text();
   request.body = std::make_shared<const Json>(std::move(body));
   return request;
 }
 
 std::string to_line(const Json& object) {
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return object.dump() + "\n";
 }
 
 Json reply(const RequestId& id, Json fields) {
@@ -137,7 +135,7 @@ std::string text(const Request& request, const char* member, const std::string& 
   const Json& value = member_of(request, member);
   if (value.is_null()) return otherwise;
   if (!value.is_string()) refuse(fmt::format("{}: \"{}\" is {}, expected text", request.op, member, shown(value)));
-  return value.get<std::string>();
+  return value.text();
 }
 
 gridmap::GridShape grid(const Request& request, const char* member) {

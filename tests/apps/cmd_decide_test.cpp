@@ -5,8 +5,8 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "command_output.hpp"
 #include "control/history.hpp"
 #include "control/job_server.hpp"
@@ -16,7 +16,7 @@
 
 namespace {
 
-using nlohmann::json;
+using base::Json;
 
 std::string output(const std::string& line) {
   return output_of(command::add_decide, line);
@@ -26,28 +26,28 @@ const std::string machine = " --latency 1e-3 --bandwidth 1e9 --pack-rate 1e12";
 const std::string growth = "decide --from 2x2 --to 3x3 --matrix 1000x1000/50x50 --times 2x2=1,3x3=0.5" + machine;
 
 TEST(CommandDecide, TermsAddUp) {
-  const auto answer = json::parse(output(growth + " --steps 100 --json"));
-  EXPECT_TRUE(answer["accepted"]);
+  const auto answer = Json::parse(output(growth + " --steps 100 --json"));
+  EXPECT_TRUE(answer["accepted"].get<bool>());
   double sum = 0;
-  for (const auto& [name, seconds] : answer["terms"].items()) sum += seconds.get<double>();
-  EXPECT_DOUBLE_EQ(answer["change_s"], sum);
-  EXPECT_DOUBLE_EQ(answer["terms"]["spawn"], 0.45); // 0.2 + 5 * 0.05
-  EXPECT_GT(answer["terms"]["latency"], 0.0);
-  EXPECT_GT(answer["terms"]["bandwidth"], 0.0);
-  EXPECT_TRUE(answer["step_then"]["measured"]);
+  for (const auto& [name, seconds] : answer["terms"].members()) sum += seconds.get<double>();
+  EXPECT_DOUBLE_EQ(answer["change_s"].get<double>(), sum);
+  EXPECT_DOUBLE_EQ(answer["terms"]["spawn"].get<double>(), 0.45); // 0.2 + 5 * 0.05
+  EXPECT_GT(answer["terms"]["latency"].get<double>(), 0.0);
+  EXPECT_GT(answer["terms"]["bandwidth"].get<double>(), 0.0);
+  EXPECT_TRUE(answer["step_then"]["measured"].get<bool>());
   EXPECT_EQ(answer["payoff_steps"], 1);
   EXPECT_EQ(answer["steps_left"], 100);
 }
 
 TEST(CommandDecide, DoesNotPay) {
-  const auto few = json::parse(output(growth + " --steps 0 --json"));
-  EXPECT_FALSE(few["accepted"]);
-  const auto slower = json::parse(output("decide --from 2x2 --to 3x3 --times 2x2=0.5,3x3=1 --json"));
-  EXPECT_FALSE(slower["accepted"]);
+  const auto few = Json::parse(output(growth + " --steps 0 --json"));
+  EXPECT_FALSE(few["accepted"].get<bool>());
+  const auto slower = Json::parse(output("decide --from 2x2 --to 3x3 --times 2x2=0.5,3x3=1 --json"));
+  EXPECT_FALSE(slower["accepted"].get<bool>());
   EXPECT_EQ(slower["payoff_steps"], -1);
-  const auto full = json::parse(output("decide --from 2x2 --to 3x3 --times 2x2=1 --cores 4 --json"));
-  EXPECT_FALSE(full["accepted"]);
-  EXPECT_NE(full["why"].get<std::string>().find("beyond the cores"), std::string::npos);
+  const auto full = Json::parse(output("decide --from 2x2 --to 3x3 --times 2x2=1 --cores 4 --json"));
+  EXPECT_FALSE(full["accepted"].get<bool>());
+  EXPECT_NE(full["why"].text().find("beyond the cores"), std::string::npos);
 }
 
 TEST(CommandDecide, Text) {
@@ -60,22 +60,22 @@ TEST(CommandDecide, Text) {
 
 TEST(CommandDecide, PrintedHistory) {
   const std::string name = testing::TempDir() + "decide_history.json";
-  const json change{{"from", {2, 2}}, {"grid", {3, 3}}, {"spawned", 5},      {"spawn_s", 0.8},
+  const Json change{{"from", {2, 2}}, {"grid", {3, 3}}, {"spawned", 5},      {"spawn_s", 0.8},
                     {"merge_s", 0.1}, {"plan_s", 0.05}, {"exchange_s", 0.25}};
-  const json one{{"app", "one"},
+  const Json one{{"app", "one"},
                  {"size", "d10x10/2x2"},
                  {"grids", {{{"grid", {2, 2}}, {"steps", 10}, {"mean_s", 2.0}, {"error_s", 0.1}}}},
                  {"resizes", {change}}};
-  std::ofstream(name) << json{{"history", {one, {{"app", "other"}, {"size", "-"}}}}};
+  std::ofstream(name) << Json{{"history", {one, {{"app", "other"}, {"size", "-"}}}}};
   const std::string question = "decide --from 2x2 --to 3x3 --json --history " + name;
   EXPECT_THROW(output(question), command::Failure); // which of the two?
-  const auto answer = json::parse(output(question + " --app one"));
-  EXPECT_DOUBLE_EQ(answer["terms"]["exchange"], 0.25);
-  EXPECT_DOUBLE_EQ(answer["terms"]["spawn"], 0.8);
-  EXPECT_DOUBLE_EQ(answer["change_s"], 1.2);
-  EXPECT_DOUBLE_EQ(answer["step_now"]["seconds"], 2.0);
-  EXPECT_NEAR(answer["step_now"]["error"], 0.1, 1e-12);
-  EXPECT_FALSE(answer["step_then"]["measured"]);
+  const auto answer = Json::parse(output(question + " --app one"));
+  EXPECT_DOUBLE_EQ(answer["terms"]["exchange"].get<double>(), 0.25);
+  EXPECT_DOUBLE_EQ(answer["terms"]["spawn"].get<double>(), 0.8);
+  EXPECT_DOUBLE_EQ(answer["change_s"].get<double>(), 1.2);
+  EXPECT_DOUBLE_EQ(answer["step_now"]["seconds"].get<double>(), 2.0);
+  EXPECT_NEAR(answer["step_now"]["error"].get<double>(), 0.1, 1e-12);
+  EXPECT_FALSE(answer["step_then"]["measured"].get<bool>());
 }
 
 TEST(CommandDecide, WrongArguments) {
@@ -104,14 +104,14 @@ TEST(CommandDecide, AsksARunningJob) {
     state.step_ended(t += 1.0);
   }
   const control::JobServer server(state, folder, [] { return 7.0; });
-  const auto answer = json::parse(output("decide decide-test --to 3x3 --json" + machine));
-  EXPECT_EQ(answer["from"], json({2, 2}));
-  EXPECT_NEAR(answer["step_now"]["seconds"], 1.0, 1e-9);
+  const auto answer = Json::parse(output("decide decide-test --to 3x3 --json" + machine));
+  EXPECT_EQ(answer["from"], Json({2, 2}));
+  EXPECT_NEAR(answer["step_now"]["seconds"].get<double>(), 1.0, 1e-9);
   EXPECT_EQ(answer["steps_left"], 94);
-  EXPECT_TRUE(answer["accepted"]);
-  EXPECT_GT(answer["terms"]["latency"], 0.0); // its matrices are known
+  EXPECT_TRUE(answer["accepted"].get<bool>());
+  EXPECT_GT(answer["terms"]["latency"].get<double>(), 0.0); // its matrices are known
   state.set_allowed(control::Allowed::parse("2x2,4x4"));
-  EXPECT_FALSE(json::parse(output("decide decide-test --to 3x3 --json"))["accepted"]);
+  EXPECT_FALSE(Json::parse(output("decide decide-test --to 3x3 --json"))["accepted"].get<bool>());
 }
 
 } // namespace

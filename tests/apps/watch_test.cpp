@@ -6,18 +6,18 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "dyngrid/job_text.hpp"
 #include "dyngrid/text.hpp"
 #include "dyngrid/watch_view.hpp"
 
 namespace {
 
+using base::Json;
 using command::Key;
 using command::Screen;
 using command::ViewLine;
-using nlohmann::json;
 
 std::string joined(const std::vector<ViewLine>& lines, const Screen& screen) {
   std::string text;
@@ -25,7 +25,7 @@ std::string joined(const std::vector<ViewLine>& lines, const Screen& screen) {
   return text;
 }
 
-json status(int nprow, int npcol) {
+Json status(int nprow, int npcol) {
   return {{"job", "lake"},
           {"app", "pdgemm"},
           {"size", "3*d96x96/8x8"},
@@ -53,7 +53,7 @@ json status(int nprow, int npcol) {
 }
 
 TEST(Watch, WhoWaitsIsShown) {
-  EXPECT_EQ(command::waiting_text(json::object()), "");
+  EXPECT_EQ(command::waiting_text(Json::object()), "");
   EXPECT_EQ(command::waiting_text({{"parked", 2}}), "2 asleep");
   EXPECT_EQ(command::waiting_text({{"parked", 5}, {"kept", 3}, {"warm", 2}, {"starting", 1}}),
             "5 asleep (3 kept), 2 warm, 1 starting");
@@ -180,7 +180,7 @@ TEST(Watch, ColourIsAroundTheTextOnly) {
 }
 
 TEST(Watch, JobsToChooseFrom) {
-  std::vector<json> jobs{status(2, 2), {{"job", "gone"}, {"error", "no answer"}}};
+  std::vector<Json> jobs{status(2, 2), {{"job", "gone"}, {"error", "no answer"}}};
   const Screen screen{100, 24, false};
   EXPECT_EQ(joined(command::chooser_lines(jobs, 1, screen), screen),
             "Which job?\n  1  lake  pdgemm  3*d96x96/8x8  2x2  step 17\n> 2  gone  no answer\nup, down or a number; "

@@ -2,7 +2,6 @@
 // Allowed grids, history, prediction, pay-off and the one place for a request: decisions that need neither sockets nor
 // processes. All expected values are worked out by hand.
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/json.hpp"
 #include "base/status.hpp"
 #include "control/allowed.hpp"
 #include "control/decide.hpp"
@@ -572,8 +572,8 @@ control::ChangeReport change(GridShape from, GridShape to) {
 std::string words(const std::vector<Json>& events) {
   std::string text;
   for (const Json& e : events) {
-    text += (text.empty() ? "" : " ") + e["event"].get<std::string>();
-    if (e.contains("outcome")) text += ":" + e["outcome"].get<std::string>();
+    text += (text.empty() ? "" : " ") + e["event"].text();
+    if (e.contains("outcome")) text += ":" + e["outcome"].text();
     if (e.contains("request") && e["request"].is_number()) text += "#" + std::to_string(e["request"].get<int>());
   }
   return text;
@@ -675,7 +675,7 @@ TEST(Job, AGrowthThatMeasuresSlowerIsTakenBack) {
   EXPECT_EQ(ask(t.state, to_2x2, t.now)["accepted"], false);
   const Json no = ask(t.state, R"({"op":"resize","grid":[2,2],"force":true,"undo":true})", t.now);
   EXPECT_EQ(no["accepted"], false);
-  EXPECT_TRUE(says(no["reason"].get<std::string>(), "2x2 was tried")) << no;
+  EXPECT_TRUE(says(no["reason"].text(), "2x2 was tried")) << no;
   EXPECT_EQ(ask(t.state, R"({"op":"resize","grid":[2,2],"force":true})", t.now)["accepted"], true);
 }
 
@@ -752,7 +752,7 @@ TEST(Job, ARequestIsAnsweredOnceAndNeverForgotten) {
   { const auto forgotten = state.want(2); }
   auto events = state.take_events();
   EXPECT_EQ(words(events), "request#1 outcome:failed#1");
-  EXPECT_TRUE(says(events.back()["reason"], "given up")) << events.back();
+  EXPECT_TRUE(says(events.back()["reason"].text(), "given up")) << events.back();
   ask(state, R"({"op":"resize","grid":[3,3]})", 3);
   auto wanted = state.want(4);
   ASSERT_TRUE(wanted);
@@ -859,7 +859,7 @@ TEST(Job, ProcessesThatAreNamedLeave) {
   };
   const auto declined = [&](const std::string& grid, const std::string& without, const char* why) {
     const Json said = answer(grid, without);
-    return !said["accepted"].get<bool>() && says(said["reason"], why);
+    return !said["accepted"].get<bool>() && says(said["reason"].text(), why);
   };
   EXPECT_TRUE(declined("[2,2]", "3,4", "the grid is 2x2 without 3, 4 already"));
   EXPECT_TRUE(declined("[1,3]", "7", "there is no process 7"));
@@ -870,8 +870,8 @@ TEST(Job, ProcessesThatAreNamedLeave) {
   EXPECT_THROW(answer("[1,3]", ""), base::Error);
   EXPECT_THROW(answer("[1,3]", "x"), base::Error);
   EXPECT_THROW(ask(state, R"({"op":"resize","grid":[1,3],"without":3})", 1), base::Error);
-  EXPECT_TRUE(answer("[2,2]", "slowest")["accepted"]); // the grid there is, with another process
-  EXPECT_TRUE(answer("[1,5]", "2")["accepted"]);
+  EXPECT_TRUE(answer("[2,2]", "slowest")["accepted"].get<bool>()); // the grid there is, with another process
+  EXPECT_TRUE(answer("[1,5]", "2")["accepted"].get<bool>());
   auto wanted = state.want(2);
   ASSERT_TRUE(wanted);
   EXPECT_EQ(wanted->without.text(), "2");
@@ -960,7 +960,7 @@ TEST(Job, PanelsAreKnownAsLongAsTheFirst) {
   // of 100,000 steps of 9 s a growth pays off; of one panel it does not, though there are 100,000 steps
   const Json said = ask(run.state, R"({"op":"offer","procs":5})", run.now);
   EXPECT_EQ(said["accepted"], false);
-  EXPECT_TRUE(says(said["reason"], "cannot pay off")) << said;
+  EXPECT_TRUE(says(said["reason"].text(), "cannot pay off")) << said;
   EXPECT_NEAR(run.state.history()["grids"][0]["mean_s"].get<double>(), 0.1, 1e-9);
   run.state.end_panels();
   run.now += 0.5;
@@ -1030,7 +1030,7 @@ TEST(Job, GrowthThatCannotPayOffIsDeclined) {
   // one step of 0.1 s is left, starting five processes takes 0.45 s
   const Json said = ask(state, R"({"op":"offer","procs":5})", now);
   EXPECT_EQ(said["accepted"], false);
-  EXPECT_TRUE(says(said["reason"], "cannot pay off")) << said;
+  EXPECT_TRUE(says(said["reason"].text(), "cannot pay off")) << said;
   EXPECT_EQ(ask(state, R"({"op":"resize","grid":[3,3],"force":true})", now)["accepted"], true);
   state.set_steps(100000);
   EXPECT_EQ(ask(state, R"({"op":"offer","procs":5})", now)["grid"], Json({3, 3}));
@@ -1072,8 +1072,8 @@ TEST(Job, AProgramThatGrowsByItselfDeclines) {
   info.job = "classical";
   info.why_fixed = "this application changes its grid itself, by blacs_setup";
   control::JobState state(info, {1, 4}, 0);
-  EXPECT_TRUE(says(ask(state, R"({"op":"grow","by":5})", 0)["reason"], "blacs_setup"));
-  EXPECT_TRUE(says(ask(state, R"({"op":"offer","procs":5})", 0)["reason"], "blacs_setup"));
+  EXPECT_TRUE(says(ask(state, R"({"op":"grow","by":5})", 0)["reason"].text(), "blacs_setup"));
+  EXPECT_TRUE(says(ask(state, R"({"op":"offer","procs":5})", 0)["reason"].text(), "blacs_setup"));
 }
 
 // ---- the file

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The protocol of a job (docs/protocol.md) over its socket; the application is played by the test.
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -11,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/json.hpp"
 #include "control/client.hpp"
 #include "control/job_server.hpp"
 #include "control/job_state.hpp"
@@ -111,7 +111,7 @@ TEST_F(RunningJob, Status) {
   EXPECT_EQ(s["grid"], Json({2, 2}));
   EXPECT_EQ(s["pending"], nullptr);
   EXPECT_EQ(s["last_resize"], nullptr);
-  EXPECT_GT(s["rss_bytes"], 0);
+  EXPECT_GT(s["rss_bytes"].get<double>(), 0);
 }
 
 TEST_F(RunningJob, MistakesAreToldAndHarmless) {
@@ -194,7 +194,7 @@ TEST_F(RunningJob, WatchersSeeStepsChangesAndTheEnd) {
   run_until_changed();
   resize_point();
   std::string seen;
-  for (int i = 0; i < 5; ++i) seen += next_event(all)["event"].get<std::string>() + " ";
+  for (int i = 0; i < 5; ++i) seen += next_event(all)["event"].text() + " ";
   EXPECT_EQ(seen, "request step resize outcome step ");
   EXPECT_EQ(next_event(few)["event"], "request");
   EXPECT_EQ(next_event(few)["event"], "resize");
@@ -209,7 +209,7 @@ TEST_F(RunningJob, WatchersSeeStepsChangesAndTheEnd) {
   while (last != "ended" && last != "end") {
     const auto line = few.next(10);
     ASSERT_TRUE(line);
-    if (line->contains("outcome") && line->contains("id")) last = (*line)["outcome"];
+    if (line->contains("outcome") && line->contains("id")) last = (*line)["outcome"].text();
   }
   EXPECT_EQ(last, "ended");
 }
@@ -310,7 +310,7 @@ TEST_F(RunningJob, OffersBindNobody) {
   state_->set_allowed(control::Allowed::parse("4,16"));
   const Json no = client.call("offer", {{"procs", 5}});
   EXPECT_EQ(no["accepted"], false);
-  EXPECT_NE(no["reason"].get<std::string>().find("no allowed grid has 5 to 9 processes"), std::string::npos);
+  EXPECT_NE(no["reason"].text().find("no allowed grid has 5 to 9 processes"), std::string::npos);
 }
 
 TEST_F(RunningJob, TheApplicationIsNeverHeldUp) {

@@ -2,7 +2,6 @@
 // The socket of a job: who gets in, what a bad client can do (nothing), and the client's side. The server runs in a
 // thread of this process. Last, by which address others reach this host.
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -22,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "control/client.hpp"
 #include "control/host.hpp"
@@ -128,7 +128,7 @@ template <class Call> Status status_of(Call&& call, std::string* text = nullptr)
 }
 
 std::string say(Client& client, const std::string& text) {
-  return client.call("echo", {{"say", text}})["said"];
+  return client.call("echo", {{"say", text}})["said"].text();
 }
 
 } // namespace

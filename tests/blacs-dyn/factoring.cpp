@@ -28,10 +28,9 @@
 #include <limits>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include "../pblas/element_types.hpp"
 #include "../pblas/local_lapack.hpp"
+#include "base/json.hpp"
 #include "common/own_kernel.hpp"
 #include "control/client.hpp"
 #include "follow.hpp"
@@ -302,7 +301,7 @@ void ask_from_outside(std::optional<control::Client>& client) {
   client.emplace(control::Client::to_job(dyngrid_job()));
   int nprow = 0, npcol = 0;
   expect(std::sscanf(std::getenv("TEST_ASK"), "%dx%d", &nprow, &npcol) == 2, "a grid as 1x2");
-  const nlohmann::json reply = client->call("resize", {{"grid", {nprow, npcol}}});
+  const base::Json reply = client->call("resize", {{"grid", {nprow, npcol}}});
   expect(reply.value("accepted", false), "the request: " + reply.dump());
 }
 

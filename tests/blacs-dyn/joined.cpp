@@ -34,8 +34,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "control/client.hpp"
 #include "follow.hpp"
 

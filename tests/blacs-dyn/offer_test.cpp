@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processors offered by host, number and speed: which are taken, and what is refused. No processes, no sockets.
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -9,6 +8,7 @@
 #include <random>
 
 #include "../sanitized.hpp"
+#include "base/json.hpp"
 #include "base/status.hpp"
 #include "control/decide.hpp"
 #include "control/job_state.hpp"

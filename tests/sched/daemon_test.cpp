@@ -28,8 +28,8 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "base/status.hpp"
 #include "control/client.hpp"
 #include "control/line_server.hpp"
@@ -38,7 +38,7 @@
 
 namespace {
 
-using Json = nlohmann::json;
+using base::Json;
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path);
@@ -237,7 +237,7 @@ TEST_F(SchedulerTest, PrioritiesAndCancel) {
   EXPECT_EQ(wait(first)["why"], "cancelled");
   EXPECT_EQ(call("cancel", {{"job", first}})["cancelled"], false);
   const Json after_high = wait(high), after_low = wait(low);
-  EXPECT_LT(after_high["started_s"], after_low["started_s"]);
+  EXPECT_LT(after_high["started_s"].get<double>(), after_low["started_s"].get<double>());
 }
 
 TEST_F(SchedulerTest, AFinishByTimeIsPromisedOrRefused) {
@@ -288,7 +288,8 @@ TEST_F(SchedulerTest, FindsItsJobsAfterACrash) {
   const auto runs_on = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; echo went"}, {{"allow", "1"}});
   const auto waits = submit({"echo", "waited"}, {{"allow", "3"}});
   until("three run", [&] { return call("status")["running"] == 3; });
-  const std::int64_t pid = job(runs_on)["pid"], victim = job(killed_meanwhile)["pid"];
+  const std::int64_t pid = job(runs_on)["pid"].get<std::int64_t>(),
+                     victim = job(killed_meanwhile)["pid"].get<std::int64_t>();
   until("the victim has begun", [&] {
     return access((folder_ + "/s/jobs/" + std::to_string(killed_meanwhile) + ".began").c_str(), F_OK) == 0;
   });
@@ -326,7 +327,7 @@ TEST_F(SchedulerTest, ShutdownLeavesJobsOrEndsThem) {
   EXPECT_EQ(collect(), 0);
   start({"--procs", "1"});
   EXPECT_EQ(job(id)["phase"], "running");
-  const std::int64_t pid = job(id)["pid"];
+  const std::int64_t pid = job(id)["pid"].get<std::int64_t>();
   call("shutdown", {{"cancel", true}});
   EXPECT_EQ(collect(), 0);
   until("it is gone", [&] {
@@ -574,7 +575,7 @@ private:
   void take(const Json& grant) {
     const Json grid = Json::array({1, procs_});
     if (grant.at("procs") == 0)
-      why_refused = grant.at("reason").get<std::string>();
+      why_refused = grant.at("reason").text();
     else if (!gives_up)
       procs_ = grant.at("procs").get<int>();
     if (grant.at("procs") != 0 && !gives_up)
@@ -863,7 +864,7 @@ TEST_F(SchedulerTest, AJobThatClaimsWhatItWasNotOffered) {
   until("the scheduler has found it", [&] { return job(second).value("resizable", false); });
   std::ofstream(folder_ + "/go") << "go";
   until("it was refused", [&] { return job(second)["unanswered"] == 1; });
-  EXPECT_NE(job(second)["why"].get<std::string>().find("were not offered"), std::string::npos) << job(second)["why"];
+  EXPECT_NE(job(second)["why"].text().find("were not offered"), std::string::npos) << job(second)["why"];
   EXPECT_EQ(job(second)["procs"], 1);
   EXPECT_EQ(call("queue")["free"], 3);
 }
@@ -1088,14 +1089,16 @@ TEST_F(SchedulerTest, TwoPdgemmShrinkForAThirdAndGrowBack) {
   const auto c = pdgemm("64", "3", "2");
   const Json third = wait(c);
   EXPECT_EQ(third["status"], "0");
-  until("both have grown again", [&] { return job(a)["changes"] >= 2 && job(b)["changes"] >= 2; });
+  until("both have grown again",
+        [&] { return job(a)["changes"].get<int>() >= 2 && job(b)["changes"].get<int>() >= 2; });
   // of lower priority: nobody shrinks for it
   const auto lost = submit({PDGEMM, "--n", "64", "--steps", "1000000"}, {{"allow", "1"}, {"priority", -1}});
   const Json first = wait(a), second = wait(b);
   for (const Json& one : {first, second}) {
     EXPECT_EQ(one["status"], "0");
     EXPECT_EQ(one["changes"], 2);
-    EXPECT_NE(out(one["job"]).find(STEPS " steps all right, 1x2 -> 1x1 -> 1x2;"), std::string::npos) << out(one["job"]);
+    const std::string text = out(one["job"].get<std::int64_t>());
+    EXPECT_NE(text.find(STEPS " steps all right, 1x2 -> 1x1 -> 1x2;"), std::string::npos) << text;
   }
   EXPECT_NE(out(c).find("3 steps all right"), std::string::npos);
   // who had what: never more than there are, the third between the shrinks and the growths
@@ -1103,14 +1106,15 @@ TEST_F(SchedulerTest, TwoPdgemmShrinkForAThirdAndGrowBack) {
   double third_begins = 0, third_ends = 0;
   for (const Json& s : timeline["segments"])
     if (s["job"] == c) {
-      third_begins = s["begin_s"];
-      third_ends = s["end_s"];
+      third_begins = s["begin_s"].get<double>();
+      third_ends = s["end_s"].get<double>();
     }
   int small = 0, grown = 0;
   for (const Json& s : timeline["segments"])
     if (s["job"] == a || s["job"] == b) {
-      small += s["processors"].size() == 1 && s["begin_s"] <= third_begins && s["end_s"] >= third_ends;
-      grown += s["processors"].size() == 2 && s["begin_s"] >= third_ends;
+      const double begin_s = s["begin_s"].get<double>(), end_s = s["end_s"].get<double>();
+      small += s["processors"].size() == 1 && begin_s <= third_begins && end_s >= third_ends;
+      grown += s["processors"].size() == 2 && begin_s >= third_ends;
     }
   EXPECT_EQ(small, 2);
   EXPECT_EQ(grown, 2);

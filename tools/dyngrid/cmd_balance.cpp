@@ -8,13 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/clock.hpp"
 #include "base/grid_shape.hpp"
+#include "base/json.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
@@ -210,7 +209,7 @@ void print(const char* title, const BalanceChoice& choice, const std::vector<Bal
 Json asked(const BalanceOptions& o, std::string job) {
   control::Client client = connect_to(job);
   const base::Deadline end(o.timeout_s);
-  nlohmann::json fields{{"now", o.now}};
+  base::Json fields{{"now", o.now}};
   if (!o.mode.empty()) fields["mode"] = o.mode;
   for (;;) {
     Json answer;
@@ -245,8 +244,9 @@ void ask_job(const BalanceOptions& o) {
     if (choice.is_object())
       std::printf("%s%s, power %.4g, a step of %s; change %s, %s elements move\n", title,
                   grid_text(choice["grid"]).c_str(), choice["power"].get<double>(),
-                  duration_text(choice["step_s"]).c_str(), duration_text(choice["change_s"]).c_str(),
-                  grouped(choice["moved_elements"]).c_str());
+                  duration_text(choice["step_s"].get<double>()).c_str(),
+                  duration_text(choice["change_s"].get<double>()).c_str(),
+                  grouped(choice["moved_elements"].get<std::int64_t>()).c_str());
   std::printf("balance %s\n", answer.value("mode", "").c_str());
 }
 

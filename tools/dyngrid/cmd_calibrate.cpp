@@ -6,10 +6,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/command_line.hpp"
 #include "base/files.hpp"
+#include "base/json.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "command.hpp"

@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "control/call_report.hpp"
@@ -32,7 +32,7 @@ struct Entry {
 Entry asked(std::string job) {
   control::Client client = connect_to(job);
   const control::Json answer = client.call("calls", {});
-  return {job, answer.at("app"), true, control::call_report_from(answer)};
+  return {job, answer.at("app").text(), true, control::call_report_from(answer)};
 }
 
 /// The last run of each program, or of the one with that name, or the last of that job.

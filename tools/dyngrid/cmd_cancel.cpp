@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
 #include "base/command_line.hpp"
+#include "base/json.hpp"
 #include "command.hpp"
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"

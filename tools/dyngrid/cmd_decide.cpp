@@ -13,12 +13,11 @@
 #include <tuple>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
@@ -120,7 +119,7 @@ control::History read_printed(const std::string& name, const std::string& app) {
   std::istream& in = name == "-" ? std::cin : file;
   if (!in) throw Failure(fmt::format("--history: {} cannot be read", name));
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const control::Json all = control::Json::parse(text, nullptr, false);
+  const control::Json all = control::Json::parse_or_null(text);
   if (!all.is_object() || !all.contains("history") || !all["history"].is_array())
     throw Failure(fmt::format("--history: {} is not what dyngrid history --json prints", name));
   std::vector<control::Json> found;

@@ -15,13 +15,12 @@
 #include <fstream>
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/environment.hpp"
+#include "base/json.hpp"
 #include "blas.hpp"
 #include "checkpoint/file.hpp"
 #include "command.hpp"

@@ -7,10 +7,9 @@
 #include <sstream>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
+#include "base/json.hpp"
 #include "blas.hpp"
 #include "command.hpp"
 #include "control/mpi_settings.hpp"

@@ -3,11 +3,10 @@
 #include <cstdio>
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
 #include "base/grid_shape.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "control/history_json.hpp"
@@ -18,7 +17,7 @@
 namespace command {
 namespace {
 
-using nlohmann::json;
+using base::Json;
 
 struct HistoryOptions {
   std::string job;
@@ -36,17 +35,17 @@ struct Entry {
 Entry asked(const std::string& name) {
   std::string job = name;
   control::Client client = connect_to(job);
-  const json answer = client.call("history", {});
+  const Json answer = client.call("history", {});
   Entry entry;
   entry.cores = answer.value("cores", 0);
-  entry.key = {answer.at("app"), answer.at("size"), answer.at("machine")};
+  entry.key = {answer.at("app").text(), answer.at("size").text(), answer.at("machine").text()};
   entry.history = control::history_from(answer);
   return entry;
 }
 
-json as_json(const Entry& e, const std::vector<base::GridShape>& wanted) {
-  json grids = json::array(), resizes = json::array(), balances = json::array(), phases = json::array(),
-       predictions = json::array();
+Json as_json(const Entry& e, const std::vector<base::GridShape>& wanted) {
+  Json grids = Json::array(), resizes = Json::array(), balances = Json::array(), phases = Json::array(),
+       predictions = Json::array();
   for (const auto& [shape, times] : e.history.steps) grids.push_back(control::members_of(shape, times));
   for (const auto& c : e.history.changes) {
     resizes.push_back(control::members_of(c));
@@ -69,7 +68,7 @@ json as_json(const Entry& e, const std::vector<base::GridShape>& wanted) {
           {"balances", balances},
           {"phases", phases},
           {"predictions", predictions},
-          {"sweet_spot", sweet ? json{sweet->nprow, sweet->npcol} : json(nullptr)}};
+          {"sweet_spot", sweet ? Json{sweet->nprow, sweet->npcol} : Json(nullptr)}};
 }
 
 /// Of a change that a step of the program was asked for; else it has none.
@@ -160,9 +159,9 @@ void run(const HistoryOptions& o) {
       throw Failure(fmt::format("no job {} is running, and nothing is known of a program of that name", o.job), 1);
   }
   if (o.json) {
-    json all = json::array();
+    Json all = Json::array();
     for (const Entry& e : entries) all.push_back(as_json(e, wanted));
-    std::printf("%s\n", json({{"history", all}}).dump(-1, ' ', false, json::error_handler_t::replace).c_str());
+    std::printf("%s\n", Json({{"history", all}}).dump().c_str());
     return;
   }
   if (entries.empty()) std::printf("no history in %s\n", control::history_file().c_str());

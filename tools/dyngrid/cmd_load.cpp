@@ -6,9 +6,9 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "base/json.hpp"
 #include "command.hpp"
 #include "control/load_reader.hpp"
 #include "job_text.hpp"
@@ -65,7 +65,7 @@ void show_job(const LoadOptions& o) {
       {"process", "host", "place", "share", "speed", "competing", "waited", "no quota", "stolen", "since"}};
   for (const Json& load : answer["loads"]) {
     const bool is_known = load["samples"].get<int>() > 0;
-    rows.push_back({std::to_string(load["process"].get<int>()), load["host"].get<std::string>(),
+    rows.push_back({std::to_string(load["process"].get<int>()), load["host"].text(),
                     load["place"].is_null() ? "asleep" : std::to_string(load["place"].get<int>()),
                     is_known ? fmt::format("{:.2f}", load["share"].get<double>()) : "-",
                     fmt::format("{:.3g}", load["speed"].get<double>()),
@@ -79,7 +79,7 @@ void show_job(const LoadOptions& o) {
     if (const double stopped_s = load.value("stopped_s", 0.0); stopped_s > 0)
       std::printf("process %d was stopped for %s\n", load["process"].get<int>(), duration_text(stopped_s).c_str());
   std::printf(
-      "balance %s%s\n", answer["mode"].get<std::string>().c_str(),
+      "balance %s%s\n", answer["mode"].text().c_str(),
       answer["age_s"].is_number() ? fmt::format("; {} ago", duration_text(answer["age_s"].get<double>())).c_str() : "");
   if (const Json& last = answer["last_balance"]; last.is_object()) std::printf("%s\n", balance_text(last).c_str());
 }

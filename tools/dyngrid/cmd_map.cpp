@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "base/grid_shape.hpp"
+#include "base/json.hpp"
 #include "command.hpp"
 #include "gridmap/factor_mapping.hpp"
 #include "mapping_text.hpp"

@@ -6,12 +6,11 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/grid_shape.hpp"
+#include "base/json.hpp"
 #include "command.hpp"
 #include "gridmap/phases.hpp"
 #include "json_reader.hpp"

@@ -4,11 +4,10 @@
 #include <set>
 #include <tuple>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/ranges.h>
 
 #include "base/grid_shape.hpp"
+#include "base/json.hpp"
 #include "command.hpp"
 #include "gridmap/placement.hpp"
 #include "processes/process_set.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/json.hpp"
 #include "command.hpp"
 
 #include <algorithm>
@@ -7,8 +8,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 
@@ -118,8 +117,10 @@ void run(const Arguments& arguments) {
   if (arguments.compare) result["schedules"] = all;
   if (command::print_json(arguments.json, result)) return;
   fmt::print("{}", made.plan.describe());
-  fmt::print("  {} move, {} stay; lower bound {} per process, schedule {}\n", bytes(result["volume_bytes"]),
-             bytes(result["kept_bytes"]), bytes(result["lower_bound_bytes"]), bytes(result["schedule_bytes"]));
+  fmt::print("  {} move, {} stay; lower bound {} per process, schedule {}\n",
+             bytes(result["volume_bytes"].get<std::int64_t>()), bytes(result["kept_bytes"].get<std::int64_t>()),
+             bytes(result["lower_bound_bytes"].get<std::int64_t>()),
+             bytes(result["schedule_bytes"].get<std::int64_t>()));
   fmt::print("  predicted {} at {}/s, {} per message; planned in {}\n",
              command::duration_text(result["predicted_seconds"].get<double>()),
              bytes(static_cast<std::int64_t>(arguments.machine.bandwidth_bytes_per_s)),
@@ -129,9 +130,9 @@ void run(const Arguments& arguments) {
                "of bound", "predicted", "planned in");
     for (const auto& one : all) {
       const double bound = std::max(1.0, one["lower_bound_bytes"].get<double>());
-      fmt::print("  {:<12} {:>9} {:>10} {:>12} {:>9.3f} {:>12} {:>10}\n", one["schedule"].get<std::string>(),
-                 one["steps"].get<std::int64_t>(), one["contention"].get<std::int64_t>(), bytes(one["schedule_bytes"]),
-                 one["schedule_bytes"].get<double>() / bound,
+      fmt::print("  {:<12} {:>9} {:>10} {:>12} {:>9.3f} {:>12} {:>10}\n", one["schedule"].text(),
+                 one["steps"].get<std::int64_t>(), one["contention"].get<std::int64_t>(),
+                 bytes(one["schedule_bytes"].get<std::int64_t>()), one["schedule_bytes"].get<double>() / bound,
                  command::duration_text(one["predicted_seconds"].get<double>()),
                  command::duration_text(one["plan_seconds"].get<double>()));
     }

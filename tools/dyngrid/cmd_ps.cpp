@@ -4,8 +4,8 @@
 #include <memory>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "command.hpp"
 #include "control/runtime_dir.hpp"
 #include "job_text.hpp"
@@ -14,13 +14,13 @@
 namespace command {
 namespace {
 
-std::string runs_text(const nlohmann::json& status) {
+std::string runs_text(const base::Json& status) {
   const std::string waiting = waiting_text(status);
   return waiting.empty() ? "runs" : "runs, " + waiting;
 }
 
 void run(bool as_json) {
-  std::vector<nlohmann::json> jobs;
+  std::vector<base::Json> jobs;
   int removed = 0;
   for (const control::FoundJob& found : control::find_jobs()) {
     if (!found.is_alive) {
@@ -37,9 +37,7 @@ void run(bool as_json) {
     jobs.back().erase("ok");
   }
   if (as_json) {
-    std::printf("%s\n", nlohmann::json({{"jobs", jobs}, {"removed", removed}})
-                            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-                            .c_str());
+    std::printf("%s\n", base::Json({{"jobs", jobs}, {"removed", removed}}).dump().c_str());
     return;
   }
   if (jobs.empty()) {
@@ -49,12 +47,13 @@ void run(bool as_json) {
         {"JOB", "PID", "APP", "SIZE", "GRID", "STEP", "STEP TIME", "MEMORY", "STATE"}};
     for (const auto& s : jobs) {
       if (s.contains("error")) {
-        rows.push_back({s["job"], "", "", "", "", "", "", "", "no answer"});
+        rows.push_back({s["job"].text(), "", "", "", "", "", "", "", "no answer"});
         continue;
       }
       const auto steps = s.value("steps", std::int64_t{0});
       const auto& pending = s["pending"];
-      rows.push_back({s["job"], std::to_string(s["pid"].get<int>()), s["app"], s["size"], grid_text(s["grid"]),
+      rows.push_back({s["job"].text(), std::to_string(s["pid"].get<int>()), s["app"].text(), s["size"].text(),
+                      grid_text(s["grid"]),
                       std::to_string(s["step"].get<std::int64_t>()) + (steps > 0 ? "/" + std::to_string(steps) : ""),
                       seconds_text(s["mean_step_s"]), bytes_text(s["matrix_bytes"]),
                       pending.is_object()
@@ -69,29 +68,30 @@ void run(bool as_json) {
 
 /// Every process of a job: where it stands, or that it sleeps.
 void show_processes(std::string job, bool as_json) {
-  nlohmann::json status = connect_to(job).call("status", {{"processes", true}}, 2);
+  base::Json status = connect_to(job).call("status", {{"processes", true}}, 2);
   if (as_json) {
-    std::printf("%s\n", status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    std::printf("%s\n", status.dump().c_str());
     return;
   }
-  const nlohmann::json units = status.value("units", nlohmann::json::array());
+  const base::Json units = status.value("units", base::Json::array());
   const auto is_kept = [&](std::int64_t number) {
     return std::any_of(units.begin(), units.end(),
                        [&](const auto& unit) { return unit["unit"] == number && unit["active"] == 0; });
   };
   std::vector<std::vector<std::string>> rows{{"PROCESS", "PLACE", "HOST", "UNIT", "SPEED"}};
-  for (const auto& p : status.value("processes", nlohmann::json::array())) {
+  for (const auto& p : status.value("processes", base::Json::array())) {
     const auto& place = p["place"];
     const auto unit = p["unit"].get<std::int64_t>();
     rows.push_back({std::to_string(p["process"].get<int>()),
                     place.is_array() ? fmt::format("({},{})", place[0].get<int>(), place[1].get<int>())
                     : is_kept(unit)  ? "kept"
                                      : "asleep",
-                    p["host"], unit == 0 ? "mpirun" : std::to_string(unit),
+                    p["host"].text(), unit == 0 ? "mpirun" : std::to_string(unit),
                     fmt::format("{:g}", p["speed"].get<double>())});
   }
   for (const char* kind : {"warm", "starting"})
-    for (int count = status.value(kind, 0); count > 0; --count) rows.push_back({"-", kind, status["host"], "-", "-"});
+    for (int count = status.value(kind, 0); count > 0; --count)
+      rows.push_back({"-", kind, status["host"].text(), "-", "-"});
   std::printf("%s", table(rows).c_str());
 }
 

@@ -3,11 +3,10 @@
 #include <fstream>
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
 #include "base/command_line.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "control/client.hpp"
@@ -24,7 +23,7 @@ struct QueueOptions {
   double last_s = 0;
 };
 
-sched::Timeline timeline_of(const nlohmann::json& answer) {
+sched::Timeline timeline_of(const base::Json& answer) {
   sched::Timeline t;
   t.procs = answer.at("procs").get<int>();
   t.end_s = answer.at("now_s").get<double>();
@@ -42,8 +41,7 @@ sched::Timeline timeline_of(const nlohmann::json& answer) {
     t.segments.push_back(std::move(segment));
   }
   if (last_s > 0) t.end_s = last_s; // nothing runs: not the idle time since
-  for (const auto& [id, name] : answer.at("names").items())
-    t.names[std::stoll(id)] = base::printable(name.get<std::string>());
+  for (const auto& [id, name] : answer.at("names").members()) t.names[std::stoll(id)] = base::printable(name.text());
   return t;
 }
 
@@ -56,8 +54,7 @@ std::string time_text(double s) {
 
 /// An answer that comes in pages, put together; `page` moves a request on to the next one, or says that there is none.
 template <class Page>
-nlohmann::json all_pages(control::Client& scheduler, const char* op, nlohmann::json request, const char* list,
-                         Page page) {
+base::Json all_pages(control::Client& scheduler, const char* op, base::Json request, const char* list, Page page) {
   auto answer = scheduler.call(op, request);
   for (auto last = answer; page(last, request);) {
     last = scheduler.call(op, request);
@@ -74,7 +71,7 @@ void show_timeline(const QueueOptions& o, control::Client& scheduler) {
     request["from"] = last["next"];
     return true;
   };
-  const auto answer = all_pages(scheduler, "timeline", nlohmann::json::object(), "segments", to_next);
+  const auto answer = all_pages(scheduler, "timeline", base::Json::object(), "segments", to_next);
   auto timeline = timeline_of(answer);
   if (o.last_s > 0 && timeline.end_s - timeline.begin_s > o.last_s) {
     timeline.begin_s = timeline.end_s - o.last_s;
@@ -94,7 +91,7 @@ void show_timeline(const QueueOptions& o, control::Client& scheduler) {
 }
 
 /// A row of the table of jobs.
-std::vector<std::string> row_of(const nlohmann::json& job, double now) {
+std::vector<std::string> row_of(const base::Json& job, double now) {
   const std::string phase = job.value("phase", "");
   std::string state = phase, procs = "-", grid = "-", step = "-", time;
   if (phase == "ended") {

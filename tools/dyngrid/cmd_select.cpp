@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
+#include "base/json.hpp"
 #include "command.hpp"
 #include "gridmap/selection.hpp"
 #include "mapping_text.hpp"

@@ -10,12 +10,11 @@
 #include <sstream>
 #include <thread>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
+#include "base/json.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "command.hpp"

@@ -9,8 +9,6 @@
 #include <sstream>
 #include <thread>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
@@ -18,6 +16,7 @@
 #include "base/environment.hpp"
 #include "base/files.hpp"
 #include "base/host_list.hpp"
+#include "base/json.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
@@ -165,7 +164,7 @@ Json ask(const SpeedsOptions& o, const Host& host) {
                                   fmt::format("{}", o.seconds), std::string("--cores"), std::to_string(host.slots)})
     command.words.push_back(word);
   const base::Outcome said = base::run(command, o.timeout_s);
-  Json answer = Json::parse(said.output, nullptr, false);
+  Json answer = Json::parse_or_null(said.output);
   if (said.status == 0 && answer.is_object() && answer.contains("alone")) {
     answer["name"] = host.name;
     return answer;
@@ -196,7 +195,7 @@ std::string names_of(const Json& hosts) {
   constexpr std::size_t shown = 4;
   std::string text;
   for (std::size_t i = 0; i < hosts.size() && i < shown; ++i)
-    text += fmt::format("{}{}", i > 0 ? ", " : "", hosts[i]["name"].get_ref<const std::string&>());
+    text += fmt::format("{}{}", i > 0 ? ", " : "", hosts[i]["name"].text());
   return hosts.size() > shown ? fmt::format("{} and {} more", text, hosts.size() - shown) : text;
 }
 
@@ -204,9 +203,8 @@ std::string names_of(const Json& hosts) {
 void refuse_other_machine(const SpeedsOptions& o, const Json& speeds, const std::string& path) {
   const Json& hosts = speeds["hosts"];
   const auto has = [&](const std::string& name) {
-    return std::any_of(hosts.begin(), hosts.end(), [&](const Json& host) {
-      return base::is_same_host(host["name"].get_ref<const std::string&>(), name);
-    });
+    return std::any_of(hosts.begin(), hosts.end(),
+                       [&](const Json& host) { return base::is_same_host(host["name"].text(), name); });
   };
   const std::string here = base::host_name();
   if (!o.hosts.empty()) {
@@ -217,7 +215,7 @@ void refuse_other_machine(const SpeedsOptions& o, const Json& speeds, const std:
                               path, names_of(hosts), o.hosts, o.hosts));
   }
   const Json from = speeds.value("measured_from", Json());
-  if (has(here) || (from.is_string() && base::is_same_host(from.get_ref<const std::string&>(), here))) return;
+  if (has(here) || (from.is_string() && base::is_same_host(from.text(), here))) return;
   throw Failure(fmt::format("'{}' is of {}, and this is {}, which is none of them: measure from here, with dyngrid "
                             "speeds, or say with --hosts FILE that these hosts are meant",
                             path, names_of(hosts), here));
@@ -227,7 +225,7 @@ void refuse_other_machine(const SpeedsOptions& o, const Json& speeds, const std:
 Json read_speeds(const SpeedsOptions& o, const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Failure(fmt::format("cannot read '{}'; measure first, with dyngrid speeds", path));
-  Json speeds = Json::parse(file, nullptr, false);
+  Json speeds = Json::parse_or_null(std::string{std::istreambuf_iterator<char>(file), {}});
   const auto is_host = [](const Json& host) {
     return host.is_object() && host.contains("name") && host["name"].is_string() &&
            (host.contains("error") ||
@@ -254,8 +252,7 @@ struct Usable {
   std::string left_out_text() const {
     std::string text;
     for (const Json& host : left_out)
-      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", host["name"].get_ref<const std::string&>(),
-                          host["why"].get_ref<const std::string&>());
+      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", host["name"].text(), host["why"].text());
     return text;
   }
 };
@@ -264,9 +261,9 @@ struct Usable {
 Usable answered(const Json& speeds) {
   Usable usable;
   for (const Json& host : speeds["hosts"]) {
-    const auto name = host["name"].get<std::string>();
+    const auto name = host["name"].text();
     if (host.contains("error"))
-      usable.leave_out(name, host["error"].is_string() ? host["error"].get<std::string>() : host["error"].dump());
+      usable.leave_out(name, host["error"].is_string() ? host["error"].text() : host["error"].dump());
     else
       usable.hosts.push_back({name, host["cores"].get<int>(), host["alone"].get<double>(), host["full"].get<double>()});
   }
@@ -298,7 +295,7 @@ Usable among(const Usable& measured, const std::vector<Host>& wanted, const std:
     usable.hosts.push_back(host);
   }
   for (const Json& host : measured.left_out) {
-    place_of(host["name"].get_ref<const std::string&>());
+    place_of(host["name"].text());
     usable.left_out.push_back(host);
   }
   for (std::size_t i = 0; i < wanted.size(); ++i)
@@ -331,7 +328,7 @@ void show_speeds(const SpeedsOptions& o, const Json& speeds, const std::string& 
   out["left_out"] = usable.left_out;
   out["DYNGRID_HOSTS"] = hosts_text(hosts, nullptr);
   if (print_json(o.json, out)) return;
-  const std::string unit = speeds["unit"].get<std::string>();
+  const std::string unit = speeds["unit"].text();
   std::vector<std::vector<std::string>> rows{{"host", "cores", "alone, " + unit, "each of all", "of it"}};
   for (const gridmap::HostSpeed& h : hosts)
     rows.push_back({h.name, std::to_string(h.cores), fmt::format("{:.3g}", h.alone), fmt::format("{:.3g}", h.full),

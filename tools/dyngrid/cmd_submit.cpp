@@ -6,10 +6,9 @@
 #include <ctime>
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
+#include "base/json.hpp"
 #include "command.hpp"
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"
@@ -58,7 +57,7 @@ double time_of(const std::string& text) {
 }
 
 void run(const SubmitOptions& o) {
-  nlohmann::json fields{{"command", o.command}, {"priority", o.priority}, {"rigid", o.rigid}};
+  base::Json fields{{"command", o.command}, {"priority", o.priority}, {"rigid", o.rigid}};
   if (!o.name.empty()) fields["name"] = o.name;
   if (!o.allow.empty()) fields["allow"] = o.allow;
   if (o.steps > 0) fields["steps"] = o.steps;

@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
 #include "base/grid_shape.hpp"
+#include "base/json.hpp"
 #include "command.hpp"
 #include "gridmap/topology.hpp"
 #include "text.hpp"

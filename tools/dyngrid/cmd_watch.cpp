@@ -9,11 +9,10 @@
 
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
 #include "base/command_line.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
@@ -26,7 +25,7 @@
 namespace command {
 namespace {
 
-using nlohmann::json;
+using base::Json;
 using Clock = std::chrono::steady_clock;
 
 struct WatchOptions {
@@ -36,11 +35,11 @@ struct WatchOptions {
   bool json = false, lines = false, no_color = false;
 };
 
-std::string line_of(const json& e) {
+std::string line_of(const Json& e) {
   const std::string event = e.value("event", "");
   if (event == "step")
     return fmt::format("step {} {} {} {}", e["step"].get<std::int64_t>(), grid_text(e["grid"]),
-                       seconds_text(e["step_s"]), bytes_text(e.value("rss_bytes", json())));
+                       seconds_text(e["step_s"]), bytes_text(e.value("rss_bytes", Json())));
   if (event == "resize") return "resize " + change_text(e["report"]);
   if (event == "request")
     return fmt::format("request {} {} -> {}", e["request"].get<std::int64_t>(), grid_text(e["from"]),
@@ -55,7 +54,7 @@ std::string line_of(const json& e) {
   if (event == "waiting") return "waiting " + (waiting_text(e).empty() ? "nobody" : waiting_text(e));
   if (event == "late") return fmt::format("late {}", e["request"].get<std::int64_t>());
   if (event == "skipped") return fmt::format("skipped {} steps", e["events"].get<std::int64_t>());
-  return event + (e.contains("reason") ? ": " + e["reason"].get<std::string>() : "");
+  return event + (e.contains("reason") ? ": " + e["reason"].text() : "");
 }
 
 /// The events as lines, for a pipe.
@@ -68,15 +67,14 @@ void print_events(const WatchOptions& o) {
   for (;;) {
     const double gone = std::chrono::duration<double>(Clock::now() - begun).count();
     if (o.seconds > 0 && gone >= o.seconds) return;
-    std::optional<json> line;
+    std::optional<Json> line;
     try {
       line = client.next(o.seconds > 0 ? std::min(3600.0, o.seconds - gone) : 3600);
     } catch (const base::Error& error) {
       throw Failure(error.what(), 1); // killed: it did not say good-bye
     }
     if (!line || !line->contains("event")) continue;
-    const std::string text =
-        o.json ? line->dump(-1, ' ', false, json::error_handler_t::replace) : base::printable(line_of(*line));
+    const std::string text = o.json ? line->dump() : base::printable(line_of(*line));
     std::printf("%s\n", text.c_str());
     std::fflush(stdout);
     if (line->value("event", "") == "end") return;
@@ -85,8 +83,8 @@ void print_events(const WatchOptions& o) {
 }
 
 /// The running jobs, as `ps` asks them.
-std::vector<json> jobs_to_choose() {
-  std::vector<json> jobs;
+std::vector<Json> jobs_to_choose() {
+  std::vector<Json> jobs;
   for (const control::FoundJob& found : control::find_jobs()) {
     if (!found.is_alive) continue;
     try {
@@ -100,7 +98,7 @@ std::vector<json> jobs_to_choose() {
 
 /// Which of several; empty when none was wanted. The list is made anew every second.
 std::string choose(Terminal& terminal) {
-  std::vector<json> jobs = jobs_to_choose();
+  std::vector<Json> jobs = jobs_to_choose();
   auto asked = Clock::now();
   std::size_t chosen = 0;
   for (;;) {
@@ -146,7 +144,7 @@ public:
         client_.send("load", {});
         asked_ = now;
       }
-      const std::optional<json> line = next_line();
+      const std::optional<Json> line = next_line();
       if (!line || now - looked_ > std::chrono::milliseconds(100)) { // keys too, where events come without a pause
         looked_ = now;
         const double rest_s = o_.seconds > 0 ? std::clamp(o_.seconds - gone_s, 0.001, 0.1) : 0.1;
@@ -172,7 +170,7 @@ private:
     terminal_.draw(view_.lines(terminal_.screen(), keys));
     drawn_at_ = Clock::now();
   }
-  std::optional<json> next_line() {
+  std::optional<Json> next_line() {
     try {
       return client_.next(0);
     } catch (const base::Error& error) {
@@ -200,7 +198,7 @@ private:
     }
     return std::nullopt;
   }
-  void take_answer(const json& line) {
+  void take_answer(const Json& line) {
     wish_ = 0;
     if (!line.value("ok", false))
       view_.say(line.value("error", ""));

@@ -6,9 +6,9 @@
 #include <cstdio>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/command_line.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
@@ -21,7 +21,7 @@
 
 namespace command {
 
-using nlohmann::json;
+using base::Json;
 
 control::Client connect_to(std::string& job) {
   if (job.empty()) {
@@ -42,23 +42,23 @@ control::Client connect_to(std::string& job) {
   }
 }
 
-std::string grid_text(const json& grid) {
+std::string grid_text(const Json& grid) {
   if (!grid.is_array() || grid.size() != 2) return "-";
   return fmt::format("{}x{}", grid[0].get<int>(), grid[1].get<int>());
 }
 
-std::string seconds_text(const json& value) {
+std::string seconds_text(const Json& value) {
   return value.is_number() ? duration_text(value.get<double>()) : "-";
 }
 
-std::string bytes_text(const json& value) {
+std::string bytes_text(const Json& value) {
   if (!value.is_number()) return "-";
   const double bytes = value.get<double>();
   if (bytes >= 1e9) return fmt::format("{:.2f} GB", bytes / 1e9);
   return fmt::format("{:.1f} MB", bytes / 1e6);
 }
 
-std::string waiting_text(const json& status) {
+std::string waiting_text(const Json& status) {
   const int kept = status.value("kept", 0), asleep = std::max(status.value("parked", 0), kept);
   std::string text = asleep > 0 ? fmt::format("{} asleep", asleep) : "";
   if (kept > 0) text += fmt::format(" ({} kept)", kept);
@@ -68,35 +68,35 @@ std::string waiting_text(const json& status) {
   return text;
 }
 
-std::string change_text(const json& r) {
+std::string change_text(const Json& r) {
   const auto part = [&](const char* name) {
     return r.contains(name) ? duration_text(r[name].get<double>()) : duration_text(0);
   };
   return fmt::format("{} -> {} in {}: spawn {}, merge {}, plan {}, exchange {}; {} moved",
-                     grid_text(r.value("from", json())), grid_text(r.value("grid", json())), part("total_s"),
+                     grid_text(r.value("from", Json())), grid_text(r.value("grid", Json())), part("total_s"),
                      part("spawn_s"), part("merge_s"), part("plan_s"), part("exchange_s"),
-                     bytes_text(r.value("moved_bytes", json())));
+                     bytes_text(r.value("moved_bytes", Json())));
 }
 
-std::string balance_text(const json& e) {
+std::string balance_text(const Json& e) {
   const std::string action = e.value("action", "");
   if (e.value("event", "") == "balanced")
     return fmt::format("balanced by {} in {} (predicted {}): a step took {}, takes {} (predicted {})", action,
-                       seconds_text(e.value("change_s", json())), seconds_text(e.value("predicted_change_s", json())),
-                       seconds_text(e.value("before_s", json())), seconds_text(e.value("after_s", json())),
-                       seconds_text(e.value("predicted_after_s", json())));
+                       seconds_text(e.value("change_s", Json())), seconds_text(e.value("predicted_change_s", Json())),
+                       seconds_text(e.value("before_s", Json())), seconds_text(e.value("after_s", Json())),
+                       seconds_text(e.value("predicted_after_s", Json())));
   const auto list = [&](const char* word, const char* member) {
     std::string text;
-    for (const json& id : e.value(member, json::array())) text += (text.empty() ? "" : ", ") + id.dump();
+    for (const Json& id : e.value(member, Json::array())) text += (text.empty() ? "" : ", ") + id.dump();
     return text.empty() ? text : fmt::format("; {} {}", word, text);
   };
   return fmt::format("{}{}: {}{}{}", e.value("done", true) || action == "stay" ? "" : "would ", action,
                      e.value("why", ""), list("sleeps", "leaves"), list("wakes", "comes"));
 }
 
-std::string phases_text(const json& e) {
+std::string phases_text(const Json& e) {
   std::string text = fmt::format("phases planned: {} a cycle", duration_text(e.value("cycle_s", 0.0)));
-  for (const json& step : e.value("steps", json::array()))
+  for (const Json& step : e.value("steps", Json::array()))
     text +=
         fmt::format("; {} on {}", base::printable(step.value("phase", "")), base::printable(step.value("layouts", "")));
   return text;
@@ -137,18 +137,18 @@ std::int64_t parse_count(const std::string& text) {
 namespace {
 
 /// "; on a:2:1.5, b:1:1 (best); 0.5 left: nothing fits", or "" where no hosts were offered.
-std::string chosen_text(const json& answer) {
-  const json chosen = answer.value("chosen", json());
+std::string chosen_text(const Json& answer) {
+  const Json chosen = answer.value("chosen", Json());
   if (!chosen.is_object()) return {};
   std::string text;
-  for (const json& host : chosen.value("hosts", json::array()))
+  for (const Json& host : chosen.value("hosts", Json::array()))
     text += fmt::format("{}{}:{}:{:g}", text.empty() ? "" : ", ", host.value("name", ""), host.value("slots", 0),
                         host.value("speed", 0.0));
   return base::printable(fmt::format("; on {} ({}); {:g} left: {}", text, chosen.value("form", ""),
                                      chosen.value("power_left", 0.0), chosen.value("left_because", "")));
 }
 
-void send(const Wish& wish, const std::string& op, json fields) {
+void send(const Wish& wish, const std::string& op, Json fields) {
   std::string job = wish.job;
   control::Client client = connect_to(job);
   if (!wish.placement.empty()) fields["placement"] = wish.placement;
@@ -156,13 +156,13 @@ void send(const Wish& wish, const std::string& op, json fields) {
   if (wish.force) fields["force"] = true;
   if (wish.no_undo) fields["undo"] = false;
   if (wish.wait) fields["wait"] = true;
-  json answer;
+  Json answer;
   try {
     answer = client.call(op, fields, wish.wait ? wish.wait_s : 10);
   } catch (const base::Error& error) {
     throw Failure(error.what(), error.status() == base::Status::bad_argument ? 2 : 1);
   }
-  if (wish.json) std::printf("%s\n", answer.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
+  if (wish.json) std::printf("%s\n", answer.dump().c_str());
   const std::string outcome = answer.value("outcome", ""), reason = answer.value("reason", "");
   if (!answer.value("accepted", false) || outcome == "declined") throw Failure("declined: " + reason, declined_status);
   if (!outcome.empty() && outcome != "done") throw Failure(outcome + (reason.empty() ? "" : ": " + reason), 1);
@@ -181,14 +181,14 @@ void send(const Wish& wish, const std::string& op, json fields) {
 } // namespace
 
 void ask_for_grid(const Wish& wish, base::GridShape grid) {
-  json fields{{"grid", {grid.nprow, grid.npcol}}};
+  Json fields{{"grid", {grid.nprow, grid.npcol}}};
   if (!wish.form.empty()) fields["form"] = wish.form;
   if (!wish.without.empty()) fields["without"] = control::Without::parse(wish.without, "--without").text();
   send(wish, "resize", std::move(fields));
 }
 
 void ask_for_processes(const Wish& wish, const std::string& op, std::int64_t count) {
-  json fields{{op == "offer" ? "procs" : "by", count}};
+  Json fields{{op == "offer" ? "procs" : "by", count}};
   if (wish.hosts.empty() && (wish.tpp > 0 || !wish.form.empty()))
     throw Failure("--tpp and --form choose among --hosts, which is missing");
   if (!wish.hosts.empty()) fields["hosts"] = control::to_json(control::parse_hosts(wish.hosts, "--hosts"));

@@ -2,14 +2,13 @@
 // What the commands about running jobs have in common.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
+#include "base/json.hpp"
 #include "control/client.hpp"
 
 namespace command {
@@ -20,17 +19,17 @@ constexpr int declined_status = 3;
 /// The job's connection. With an empty name: the only running job, if there is exactly one. Throws Failure, status 1.
 control::Client connect_to(std::string& job);
 
-std::string grid_text(const nlohmann::json& grid);     ///< "2x3", "-" when it is none
-std::string seconds_text(const nlohmann::json& value); ///< "21.3 ms", "-" when it is none
-std::string bytes_text(const nlohmann::json& value);   ///< "15.4 MB"
+std::string grid_text(const base::Json& grid);     ///< "2x3", "-" when it is none
+std::string seconds_text(const base::Json& value); ///< "21.3 ms", "-" when it is none
+std::string bytes_text(const base::Json& value);   ///< "15.4 MB"
 /// "3 asleep (2 kept), 5 warm, 1 starting": processes beside the grid, of a status or an event `waiting`; "" for none.
-std::string waiting_text(const nlohmann::json& status);
+std::string waiting_text(const base::Json& status);
 /// "2x2 -> 3x3 in 920 ms: spawn 820 ms, merge 40 ms, plan 0.1 ms, exchange 38 ms; 13.4 MB moved"
-std::string change_text(const nlohmann::json& report);
+std::string change_text(const base::Json& report);
 
 /// An event `balance` or `balanced`, in one line.
-std::string balance_text(const nlohmann::json& event);
-std::string phases_text(const nlohmann::json& event); ///< planned anew
+std::string balance_text(const base::Json& event);
+std::string phases_text(const base::Json& event); ///< planned anew
 
 /// resize, grow and shrink: options and what is done with the answer.
 struct Wish {

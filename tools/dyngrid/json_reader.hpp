@@ -23,7 +23,7 @@ inline Json json_file(const std::string& name) {
   std::istream& in = name == "-" ? std::cin : file;
   if (!in) throw Failure(fmt::format("file: {} cannot be read", name));
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  return Json::parse(text, nullptr, false);
+  return Json::parse_or_null(text);
 }
 
 /// Members of `object` that a table names; anything else is a mistake in words.
@@ -34,18 +34,17 @@ public:
   }
   template <class T> Reader& take(const char* name, T& value) {
     names_.emplace_back(name);
-    const auto found = object_.find(name);
-    if (found == object_.end()) return *this;
+    const Json* found = object_.find(name);
+    if (!found) return *this;
     try {
       value = found->get<T>();
-    } catch (const Json::exception&) {
+    } catch (const Json::Error&) {
       throw Failure(fmt::format("file: {} of {} is {}, expected another kind of value", name, where_, found->dump()));
     }
     return *this;
   }
   void refuse_others() const {
-    for (const auto& item : object_.items()) {
-      const std::string& name = item.key();
+    for (const auto& [name, value] : object_.members()) {
       if (std::find(names_.begin(), names_.end(), name) != names_.end()) continue;
       const std::string closest = control::closest_word(name, names_);
       throw Failure(fmt::format("file: {} has no member {}{}", where_, name,

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
+
+#include "base/json.hpp"
 
 namespace command {
 namespace {

@@ -7,10 +7,9 @@
 #include <fstream>
 #include <iterator>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
+#include "base/json.hpp"
 #include "failure.hpp"
 #include "plot.hpp"
 #include "sched/synthetic.hpp"

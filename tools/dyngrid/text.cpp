@@ -7,11 +7,10 @@
 #include <fstream>
 #include <sstream>
 
-#include <nlohmann/json.hpp>
-
 #include <fmt/format.h>
 
 #include "base/grid_shape.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "command.hpp"

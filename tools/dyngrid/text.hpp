@@ -2,18 +2,17 @@
 // Reading and writing grids, lists and tables, the same in all sub-commands.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/json.hpp"
 #include "gridmap/topology.hpp"
 
 namespace command {
 
-using Json = nlohmann::ordered_json;
+using base::Json;
 
 /// "2000x1000", both at least 1. Throws Failure.
 std::pair<std::int64_t, std::int64_t> parse_sizes(const std::string& option, const std::string& text);

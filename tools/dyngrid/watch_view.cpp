@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "job_text.hpp"
 #include "text.hpp"
@@ -13,7 +13,7 @@
 namespace command {
 namespace {
 
-using nlohmann::json;
+using base::Json;
 
 /// The last step times as bars, the longest the highest.
 std::string bars(const std::deque<double>& times, std::size_t most_bars) {
@@ -61,7 +61,7 @@ std::vector<int> shown_of(int n, int room) {
   return list;
 }
 
-std::pair<int, int> shape_of(const json& grid) {
+std::pair<int, int> shape_of(const Json& grid) {
   if (!grid.is_array() || grid.size() != 2) return {0, 0};
   return {grid[0].get<int>(), grid[1].get<int>()};
 }
@@ -69,12 +69,12 @@ std::pair<int, int> shape_of(const json& grid) {
 constexpr int label_width = 9;
 
 /// "1.00 1.00 0.50 0.99; asleep 1.00": what each process gets of a processor, by rank; empty where it is not known.
-std::string shares_text(const json& answer) {
+std::string shares_text(const Json& answer) {
   std::string awake, asleep;
   if (!answer.is_object()) return awake;
-  for (const json& load : answer.value("loads", json::array())) {
-    const json share = load.value("share", json());
-    std::string& text = load.value("place", json()).is_null() ? asleep : awake;
+  for (const Json& load : answer.value("loads", Json::array())) {
+    const Json share = load.value("share", Json());
+    std::string& text = load.value("place", Json()).is_null() ? asleep : awake;
     text += (text.empty() ? "" : " ") + (share.is_number() ? fmt::format("{:.2f}", share.get<double>()) : "-");
   }
   return awake + (asleep.empty() ? "" : "; asleep " + asleep);
@@ -134,7 +134,7 @@ std::vector<std::string> grid_picture(int nprow, int npcol, int width, int heigh
   return lines;
 }
 
-JobView::JobView() : status_(std::make_unique<json>()), loads_(std::make_unique<json>()) {}
+JobView::JobView() : status_(std::make_unique<Json>()), loads_(std::make_unique<Json>()) {}
 
 JobView::~JobView() = default;
 
@@ -142,15 +142,15 @@ bool JobView::is_known() const {
   return status_->is_object();
 }
 
-void JobView::take(const json& line) {
-  json& status = *status_;
+void JobView::take(const Json& line) {
+  Json& status = *status_;
   const std::string event = line.value("event", "");
   if (event == "step") {
     status["step"] = line["step"].get<std::int64_t>() + 1;
     status["grid"] = line["grid"];
     status["step_s"] = line["step_s"];
     if (line.contains("rss_bytes")) status["rss_bytes"] = line["rss_bytes"];
-    times_.push_back(line["step_s"]);
+    times_.push_back(line["step_s"].get<double>());
     if (times_.size() > 200) times_.pop_front();
   } else if (event == "resize") {
     status["grid"] = line["grid"];
@@ -161,9 +161,9 @@ void JobView::take(const json& line) {
     times_.clear();
   } else if (event == "undo") {
     is_taken_back_ = true;
-    last_word_ =
-        fmt::format("{} is taken back: {} a step, {} on {}", grid_text(line["from"]), duration_text(line["step_s"]),
-                    duration_text(line["before_step_s"]), grid_text(line["grid"]));
+    last_word_ = fmt::format("{} is taken back: {} a step, {} on {}", grid_text(line["from"]),
+                             duration_text(line["step_s"].get<double>()),
+                             duration_text(line["before_step_s"].get<double>()), grid_text(line["grid"]));
   } else if (event == "request") {
     status["pending"] = line;
     last_word_.clear();
@@ -184,23 +184,23 @@ void JobView::take(const json& line) {
 }
 
 int JobView::processes() const {
-  const auto [p, q] = shape_of(status_->value("grid", json()));
+  const auto [p, q] = shape_of(status_->value("grid", Json()));
   return p * q;
 }
 
 int JobView::least_step() const {
-  const auto [p, q] = shape_of(status_->value("grid", json()));
+  const auto [p, q] = shape_of(status_->value("grid", Json()));
   return std::max(1, std::min(p, q));
 }
 
 std::vector<ViewLine> JobView::lines(const Screen& screen, const std::string& keys) const {
   using Style = ViewLine::Style;
   if (!is_known()) return {};
-  const json& s = *status_;
-  const auto value = [&](const char* name) { return s.value(name, json()); };
+  const Json& s = *status_;
+  const auto value = [&](const char* name) { return s.value(name, Json()); };
   const auto steps = s.value("steps", std::int64_t{0}), step = s.value("step", std::int64_t{0});
   const auto [nprow, npcol] = shape_of(value("grid"));
-  const json pending = value("pending"), change = value("last_resize");
+  const Json pending = value("pending"), change = value("last_resize");
   std::vector<ViewLine> above, below;
   above.push_back({fmt::format("job {}  {}  {}  on {}  {:.0f} s", s.value("job", ""), s.value("app", ""),
                                s.value("size", ""), s.value("host", ""), s.value("uptime_s", 0.0)),
@@ -230,7 +230,7 @@ std::vector<ViewLine> JobView::lines(const Screen& screen, const std::string& ke
   if (const std::string shares = shares_text(*loads_); !shares.empty())
     below.push_back({"shares   " + shares, Style::label});
   if (pending.is_object())
-    below.push_back({fmt::format("asked    {}{}", grid_text(pending.value("grid", json())),
+    below.push_back({fmt::format("asked    {}{}", grid_text(pending.value("grid", Json())),
                                  pending.value("late", false) ? ", late" : ""),
                      Style::warning});
   else if (!last_word_.empty())
@@ -247,18 +247,18 @@ std::vector<ViewLine> JobView::lines(const Screen& screen, const std::string& ke
   return above;
 }
 
-std::vector<ViewLine> chooser_lines(const std::vector<json>& statuses, std::size_t chosen, const Screen& screen) {
+std::vector<ViewLine> chooser_lines(const std::vector<Json>& statuses, std::size_t chosen, const Screen& screen) {
   using Style = ViewLine::Style;
   std::vector<ViewLine> lines{{"Which job?", Style::title}};
   // so many around the chosen one as there is room for
   const std::size_t room = static_cast<std::size_t>(std::max(1, screen.height - 3)), count = statuses.size();
   const std::size_t first = count <= room ? 0 : std::min(chosen >= room / 2 ? chosen - room / 2 : 0, count - room);
   for (std::size_t i = first; i < count && i < first + room; ++i) {
-    const json& s = statuses[i];
+    const Json& s = statuses[i];
     const std::string about = s.contains("error")
                                   ? "no answer"
                                   : fmt::format("{}  {}  {}  step {}", s.value("app", ""), s.value("size", ""),
-                                                grid_text(s.value("grid", json())), s.value("step", std::int64_t{0}));
+                                                grid_text(s.value("grid", Json())), s.value("step", std::int64_t{0}));
     lines.push_back({fmt::format("{} {}  {}  {}", i == chosen ? ">" : " ", i + 1 < 10 ? std::to_string(i + 1) : " ",
                                  s.value("job", ""), about),
                      i == chosen ? Style::chosen : Style::plain});

@@ -2,12 +2,12 @@
 // What `dyngrid watch` shows on a terminal, worked out as lines of text; no terminal, no connection.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <deque>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "base/json.hpp"
 
 namespace command {
 
@@ -37,7 +37,7 @@ public:
   JobView();
   ~JobView();
   /// An answer to `status` or `load`, or an event.
-  void take(const nlohmann::json& line);
+  void take(const base::Json& line);
   void say(const std::string& word) { last_word_ = word; }
   bool is_known() const;
   int processes() const;
@@ -47,16 +47,15 @@ public:
   std::vector<ViewLine> lines(const Screen& screen, const std::string& keys) const;
 
 private:
-  std::unique_ptr<nlohmann::json> status_; ///< never null; no object: nothing is known yet
-  std::unique_ptr<nlohmann::json> loads_;  ///< the same of an answer to `load`
-  std::deque<double> times_;               ///< of the last steps on this grid
-  std::string last_word_;                  ///< how the last request ended that was not done
-  bool is_taken_back_ = false;             ///< the next change is the way back
+  std::unique_ptr<base::Json> status_; ///< never null; no object: nothing is known yet
+  std::unique_ptr<base::Json> loads_;  ///< the same of an answer to `load`
+  std::deque<double> times_;           ///< of the last steps on this grid
+  std::string last_word_;              ///< how the last request ended that was not done
+  bool is_taken_back_ = false;         ///< the next change is the way back
 };
 
 /// The jobs to choose from: `statuses` as `ps` has them.
-std::vector<ViewLine> chooser_lines(const std::vector<nlohmann::json>& statuses, std::size_t chosen,
-                                    const Screen& screen);
+std::vector<ViewLine> chooser_lines(const std::vector<base::Json>& statuses, std::size_t chosen, const Screen& screen);
 
 enum class Key { none, quit, up, down, enter, grow, shrink, pause, jobs, digit };
 struct KeyPress {

@@ -19,12 +19,12 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/files.hpp"
 #include "base/fnv1a.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
 #include "control/history_json.hpp"
 #include "control/limits.hpp"
@@ -36,9 +36,9 @@ namespace sched {
 namespace {
 
 using base::Error;
+using base::Json;
 using base::Status;
 using base::unix_time_s;
-using Json = nlohmann::json;
 using Phase = JobRecord::Phase;
 
 constexpr double look_every_s = 2;  ///< at a running job's progress
@@ -79,26 +79,26 @@ void warn(const std::string& text) {
 /// "hosts" of what a job says; empty where it says none.
 std::vector<Host> hosts_in(const Json& said) {
   std::vector<Host> hosts;
-  const auto list = said.find("hosts");
-  if (list == said.end() || list->is_null()) return hosts;
+  const Json* list = said.find("hosts");
+  if (!list || list->is_null()) return hosts;
   for (const Json& host : *list)
-    hosts.push_back({host.at("name").get<std::string>(), host.at("slots").get<int>(), host.value("speed", 1.0)});
+    hosts.push_back({host.at("name").text(), host.at("slots").get<int>(), host.value("speed", 1.0)});
   return hosts;
 }
 
 /// A list of words that a job is submitted with; empty where it is not there.
 std::vector<std::string> words_of(const control::Request& request, const char* member) {
   std::vector<std::string> list;
-  const auto at = request.body->find(member);
-  if (at == request.body->end()) return list;
+  const Json* at = request.body->find(member);
+  if (!at) return list;
   if (!at->is_array())
     throw Error(Status::bad_argument, fmt::format("scheduler: submit: \"{}\" is {}, expected a list of words", member,
                                                   at->dump().substr(0, 60)));
   for (const Json& word : *at) {
-    if (!word.is_string() || word.get_ref<const std::string&>().find('\0') != std::string::npos)
+    if (!word.is_string() || word.text().find('\0') != std::string::npos)
       throw Error(Status::bad_argument,
                   fmt::format("scheduler: submit: \"{}\" has {}, expected words", member, word.dump().substr(0, 60)));
-    list.push_back(word.get<std::string>());
+    list.push_back(word.text());
   }
   return list;
 }
@@ -135,7 +135,7 @@ JobSpec spec_of(const control::Request& request) {
   spec.steps = request.body->contains("steps") ? control::whole_number(request, "steps", 0, INT64_MAX) : 0;
   spec.rigid = control::flag(request, "rigid");
   spec.seconds = control::text(request, "seconds", "");
-  if (const auto at = request.body->find("finish_by_s"); at != request.body->end()) {
+  if (const Json* at = request.body->find("finish_by_s")) {
     if (!at->is_number() || !(at->get<double>() > 0))
       throw Error(Status::bad_argument,
                   fmt::format("scheduler: submit: \"finish_by_s\" is {}, expected seconds since 1970",
@@ -360,7 +360,7 @@ void Daemon::listen_to(std::int64_t id, Live& live) {
 
 void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
   if (line.contains("event")) {
-    const std::string event = line["event"].get<std::string>();
+    const std::string event = line["event"].text();
     if (event == "resize") {
       const auto grid = control::shape_from(line["grid"]);
       if (grid.nprow > 0) has_size(id, grid.nprow * grid.npcol, hosts_in(line));
@@ -421,8 +421,7 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
 
 void Daemon::heard_ask(std::int64_t id, Live& live, const Json& asks) {
   if (!asks.is_object()) return end_ask(id, live);
-  control::Ask ask{asks.at("ask").get<std::int64_t>(), asks.at("grids").get<std::string>(), asks.at("wait").get<bool>(),
-                   0};
+  control::Ask ask{asks.at("ask").get<std::int64_t>(), asks.at("grids").text(), asks.at("wait").get<bool>(), 0};
   if (asks.at("granted").is_number_integer()) ask.granted = asks["granted"].get<int>();
   if (live.ask && live.ask->number == ask.number) return;
   end_ask(id, live);

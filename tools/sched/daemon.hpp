@@ -12,9 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "asks.hpp"
+#include "base/json.hpp"
 #include "control/allowed.hpp"
 #include "control/client.hpp"
 #include "control/history.hpp"
@@ -62,7 +61,7 @@ public:
   void run(const std::function<bool()>& is_stopped);
 
 private:
-  using Json = nlohmann::json;
+  using Json = base::Json;
   /// What is known of a job that is not in the journal.
   struct Live {
     control::Allowed allowed;

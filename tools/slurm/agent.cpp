@@ -23,10 +23,10 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
+#include "base/json.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
@@ -40,10 +40,10 @@
 
 namespace slurm {
 
+using base::Json;
 using base::monotonic_s;
 using base::status_in_words;
 using command::Failure;
-using nlohmann::json;
 
 namespace {
 
@@ -116,8 +116,8 @@ private:
   void look_at_queue();
   void hear_queue(const std::vector<QueuedJob>& jobs, double asked_at);
   void talk_to_application();
-  void hear_application(const json& line);
-  void hear_groups(const json& groups);
+  void hear_application(const Json& line);
+  void hear_groups(const Json& groups);
   void hear_newcomers();
   void hear_nodes();
   void hear_from(Member& m, const std::string& line);
@@ -361,7 +361,7 @@ void Agent::talk_to_application() {
     try {
       client_ = control::Client::to_job(job_, 5);
       client_->send("watch", {{"steps", false}}, 5);
-      hear_application(client_->call("status", json::object(), 5));
+      hear_application(client_->call("status", Json::object(), 5));
       say(fmt::format("the application answers as {}", job_));
     } catch (const base::Error&) { // not there yet
       client_.reset();
@@ -376,9 +376,9 @@ void Agent::talk_to_application() {
   }
 }
 
-void Agent::hear_groups(const json& groups) {
+void Agent::hear_groups(const Json& groups) {
   std::set<std::int64_t> in_grid;
-  for (const json& group : groups) in_grid.insert(group.value("unit", std::int64_t{0}));
+  for (const Json& group : groups) in_grid.insert(group.value("unit", std::int64_t{0}));
   for (Member& m : members_) {
     const bool is_in = m.group > 0 && in_grid.count(m.group) > 0;
     if (is_in && m.node.stage == Stage::handed) {
@@ -393,7 +393,7 @@ void Agent::hear_groups(const json& groups) {
   }
 }
 
-void Agent::hear_application(const json& line) {
+void Agent::hear_application(const Json& line) {
   if (line.contains("units")) hear_groups(line["units"]);
   const std::string event = line.value("event", "");
   if (event == "resize") {
@@ -406,8 +406,8 @@ void Agent::hear_application(const json& line) {
     const bool is_ours = line.contains("request") && !line["request"].is_null();
     if (!is_ours) no_growth_before_ = monotonic_s() + declined_for_s; // the program, or somebody, wants it so
   }
-  const auto id = line.find("id");
-  if (id == line.end() || !id->is_number_integer()) return;
+  const Json* id = line.find("id");
+  if (!id || !id->is_number_integer()) return;
   const auto asked = asked_.find(id->get<std::int64_t>());
   if (asked == asked_.end()) return;
   const Asked what = asked->second;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <cstdint>
 #include <string>
 
+#include "base/json.hpp"
 #include "gridmap/balance.hpp"
 
 namespace control {
 
-using Json = nlohmann::json;
+using base::Json;
 struct BalanceOutcome;
 
 /// One decision about loaded processes: what was foreseen, and what it was. Seconds of a step are medians.
@@ -39,7 +38,7 @@ struct BalanceReport {
 };
 
 /// For the history and for people; the report again, what is missing as it is in an empty one.
-/// @throws Json::exception for what is no report
+/// @throws Json::Error for what is no report
 Json members_of(const BalanceReport& report);
 BalanceReport balance_report_from(const Json& json);
 

@@ -3,8 +3,6 @@
 // gridmap::decide_balance, and when it is asked. Pure: times are handed in, in seconds on one clock.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -13,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "control/balance_mode.hpp"
 #include "control/load_monitor.hpp"
 #include "control/waiting.hpp"
@@ -21,7 +20,7 @@
 
 namespace control {
 
-using Json = nlohmann::json;
+using base::Json;
 
 /// What is balanced, as it is now. The Balancer knows the rest of the request: processes, terms of a step, how long a
 /// step takes, and for how long the speeds have been the same.

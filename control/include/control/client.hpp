@@ -2,8 +2,6 @@
 // The other end of a running job's socket: what the dyngrid command, a scheduler and a newcomer call. No MPI.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "base/file_descriptor.hpp"
+#include "base/json.hpp"
 #include "base/lines.hpp"
 
 namespace control {
@@ -27,19 +26,19 @@ public:
   /// @return the reply. Declining is no error: look at "accepted".
   /// @throws base::Error with the status and text of a reply with "ok": false; timeout; io_failure when the job has
   /// gone.
-  nlohmann::json call(const std::string& op, const nlohmann::json& fields, double timeout_s = 10);
+  base::Json call(const std::string& op, const base::Json& fields, double timeout_s = 10);
 
   /// The same in two steps, for a caller with a poll of its own: send() returns the request's id; fd() is readable when
   /// there may be something for next().
-  std::int64_t send(const std::string& op, const nlohmann::json& fields, double timeout_s = 10);
+  std::int64_t send(const std::string& op, const base::Json& fields, double timeout_s = 10);
   int fd() const { return fd_.get(); }
   /// The next line, a reply or an event, whatever comes first. Empty when none came within `timeout_s` (0: only what is
   /// there; below 0: for ever).
   /// @throws base::Error{io_failure} when the job has gone and everything it said has been given.
-  std::optional<nlohmann::json> next(double timeout_s);
+  std::optional<base::Json> next(double timeout_s);
   /// A line of next() that is a reply with "ok": false, thrown as the Error that it tells of; anything else is left
   /// alone.
-  static void throw_if_failure(const nlohmann::json& line);
+  static void throw_if_failure(const base::Json& line);
 
 private:
   Client(base::FileDescriptor fd, std::string who) : fd_(std::move(fd)), who_(std::move(who)) {}

@@ -2,8 +2,6 @@
 // The lines that an application, the dyngrid command and a scheduler exchange: docs/protocol.md. Pure.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -12,12 +10,13 @@
 #include <string_view>
 #include <variant>
 
+#include "base/json.hpp"
 #include "base/status.hpp"
 #include "gridmap/topology.hpp"
 
 namespace control {
 
-using Json = nlohmann::json;
+using base::Json;
 
 constexpr int protocol_version = 1;
 constexpr std::size_t longest_line = 65536; ///< bytes of a request, its end of line included
