@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/command_line.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/grid_shape.hpp"
+#include "base/text.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
 #include "redist/layout.hpp"
@@ -89,13 +89,13 @@ private:
     launcher.set("DYNGRID_HISTORY", (folder_ / "history.jsonl").string()); // the first round measures for all
     std::vector<std::string> names;
     for (const std::string& routine : s_.routines) names.push_back("pd" + routine);
-    if (has_workers) launcher.set("DYNGRID_CALLS", fmt::format("{},workers={}", fmt::join(names, ","), s_.workers));
+    if (has_workers) launcher.set("DYNGRID_CALLS", fmt::format("{},workers={}", base::joined(names, ","), s_.workers));
     const std::string csv = (folder_ / "runs.csv").string();
     std::vector<std::string> words{
         "--n",        std::to_string(s_.n),
-        "--grids",    fmt::format("{}", fmt::join(grids, ",")),
-        "--nb",       fmt::format("{}", fmt::join(blocks, ",")),
-        "--routines", fmt::format("{}", fmt::join(s_.routines, ",")),
+        "--grids",    base::joined(grids, ","),
+        "--nb",       base::joined(blocks, ","),
+        "--routines", base::joined(s_.routines, ","),
         "--ways",     has_workers ? "direct,calls" : "direct",
         "--warm-ups", has_workers ? "5" : "1", // what is measured once or twice moves nothing
         "--reps",     "1",

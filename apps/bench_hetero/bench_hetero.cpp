@@ -13,7 +13,6 @@
 #include "common/report.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <unistd.h>
 
@@ -25,6 +24,7 @@
 #include <stdexcept>
 
 #include "base/status.hpp"
+#include "base/text.hpp"
 #include "gridmap/mapping.hpp"
 #include "gridmap/selection.hpp"
 #include "live.hpp"
@@ -108,8 +108,9 @@ private:
 
   /// Milliseconds of every process for one generation, row-major, in every measurement.
   const std::vector<std::vector<double>>& runs_of(const Layout& layout, std::int64_t n, double repeats = 1000) {
-    const std::string key = fmt::format("{} {} {} {} {} {}", layout.grid(), n, repeats, fmt::join(layout.speeds, ","),
-                                        fmt::join(layout.rows, ","), fmt::join(layout.cols, ","));
+    const std::string key =
+        fmt::format("{} {} {} {} {} {}", layout.grid(), n, repeats, base::joined(layout.speeds, ","),
+                    base::joined(layout.rows, ","), base::joined(layout.cols, ","));
     const auto known = measured_.find(key);
     if (known != measured_.end()) return known->second;
     say(fmt::format("bench_hetero: grid {} ...", layout.grid()));
@@ -126,11 +127,11 @@ private:
                                        "--distribution",
                                        "weighted",
                                        "--speeds",
-                                       fmt::format("{}", fmt::join(layout.speeds, ",")),
+                                       base::joined(layout.speeds, ","),
                                        "--rows",
-                                       fmt::format("{}", fmt::join(layout.rows, ",")),
+                                       base::joined(layout.rows, ","),
                                        "--columns",
-                                       fmt::format("{}", fmt::join(layout.cols, ",")),
+                                       base::joined(layout.cols, ","),
                                        "--repeats",
                                        fmt::format("{}", repeats),
                                        "--loads",

@@ -142,7 +142,9 @@ Json::Json(std::initializer_list<Json> elements) {
   for (const Json& each : elements) (*this)[each[0].text()] = each[1];
 }
 
-Json Json::array(std::initializer_list<Json> elements) { return Array(elements); }
+Json Json::array(std::initializer_list<Json> elements) {
+  return Array(elements);
+}
 Json Json::object() {
   Json empty;
   empty.value_ = Object();
@@ -167,9 +169,15 @@ std::string Json::dump(int indent) const {
   return to_text(*this).dump(indent, ' ', false, Text::error_handler_t::replace);
 }
 
-bool Json::is_null() const { return std::holds_alternative<std::nullptr_t>(value_); }
-bool Json::is_boolean() const { return std::holds_alternative<bool>(value_); }
-bool Json::is_number() const { return is_number_integer() || std::holds_alternative<double>(value_); }
+bool Json::is_null() const {
+  return std::holds_alternative<std::nullptr_t>(value_);
+}
+bool Json::is_boolean() const {
+  return std::holds_alternative<bool>(value_);
+}
+bool Json::is_number() const {
+  return is_number_integer() || std::holds_alternative<double>(value_);
+}
 bool Json::is_number_integer() const {
   return std::holds_alternative<std::int64_t>(value_) || std::holds_alternative<std::uint64_t>(value_);
 }
@@ -177,13 +185,19 @@ bool Json::is_number_unsigned() const {
   const auto* whole = std::get_if<std::int64_t>(&value_);
   return whole ? *whole >= 0 : std::holds_alternative<std::uint64_t>(value_);
 }
-bool Json::is_string() const { return std::holds_alternative<std::string>(value_); }
-bool Json::is_array() const { return std::holds_alternative<Array>(value_); }
-bool Json::is_object() const { return std::holds_alternative<Object>(value_); }
+bool Json::is_string() const {
+  return std::holds_alternative<std::string>(value_);
+}
+bool Json::is_array() const {
+  return std::holds_alternative<Array>(value_);
+}
+bool Json::is_object() const {
+  return std::holds_alternative<Object>(value_);
+}
 
 const char* Json::kind() const {
-  constexpr const char* words[] = {"null", "a boolean", "a number", "a number", "a number",
-                                   "a string", "an array", "an object"};
+  constexpr const char* words[] = {"null",     "a boolean", "a number", "a number",
+                                   "a number", "a string",  "an array", "an object"};
   return words[value_.index()];
 }
 
@@ -224,8 +238,7 @@ std::int64_t Json::whole_number(std::int64_t least, std::int64_t most) const {
 std::uint64_t Json::unsigned_number(std::uint64_t most) const {
   const auto* positive = std::get_if<std::uint64_t>(&value_);
   const std::uint64_t whole =
-      positive ? *positive
-               : static_cast<std::uint64_t>(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+      positive ? *positive : static_cast<std::uint64_t>(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   if (whole > most) throw Error(fmt::format("JSON number is {}, expected one from 0 to {}", dump(), most));
   return whole;
 }
@@ -239,13 +252,17 @@ const Json::Array& Json::items() const {
   if (const auto* value = std::get_if<Array>(&value_)) return *value;
   is_no("an array");
 }
-Json::Array& Json::items() { return const_cast<Array&>(std::as_const(*this).items()); }
+Json::Array& Json::items() {
+  return const_cast<Array&>(std::as_const(*this).items());
+}
 
 const Json::Object& Json::members() const {
   if (const auto* value = std::get_if<Object>(&value_)) return *value;
   is_no("an object");
 }
-Json::Object& Json::members() { return const_cast<Object&>(std::as_const(*this).members()); }
+Json::Object& Json::members() {
+  return const_cast<Object&>(std::as_const(*this).members());
+}
 
 std::size_t Json::size() const {
   if (is_null()) return 0;
@@ -259,7 +276,9 @@ const Json* Json::find(std::string_view name) const {
     if (member.name == name) return &member.value;
   return nullptr;
 }
-Json* Json::find(std::string_view name) { return const_cast<Json*>(std::as_const(*this).find(name)); }
+Json* Json::find(std::string_view name) {
+  return const_cast<Json*>(std::as_const(*this).find(name));
+}
 
 const Json& Json::at(std::string_view name) const {
   if (!is_object()) is_no("an object");
@@ -270,7 +289,8 @@ const Json& Json::at(std::string_view name) const {
 
 const Json& Json::at(std::size_t index) const {
   const Array& all = items();
-  if (index >= all.size()) throw Error(fmt::format("JSON array has {} elements, not one of index {}", all.size(), index));
+  if (index >= all.size())
+    throw Error(fmt::format("JSON array has {} elements, not one of index {}", all.size(), index));
   return all[index];
 }
 
@@ -287,7 +307,9 @@ const Json& Json::operator[](std::string_view name) const {
   return found ? *found : nothing;
 }
 
-Json& Json::operator[](std::size_t index) { return const_cast<Json&>(std::as_const(*this).at(index)); }
+Json& Json::operator[](std::size_t index) {
+  return const_cast<Json&>(std::as_const(*this).at(index));
+}
 
 std::string Json::value(std::string_view name, const char* otherwise) const {
   return value(name, std::string(otherwise));
@@ -308,10 +330,18 @@ void Json::push_back(Json item) {
   items().push_back(std::move(item));
 }
 
-Json::Array::iterator Json::begin() { return is_null() ? Array::iterator() : items().begin(); }
-Json::Array::iterator Json::end() { return is_null() ? Array::iterator() : items().end(); }
-Json::Array::const_iterator Json::begin() const { return is_null() ? Array::const_iterator() : items().begin(); }
-Json::Array::const_iterator Json::end() const { return is_null() ? Array::const_iterator() : items().end(); }
+Json::Array::iterator Json::begin() {
+  return is_null() ? Array::iterator() : items().begin();
+}
+Json::Array::iterator Json::end() {
+  return is_null() ? Array::iterator() : items().end();
+}
+Json::Array::const_iterator Json::begin() const {
+  return is_null() ? Array::const_iterator() : items().begin();
+}
+Json::Array::const_iterator Json::end() const {
+  return is_null() ? Array::const_iterator() : items().end();
+}
 
 bool operator==(const Json& a, const Json& b) {
   if (a.is_number_unsigned() && b.is_number_unsigned()) return a.get<std::uint64_t>() == b.get<std::uint64_t>();
@@ -329,6 +359,8 @@ bool operator==(const Json& a, const Json& b) {
          });
 }
 
-std::ostream& operator<<(std::ostream& out, const Json& json) { return out << json.dump(); }
+std::ostream& operator<<(std::ostream& out, const Json& json) {
+  return out << json.dump();
+}
 
 } // namespace base

@@ -15,7 +15,8 @@ namespace {
 using base::Json;
 
 TEST(Json, IsWrittenAsItWasMade) {
-  const Json made{{"name", "a\"\n"}, {"on", true}, {"none", nullptr}, {"grid", {2, 3}}, {"share", 0.5}, {"in", {{"x", -1}}}};
+  const Json made{{"name", "a\"\n"}, {"on", true},   {"none", nullptr},
+                  {"grid", {2, 3}},  {"share", 0.5}, {"in", {{"x", -1}}}};
   EXPECT_EQ(made.dump(), R"({"name":"a\"\n","on":true,"none":null,"grid":[2,3],"share":0.5,"in":{"x":-1}})");
   EXPECT_EQ(Json({{"a", {1, 2}}}).dump(1), "{\n \"a\": [\n  1,\n  2\n ]\n}");
   EXPECT_EQ(Json("broken \xff here").dump(), "\"broken \xef\xbf\xbd here\"");
@@ -80,8 +81,7 @@ TEST(Json, SaysWhatItIsNot) {
   EXPECT_EQ(what([&] { grid["job"].get<int>(); }), "JSON value is a string, expected a number");
   EXPECT_EQ(what([&] { grid["nprow"].text(); }), "JSON value is a number, expected a string");
   EXPECT_EQ(what([&] { Json(300).get<std::int8_t>(); }), "JSON number is 300, expected one from -128 to 127");
-  EXPECT_EQ(what([&] { Json(-1).get<unsigned>(); }),
-            "JSON number is -1, expected one from 0 to 9223372036854775807");
+  EXPECT_EQ(what([&] { Json(-1).get<unsigned>(); }), "JSON number is -1, expected one from 0 to 9223372036854775807");
   EXPECT_EQ(what([&] { Json({1, 2}).at(2); }), "JSON array has 2 elements, not one of index 2");
   EXPECT_EQ(what([&] { Json(1e300).get<std::int64_t>(); }),
             "JSON number is 1e+300, expected one from -9223372036854775808 to 9223372036854775807");

@@ -104,8 +104,8 @@ void run(const CalibrateOptions& o) {
   request.processes = o.processes;
   request.workers = o.workers;
   request.mpirun_options = o.mpirun_options;
-  request.program = {program, fmt::format("{}", fmt::join(routines, ",")), fmt::format("{}", fmt::join(sizes, ",")),
-                     fmt::format("{}", fmt::join(blocks, ",")), std::to_string(o.nrhs)};
+  request.program = {program, base::joined(routines, ","), base::joined(sizes, ","), base::joined(blocks, ","),
+                     std::to_string(o.nrhs)};
   for (const std::string& routine : routines)
     request.calls += fmt::format("{}{}=measure", request.calls.empty() ? "" : ",", routine);
   Site site = look_around(o.mpirun);

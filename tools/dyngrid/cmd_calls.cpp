@@ -23,21 +23,21 @@ struct CallsOptions {
   bool json = false;
 };
 
-struct Entry {
+struct RunCalls {
   std::string job, app;
   bool is_running = false;
   control::CallReport report;
 };
 
-Entry asked(std::string job) {
+RunCalls calls_of_job(std::string job) {
   control::Client client = connect_to(job);
   const control::Json answer = client.call("calls", {});
   return {job, answer.at("app").text(), true, control::call_report_from(answer)};
 }
 
 /// The last run of each program, or of the one with that name, or the last of that job.
-std::vector<Entry> kept(const std::string& name) {
-  std::vector<Entry> found;
+std::vector<RunCalls> kept(const std::string& name) {
+  std::vector<RunCalls> found;
   for (const auto& [key, history] : control::read_all_history(control::history_file())) {
     const control::CallReport* last = nullptr;
     for (const control::CallReport& run : history.calls)
@@ -47,21 +47,21 @@ std::vector<Entry> kept(const std::string& name) {
   return found;
 }
 
-std::vector<Entry> look_up(const std::string& name) {
+std::vector<RunCalls> look_up(const std::string& name) {
   bool is_any = false, is_asked = false;
   for (const control::FoundJob& found : control::find_jobs()) {
     is_any = is_any || found.is_alive;
     is_asked = is_asked || (found.is_alive && found.name == name);
   }
-  if (is_asked || (name.empty() && is_any)) return {asked(name)};
-  std::vector<Entry> entries = kept(name);
+  if (is_asked || (name.empty() && is_any)) return {calls_of_job(name)};
+  std::vector<RunCalls> entries = kept(name);
   if (entries.empty() && !name.empty())
     throw Failure(
         fmt::format("no job {} is running, and no calls of a job or program of that name are in the history", name), 1);
   return entries;
 }
 
-void print(const Entry& e) {
+void print(const RunCalls& e) {
   const control::CallReport& r = e.report;
   const double ago_s = base::unix_time_s() - static_cast<double>(r.when);
   std::string text = fmt::format("{}{}{}\n", e.app, e.job.empty() ? "" : ", job " + e.job,
@@ -76,10 +76,10 @@ void print(const Entry& e) {
 }
 
 void run(const CallsOptions& o) {
-  const std::vector<Entry> entries = look_up(o.job);
+  const std::vector<RunCalls> entries = look_up(o.job);
   if (o.json) {
     Json all = Json::array();
-    for (const Entry& e : entries) {
+    for (const RunCalls& e : entries) {
       Json one = members_of(e.report, e.report.calls.size());
       one.update({{"job", e.job}, {"app", e.app}, {"running", e.is_running}});
       one["when"] = e.is_running ? Json(nullptr) : Json(e.report.when);

@@ -3,10 +3,10 @@
 #include <memory>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/grid_shape.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
 #include "gridmap/factor_mapping.hpp"
 #include "mapping_text.hpp"
@@ -23,8 +23,9 @@ struct MapOptions {
 /// 0 1 0 2 ... of the first blocks.
 std::string owners_text(const std::vector<int>& owners) {
   constexpr std::size_t most = 32;
-  const auto end = owners.begin() + static_cast<std::ptrdiff_t>(std::min(most, owners.size()));
-  return fmt::format("{}{}", fmt::join(owners.begin(), end, " "),
+  std::vector<int> shown = owners;
+  shown.resize(std::min(most, owners.size()));
+  return fmt::format("{}{}", base::joined(shown, " "),
                      owners.size() > most ? fmt::format(" ... ({} blocks)", owners.size()) : "");
 }
 

@@ -172,13 +172,9 @@ Trace parse_swf(std::string_view text, std::string_view where, int procs) {
 void write_swf(std::ostream& out, const Trace& trace, std::string_view note) {
   out << "; Version: 2\n; Note: " << note << fmt::format("\n; MaxJobs: {}\n", trace.jobs.size())
       << fmt::format("; MaxNodes: {}\n; MaxProcs: {}\n", trace.procs, trace.procs);
-  std::string line;
-  for (const TraceJob& job : trace.jobs) {
-    line.clear();
-    fmt::format_to(std::back_inserter(line), "{} {} -1 {} {} -1 -1 {} {} -1 1 -1 -1 -1 -1 -1 -1 -1\n", job.id,
-                   job.submit_s, job.run_s, job.procs, job.procs, job.estimate_s);
-    out << line;
-  }
+  for (const TraceJob& job : trace.jobs)
+    out << fmt::format("{} {} -1 {} {} -1 -1 {} {} -1 1 -1 -1 -1 -1 -1 -1 -1\n", job.id, job.submit_s, job.run_s,
+                       job.procs, job.procs, job.estimate_s);
 }
 
 double offered_load(const Trace& trace) {
