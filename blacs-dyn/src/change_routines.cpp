@@ -35,11 +35,11 @@ void call(dyngrid_change_routine routine, void* data, const char* which) {
 }
 
 /// In the order of ChangeRoutines::Inside, of which nothing is none.
-constexpr const char* names[] = {"", "a routine that dyngrid_on_change calls before a change",
-                                 "a routine that dyngrid_on_change calls after a change",
-                                 "the routine that dyngrid_on_panel calls after a panel"};
+constexpr const char* routine_names[] = {"", "a routine that dyngrid_on_change calls before a change",
+                                         "a routine that dyngrid_on_change calls after a change",
+                                         "the routine that dyngrid_on_panel calls after a panel"};
 constexpr const char* name_of(ChangeRoutines::Inside inside) {
-  return names[static_cast<int>(inside)];
+  return routine_names[static_cast<int>(inside)];
 }
 
 } // namespace

@@ -455,7 +455,7 @@ Json to_json(const ProcessLoad& load) {
 
 namespace {
 
-Json to_json(const gridmap::Cost& cost) {
+Json json_of_cost(const gridmap::Cost& cost) {
   Json json = Json::object();
   for (const gridmap::Term& term : cost.terms) json[std::string(term.name)] = term.seconds;
   return json;
@@ -467,17 +467,17 @@ Json ids_of(const std::vector<int>& processes, const std::vector<int>& ids) {
   return list;
 }
 
-Json to_json(const gridmap::BalanceChoice& choice, const std::vector<int>& ids) {
-  return {{"grid", control::to_json(choice.grid)},
+Json json_of_choice(const gridmap::BalanceChoice& choice, const std::vector<int>& ids) {
+  return {{"grid", to_json(choice.grid)},
           {"processes", ids_of(choice.order, ids)},
           {"rows", choice.rows},
           {"cols", choice.cols},
           {"power", choice.power},
           {"step_s", choice.step_s()},
-          {"step_terms", to_json(choice.step)},
+          {"step_terms", json_of_cost(choice.step)},
           {"moved_elements", choice.moved_elements},
           {"change_s", choice.change.total()},
-          {"change_terms", to_json(choice.change)}};
+          {"change_terms", json_of_cost(choice.change)}};
 }
 
 } // namespace
@@ -486,9 +486,9 @@ Json to_json(const gridmap::Balance& b, const std::vector<int>& ids) {
   const bool stays = b.action == gridmap::BalanceAction::stay;
   return {{"action", to_string(b.action)},
           {"why", b.why},
-          {"now", to_json(b.now, ids)},
-          {"then", stays ? Json(nullptr) : to_json(b.then, ids)},
-          {"refused", b.refused ? to_json(*b.refused, ids) : Json(nullptr)},
+          {"now", json_of_choice(b.now, ids)},
+          {"then", stays ? Json(nullptr) : json_of_choice(b.then, ids)},
+          {"refused", b.refused ? json_of_choice(*b.refused, ids) : Json(nullptr)},
           {"leaves", ids_of(b.leaves, ids)},
           {"comes", ids_of(b.comes, ids)},
           {"gain", b.gain()},

@@ -8,7 +8,7 @@
 namespace control {
 namespace {
 
-constexpr std::size_t most_steps = 1024, most_events = 1000;
+constexpr std::size_t steps_kept = 1024, events_kept = 1000;
 
 } // namespace
 
@@ -17,19 +17,19 @@ EventLog::~EventLog() = default;
 
 void EventLog::want_steps(bool wanted) {
   wants_steps_ = wanted;
-  if (wanted) steps_.reserve(most_steps);
+  if (wanted) steps_.reserve(steps_kept);
 }
 
 void EventLog::step(std::int64_t number, gridmap::GridShape grid, double step_s, double t) {
   if (!wants_steps_) return;
-  if (steps_.size() < most_steps)
+  if (steps_.size() < steps_kept)
     steps_.push_back({number, grid, step_s, t});
   else
     ++skipped_;
 }
 
 void EventLog::add(std::int64_t steps_ended, Json event) {
-  if (events_.size() < most_events) events_.emplace_back(steps_ended, std::move(event));
+  if (events_.size() < events_kept) events_.emplace_back(steps_ended, std::move(event));
 }
 
 std::vector<Json> EventLog::take() {

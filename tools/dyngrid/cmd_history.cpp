@@ -25,25 +25,25 @@ struct HistoryOptions {
   bool json = false;
 };
 
-struct Entry {
+struct RunHistory {
   int cores = 0; ///< of a running job; 0: not known
   control::HistoryKey key;
   control::History history;
 };
 
 /// What a running job knows, the steps of this moment included.
-Entry asked(const std::string& name) {
+RunHistory history_of_job(const std::string& name) {
   std::string job = name;
   control::Client client = connect_to(job);
   const Json answer = client.call("history", {});
-  Entry entry;
+  RunHistory entry;
   entry.cores = answer.value("cores", 0);
   entry.key = {answer.at("app").text(), answer.at("size").text(), answer.at("machine").text()};
   entry.history = control::history_from(answer);
   return entry;
 }
 
-Json as_json(const Entry& e, const std::vector<base::GridShape>& wanted) {
+Json as_json(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
   Json grids = Json::array(), resizes = Json::array(), balances = Json::array(), phases = Json::array(),
        predictions = Json::array();
   for (const auto& [shape, times] : e.history.steps) grids.push_back(control::members_of(shape, times));
@@ -108,7 +108,7 @@ void print(const control::PhaseTimes& phases) {
   if (moves.size() > 1) std::printf("matrices moved between phases\n%s", table(moves).c_str());
 }
 
-void print(const Entry& e, const std::vector<base::GridShape>& wanted) {
+void print(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
   std::printf("%s\n", base::printable(fmt::format("{}, {}, on {}", e.key.app, e.key.size, e.key.machine)).c_str());
   std::vector<std::vector<std::string>> rows{{"GRID", "STEPS", "STEP TIME", "+-", "LEAST"}};
   for (const auto& [shape, t] : e.history.steps)
@@ -145,12 +145,12 @@ void print(const Entry& e, const std::vector<base::GridShape>& wanted) {
 void run(const HistoryOptions& o) {
   std::vector<base::GridShape> wanted;
   for (const std::string& text : o.predict) wanted.push_back(base::parse_grid_shape(text, "--predict"));
-  std::vector<Entry> entries;
+  std::vector<RunHistory> entries;
   bool is_running = false;
   for (const control::FoundJob& found : control::find_jobs())
     is_running = is_running || (found.is_alive && found.name == o.job);
   if (is_running) {
-    entries.push_back(asked(o.job));
+    entries.push_back(history_of_job(o.job));
   } else {
     for (auto& [key, history] : control::read_all_history(control::history_file()))
       if (key.size != control::calls_size && (o.job.empty() || key.app == o.job))
@@ -160,7 +160,7 @@ void run(const HistoryOptions& o) {
   }
   if (o.json) {
     Json all = Json::array();
-    for (const Entry& e : entries) all.push_back(as_json(e, wanted));
+    for (const RunHistory& e : entries) all.push_back(as_json(e, wanted));
     std::printf("%s\n", Json({{"history", all}}).dump().c_str());
     return;
   }

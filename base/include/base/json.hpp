@@ -38,7 +38,8 @@ public:
   Json(std::string_view text);
   Json(Array items);
   /// bool, whole numbers, floating-point numbers.
-  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0> Json(T value) : Json(Widest(), widest(value)) {}
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  Json(T value) : Json(Widest(), widest(value)) {}
   template <class T, std::enable_if_t<!std::is_same_v<T, Json>, int> = 0>
   Json(const std::vector<T>& values) : Json(array()) {
     for (const auto& value : values) push_back(static_cast<const T&>(value));
