@@ -237,8 +237,9 @@ std::int64_t Json::whole_number(std::int64_t least, std::int64_t most) const {
 
 std::uint64_t Json::unsigned_number(std::uint64_t most) const {
   const auto* positive = std::get_if<std::uint64_t>(&value_);
-  const std::uint64_t whole =
-      positive ? *positive : static_cast<std::uint64_t>(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+  const auto least_of_both =
+      static_cast<std::int64_t>(std::min<std::uint64_t>(most, std::numeric_limits<std::int64_t>::max()));
+  const std::uint64_t whole = positive ? *positive : static_cast<std::uint64_t>(whole_number(0, least_of_both));
   if (whole > most) throw Error(fmt::format("JSON number is {}, expected one from 0 to {}", dump(), most));
   return whole;
 }

@@ -110,7 +110,7 @@ double power_of(const std::vector<OfferedHost>& hosts) {
 
 std::optional<Offer> Offer::in(const Request& request) {
   const std::string where = request.op + ": \"hosts\"";
-  const Json* list = std::as_const(*request.body).find("hosts");
+  const Json* list = request.body->find("hosts");
   if (!list) {
     if (request.body->contains("tpp")) refuse(request.op + ": \"tpp\" without \"hosts\"; expected both");
     return std::nullopt;
