@@ -326,7 +326,7 @@ TEST(Profile, TheSameAsAnArray) {
     ASSERT_EQ(profile.free_at(at), free[static_cast<std::size_t>(at)]);
     int first = at;
     while (first < span && free[static_cast<std::size_t>(first)] < procs) ++first;
-    ASSERT_EQ(profile.first_with(procs, at), first == span ? Profile::never : first);
+    ASSERT_EQ(profile.first_with(procs, at), first == span ? sched::never : first);
     int begin = at;
     for (int t = at; t < begin + length && t < limit; ++t)
       if (free[static_cast<std::size_t>(t)] < procs) begin = t + 1;

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 namespace sched {
 namespace {
 
 double latest_of(const std::vector<Askable::Member>& members) {
-  double latest_s = -std::numeric_limits<double>::infinity();
+  double latest_s = -never;
   for (const Askable::Member& one : members) latest_s = std::max(latest_s, one.end_s);
   return latest_s;
 }
@@ -97,13 +96,13 @@ int Askable::ByStart::up_to(std::int64_t order) const {
 }
 
 Askable::Classes::key_type Askable::key_of(const Job& job) {
-  return {job.sizes, job.procs, job.priority, job.finish_by_s < std::numeric_limits<double>::infinity()};
+  return {job.sizes, job.procs, job.priority, job.finish_by_s < never};
 }
 
 void Askable::count(const Job& job, int sign) {
   const int procs = sign * (job.procs - job.sizes->smallest());
   spare_ += procs;
-  if (job.finish_by_s == std::numeric_limits<double>::infinity()) spare_untimed_ += procs;
+  if (job.finish_by_s == never) spare_untimed_ += procs;
 }
 
 void Askable::insert(const Job& job, std::int64_t order, double end_s) {

@@ -16,8 +16,6 @@
 namespace sched {
 namespace {
 
-constexpr double never = Profile::never;
-
 /// Jobs that wait, by their place in the order of arrival: a tree over all places that knows the fewest processors and
 /// the shortest estimate below each of its nodes.
 class WaitingJobs {

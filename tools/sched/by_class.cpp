@@ -165,7 +165,7 @@ private:
   /// Those of the class from place `from` to before `to` go up to `procs`.
   static void add(const Class& of, int procs, int from, int to, std::optional<double> judged_at_s,
                   std::vector<Resized>& found) {
-    double behind_s = -std::numeric_limits<double>::infinity();
+    double behind_s = -never;
     if (judged_at_s) {
       const double resize_s = of.members.begin()->job->resize_s;
       if (const std::optional<double> saved = saved_part(of, procs)) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -650,7 +649,6 @@ private:
     return free;
   }
 
-  static constexpr double never = std::numeric_limits<double>::infinity();
   Raise raise_;
   RaiseByClass* by_class_;
 };

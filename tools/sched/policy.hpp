@@ -4,12 +4,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 #include "sizes.hpp"
+#include "time.hpp"
 
 namespace sched {
 
@@ -32,7 +32,7 @@ struct Job {
   double resize_s = 0;    ///< predicted cost of a change of size
   double power = 0;       ///< speeds of the processors that it has, together; 0: as many as they are
   int cores = 0; ///< of the hosts it runs on, 0: not known; where there is no history, none are of use beyond them
-  double finish_by_s = std::numeric_limits<double>::infinity(); ///< when it is to have ended; infinite: whenever
+  double finish_by_s = never; ///< when it is to have ended; infinite: whenever
 };
 
 class Queue;

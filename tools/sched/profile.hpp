@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstddef>
-#include <limits>
 #include <vector>
+
+#include "time.hpp"
 
 namespace sched {
 
@@ -12,8 +13,6 @@ namespace sched {
 /// n/64 + 64 of them are looked at.
 class Profile {
 public:
-  static constexpr double never = std::numeric_limits<double>::infinity();
-
   /// `procs` are free from `begin_s` on, for ever.
   explicit Profile(int procs, double begin_s = 0);
 

@@ -16,8 +16,6 @@
 namespace sched {
 namespace {
 
-constexpr double never = Profile::never;
-
 void hold_running(Profile& profile, const Job& job, double now_s) {
   const double left = seconds_left(job, job.procs);
   const bool may_shrink = job.resizable && job.target == 0 && job.unresponsive_until_s <= now_s;

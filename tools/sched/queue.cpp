@@ -2,6 +2,7 @@
 #include "queue.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "promise.hpp"
 
@@ -11,7 +12,6 @@ namespace {
 constexpr std::size_t entries_most = 256;
 
 Queue::Entry entry_of(const Job& job) {
-  constexpr double never = std::numeric_limits<double>::infinity();
   const double latest_s = latest_start_s(job, -never);
   return {&job, job.sizes->smallest(), latest_s < never ? latest_s : -never};
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstddef>
-#include <limits>
 #include <vector>
 
 #include "policy.hpp"
@@ -43,7 +42,6 @@ public:
   const Entry* next_late(Place& place, int procs, double now_s) const;
 
 private:
-  static constexpr double never = std::numeric_limits<double>::infinity();
   struct Block {
     std::vector<Entry> entries;
     int smallest = 0;

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "backfill.hpp"
-#include "base/status.hpp"
+#include "workload.hpp"
 
 namespace sched {
 namespace {
@@ -178,7 +178,7 @@ Spread spread_of(std::vector<double>& values) {
 }
 
 ReplayResult replay(const Trace& trace, std::string_view policy, const ReplayOptions& options) {
-  if (trace.jobs.empty()) throw base::Error(base::Status::bad_argument, "scheduler: the trace has no job that can run");
+  if (trace.jobs.empty()) refuse_input("the trace has no job that can run");
   ReplayResult result;
   TraceApps apps(trace, options);
   const Course course = policy == "easy"           ? run_backfill(trace, Backfill::easy, result)

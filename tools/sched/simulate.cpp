@@ -5,7 +5,6 @@
 #include <cmath>
 #include <deque>
 #include <functional>
-#include <limits>
 #include <map>
 #include <memory>
 #include <queue>
@@ -18,8 +17,6 @@
 
 namespace sched {
 namespace {
-
-constexpr double never = std::numeric_limits<double>::infinity();
 
 struct SimJob : Job {
   const App* app = nullptr;

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "base/status.hpp"
 #include "random.hpp"
+#include "workload.hpp"
 
 namespace sched {
 namespace {
@@ -67,10 +67,8 @@ double lublin_run_s(Random& random, int size) {
 
 void check(std::int64_t jobs, int procs, int least_procs, const char* model) {
   if (jobs < 1 || procs < least_procs)
-    throw base::Error(base::Status::bad_argument,
-                      fmt::format("scheduler: {} jobs on {} processors after {}, expected at least 1 job and {} "
-                                  "processors",
-                                  jobs, procs, model, least_procs));
+    refuse_input(fmt::format("{} jobs on {} processors after {}, expected at least 1 job and {} processors", jobs,
+                             procs, model, least_procs));
 }
 
 } // namespace

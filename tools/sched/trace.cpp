@@ -5,13 +5,14 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <ostream>
 
 #include <fmt/format.h>
 
-#include "base/status.hpp"
 #include "base/text.hpp"
+#include "workload.hpp"
 
 namespace sched {
 namespace {
@@ -36,10 +37,6 @@ constexpr std::array<const char*, fields_of_a_line> field_names{"job number",
                                                                 "preceding job",
                                                                 "think time"};
 using Fields = std::array<double, fields_of_a_line>;
-
-[[noreturn]] void fail(const std::string& text) {
-  throw base::Error(base::Status::bad_argument, "scheduler: " + text);
-}
 
 /// Reads a trace line by line, and counts what is no plain job.
 class SwfReader {
@@ -85,14 +82,14 @@ private:
       if (count < fields_of_a_line) {
         const auto [last, failed] = std::from_chars(word.data(), word.data() + word.size(), fields[count]);
         if (failed != std::errc() || last != word.data() + word.size() || !std::isfinite(fields[count]))
-          fail(fmt::format("line {} of {}: field {} ({}) is '{}', expected a number", line_, where_, count + 1,
-                           field_names[count], word.substr(0, 40)));
+          refuse_input(fmt::format("line {} of {}: field {} ({}) is '{}', expected a number", line_, where_, count + 1,
+                                   field_names[count], word.substr(0, 40)));
       }
       ++count;
     }
     if (count != fields_of_a_line)
-      fail(fmt::format("line {} of {} has {} fields, expected the {} of the Standard Workload Format", line_, where_,
-                       count, fields_of_a_line));
+      refuse_input(fmt::format("line {} of {} has {} fields, expected the {} of the Standard Workload Format", line_,
+                               where_, count, fields_of_a_line));
     return fields;
   }
 
@@ -141,9 +138,10 @@ private:
   void finish() {
     trace_.procs = asked_procs_ > 0 ? asked_procs_ : max_procs_ > 0 ? max_procs_ : max_nodes_;
     if (trace_.procs <= 0)
-      fail(fmt::format("{} names no machine: the header has neither MaxProcs nor MaxNodes, and --processors is not "
-                       "given",
-                       where_));
+      refuse_input(
+          fmt::format("{} names no machine: the header has neither MaxProcs nor MaxNodes, and --processors is not "
+                      "given",
+                      where_));
     std::size_t kept_jobs = 0;
     for (std::size_t i = 0; i < trace_.jobs.size(); ++i) {
       if (trace_.jobs[i].procs > trace_.procs)
@@ -187,7 +185,7 @@ double offered_load(const Trace& trace) {
 
 void set_offered_load(Trace& trace, double load) {
   const double now = offered_load(trace);
-  if (now <= 0) fail("the load cannot be set: all jobs come at once");
+  if (now <= 0) refuse_input("the load cannot be set: all jobs come at once");
   const double first_s = trace.jobs.front().submit_s;
   for (TraceJob& job : trace.jobs) job.submit_s = first_s + (job.submit_s - first_s) * now / load;
 }

@@ -3,10 +3,11 @@
 #pragma once
 #include <cstdint>
 #include <iosfwd>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "time.hpp"
 
 namespace sched {
 
@@ -17,7 +18,7 @@ struct TraceJob {
   double estimate_s = 0; ///< what its user said that it would take; never below run_s
   int procs = 1;
   bool is_malleable = false;
-  double finish_by_s = std::numeric_limits<double>::infinity(); ///< infinite: whenever
+  double finish_by_s = never; ///< infinite: whenever
 };
 
 /// What a trace has besides plain jobs, and the first line of it.

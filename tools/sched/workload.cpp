@@ -14,10 +14,6 @@
 namespace sched {
 namespace {
 
-[[noreturn]] void fail(const std::string& text) {
-  throw base::Error(base::Status::bad_argument, "scheduler: " + text);
-}
-
 std::vector<std::string_view> split(std::string_view text, std::string_view by) {
   std::vector<std::string_view> parts;
   while (true) {
@@ -36,13 +32,17 @@ std::string_view trim(std::string_view text) {
 
 } // namespace
 
+void refuse_input(const std::string& text) {
+  throw base::Error(base::Status::bad_argument, "scheduler: " + text);
+}
+
 RandomArrivals::RandomArrivals(const std::vector<App>& apps, std::vector<double> per_s, std::uint64_t seed,
                                double ignoring, double crashing)
     : apps_(apps), cumulative_(std::move(per_s)), random_(seed), ignoring_(ignoring), crashing_(crashing) {
   if (cumulative_.size() != apps_.size() || apps_.empty())
-    fail(fmt::format("{} rates for {} kinds of jobs, expected one each", cumulative_.size(), apps_.size()));
+    refuse_input(fmt::format("{} rates for {} kinds of jobs, expected one each", cumulative_.size(), apps_.size()));
   for (std::size_t i = 1; i < cumulative_.size(); ++i) cumulative_[i] += cumulative_[i - 1];
-  if (!(cumulative_.back() > 0)) fail("no job ever arrives: the rates of arrival add up to 0");
+  if (!(cumulative_.back() > 0)) refuse_input("no job ever arrives: the rates of arrival add up to 0");
 }
 
 bool RandomArrivals::next(Newcomers& arrival) {
@@ -145,7 +145,7 @@ Mix parse_mix(std::string_view text) {
     sum += mix.percent[i];
   }
   if (!good || sum != 100)
-    fail(fmt::format("the mix '{}' is not three percentages that add up to 100, expected e.g. 25:25:50", text));
+    refuse_input(fmt::format("the mix '{}' is not three percentages that add up to 100, expected e.g. 25:25:50", text));
   return mix;
 }
 
@@ -193,7 +193,7 @@ public:
 
 private:
   void wrong(std::string_view field, const char* wanted) const {
-    fail(fmt::format("'{}' in {}, expected {}", field, place_, wanted));
+    refuse_input(fmt::format("'{}' in {}, expected {}", field, place_, wanted));
   }
 
   double real(std::string_view field, const char* what) const {

@@ -2,15 +2,18 @@
 // Jobs for the simulator: modelled ones that arrive at random, and recorded ones.
 #pragma once
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "random.hpp"
 #include "sizes.hpp"
+#include "time.hpp"
 
 namespace sched {
+
+/// @throws base::Error{bad_argument} "scheduler: <text>"
+[[noreturn]] void refuse_input(const std::string& text);
 
 /// A kind of job. Its time on n processors is steps * step_s(n).
 struct App {
@@ -33,9 +36,9 @@ struct Newcomers {
   double at_s = 0;
   const App* app = nullptr;
   double steps = 0;
-  bool ignores = false;                                         ///< looks at no request
-  double crashes_at = -1;                                       ///< part of its steps after which it crashes; -1: never
-  double finish_by_s = std::numeric_limits<double>::infinity(); ///< when it is to have ended; infinite: whenever
+  bool ignores = false;       ///< looks at no request
+  double crashes_at = -1;     ///< part of its steps after which it crashes; -1: never
+  double finish_by_s = never; ///< when it is to have ended; infinite: whenever
 };
 
 class Arrivals {

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <limits>
+
+namespace sched {
+
+/// A time in seconds that does not come.
+inline constexpr double never = std::numeric_limits<double>::infinity();
+
+} // namespace sched
