@@ -76,7 +76,13 @@ function(dyngrid_suites_of result)
     file(STRINGS "${source}" lines REGEX "^(TYPED_)?TEST(_[FP])?\\(")
     foreach(line IN LISTS lines)
       string(REGEX REPLACE "^[A-Z_]+\\(([A-Za-z0-9]+),.*" "\\1" suite "${line}")
-      list(APPEND suites "${suite}.*" "${suite}/*" "*/${suite}.*")
+      if(line MATCHES "^TYPED_TEST\\(")
+        list(APPEND suites "${suite}/*")
+      elseif(line MATCHES "_P\\(")
+        list(APPEND suites "*/${suite}.*" "*/${suite}/*")
+      else()
+        list(APPEND suites "${suite}.*")
+      endif()
     endforeach()
   endforeach()
   if(NOT suites)
@@ -91,11 +97,12 @@ endfunction()
 #              [NP n] [SPAWN k] [MUST_SPAWN] [FAST] [SANITIZED] [TIMEOUT s] [LABELS ...] [LINK ...] [ARGS ...]
 #              [ENV A=B ...] [TARGET name] [IN program])
 # IN: the sources belong to a program that several tests share, since a compiler takes them together in half the time;
-# each test runs the suites of its own sources.
+# each test runs the suites of its own sources. A later dyngrid_test of the same name, without SOURCES, runs them again.
 # FAST: compiled for speed in Release, and a little under the sanitizers, for loops over everything and for what is
 # timed. Others are compiled with -O0.
 # SANITIZED: a test with NP that CI runs under the sanitizers too (label sanitized); those without NP all are.
-# Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun under a timeout; with
+# Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun under a timeout, with the
+# main of tests/mpi_main.cpp where the sources have none; with
 # SPAWN: k more processes are born, and spawn tests take one lock. The name gets .npN or .npN_spawnK. SOURCES builds the
 # program (target test_<module_behaviour>, or TARGET); TARGET without SOURCES runs one that exists.
 # Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed
@@ -107,11 +114,17 @@ function(dyngrid_test name)
     set(arg_TARGET ${arg_IN})
     dyngrid_suites_of(filter ${arg_SOURCES})
     list(PREPEND arg_ARGS ${filter})
+    set_property(GLOBAL PROPERTY DYNGRID_TEST_${name} ${arg_IN} ${filter})
     if(TARGET ${arg_IN})
       target_sources(${arg_IN} PRIVATE ${arg_SOURCES})
       target_link_libraries(${arg_IN} PRIVATE ${arg_LINK})
       set(arg_SOURCES "")
     endif()
+  endif()
+  get_property(shared GLOBAL PROPERTY DYNGRID_TEST_${name})
+  if(shared AND NOT arg_SOURCES AND NOT arg_TARGET)
+    list(POP_FRONT shared arg_TARGET)
+    list(PREPEND arg_ARGS ${shared})
   endif()
   if(NOT arg_TARGET)
     string(REGEX REPLACE "[^A-Za-z0-9]" "_" arg_TARGET "test_${name}")
@@ -126,7 +139,9 @@ function(dyngrid_test name)
     if(NOT arg_SOURCES MATCHES "\\.(c|f|f90|F90)(;|$)") # another language would want headers of its own
       dyngrid_test_precompile(${arg_TARGET} ${arg_FAST})
     endif()
-    if(NOT arg_NP)
+    if(arg_NP)
+      target_link_libraries(${arg_TARGET} PRIVATE test_mpi_main)
+    else()
       target_link_libraries(${arg_TARGET} PRIVATE GTest::gtest_main)
     endif()
   endif()

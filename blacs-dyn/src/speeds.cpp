@@ -47,7 +47,7 @@ void share_out(MPI_Comm comm, GridMap& map, const std::vector<double>& speeds) {
 
 namespace {
 /// What a process says when it takes part in a growth.
-struct Said {
+struct OwnSpeed {
   double speed;
   int number;
   std::array<char, 256> host; ///< ends with 0
@@ -95,8 +95,8 @@ double Processes::speed() const {
 
 int Processes::hear_all(Union& gathered, int number) const {
   const MPI_Comm comm = gathered.comm.get();
-  std::vector<Said> all(union_order(gathered.before, gathered.change).size());
-  Said mine{own_speed_, number, {}};
+  std::vector<OwnSpeed> all(union_order(gathered.before, gathered.change).size());
+  OwnSpeed mine{own_speed_, number, {}};
   base::host_name().copy(mine.host.data(), mine.host.size() - 1);
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Iallgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm, &request),
@@ -104,7 +104,7 @@ int Processes::hear_all(Union& gathered, int number) const {
   wait_asleep(&request);
   std::vector<double> speeds;
   std::vector<std::string> hosts;
-  for (const Said& said : all) {
+  for (const OwnSpeed& said : all) {
     speeds.push_back(said.speed);
     hosts.emplace_back(said.host.data());
     number = std::max(number, said.number);

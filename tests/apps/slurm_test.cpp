@@ -21,8 +21,9 @@
 #include "slurm/runner.hpp"
 #include "slurm/words.hpp"
 
+namespace slurm {
 namespace {
-using namespace slurm;
+
 using command::Failure;
 using command::Finding;
 using command::Verdict;
@@ -541,3 +542,4 @@ TEST(SlurmLink, LinesBothWays) {
 }
 
 } // namespace
+} // namespace slurm

@@ -19,7 +19,7 @@ using spread::pick;
 using spread::Random;
 
 extern "C" {
-void pdgetrf_(int*, int*, double*, int*, int*, int*, int*, int*);
+void pdgetrf_(const int*, const int*, double*, const int*, const int*, const int*, int*, int*);
 void pdgetrs_(const char*, int*, int*, double*, int*, int*, int*, int*, double*, int*, int*, int*, int*);
 void psgesv_(int*, int*, float*, int*, int*, int*, int*, float*, int*, int*, int*, int*);
 void pdpotrf_(const char*, int*, double*, int*, int*, int*, int*);

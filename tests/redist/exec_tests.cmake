@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Executors and the drop-in: everything under mpirun.
 set(exec_link redist_private MPI::MPI_C)
-dyngrid_test(redist.exec_moves SOURCES exec_moves.cpp exec_main.cpp NP 4 FAST LINK ${exec_link})
+dyngrid_test(redist.exec_moves SOURCES exec_moves.cpp IN test_redist_mpi_fast NP 4 FAST LINK ${exec_link})
 dyngrid_test(redist.exec_moves NP 7 TIMEOUT 90)
-dyngrid_test(redist.exec_schedules SOURCES exec_schedules.cpp exec_main.cpp NP 4 TIMEOUT 90 LINK ${exec_link})
+dyngrid_test(redist.exec_schedules SOURCES exec_schedules.cpp IN test_redist_mpi NP 4 TIMEOUT 90 LINK ${exec_link})
 dyngrid_test(redist.exec_schedules NP 7 TIMEOUT 120)
-dyngrid_test(redist.exec_prepared SOURCES exec_prepared.cpp exec_main.cpp NP 4 FAST LINK ${exec_link})
+dyngrid_test(redist.exec_prepared SOURCES exec_prepared.cpp IN test_redist_mpi_fast NP 4 FAST LINK ${exec_link})
 dyngrid_test(redist.exec_prepared NP 7 TIMEOUT 90)
-dyngrid_test(redist.gemr2d_stock SOURCES gemr2d_stock.cpp exec_main.cpp NP 4 LINK ${exec_link})
+dyngrid_test(redist.gemr2d_stock SOURCES gemr2d_stock.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
 dyngrid_test(redist.gemr2d_stock NP 6 TIMEOUT 90)
-dyngrid_test(redist.gemr2d_listed SOURCES gemr2d_listed.cpp exec_main.cpp NP 4 LINK ${exec_link})
+dyngrid_test(redist.gemr2d_listed SOURCES gemr2d_listed.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
 dyngrid_test(redist.gemr2d_listed NP 7 TIMEOUT 120)
-dyngrid_test(redist.gemr2d_contexts SOURCES gemr2d_contexts.cpp exec_main.cpp NP 4 TIMEOUT 120 LINK ${exec_link})
+dyngrid_test(redist.gemr2d_contexts SOURCES gemr2d_contexts.cpp IN test_redist_mpi NP 4 TIMEOUT 120 LINK ${exec_link})
 dyngrid_test(redist.gemr2d_contexts NP 5 TIMEOUT 120)
-dyngrid_test(redist.exec_memory SOURCES exec_memory.cpp exec_main.cpp NP 4 LINK ${exec_link})
-dyngrid_test(redist.gemr2d_100000_calls TARGET test_redist_gemr2d_stock NP 2 TIMEOUT 300 ARGS --gtest_filter=*ManyCalls*
+dyngrid_test(redist.exec_memory SOURCES exec_memory.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
+dyngrid_test(redist.gemr2d_100000_calls TARGET test_redist_mpi NP 2 TIMEOUT 300 ARGS --gtest_filter=*ManyCalls*
   ENV DYNGRID_TEST_CALLS=100000)
-dyngrid_test(redist.gemr2d_switched_to_stock TARGET test_redist_gemr2d_stock NP 4 ARGS --gtest_filter=*FortranNames* ENV
+dyngrid_test(redist.gemr2d_switched_to_stock TARGET test_redist_mpi NP 4 ARGS --gtest_filter=*FortranNames* ENV
   DYNGRID_EXCHANGE=gemr2d=stock)
 foreach(case "lld=LLD of A is 9, expected at least 10" "corner=A: 10 x 10 elements from" "source=B: first process is"
     "listed_lld=LLD of B is 9, expected at least 10" "listed_none=B: redist: descriptor entry 5 .MB_. is 0"

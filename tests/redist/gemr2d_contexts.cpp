@@ -10,28 +10,16 @@
 #include <mpi.h>
 
 #include "../sanitized.hpp"
+#include "gemr2d_routines.hpp"
 #include "redist/gemr2d.hpp"
 #include "resources.hpp"
-
-extern "C" {
-void Cblacs_get(int, int, int*);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
-void Cblacs_gridmap(int*, int*, int, int, int);
-void Cblacs_gridexit(int);
-void Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
-}
+#include "world.hpp"
 
 namespace {
 
 using resources::next_communicator;
 using resources::open_files;
 using resources::resident_pages;
-
-int rank_of_world() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
 
 /// n x n from columns of 2 to columns of 3 over these processes, in a context of its own. Called by all of
 /// the world.
@@ -40,7 +28,7 @@ void copy_over(std::vector<int> ranks, int n) {
   int ctxt = 0, nprow = 0, npcol = 0, p = -1, q = -1;
   Cblacs_get(-1, 0, &ctxt);
   Cblacs_gridmap(&ctxt, ranks.data(), 1, 1, size);
-  if (std::find(ranks.begin(), ranks.end(), rank_of_world()) == ranks.end()) return;
+  if (std::find(ranks.begin(), ranks.end(), world_rank()) == ranks.end()) return;
   Cblacs_gridinfo(ctxt, &nprow, &npcol, &p, &q);
   int from[9] = {1, ctxt, n, n, n, 2, 0, 0, n}, to[9] = {1, ctxt, n, n, n, 3, 0, size - 1, n};
   const auto columns = [&](int nb, int src) {
@@ -125,7 +113,7 @@ TEST(Gemr2dContexts, ManyContextsLeaveNothingBehind) {
   if (!is_sanitized) {
     EXPECT_LE(pages_after, pages + 128) << "pages of 4 KiB after 2000 contexts";
   }
-  if (rank_of_world() == 0) std::printf("2000 contexts: resident %ld -> %ld KiB\n", pages * 4, pages_after * 4);
+  if (world_rank() == 0) std::printf("2000 contexts: resident %ld -> %ld KiB\n", pages * 4, pages_after * 4);
   EXPECT_EQ(redist::remembered_executors(), 2u);
   redist::forget_process_sets();
 }

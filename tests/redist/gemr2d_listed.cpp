@@ -10,35 +10,11 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "gemr2d_routines.hpp"
 #include "random_grid.hpp"
 #include "redist/gemr2d.hpp"
 
-extern "C" {
-void Cblacs_gridinit(int*, const char*, int, int);
-void Cblacs_gridexit(int);
-}
-
 namespace {
-
-#define DECLARE(x)                                                                                                     \
-  extern "C" void Cp##x##gemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);                          \
-  extern "C" void dyngrid_Cp##x##gemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);                  \
-  extern "C" void Cp##x##gemr2do(int, int, void*, int, int, int*, void*, int, int, int*);                              \
-  extern "C" void p##x##gemr2d_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*, int*);                   \
-  extern "C" void dyngrid_p##x##gemr2d_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*, int*);           \
-  extern "C" void p##x##gemr2do_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*);                        \
-  extern "C" void Cp##x##trmr2d(char*, char*, int, int, void*, int, int, int*, void*, int, int, int*, int);            \
-  extern "C" void dyngrid_Cp##x##trmr2d(char*, char*, int, int, void*, int, int, int*, void*, int, int, int*, int);    \
-  extern "C" void Cp##x##trmr2do(char*, char*, int, int, void*, int, int, int*, void*, int, int, int*);                \
-  extern "C" void p##x##trmr2d_(char*, char*, int*, int*, void*, int*, int*, int*, void*, int*, int*, int*, int*);     \
-  extern "C" void dyngrid_p##x##trmr2d_(char*, char*, int*, int*, void*, int*, int*, int*, void*, int*, int*, int*,    \
-                                        int*);                                                                         \
-  extern "C" void p##x##trmr2do_(char*, char*, int*, int*, void*, int*, int*, int*, void*, int*, int*, int*);
-DECLARE(s)
-DECLARE(d)
-DECLARE(c)
-DECLARE(z)
-DECLARE(i)
 
 enum Form { c_name, c_twin, c_everybody, fortran, fortran_twin, fortran_everybody, forms };
 

@@ -15,17 +15,11 @@
 
 #include "../sanitized.hpp"
 #include "gemr2d/gemr2d.hpp"
+#include "gemr2d_routines.hpp"
 #include "random_grid.hpp"
 #include "redist/gemr2d.hpp"
 #include "resources.hpp"
-
-extern "C" {
-void Cblacs_gridinit(int*, const char*, int, int);
-void Cblacs_gridexit(int);
-void pdgemr2d_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*, int*);
-void pdgemr2do_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*);
-void dyngrid_pdgemr2d_(int*, int*, void*, int*, int*, int*, void*, int*, int*, int*, int*);
-}
+#include "world.hpp"
 
 namespace {
 
@@ -36,35 +30,20 @@ using resources::resident_pages;
 using GeFunction = void(int, int, void*, int, int, int*, void*, int, int, int*, int);
 using TrFunction = void(char*, char*, int, int, void*, int, int, int*, void*, int, int, int*, int);
 
-#define DECLARE(x)                                                                                                     \
-  extern "C" GeFunction Cp##x##gemr2d;                                                                                 \
-  extern "C" TrFunction Cp##x##trmr2d;
-DECLARE(s)
-DECLARE(d)
-DECLARE(c)
-DECLARE(z)
-DECLARE(i)
-
 struct Type {
   char letter;
   int bytes;
   GeFunction* ge;
   TrFunction* tr;
 };
-const Type types[] = {{'s', 4, Cpsgemr2d, Cpstrmr2d},
-                      {'d', 8, Cpdgemr2d, Cpdtrmr2d},
-                      {'c', 8, Cpcgemr2d, Cpctrmr2d},
-                      {'z', 16, Cpzgemr2d, Cpztrmr2d},
-                      {'i', 4, Cpigemr2d, Cpitrmr2d}};
+const Type of_types[] = {{'s', 4, Cpsgemr2d, Cpstrmr2d},
+                         {'d', 8, Cpdgemr2d, Cpdtrmr2d},
+                         {'c', 8, Cpcgemr2d, Cpctrmr2d},
+                         {'z', 16, Cpzgemr2d, Cpztrmr2d},
+                         {'i', 4, Cpigemr2d, Cpitrmr2d}};
 
 template <class F> F* stock(const char* part, char letter) {
   return reinterpret_cast<F*>(redist::detail::stock_symbol((std::string("Cp") + letter + part).c_str()));
-}
-
-int rank_of_world() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
 }
 
 struct Matrix {
@@ -97,7 +76,7 @@ Matrix random_matrix(Random& random, int world, int m, int n, int esize, bool ta
                      static_cast<std::size_t>(esize),
                  0xEE);
   if (target) return x;
-  std::mt19937 content(static_cast<unsigned>(rank_of_world() * 7919 + m));
+  std::mt19937 content(static_cast<unsigned>(world_rank() * 7919 + m));
   for (auto& byte : x.bytes)
     byte = static_cast<unsigned char>(content() & 0x3f); // no NaN, which a copy through registers might change
   return x;
@@ -113,7 +92,7 @@ void compare(Random& random, bool trapezoid) {
     Cblacs_gridinit(&global, "C", 2, world / 2);
   else
     Cblacs_gridinit(&global, "R", 1, world);
-  const Type& type = types[random.pick(0, 4)];
+  const Type& type = of_types[random.pick(0, 4)];
   const int m = random.pick(1, 50), n = random.pick(1, 50);
   const int ia = random.pick(1, 12), ja = random.pick(1, 12), ib = random.pick(1, 12), jb = random.pick(1, 12);
   Matrix a =
@@ -227,7 +206,7 @@ TEST(Gemr2d, ManyCallsLeaveNothingBehind) {
   if (!is_sanitized) {
     EXPECT_LE(pages_after, pages + 64) << "pages of 4 KiB after " << count << " calls";
   }
-  if (rank_of_world() == 0)
+  if (world_rank() == 0)
     std::printf("%d calls: files %d -> %d, communicator %d -> %d, resident %ld -> %ld KiB\n", count, files, files_after,
                 communicators, next_communicator_after, pages * 4, pages_after * 4);
   // contexts that come and go

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Borders: plans in one process, exchanges under mpirun.
 dyngrid_test(redist.halo SOURCES halo_test.cpp IN test_redist LINK redist_local_private TIMEOUT 100)
-dyngrid_test(redist.halo_moves SOURCES halo_moves.cpp exec_main.cpp NP 4 LINK redist_halo_private MPI::MPI_C)
+dyngrid_test(redist.halo_moves SOURCES halo_moves.cpp IN test_redist_mpi NP 4 LINK redist_halo_private MPI::MPI_C)
 dyngrid_test(redist.halo_moves NP 6 TIMEOUT 90)
 
 add_executable(redist_halo_c halo_c.c)

@@ -5,11 +5,7 @@
 #include <random>
 #include <vector>
 
-extern "C" {
-void Cblacs_get(int, int, int*);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
-void Cblacs_gridmap(int*, int*, int, int, int);
-}
+#include "gemr2d_routines.hpp"
 
 struct Random {
   std::mt19937 engine;
