@@ -45,8 +45,11 @@ std::optional<int> ResizePoints::come_in(const Place& place) {
 // ---- what is asked
 
 void ResizePoints::request(Shape to, control::Without without) {
-  requested_ = to;
-  without_ = std::move(without);
+  requested_.reset();
+  if (to.size() == 0) return;
+  requested_.emplace();
+  requested_->to = to;
+  requested_->without = std::move(without);
 }
 
 /// The program's own, the timetable's, or one from outside, in this order.
@@ -54,22 +57,24 @@ ResizePoints::Findings ResizePoints::next_asked() {
   Settings& settings = app_.settings;
   const std::int64_t point = settings.points++;
   Findings asked;
-  asked.goal.to = std::exchange(requested_, Shape{});
-  asked.goal.placement = settings.placement;
-  asked.goal.without = std::exchange(without_, {});
-  if (app_.processes.speaks() && asked.goal.to.size() == 0)
+  if (requested_) {
+    asked.goal = std::exchange(requested_, std::nullopt);
+    asked.goal->placement = settings.placement;
+  } else if (app_.processes.speaks()) {
     for (const TimedRequest& entry : settings.requests)
       if (entry.step == point) {
-        asked.goal.to = entry.to;
-        asked.goal.placement = entry.placement.value_or(settings.placement);
+        asked.goal.emplace();
+        asked.goal->to = entry.to;
+        asked.goal->placement = entry.placement.value_or(settings.placement);
       }
-  if (app_.control) asked.request = app_.control->resize_point(app_.matrices, asked.goal.to.size() > 0);
+  }
+  if (app_.control) asked.request = app_.control->resize_point(app_.matrices, asked.goal.has_value());
   return asked;
 }
 
 std::uint64_t ResizePoints::Findings::asked() const {
   if (request) return PlaceWord::outside_request;
-  return goal.to.size() > 0 ? std::uint64_t{PlaceWord::own_request} : 0;
+  return goal ? std::uint64_t{PlaceWord::own_request} : 0;
 }
 
 // ---- what all find
@@ -135,7 +140,7 @@ ResizePoints::Findings ResizePoints::look() {
     if (found.request)
       found.request->put_off();
     else
-      request(found.goal.to, found.goal.without);
+      requested_ = std::move(found.goal);
     throw;
   }
   return found;
@@ -150,7 +155,7 @@ bool ResizePoints::Findings::is_anything() const {
 
 bool ResizePoints::is_change_due() {
   if (!app_.grid.has_me()) return true;
-  bool is_due = requested_.size() > 0 || app_.council.flags() != 0;
+  bool is_due = requested_.has_value() || app_.council.flags() != 0;
   if (app_.processes.speaks())
     for (const TimedRequest& entry : app_.settings.requests) is_due = is_due || entry.step == app_.settings.points;
   is_due = is_due || (app_.control && app_.control->is_pending()) || app_.changes.news() != 0;
@@ -208,10 +213,10 @@ Resize::Goal ResizePoints::agree_on_goal(const Findings& found, bool is_own) {
   const MPI_Comm council = app_.processes.council();
   int root = app_.processes.process_set().grid.rank_of_process0();
   if (is_own) {
-    const int mine = found.goal.to.size() > 0 && app_.grid.has_me() ? app_.grid.rank() : INT_MAX;
+    const int mine = found.goal && app_.grid.has_me() ? app_.grid.rank() : INT_MAX;
     check_mpi(MPI_Allreduce(&mine, &root, 1, MPI_INT, MPI_MIN, council), "MPI_Allreduce");
   }
-  Resize::Goal goal = found.request ? goal_of(*found.request, app_) : found.goal;
+  Resize::Goal goal = found.request ? goal_of(*found.request, app_) : found.goal.value_or(Resize::Goal{});
   goal.is_at_point = true;
   if (found.request && !found.request->why.empty()) std::fprintf(stderr, "dyngrid: %s\n", found.request->why.c_str());
   Packet packet;

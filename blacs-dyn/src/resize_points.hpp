@@ -37,7 +37,7 @@ public:
   std::optional<int> come_in(const Place& place);
   /// What all processes want at the place where they are.
   struct Findings {
-    Resize::Goal goal; ///< of this process: its program's, or the timetable's
+    std::optional<Resize::Goal> goal = std::nullopt; ///< of this process: its program's, or the timetable's
     std::optional<control::ResizeRequest> request = std::nullopt; ///< process 0: somebody outside has it
     std::uint64_t all = 0;                                        ///< PlaceWord::Flag
     std::uint64_t asked() const;                                  ///< PlaceWord::Flag of what this process asks for
@@ -75,10 +75,9 @@ private:
   int end_outside();
 
   Application& app_;
-  Shape requested_{};
-  control::Without without_; ///< of that request
-  int to_pass_ = 0;          ///< points, while newcomers are on their way; the same on all processes of the grid
-  double looked_s_ = 0;      ///< process 0: when, and at which point
+  std::optional<Resize::Goal> requested_;
+  int to_pass_ = 0;     ///< points, while newcomers are on their way; the same on all processes of the grid
+  double looked_s_ = 0; ///< process 0: when, and at which point
   std::int64_t looked_at_ = 0;
 };
 
