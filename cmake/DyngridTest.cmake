@@ -102,9 +102,9 @@ endfunction()
 # timed. Others are compiled with -O0.
 # SANITIZED: a test with NP that CI runs under the sanitizers too (label sanitized); those without NP all are.
 # Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun under a timeout, with the
-# main of tests/mpi_main.cpp where the sources have none; with
-# SPAWN: k more processes are born, and spawn tests take one lock. The name gets .npN or .npN_spawnK. SOURCES builds the
-# program (target test_<module_behaviour>, or TARGET); TARGET without SOURCES runs one that exists.
+# main of tests/mpi_main.cpp where the sources have none; with SPAWN: k more processes are born, and spawn tests take
+# one lock. The name gets .npN or .npN_spawnK. SOURCES builds the program (target test_<module_behaviour>, or TARGET);
+# TARGET without SOURCES runs one that exists.
 # Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed
 # (.npN_spareK), but for a test of what is started itself (MUST_SPAWN), which is skipped.
 function(dyngrid_test name)
