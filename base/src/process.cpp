@@ -24,7 +24,7 @@
 namespace base {
 namespace {
 
-constexpr double patience_s = 3; ///< mpirun ends its processes in that time
+constexpr double mpirun_patience_s = 3; ///< mpirun ends its processes in that time
 
 /// All that the child needs, made before it is there: a child of vfork may allocate nothing.
 struct Prepared {
@@ -133,7 +133,7 @@ Outcome run(Command command, double limit_s) {
   Outcome outcome;
   const std::optional<int> status = wait_for(child, limit_s);
   outcome.timed_out = !status;
-  outcome.status = status ? *status : end_group(child, patience_s);
+  outcome.status = status ? *status : end_group(child, mpirun_patience_s);
   kill(-child, SIGKILL); // what it has left behind would write on
   outcome.output = content_of(output.get());
   return outcome;

@@ -64,10 +64,10 @@ void JobState::add_owed() {
 }
 
 void JobState::add_step(const TimedStep& step) {
-  constexpr double least_size = 0.05; // of a panel in whose time work still counts
+  constexpr double least_panel = 0.05; // of a panel in whose time work still counts
   ++step_;
   last_step_s_ = step.step_s;
-  if (step.size < least_size) return;
+  if (step.size < least_panel) return;
   const double step_s = step.step_s / step.size;
   if (!stay_.add(step_s)) return;
   if (recent_.size() == Trial::most) recent_.erase(recent_.begin());

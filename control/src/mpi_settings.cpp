@@ -12,7 +12,7 @@
 namespace control {
 namespace {
 
-constexpr std::string_view prefix = "OMPI_MCA_";
+constexpr std::string_view mca_prefix = "OMPI_MCA_";
 
 /// Lines are NAME = value.
 bool is_in_file(const std::string& path, std::string_view name) {
@@ -45,7 +45,7 @@ bool is_wanted(const MpiSetting& setting) {
 }
 
 bool is_set_by_user(const MpiSetting& setting) {
-  const std::string_view name = std::string_view(setting.name).substr(prefix.size());
+  const std::string_view name = std::string_view(setting.name).substr(mca_prefix.size());
   if (base::environment(setting.name)) return true;
   // a list of collectives that are wanted, not one of those that are not
   if (const char* wanted = base::environment("OMPI_MCA_coll"); wanted && *wanted != '^' && name.substr(0, 5) == "coll_")

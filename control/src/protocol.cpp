@@ -34,22 +34,23 @@ struct Word {
   Operation operation;
   const char* text;
 };
-constexpr Word words[] = {{Operation::status, "status"}, {Operation::resize, "resize"},   {Operation::grow, "grow"},
-                          {Operation::shrink, "shrink"}, {Operation::leave, "leave"},     {Operation::offer, "offer"},
-                          {Operation::cancel, "cancel"}, {Operation::history, "history"}, {Operation::watch, "watch"},
-                          {Operation::load, "load"},     {Operation::balance, "balance"}, {Operation::calls, "calls"},
-                          {Operation::grant, "grant"}};
+constexpr Word words_of_protocol[] = {
+    {Operation::status, "status"}, {Operation::resize, "resize"},   {Operation::grow, "grow"},
+    {Operation::shrink, "shrink"}, {Operation::leave, "leave"},     {Operation::offer, "offer"},
+    {Operation::cancel, "cancel"}, {Operation::history, "history"}, {Operation::watch, "watch"},
+    {Operation::load, "load"},     {Operation::balance, "balance"}, {Operation::calls, "calls"},
+    {Operation::grant, "grant"}};
 
 } // namespace
 
 const char* to_string(Operation operation) {
-  for (const Word& word : words)
+  for (const Word& word : words_of_protocol)
     if (word.operation == operation) return word.text;
   return "";
 }
 
 Operation operation_of(const Request& request) {
-  for (const Word& word : words)
+  for (const Word& word : words_of_protocol)
     if (request.op == word.text) return word.operation;
   refuse(fmt::format("op \"{}\" is not known, expected status, resize, grow, shrink, leave, offer, cancel, history, "
                      "watch, load, balance, calls or grant",

@@ -17,14 +17,14 @@ using base::at;
 
 namespace {
 
-constexpr std::int64_t widest = 64;
+constexpr std::int64_t widest_panel = 64;
 
 /// One factorization under way: panel by panel, the next one factored while the matrix is still updated with this one.
 template <class T> class Lu : public Factorization {
 public:
   Lu(Operand<T> a, Progress& progress)
       : Factorization(progress, std::min(a.m(), a.n())), a_(std::move(a)), rows_(a_.rows.indices(a_.myrow())),
-        search_(a_.grid->col(), widest), panels_{Travelling(a_), Travelling(a_)} {
+        search_(a_.grid->col(), widest_panel), panels_{Travelling(a_), Travelling(a_)} {
     const std::vector<std::int64_t>& processes = a_.grid->col_processes();
     if (!processes.empty()) upper_in_place_.emplace(a_.grid->col(), a_.myrow(), processes);
   }
@@ -77,7 +77,7 @@ private:
 
   /// A panel ends where another process begins, in either direction: its diagonal block is on one process.
   std::int64_t end_of_panel(std::int64_t first) const {
-    return std::min({first + widest, a_.cols.end_of_piece(first), a_.rows.end_of_piece(first), columns_});
+    return std::min({first + widest_panel, a_.cols.end_of_piece(first), a_.rows.end_of_piece(first), columns_});
   }
 
   /// Factors the panel where it is, and sends it to the others.

@@ -91,7 +91,7 @@ static void wait_for(const char* file) {
 }
 
 int main(int argc, char** argv) {
-  int nprow, npcol, size, any;
+  int nprow = 0, npcol = 0, size, any;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

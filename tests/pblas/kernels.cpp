@@ -193,9 +193,9 @@ TYPED_TEST(Kernels, Trsm) {
     auto b = random_matrix<T>(random, grid, m, n);
     // what is not referenced is no number
     a.fill([&](int i, int j) {
-      if (i == j) return diag == 'U' ? T(std::nan("")) : T(2) + element_of<T>(seed, i, j);
+      if (i == j) return diag == 'U' ? T(std::numeric_limits<Real<T>>::quiet_NaN()) : T(2) + element_of<T>(seed, i, j);
       return (uplo == 'U' ? i < j : i > j) ? element_of<T>(seed, i, j) / T(static_cast<Real<T>>(order))
-                                           : T(std::nan(""));
+                                           : T(std::numeric_limits<Real<T>>::quiet_NaN());
     });
     b.fill(hashed<T>(seed + 1));
     const T alpha = scalar<T>(random);

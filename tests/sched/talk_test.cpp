@@ -165,7 +165,7 @@ TEST(Talk, AHundredThousandRandomTalks) {
 TEST(Asks, WhoWaitsForEver) {
   std::mt19937 random(3);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  int never = 0;
+  int in_vain = 0;
   for (int round = 0; round < 20000; ++round) {
     std::vector<Need> needs;
     int held = 0;
@@ -186,10 +186,10 @@ TEST(Asks, WhoWaitsForEver) {
         free += needs[i].has;
       }
     } while (!can && std::next_permutation(order.begin(), order.end()));
-    never += !can;
+    in_vain += !can;
     ASSERT_EQ(why_never(needs, procs).empty(), can) << round << ": " << why_never(needs, procs);
   }
-  EXPECT_GT(never, 2000);
+  EXPECT_GT(in_vain, 2000);
   EXPECT_NE(why_never({{7, 2, 4}, {9, 1, 3}}, 4).find("the jobs 7 wait for more"), std::string::npos);
 }
 

@@ -41,10 +41,10 @@ using base::Status;
 using base::unix_time_s;
 using Phase = JobRecord::Phase;
 
-constexpr double look_every_s = 2;  ///< at a running job's progress
-constexpr double try_every_s = 0.2; ///< to reach a job that has just begun
-constexpr double patience_s = 10;   ///< between the polite and the hard end of a cancelled job
-constexpr double room_every_s = 1;  ///< to write or start something where there was no room
+constexpr double look_every_s = 2;       ///< at a running job's progress
+constexpr double try_every_s = 0.2;      ///< to reach a job that has just begun
+constexpr double cancel_patience_s = 10; ///< between the polite and the hard end of a cancelled job
+constexpr double room_every_s = 1;       ///< to write or start something where there was no room
 constexpr double lock_patience_s = 2;
 constexpr double signals_patience_s = 20; ///< for hosts, before the scheduler ends
 constexpr std::size_t ended_shown = 30;
@@ -557,7 +557,7 @@ void Daemon::look_at_jobs() {
       continue;
     }
     if (job.is_cancelled &&
-        (live.killed_s == 0 || (!live.is_killed_hard && unix_time_s() > live.killed_s + patience_s)))
+        (live.killed_s == 0 || (!live.is_killed_hard && unix_time_s() > live.killed_s + cancel_patience_s)))
       kill_job(id);
     if (live.client) {
       listen_to(id, live);
