@@ -65,7 +65,7 @@ TEST(CommandDecide, PrintedHistory) {
   const Json one{{"app", "one"},
                  {"size", "d10x10/2x2"},
                  {"grids", {{{"grid", {2, 2}}, {"steps", 10}, {"mean_s", 2.0}, {"error_s", 0.1}}}},
-                 {"resizes", {change}}};
+                 {"resizes", Json::array({change})}};
   std::ofstream(name) << Json{{"history", {one, {{"app", "other"}, {"size", "-"}}}}};
   const std::string question = "decide --from 2x2 --to 3x3 --json --history " + name;
   EXPECT_THROW(output(question), command::Failure); // which of the two?

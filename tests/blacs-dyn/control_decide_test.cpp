@@ -1288,7 +1288,8 @@ TEST(History, HasTheBalancesThatWereCarriedOut) {
   EXPECT_TRUE(h.changes.empty() && h.steps.empty());
   control::JobState later(info, {1, 3}, 0);
   EXPECT_EQ(later.history()["balances"].size(), 0u) << "of another size, until the matrices are known";
-  EXPECT_EQ(control::history_from({{"balances", {control::members_of(report)}}}).balances.size(), 1u);
+  EXPECT_EQ(control::history_from({{"balances", base::Json::array({control::members_of(report)})}}).balances.size(),
+            1u);
 }
 
 TEST(History, HasWhatPhasesTook) {

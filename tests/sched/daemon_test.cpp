@@ -602,8 +602,9 @@ private:
       Json host = request.body->at("hosts")[0];
       host["slots"] = claims ? 99 : 1;
       if (request.op == "offer") offered_.push_back(*request.body);
-      fields = {
-          {"accepted", true}, {"grid", {1, procs_ + 1}}, {"chosen", {{"hosts", {host}}, {"left_because", "enough"}}}};
+      fields = {{"accepted", true},
+                {"grid", {1, procs_ + 1}},
+                {"chosen", {{"hosts", Json::array({host})}, {"left_because", "enough"}}}};
       if (request.op == "grow") fields["request"] = ++resizes;
     } else if (request.op == "cancel")
       fields = {{"cancelled", ++cancels}};

@@ -47,7 +47,8 @@ public:
   template <class T> Json(const std::map<std::string, T>& values) : Json(object()) {
     for (const auto& [name, value] : values) (*this)[name] = value;
   }
-  /// An object when each element is a pair that begins with a text, otherwise an array.
+  /// An object when each element is a pair that begins with a text, otherwise an array. An array of one Json is made by
+  /// array(): for {json} compilers differ, clang takes it for json itself.
   Json(std::initializer_list<Json> elements);
   Json(const Json&);
   Json(Json&&) noexcept;
