@@ -19,6 +19,7 @@
 #include "base/environment.hpp"
 #include "base/mpi/library.hpp"
 #include "base/status.hpp"
+#include "launchers/answers.hpp"
 
 #ifdef DYNGRID_PMIX
 #include <pmix.h>
@@ -43,6 +44,7 @@ std::string job_text(const char*) {
   return {};
 }
 void look_up(const std::string&, int) {}
+void settle() {}
 struct Job::State {};
 Job::Job(const Command&, Server) {
   throw Error(Status::unsupported, "blacs-dyn: " + trouble());
@@ -94,6 +96,11 @@ private:
 const Library& library() {
   static const Library loaded;
   return loaded;
+}
+
+Answers& answers() {
+  static auto* const all = new Answers; // a callback may come at the very end
+  return *all;
 }
 
 /// Filled in by hand: the header's macros want libpmix at link time.
@@ -208,6 +215,7 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
 
   static void has_started(pmix_status_t status, pmix_nspace_t name, void* data) {
     const std::shared_ptr<State> state = take(data);
+    answers().have_come(Answers::start);
     const std::lock_guard lock(state->mutex);
     state->is_answered = true;
     state->answered.notify_all();
@@ -227,12 +235,14 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
       for (std::size_t i = 0; i < count; ++i)
         if (told[i].value.type == PMIX_DATA_ARRAY) state->read(*told[i].value.data.darray);
     }
+    answers().have_come(Answers::question);
     if (release) release(release_data);
   }
 
   static void is_done(pmix_status_t, pmix_info_t*, std::size_t, void* data, pmix_release_cbfunc_t release,
                       void* release_data) {
     take(data);
+    answers().have_come(Answers::order);
     if (release) release(release_data);
   }
 
@@ -247,15 +257,18 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
   }
 
   void ask() {
-    if (name.empty() || is_asking || Clock::now() - asked < between_questions) return;
+    if (name.empty() || is_asking || Clock::now() - asked < between_questions || !answers().may_ask()) return;
     asked = Clock::now();
     who = process(name, PMIX_RANK_WILDCARD);
     of_job = info(PMIX_PROCID, PMIX_PROC);
     of_job.value.data.proc = &who;
     query = {keys.data(), &of_job, 1};
     void* const me = myself();
+    answers().expect(Answers::question);
     is_asking = library().query(&query, 1, has_told, me) == PMIX_SUCCESS;
-    if (!is_asking) take(me);
+    if (is_asking) return;
+    answers().have_come(Answers::question);
+    take(me);
   }
 
   bool has_ended() const { return server == Server::prrte && EndedJobs::all().have(name); }
@@ -266,7 +279,10 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
       doomed.push_back(process(name, static_cast<pmix_rank_t>(rank)));
     order = flag(PMIX_JOB_CTRL_KILL);
     void* const me = myself();
-    if (library().control(doomed.data(), doomed.size(), &order, 1, is_done, me) != PMIX_SUCCESS) take(me);
+    answers().expect(Answers::order);
+    if (library().control(doomed.data(), doomed.size(), &order, 1, is_done, me) == PMIX_SUCCESS) return;
+    answers().have_come(Answers::order);
+    take(me);
   }
 };
 
@@ -296,7 +312,10 @@ namespace {
 struct LookUp {
   std::string key;
   pmix_proc_t who{};
-  static void has_come(pmix_status_t, pmix_value_t*, void* data) { delete static_cast<LookUp*>(data); }
+  static void has_come(pmix_status_t, pmix_value_t*, void* data) {
+    answers().have_come(Answers::order);
+    delete static_cast<LookUp*>(data);
+  }
 };
 
 } // namespace
@@ -311,9 +330,16 @@ void look_up(const std::string& job, int processes) {
     auto asked = std::make_unique<LookUp>();
     asked->key = fmt::format("btl.tcp.{}.{}", version[0], version[1]);
     asked->who = process(job, static_cast<pmix_rank_t>(rank));
+    answers().expect(Answers::order);
     if (library().get_soon(&asked->who, asked->key.c_str(), nullptr, 0, LookUp::has_come, asked.get()) == PMIX_SUCCESS)
       asked.release(); // has_come() frees it
+    else
+      answers().have_come(Answers::order);
   }
+}
+
+void settle() {
+  answers().settle();
 }
 
 Job::Job(const Command& command, Server server) : state_(std::make_shared<State>()) {
@@ -353,9 +379,12 @@ Job::Job(const Command& command, Server server) : state_(std::make_shared<State>
   s.app.info = s.app_info.empty() ? nullptr : s.app_info.data();
   s.app.ninfo = s.app_info.size();
   void* const me = s.myself();
+  answers().settle();
+  answers().expect(Answers::start);
   const pmix_status_t status = library().spawn(s.job_info.empty() ? nullptr : s.job_info.data(), s.job_info.size(),
                                                &s.app, 1, State::has_started, me);
   if (status == PMIX_SUCCESS) return;
+  answers().have_come(Answers::start);
   State::take(me);
   throw Error(Status::spawn_failure, fmt::format("blacs-dyn: PMIx_Spawn_nb of {} process(es) failed: {}", command.count,
                                                  library().error_string(status)));
@@ -376,6 +405,7 @@ std::string Job::name() const {
 }
 
 void Job::kill(bool has_lost_one) {
+  answers().settle(); // unlocked: the question may be about this job
   std::unique_lock lock(state_->mutex);
   state_->is_unwanted = true;
   // The application may be about to end. PMIx_Finalize holds PMIx's lock and waits for its thread, which would wait for

@@ -22,6 +22,10 @@ std::string job_text(const char* key);
 /// Returns at once. Once for each job; they have come through MPI_Init.
 void look_up(const std::string& job, int processes);
 
+/// Before MPI asks mpirun for something: returns when mpirun has answered what was asked here, starts apart, or after
+/// 5 s. Two of its answers at the same time can end it (answers.hpp). Local.
+void settle();
+
 struct Command {
   std::string program;
   std::vector<std::string> arguments; ///< without the program

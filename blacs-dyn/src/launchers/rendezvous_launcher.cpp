@@ -33,6 +33,7 @@ Port::~Port() {
 }
 
 Comm accept_at(const std::string& port, MPI_Comm comm) {
+  pmix::settle();
   const LooksForConnections looks;
   MPI_Comm intercomm = MPI_COMM_NULL;
   check_mpi(MPI_Comm_accept(port.c_str(), MPI_INFO_NULL, 0, comm, &intercomm), "MPI_Comm_accept");
@@ -177,6 +178,7 @@ std::string RendezvousLauncher::hear_answer(MPI_Comm world) {
 }
 
 Comm RendezvousLauncher::connect(const std::string& port, MPI_Comm world) {
+  pmix::settle();
   const LooksForConnections looks;
   MPI_Comm intercomm = MPI_COMM_NULL;
   check_mpi(MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, world, &intercomm), "MPI_Comm_connect");

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What mpirun still has to answer to this process.
+#pragma once
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace blacs_dyn::pmix {
+
+/// Keeps apart answers that mpirun must not give at the same time. It answers a question, and what MPI looks up while
+/// processes connect, in its main thread, all else in that of PMIx; both put the answer on the list of what this
+/// process is to be sent, and nothing guards the list (PMIx 4.2.2 to 5.0.7). An answer is lost then, or mpirun ends:
+/// "pthread_mutex_lock.c:94: Assertion `mutex->__data.__owner == 0' failed" (docs/decisions/0142).
+class Answers {
+public:
+  using Clock = std::chrono::steady_clock;
+  enum Kind { question, order, start }; ///< a start takes longest, and others start meanwhile
+
+  /// Longer than `longest` none is waited for: mpirun does not answer each start.
+  explicit Answers(Clock::duration longest = std::chrono::seconds(5),
+                   Clock::duration turn = std::chrono::milliseconds(20))
+      : longest_(longest), turn_(turn) {}
+
+  /// Whether a question may be asked now: nothing else is to be answered. One question is waited for, `turn` from when
+  /// it was asked, so that many who ask at the same resize point all get their turn.
+  bool may_ask();
+  /// Before something else is asked than a question, by MPI too: returns when no question and no order is open.
+  void settle();
+
+  void expect(Kind kind);
+  void have_come(Kind kind); ///< any thread
+
+private:
+  bool is_open(Kind kind) const { return open_[kind].count > 0 && Clock::now() - open_[kind].since < longest_; }
+
+  struct Open {
+    int count = 0;
+    Clock::time_point since{}; ///< of the last one
+  };
+  const Clock::duration longest_, turn_;
+  std::mutex mutex_;
+  std::condition_variable has_come_;
+  std::array<Open, 3> open_{};
+};
+
+} // namespace blacs_dyn::pmix

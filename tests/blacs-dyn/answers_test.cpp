@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which answers of mpirun are kept apart.
+#include "launchers/answers.hpp"
+
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using blacs_dyn::pmix::Answers;
+using namespace std::chrono_literals;
+
+constexpr auto never = 1h; ///< longer than any test waits
+constexpr auto moment = 5ms;
+
+/// That an answer comes while somebody waits for it.
+class Later {
+public:
+  Later(Answers& answers, Answers::Kind kind)
+      : thread_([this, &answers, kind] {
+          std::this_thread::sleep_for(moment);
+          has_come = true;
+          answers.have_come(kind);
+        }) {}
+  ~Later() { thread_.join(); }
+  std::atomic<bool> has_come{false};
+
+private:
+  std::thread thread_;
+};
+
+TEST(Answers, OneQuestionIsAskedAtATime) {
+  Answers answers(never, 0ms);
+  EXPECT_TRUE(answers.may_ask());
+  answers.expect(Answers::question);
+  EXPECT_FALSE(answers.may_ask());
+  answers.have_come(Answers::question);
+  EXPECT_TRUE(answers.may_ask());
+}
+
+TEST(Answers, TheNextQuestionWaitsForItsTurn) {
+  Answers answers(never, never);
+  answers.expect(Answers::question);
+  Later answer(answers, Answers::question);
+  EXPECT_TRUE(answers.may_ask());
+  EXPECT_TRUE(answer.has_come);
+}
+
+TEST(Answers, NoQuestionBesidesAStartOrAnOrder) {
+  for (const Answers::Kind kind : {Answers::start, Answers::order}) {
+    Answers answers(never, never);
+    answers.expect(kind);
+    answers.expect(kind);
+    EXPECT_FALSE(answers.may_ask());
+    answers.have_come(kind);
+    EXPECT_FALSE(answers.may_ask());
+    answers.have_come(kind);
+    EXPECT_TRUE(answers.may_ask());
+  }
+}
+
+TEST(Answers, AnAnswerThatNeverComesIsGivenUp) {
+  for (const Answers::Kind kind : {Answers::start, Answers::order, Answers::question}) {
+    Answers answers(moment, 0ms);
+    answers.expect(kind);
+    std::this_thread::sleep_for(2 * moment);
+    EXPECT_TRUE(answers.may_ask());
+    answers.settle(); // returns
+  }
+}
+
+TEST(Answers, SettledWhenQuestionsAndOrdersAreAnswered) {
+  for (const Answers::Kind kind : {Answers::question, Answers::order}) {
+    Answers answers(never, 0ms);
+    answers.expect(kind);
+    Later answer(answers, kind);
+    answers.settle();
+    EXPECT_TRUE(answer.has_come);
+  }
+}
+
+TEST(Answers, StartsAreNotWaitedFor) {
+  Answers answers(never, 0ms);
+  answers.expect(Answers::start);
+  answers.settle(); // returns
+  EXPECT_FALSE(answers.may_ask());
+}
+
+} // namespace
