@@ -4,6 +4,8 @@
 #include <set>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "base/grid_shape.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
