@@ -27,6 +27,32 @@ else()
   set(DYNGRID_TEST_MPIRUN "${MPIEXEC_EXECUTABLE}")
 endif()
 
+# One limit for all tests, in seconds: it ends a hang. It is more than ten times what the longest test takes on a quiet
+# machine, and no test depends on it. mpirun's own limit comes first, since it ends the whole job.
+set(DYNGRID_TEST_LIMIT 1200)
+math(EXPR DYNGRID_TEST_MPIRUN_LIMIT "${DYNGRID_TEST_LIMIT} - 60")
+
+# What scripts/test runs without --all.
+include("${PROJECT_SOURCE_DIR}/tests/essential.cmake")
+
+# dyngrid_test_folder(): the first line of each folder of tests. Once the folder is read, all of its tests get the limit,
+# and those that tests/essential.cmake names the label essential.
+macro(dyngrid_test_folder)
+  cmake_language(DEFER CALL dyngrid_finish_tests)
+endmacro()
+function(dyngrid_finish_tests)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  set_tests_properties(${tests} PROPERTIES TIMEOUT ${DYNGRID_TEST_LIMIT})
+  foreach(test IN LISTS tests)
+    string(REGEX REPLACE "[.]np[0-9]+.*$" "" name "${test}")
+    string(REGEX REPLACE "[.].*$" "" room "${test}")
+    if(room IN_LIST DYNGRID_ESSENTIAL_ROOMS OR name IN_LIST DYNGRID_ESSENTIAL_TESTS)
+      set_property(TEST ${test} APPEND PROPERTY LABELS essential)
+    endif()
+    set_property(GLOBAL APPEND PROPERTY DYNGRID_TEST_NAMES ${name})
+  endforeach()
+endfunction()
+
 # In names of tests: what the processes beyond the first ones are
 set(DYNGRID_TEST_BORN spawn)
 if(NOT DYNGRID_MPI_CAN_SPAWN)
@@ -94,17 +120,17 @@ function(dyngrid_suites_of result)
 endfunction()
 
 # dyngrid_test(<module.behaviour> SOURCES a.cpp ... | COMMAND cmd args...
-#              [NP n] [SPAWN k] [MUST_SPAWN] [FAST] [SANITIZED] [TIMEOUT s] [LABELS ...] [LINK ...] [ARGS ...]
+#              [NP n] [SPAWN k] [MUST_SPAWN] [FAST] [SANITIZED] [LABELS ...] [LINK ...] [ARGS ...]
 #              [ENV A=B ...] [TARGET name] [IN program])
 # IN: the sources belong to a program that several tests share, since a compiler takes them together in half the time;
 # each test runs the suites of its own sources. A later dyngrid_test of the same name, without SOURCES, runs them again.
 # FAST: compiled for speed in Release, and a little under the sanitizers, for loops over everything and for what is
 # timed. Others are compiled with -O0.
 # SANITIZED: a test with NP that CI runs under the sanitizers too (label sanitized); those without NP all are.
-# Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun under a timeout, with the
-# main of tests/mpi_main.cpp where the sources have none; with SPAWN: k more processes are born, and spawn tests take
-# one lock. The name gets .npN or .npN_spawnK. SOURCES builds the program (target test_<module_behaviour>, or TARGET);
-# TARGET without SOURCES runs one that exists.
+# Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun, with the main of
+# tests/mpi_main.cpp where the sources have none; with SPAWN: k more processes are born, and spawn tests take one lock.
+# The name gets .npN or .npN_spawnK. SOURCES builds the program (target test_<module_behaviour>, or TARGET); TARGET
+# without SOURCES runs one that exists.
 # Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed
 # (.npN_spareK), but for a test of what is started itself (MUST_SPAWN), which is skipped.
 function(dyngrid_test name)
@@ -145,10 +171,6 @@ function(dyngrid_test name)
       target_link_libraries(${arg_TARGET} PRIVATE GTest::gtest_main)
     endif()
   endif()
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 60)
-  endif()
-  math(EXPR arg_TIMEOUT "2 * ${arg_TIMEOUT}") # what hangs is ended; what is slow on a loaded machine is not
   if(arg_COMMAND)
     set(program ${arg_COMMAND})
   else()
@@ -170,12 +192,11 @@ function(dyngrid_test name)
     endif()
     if(arg_MUST_SPAWN AND NOT DYNGRID_MPI_CAN_SPAWN)
       dyngrid_skipped_test(${test_name})
-    else() # mpirun's own limit ends the whole job cleanly before CTest would end only mpirun
-      add_test(NAME ${test_name} COMMAND ${DYNGRID_TEST_MPIRUN} --oversubscribe --timeout ${arg_TIMEOUT} -np ${started}
-        ${program})
+    else()
+      add_test(NAME ${test_name} COMMAND ${DYNGRID_TEST_MPIRUN} --oversubscribe --timeout ${DYNGRID_TEST_MPIRUN_LIMIT}
+        -np ${started} ${program})
     endif()
-    math(EXPR limit "${arg_TIMEOUT}+15")
-    set_tests_properties(${test_name} PROPERTIES TIMEOUT ${limit} PROCESSORS ${processors} LABELS "mpi;${arg_LABELS}")
+    set_tests_properties(${test_name} PROPERTIES PROCESSORS ${processors} LABELS "mpi;${arg_LABELS}")
     if(arg_SPAWN)
       set_tests_properties(${test_name} PROPERTIES RESOURCE_LOCK spawn LABELS "mpi;spawn;${arg_LABELS}")
     endif()
@@ -186,7 +207,7 @@ function(dyngrid_test name)
   else()
     set(test_name "${name}")
     add_test(NAME ${test_name} COMMAND ${program})
-    set_tests_properties(${test_name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "pure;${arg_LABELS}")
+    set_tests_properties(${test_name} PROPERTIES LABELS "pure;${arg_LABELS}")
     if(NOT arg_COMMAND AND NOT name MATCHES "^apps")
       set_property(GLOBAL APPEND PROPERTY DYNGRID_MODULE_TESTS ${arg_TARGET})
       set_tests_properties(${test_name} PROPERTIES LABELS "pure;module;${arg_LABELS}")

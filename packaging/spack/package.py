@@ -19,7 +19,7 @@ class Dyngrid(CMakePackage):
     # no release is published: `spack develop -p <checkout> dyngrid@main`, or give git= in a packages.yaml
     version("main", branch="main")
 
-    variant("apps", default=True, description="The dyngrid command and its manual pages")
+    variant("tools", default=True, description="The dyngrid command, its scheduler and the manual pages")
     variant("hdf5", default=True, description="Checkpoints")
     variant("tests", default=False, description="Tests, run by ctest in the build folder")
 
@@ -35,12 +35,13 @@ class Dyngrid(CMakePackage):
     depends_on("lemon", type="build")
     depends_on("nlohmann-json", type="build")
     depends_on("hdf5@1.10: +mpi", when="+hdf5")
-    depends_on("cli11", type="build", when="+apps")
+    depends_on("cli11", type="build", when="+tools")
     depends_on("googletest", type="build", when="+tests")
 
     def cmake_args(self):
         return [
-            self.define_from_variant("DYNGRID_BUILD_APPS", "apps"),
+            self.define("DYNGRID_BUILD_APPS", False),
+            self.define_from_variant("DYNGRID_BUILD_TOOLS", "tools"),
             self.define_from_variant("DYNGRID_BUILD_TESTS", "tests"),
             self.define_from_variant("DYNGRID_HDF5", "hdf5"),
             self.define("DYNGRID_INSTALL", True),
