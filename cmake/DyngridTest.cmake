@@ -35,8 +35,8 @@ math(EXPR DYNGRID_TEST_MPIRUN_LIMIT "${DYNGRID_TEST_LIMIT} - 60")
 # What scripts/test runs without --all.
 include("${PROJECT_SOURCE_DIR}/tests/essential.cmake")
 
-# dyngrid_test_folder(): the first line of each folder of tests. Once the folder is read, all of its tests get the limit,
-# and those that tests/essential.cmake names the label essential.
+# dyngrid_test_folder(): the first line of each folder of tests. Once the folder is read, all of its tests get the
+# limit, and those that tests/essential.cmake names get the label essential.
 macro(dyngrid_test_folder)
   cmake_language(DEFER CALL dyngrid_finish_tests)
 endmacro()

@@ -2,7 +2,7 @@
 # cmake -DMPIEXEC=.. -DPROGRAM=.. -DFOLDER=.. -DSPAWNED=.. -P files.cmake: --csv and --json say what happened in a run
 # with two changes of the grid.
 file(MAKE_DIRECTORY "${FOLDER}")
-execute_process(COMMAND "${MPIEXEC}" --oversubscribe --timeout 40 -np 2 "${PROGRAM}" --n 60 --nb 8 --grid 1x2 --steps 6
+execute_process(COMMAND "${MPIEXEC}" --oversubscribe --timeout 600 -np 2 "${PROGRAM}" --n 60 --nb 8 --grid 1x2 --steps 6
   --resize-at 2:2x2,4:1x2 --check
   --csv "${FOLDER}/run.csv" --json "${FOLDER}/run.json" RESULT_VARIABLE status OUTPUT_VARIABLE output)
 if(NOT status EQUAL 0)

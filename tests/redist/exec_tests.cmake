@@ -56,7 +56,7 @@ add_executable(test_redist_exec_partner_dies exec_partner_dies.cpp)
 target_link_libraries(test_redist_exec_partner_dies PRIVATE ${exec_link} dyngrid_flags)
 foreach(where exchange agreement background)
   add_test(NAME redist.exec_partner_dies_in_${where}.np4 COMMAND sh -c
-    "test 3 = $('${DYNGRID_TEST_MPIRUN}' --oversubscribe --enable-recovery --timeout 40 -np 4 \
+    "test 3 = $('${DYNGRID_TEST_MPIRUN}' --oversubscribe --enable-recovery --timeout 600 -np 4 \
 '$<TARGET_FILE:test_redist_exec_partner_dies>' ${where} | grep -c ': told')")
   set_tests_properties(redist.exec_partner_dies_in_${where}.np4 PROPERTIES TIMEOUT 60 PROCESSORS 4 LABELS mpi
     ENVIRONMENT "${DYNGRID_TEST_ENV}")

@@ -127,7 +127,7 @@ protected:
     return status;
   }
 
-  Json call(const std::string& op, const Json& fields = Json::object(), double timeout_s = 20) {
+  Json call(const std::string& op, const Json& fields = Json::object(), double timeout_s = 600) {
     return control::Client::to_socket(folder_ + "/run/sched.sock").call(op, fields, timeout_s);
   }
   std::int64_t submit(std::vector<std::string> command, Json more = Json::object()) {
@@ -142,12 +142,12 @@ protected:
     ADD_FAILURE() << "no job " << id;
     return {};
   }
-  Json wait(std::int64_t id, double timeout_s = 40) { return call("wait", {{"job", id}}, timeout_s).at("job"); }
+  Json wait(std::int64_t id, double timeout_s = 600) { return call("wait", {{"job", id}}, timeout_s).at("job"); }
   std::string out(std::int64_t id) { return read_file(folder_ + "/s/jobs/" + std::to_string(id) + ".out"); }
   /// What the command prints, on both streams.
   std::string output_of(const std::string& words, int status = 0) {
     const std::string file = folder_ + "/command";
-    const auto line = fmt::format("timeout 60 {} {} > {} 2>&1 < /dev/null", COMMAND, words, file);
+    const auto line = fmt::format("timeout 600 {} {} > {} 2>&1 < /dev/null", COMMAND, words, file);
     EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), status) << words << "\n" << read_file(file);
     return read_file(file);
   }
@@ -171,7 +171,7 @@ protected:
     limit.rlim_cur = std::min(bytes, limit.rlim_max);
     ASSERT_EQ(prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr), 0) << std::strerror(errno);
   }
-  void until(const char* what, const std::function<bool()>& is_so, double timeout_s = 40) {
+  void until(const char* what, const std::function<bool()>& is_so, double timeout_s = 600) {
     const auto begun = std::chrono::steady_clock::now();
     while (!is_so()) {
       if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count() > timeout_s) {
@@ -426,7 +426,7 @@ TEST_F(SchedulerTest, ADamagedJournalIsRefusedAndKept) {
                                    "dyngrid-sched journal 99\n" + good}) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << wrong;
     std::ofstream(folder_ + "/err", std::ios::trunc) << "";
-    const auto line = fmt::format("timeout 20 {0} --until-empty --folder {1}/s --mpirun {1}/mpirun > {1}/err 2>&1",
+    const auto line = fmt::format("timeout 600 {0} --until-empty --folder {1}/s --mpirun {1}/mpirun > {1}/err 2>&1",
                                   SCHEDULER, folder_);
     EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
     EXPECT_NE(read_file(folder_ + "/err").find("kept as it is"), std::string::npos) << read_file(folder_ + "/err");
