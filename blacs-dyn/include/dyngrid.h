@@ -449,7 +449,9 @@ enum {
  * descriptors and local arrays are to be asked for anew; DYNGRID_LEAVE and DYNGRID_REDIRECT as of a resize point,
  * pivots and info are not set then. A newcomer, and a restarted run whose checkpoint was written inside, comes here
  * after it declared its matrices and takes up the work at the panel reached: it must pass no other resize point before.
- * The name of the resize points is "dyngrid_lu:" and the name of A (dyngrid_entry_point). DYNGRID_ERR_NULL, _NOT_FOUND,
+ * The name of the resize points is "dyngrid_lu:" and the name of A (dyngrid_entry_point). A process that waits or
+ * sleeps in the call joins at its panels only: dyngrid_resize of the others, which would wake or start it, is
+ * DYNGRID_ERR_STATE on them, and the grid stays. DYNGRID_ERR_NULL, _NOT_FOUND,
  * _TYPE for integers, _ARGUMENT for options, _MISMATCH when processes ask for different ones: A is as it was. */
 DYNGRID_API int dyngrid_lu(dyngrid_matrix* a, int options, int* pivots, int* info);
 /* A = L L^H (uplo 'L') or U^H U ('U') in place, in the triangle that is given, in the same way; A is n x n. info: 0, or

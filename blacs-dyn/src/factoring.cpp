@@ -24,7 +24,7 @@ namespace {
 
 Place place_of(const Factoring::Asked& asked) {
   const std::string name = fmt::format("{}:{}", asked.routine, asked.matrix ? asked.matrix->name : "");
-  return Place::named(name.substr(0, longest_name).c_str());
+  return Place(Place::Kind::within, name.substr(0, longest_name));
 }
 
 enum Told { next_, info_, has_looked_, pivots_ };

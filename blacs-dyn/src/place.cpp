@@ -63,7 +63,8 @@ void Place::check_name() const {
 
 bool Place::meets(const Place& other) const {
   if (kind >= Kind::end || other.kind >= Kind::end) return false;
-  if (kind == Kind::any || other.kind == Kind::any) return true;
+  const bool is_within = kind == Kind::within || other.kind == Kind::within;
+  if (!is_within && (kind == Kind::any || other.kind == Kind::any)) return true;
   return kind == other.kind && (text == other.text || program != other.program);
 }
 
@@ -75,6 +76,8 @@ std::string Place::shown() const {
     return fmt::format("the resize point of {}", text);
   case Kind::named:
     return fmt::format("the resize point \"{}\"", text);
+  case Kind::within:
+    return fmt::format("a panel of {}", text);
   case Kind::query:
     return "dyngrid_pending";
   case Kind::end:

@@ -12,11 +12,12 @@ namespace blacs_dyn {
 /// loop and at its end; an unrolled loop has as many as rounds).
 struct Place {
   enum class Kind : int {
-    any,   ///< dyngrid_resize, blacs_setup: goes with every other
-    plain, ///< dyngrid_resize_point
-    named, ///< dyngrid_resize_point_at
-    query, ///< dyngrid_pending
-    end,   ///< dyngrid_finalize: goes with none
+    any,    ///< dyngrid_resize, blacs_setup: goes with every other in the program itself
+    plain,  ///< dyngrid_resize_point
+    named,  ///< dyngrid_resize_point_at
+    within, ///< a routine of ours that has its own resize points: goes with that routine alone
+    query,  ///< dyngrid_pending
+    end,    ///< dyngrid_finalize: goes with none
     null_name,
     bad_name
   };
@@ -33,6 +34,8 @@ struct Place {
   static Place named(const char* name);
   void check_name() const; ///< @throws Error{null_pointer, bad_argument}
 
+  /// Where a process is led by name.
+  bool has_name() const { return kind == Kind::named || kind == Kind::within; }
   /// Whether processes at the two can go on together.
   bool meets(const Place& other) const;
   std::string shown() const;

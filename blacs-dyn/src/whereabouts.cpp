@@ -49,7 +49,7 @@ const char* Whereabouts::entry_point() {
 
 std::string Whereabouts::name_for_newcomers() const {
   const Place& place = app_.council.is_attending() ? others_place_ : place_;
-  return place.kind == Place::Kind::named ? place.text : std::string();
+  return place.has_name() ? place.text : std::string();
 }
 
 // ---- those that join
@@ -70,15 +70,14 @@ void Whereabouts::take_place(Packet& packet) {
 
 Whereabouts::Where Whereabouts::compare(const Place& others, bool may_be_led) const {
   if (others.meets(place_)) return Where::here;
-  const bool can_be_led =
-      can_be_led_ && may_be_led && others.kind == Place::Kind::named && place_.kind != Place::Kind::end;
+  const bool can_be_led = can_be_led_ && may_be_led && others.has_name() && place_.kind != Place::Kind::end;
   return can_be_led ? Where::elsewhere : Where::nowhere;
 }
 
 void Whereabouts::refuse(const Place& others, const char* who) const {
   throw Error(Status::bad_state,
               fmt::format("blacs-dyn: a {} process is at {}, the others are at {}: it would go on in another part "
-                          "of the program; give lines that mean one "
+                          "of the program. Ask for the change where that process is, or give lines that mean one "
                           "place one name by dyngrid_resize_point_at, or lead it to a name by dyngrid_entry_point",
                           who, place_.shown(), others.shown()));
 }

@@ -17,6 +17,7 @@
 //   TEST_OUTSIDE=on|before  process 0 leaves at the first panel, or before the first factorization, and is not needed:
 //   the balancer acts on it all the same, and history (DYNGRID_HISTORY) has the panels that it was told
 // factoring statuses: what is refused
+// factoring apart: a process inside a factorization is not let in where the others change the grid themselves
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -438,10 +439,54 @@ int statuses() {
   return 0;
 }
 
+/// One process in the grid, the other one asleep or new.
+int apart() {
+  expect(dyngrid_init() == 0, "init");
+  const bool is_newcomer = dyngrid_is_newcomer() != 0, is_second = !is_newcomer && dyngrid_process_id() == 1;
+  int info = -1, processes = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &processes);
+  dyngrid_matrix* a = nullptr;
+  expect(dyngrid_matrix_create("A", 'd', 40, 40, 8, 8, &a) == 0, "create");
+  const auto identity = [&] { fill<double>(a, [](int i, int j) { return i == j ? 1.0 : 0.0; }); };
+  const auto cholesky = [&] { return dyngrid_cholesky(a, 'L', 0, &info); };
+  const auto is_refused = [](int outcome) {
+    expect(outcome == DYNGRID_ERR_STATE, "refused: " + std::to_string(outcome));
+    expect(std::strstr(dyngrid_last_message(), "a panel of dyngrid_cholesky:A") != nullptr, dyngrid_last_message());
+  };
+  if (is_newcomer) {
+    expect(cholesky() == DYNGRID_LEAVE, "a newcomer that was not let in");
+    return dyngrid_finalize();
+  }
+  identity();
+  if (processes == 1) {
+    is_refused(dyngrid_resize(1, 2, DYNGRID_OPTIMAL));
+    expect(cholesky() == DYNGRID_SAME && info == 0, "alone");
+    return dyngrid_finalize();
+  }
+  // the second one falls asleep at a panel and wakes at one of the next factorization
+  expect(dyngrid_request(1, 1) == 0, "request");
+  expect(cholesky() == DYNGRID_RESIZED && info == 0, "smaller, and larger again");
+  if (!is_second) {
+    is_refused(dyngrid_resize(1, 2, DYNGRID_OPTIMAL));
+    expect(dyngrid_request(1, 2) == 0, "request");
+    expect(cholesky() == DYNGRID_RESIZED && info == 0, "both are at a panel");
+  }
+  // and falls asleep outside while the other one grows at a panel
+  expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "smaller, and larger again");
+  if (!is_second) {
+    expect(dyngrid_request(1, 2) == 0, "request");
+    expect(cholesky() == DYNGRID_SAME && info == 0, "no growth at a panel");
+    expect(dyngrid_resize(1, 2, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "both are in dyngrid_resize");
+  }
+  expect(whole<double>(a)(39, 39) == 1.0, "the matrix");
+  return dyngrid_finalize();
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
   if (argc == 2 && !std::strcmp(argv[1], "statuses")) return statuses();
+  if (argc == 2 && !std::strcmp(argv[1], "apart")) return apart();
   Case c;
   expect(argc >= 7, "seven arguments");
   c.kind = argv[1];
