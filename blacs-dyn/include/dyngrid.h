@@ -399,7 +399,8 @@ DYNGRID_API int dyngrid_phases_plan(int64_t cycles);
  * Local, the same on all processes. */
 DYNGRID_API int dyngrid_phases_keep(int64_t bytes);
 /* The program wrote the matrix outside a phase that says so: older copies are not valid any more. What dyngrid itself
- * writes (dyngrid_copy, dyngrid_restore) it knows. Local, the same on all processes. */
+ * writes (dyngrid_copy, dyngrid_lu, a checkpoint that is restored) it knows. Local, the same on all processes.
+ * DYNGRID_ERR_NULL, _NOT_FOUND. */
 DYNGRID_API int dyngrid_matrix_written(const dyngrid_matrix* matrix);
 /* The phase that ended last, or that runs. */
 typedef struct dyngrid_phase_report {

@@ -76,7 +76,6 @@ int factor(const char* routine, dyngrid_matrix* a, pblas::FactorKind kind, int o
   blacs_dyn::Factoring factoring(changing(routine), {routine, a, kind, options, info != nullptr});
   const int outcome = factoring.run();
   if (outcome == DYNGRID_LEAVE || outcome == DYNGRID_REDIRECT) return outcome;
-  app().phases.written(a);
   *info = static_cast<int>(factoring.progress().info);
   finish(factoring.progress());
   return outcome;
@@ -524,7 +523,6 @@ int dyngrid_copy(const dyngrid_matrix* from, dyngrid_matrix* to) {
   return guard([&] {
     Application& a = begun("dyngrid_copy");
     a.copier.copy(from, to, a.matrices, a.grid.site());
-    a.phases.written(to);
   });
 }
 
@@ -597,7 +595,7 @@ int dyngrid_phases_keep(int64_t bytes) {
 int dyngrid_matrix_written(const dyngrid_matrix* matrix) {
   return guard([&] {
     base::detail::not_null(matrix, "blacs-dyn: dyngrid_matrix_written: matrix");
-    begun("dyngrid_matrix_written").phases.written(matrix);
+    begun("dyngrid_matrix_written").matrices.written(matrix);
   });
 }
 
@@ -659,10 +657,7 @@ int dyngrid_checkpoint(const char* path) {
 }
 
 int dyngrid_restore(const char* path) {
-  return guard([&] {
-    changing("dyngrid_restore").checkpoints.restore(path);
-    for (const dyngrid_matrix* matrix : app().matrices.list()) app().phases.written(matrix);
-  });
+  return guard([&] { changing("dyngrid_restore").checkpoints.restore(path); });
 }
 
 int dyngrid_is_restarted(void) {

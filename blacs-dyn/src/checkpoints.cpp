@@ -158,8 +158,11 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
 
   // from here on nothing fails
   for (auto& a : unknown) matrices_.add(std::move(a));
-  for (std::size_t k = 0; k < matrices.size(); ++k)
-    matrices_.all()[k]->place(std::move(matrices[k].layout), sizes[k], std::move(arrays[k]), grid_.context());
+  for (std::size_t k = 0; k < matrices.size(); ++k) {
+    Matrix& a = *matrices_.all()[k];
+    a.place(std::move(matrices[k].layout), sizes[k], std::move(arrays[k]), grid_.context());
+    ++a.writes;
+  }
   if (takes_speeds) processes_.take_speeds(state.speeds, std::move(map));
   matrices_.changed();
   shared_.take(state.shared);

@@ -25,6 +25,7 @@ void Copier::copy(const Matrix* from, Matrix* to, const Matrices& matrices, cons
   Kept& kept = kept_.front();
   if (!kept.exchange) kept.exchange.emplace(redist::Exchange::prepare({{&kept.plan, from->type}}, *executor_));
   kept.exchange->run({{from->local.data(), from->local_size.lld(), to->local.data(), to->local_size.lld()}});
+  ++to->writes;
 }
 
 redist::Executor& Copier::executor(MPI_Comm grid) {

@@ -179,6 +179,7 @@ void Factoring::step() {
     Matrix& a = *asked_.matrix;
     if (!steps_) steps_ = pblas::go_on(asked_.kind, a.type, a.local.data(), a.desc.data(), progress_);
     steps_->step(!found_ && !must_save_);
+    ++a.writes;
     has_looked_ = false;
   } catch (const std::exception& error) { // of this process alone: the others wait for it in the middle of a panel
     std::fprintf(stderr, "dyngrid: %s: %s; the application ends\n", asked_.routine, error.what());

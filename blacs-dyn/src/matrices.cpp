@@ -181,6 +181,13 @@ bool Matrices::has(const Matrix* matrix) const {
   return std::any_of(matrices_.begin(), matrices_.end(), [&](const auto& a) { return a.get() == matrix; });
 }
 
+void Matrices::written(const Matrix* matrix) {
+  if (!has(matrix))
+    throw Error(Status::not_found, "blacs-dyn: dyngrid_matrix_written: the handle is of no living matrix");
+  for (const auto& a : matrices_)
+    if (a.get() == matrix) ++a->writes;
+}
+
 Matrix* Matrices::find(const std::string& name) {
   for (const auto& a : matrices_)
     if (a->name == name) return a.get();

@@ -40,6 +40,7 @@ public:
   const std::vector<std::unique_ptr<Matrix>>& all() const { return matrices_; }
   std::vector<Matrix*> list() const;
   bool has(const Matrix* matrix) const;               ///< a living one
+  void written(const Matrix* matrix);                 ///< by the program. @throws Error{not_found}
   std::int64_t revision() const { return revision_; } ///< another one when a matrix was made, freed or laid out anew
   void changed() { ++revision_; }
 

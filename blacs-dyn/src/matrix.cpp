@@ -95,6 +95,11 @@ std::int64_t fingerprint(const std::vector<const redist::Layout*>& layouts) {
 using base::Error;
 using base::Status;
 
+std::int64_t dyngrid_matrix::next_number() {
+  static std::int64_t last = 0;
+  return ++last;
+}
+
 bool dyngrid_matrix::has_same_form(const dyngrid_matrix& other) const {
   const auto same = [](const blacs_dyn::AxisRule& a, const blacs_dyn::AxisRule& b) {
     return a.n == b.n && (a.rule != nullptr) == (b.rule != nullptr) && (a.rule || a.nb == b.nb);

@@ -52,6 +52,8 @@ struct dyngrid_matrix {
   int order = 0;                ///< DYNGRID_ORDER_*: dealt out by speed, in blocks of rows.nb x cols.nb; 0: it is not
   int relayouts = 0;            ///< how often the program gave it other block sizes or another rule
   bool is_rule_missing = false; ///< on some process of the grid; the same on all of them
+  const std::int64_t number = next_number(); ///< of no other matrix of this process, living or freed
+  std::int64_t writes = 0;                   ///< how often its elements got other values, as far as dyngrid knows
 
   bool lacks_rule() const { return rows.rule == blacs_dyn::rule_of_others || cols.rule == blacs_dyn::rule_of_others; }
 
@@ -73,6 +75,7 @@ struct dyngrid_matrix {
   void unplace(); ///< this process has no part of it any more
 
 private:
+  static std::int64_t next_number();
   struct Known {
     bool is_known = false;
     std::vector<gridmap::Axis::Stretch> list;

@@ -63,11 +63,19 @@ Phase::Use& Phases::use_of(const char* routine, Phase* phase, Matrix* matrix) co
   known(routine, phase);
   if (!matrix) throw wrong(Status::null_pointer, routine, "the matrix is null");
   if (!app_.matrices.has(matrix)) throw wrong(Status::not_found, routine, "the handle is of no living matrix");
-  const auto at =
-      std::find_if(phase->uses.begin(), phase->uses.end(), [&](const auto& use) { return use.matrix == matrix; });
-  if (at != phase->uses.end()) return *at;
-  phase->uses.push_back({matrix, 0, {}});
-  return phase->uses.back();
+  auto& uses = phase->uses;
+  const auto at = std::find_if(uses.begin(), uses.end(), [&](const auto& use) { return use.number == matrix->number; });
+  if (at != uses.end()) return *at;
+  // the one that was freed gives way to one of its name
+  uses.erase(std::remove_if(uses.begin(), uses.end(),
+                            [&](const auto& use) { return use.matrix_name == matrix->name && !is_living(use); }),
+             uses.end());
+  uses.push_back({matrix, matrix->number, matrix->name, 0, {}});
+  return uses.back();
+}
+
+bool Phases::is_living(const Phase::Use& use) const {
+  return app_.matrices.has(use.matrix) && use.matrix->number == use.number;
 }
 
 void Phases::use(Phase* phase, Matrix* matrix, int use) {
@@ -89,10 +97,8 @@ void Phases::offer(Phase* phase, Matrix* matrix, AxisRule rows, AxisRule cols, i
   forget();
 }
 
-void Phases::written(const Matrix* matrix) {
-  for (Shared& shared : shared_)
-    for (std::size_t k = 0; shared.matrix == matrix && k < shared.copies.size(); ++k)
-      shared.copies[k].is_valid = static_cast<int>(k) == shared.now;
+void Phases::Shared::was_written() {
+  for (std::size_t k = 0; k < copies.size(); ++k) copies[k].is_valid = static_cast<int>(k) == now;
 }
 
 void Phases::freed(const Matrix* matrix) {
@@ -172,13 +178,13 @@ void Phases::lay_out() {
   try {
     for (const auto& phase : phases_)
       for (const Phase::Use& use : phase->uses) {
-        if (!app_.matrices.has(use.matrix))
+        if (!is_living(use))
           throw wrong(Status::not_found, "dyngrid_phase_begin",
                       fmt::format("a matrix of phase \"{}\" was freed", phase->name));
         auto at = std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.matrix == use.matrix; });
         if (at == shared_.end()) {
           const Matrix& a = *use.matrix;
-          at = shared_.insert(shared_.end(), Shared{use.matrix, {}, 0});
+          at = shared_.insert(shared_.end(), Shared{use.matrix, {}, 0, a.writes});
           at->copies.push_back({a.layout, a.local_size, {}, true});
         }
         for (const OfferedLayout& offered : use.offered) layout_number(*at, offered);
@@ -272,6 +278,8 @@ void Phases::begin(Phase* phase) {
   if (!executor_) executor_.emplace(comm);
   const double t0 = MPI_Wtime();
   if (is_new) recall();
+  for (Shared& shared : shared_)
+    if (std::exchange(shared.writes, shared.matrix->writes) != shared.matrix->writes) shared.was_written();
   settle();
   if (p == 0 && (plan_.steps.empty() ? trials_.is_all_tried() : is_endless_ && trials_.is_outdated())) plan_for(0);
   last_ = {};
@@ -328,7 +336,7 @@ void Phases::go_to(int phase, const Candidate& candidate) {
       }
       take(m, to);
     }
-    if ((use.use & DYNGRID_WRITE) != 0) written(use.matrix);
+    if ((use.use & DYNGRID_WRITE) != 0) at->was_written();
   }
   trim();
 }

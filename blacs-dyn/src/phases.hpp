@@ -31,6 +31,8 @@ struct OfferedLayout {
 struct dyngrid_phase {
   struct Use {
     blacs_dyn::Matrix* matrix = nullptr;
+    std::int64_t number = 0; ///< of the matrix: another one may get the address
+    std::string matrix_name;
     int use = 0;                                   ///< DYNGRID_READ | DYNGRID_WRITE
     std::vector<blacs_dyn::OfferedLayout> offered; ///< empty: any that another phase offers
   };
@@ -56,7 +58,6 @@ public:
   void use(Phase* phase, Matrix* matrix, int use);
   void offer(Phase* phase, Matrix* matrix, AxisRule rows, AxisRule cols, int order = 0);
   void keep(std::int64_t bytes) { keep_bytes_ = bytes; } ///< of copies beside those in use, on all processes; -1: any
-  void written(const Matrix* matrix);                    ///< outside a phase: what was copied of it before is not valid
   void freed(const Matrix* matrix);                      ///< before it is
   const dyngrid_phase_report& last() const { return last_; }
 
@@ -80,7 +81,9 @@ private:
     Matrix* matrix = nullptr;
     std::vector<Copy> copies;
     int now = 0;
+    std::int64_t writes = 0; ///< of the matrix, when the copies were last known to be valid
     std::int64_t copy_bytes() const;
+    void was_written(); ///< what was copied of it before is not valid
   };
   struct Candidate {
     std::vector<int> layouts;    ///< of each of shared_; -1 where the phase does not use it
@@ -98,6 +101,7 @@ private:
     double seconds;
   };
 
+  bool is_living(const Phase::Use& use) const;
   bool is_laid_out() const;
   bool has_order() const; ///< a layout that looks at speeds
   std::vector<double> shares_now() const;

@@ -4,7 +4,8 @@
 // each phase that reads it, against what the program wrote last, wherever it wrote it. phases chosen: each phase runs
 // where it is quick, once all was tried. phases remembered: after `chosen`, with its history: planned from the first
 // cycle on. phases weighted: layouts by the speeds of processes. phases statuses: what is wrong on one process is the
-// same error on all.
+// same error on all. phases anew: matrices that are freed and made again. phases restored FILE: a checkpoint comes
+// back, with DYNGRID_RESTORE at a resize point.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -246,15 +247,83 @@ void statuses() {
   agreed(dyngrid_phase_begin(empty), DYNGRID_ERR_NOT_FOUND, "its matrix was freed");
 }
 
+/// A matrix that is made after another one was freed often gets its address: it is another matrix all the same, of
+/// another size, and none of a phase that used the first.
+void made_anew() {
+  dyngrid_phase* phase = nullptr;
+  expect(dyngrid_phase_create("p", &phase) == 0, "phase");
+  const void* before = nullptr;
+  bool was_address_used_again = false;
+  for (int round = 0; round < 20; ++round) {
+    dyngrid_matrix* a = nullptr;
+    const int rows = m + 8 * (round % 5);
+    agreed(dyngrid_matrix_create("a", 'd', rows, n, 4, 3, &a), 0, "a");
+    was_address_used_again = was_address_used_again || a == before;
+    before = a;
+    follow::fill_as<double>(a, round);
+    if (round > 0) agreed(dyngrid_phase_begin(phase), DYNGRID_ERR_NOT_FOUND, "its matrix was freed");
+    agreed(dyngrid_phase_uses(phase, a, DYNGRID_READ), 0, "uses");
+    agreed(dyngrid_phase_layout(phase, a, 1, 7), 0, "layout");
+    agreed(dyngrid_phase_layout(phase, a, 5, 2), 0, "layout");
+    for (int cycle = 0; cycle < 3; ++cycle) {
+      agreed(dyngrid_phase_begin(phase), 0, "begin");
+      expect(dyngrid_desc(a)[2] == rows && follow::wrong_as<double>(a, round) == 0, "the new matrix");
+      agreed(dyngrid_phase_end(phase), 0, "end");
+    }
+    dyngrid_matrix* const handle = a;
+    agreed(dyngrid_matrix_free(&a), 0, "free");
+    agreed(dyngrid_matrix_written(handle), DYNGRID_ERR_NOT_FOUND, "a handle of a freed matrix");
+  }
+  expect(was_address_used_again, "an address was used again");
+}
+
+/// What a checkpoint brings back, whoever asks for it, is no copy of what was there before.
+void restored(const char* file) {
+  dyngrid_matrix* a = nullptr;
+  std::array<dyngrid_phase*, 2> phases{};
+  expect(dyngrid_matrix_create("a", 'd', m, n, 4, 3, &a) == 0, "a");
+  for (std::size_t p = 0; p < 2; ++p) {
+    expect(dyngrid_phase_create(p == 0 ? "one" : "two", &phases[p]) == 0, "phase");
+    expect(dyngrid_phase_uses(phases[p], a, DYNGRID_READ) == 0, "uses");
+    expect(dyngrid_phase_layout(phases[p], a, blocks[p][0], blocks[p][1]) == 0, "layout");
+  }
+  const auto cycle = [&](int salt) {
+    for (dyngrid_phase* phase : phases) {
+      expect(dyngrid_phase_begin(phase) == 0, "begin");
+      expect(follow::wrong_as<double>(a, salt) == 0, "salt " + std::to_string(salt));
+      expect(dyngrid_phase_end(phase) == 0, "end");
+    }
+  };
+  follow::fill_as<double>(a, 5);
+  if (!dyngrid_is_restarted()) {
+    cycle(5);
+    expect(dyngrid_checkpoint(file) == 0, "checkpoint");
+    follow::fill_as<double>(a, 6);
+    expect(dyngrid_matrix_written(a) == 0, "written");
+    cycle(6);
+    expect(dyngrid_restore(file) == 0, "restore");
+    cycle(5);
+    follow::fill_as<double>(a, 7);
+    expect(dyngrid_checkpoint(file) == 0, "checkpoint"); // of the run that is restarted
+    return;
+  }
+  for (int k = 0; k < 3; ++k) cycle(5); // copies in both layouts
+  expect(dyngrid_resize_point() >= 0, "resize point");
+  for (int k = 0; k < 3; ++k) cycle(7);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  expect(!words.empty(), "usage: phases sequence GRID... | chosen | remembered | weighted | statuses");
+  expect(!words.empty(),
+         "usage: phases sequence GRID... | chosen | remembered | weighted | statuses | anew | restored FILE");
   expect(dyngrid_init() == 0, "init");
   if (words[0] == "sequence") sequence({words.begin() + 1, words.end()});
   if (words[0] == "chosen" || words[0] == "remembered") chosen(words[0] == "remembered");
   if (words[0] == "weighted") weighted();
   if (words[0] == "statuses") statuses();
+  if (words[0] == "anew") made_anew();
+  if (words[0] == "restored") restored(argv[2]);
   expect(dyngrid_finalize() == 0, "finalize");
 }
