@@ -283,8 +283,13 @@ Matrices::Told Matrices::told_by_others(MPI_Comm comm, const std::vector<Matrix*
 }
 
 void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
-  std::vector<std::unique_ptr<Matrix>> known = std::move(matrices_);
-  matrices_.clear();
+  // nothing is changed before nothing can fail: a process that was woken sleeps on after a refusal, with its matrices
+  struct Read {
+    std::unique_ptr<Matrix> told;
+    Matrix* known = nullptr;
+    redist::Layout layout;
+  };
+  std::vector<Read> all;
   for (int count = packet.get<int>(); count > 0; --count) {
     auto a = std::make_unique<Matrix>();
     a->name = packet.get_text();
@@ -298,19 +303,19 @@ void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
     Axis rows = get_axis(packet), cols = get_axis(packet);
     a->rows.n = rows.n;
     a->cols.n = cols.n;
-    const auto at = std::find_if(known.begin(), known.end(), [&](const auto& k) { return k && k->name == a->name; });
-    if (at != known.end()) {
-      if (a->relayouts > 0) (*at)->follow(*a, rows_have_rule, cols_have_rule, is_newcomer);
+    Matrix* const known = find(a->name);
+    if (known) {
+      if (a->relayouts > 0) known->follow(*a, rows_have_rule, cols_have_rule, is_newcomer);
       if (rows_have_rule)
         a->rows.rule =
-            (*at)->rows.rule; // a rule is a function of each process's own; the forms differ when it has none
-      if (cols_have_rule) a->cols.rule = (*at)->cols.rule;
-      if (!(*at)->has_same_form(*a) || rows_have_rule != ((*at)->rows.rule != nullptr) ||
-          cols_have_rule != ((*at)->cols.rule != nullptr))
+            known->rows.rule; // a rule is a function of each process's own; the forms differ when it has none
+      if (cols_have_rule) a->cols.rule = known->cols.rule;
+      if (!known->has_same_form(*a) || rows_have_rule != (known->rows.rule != nullptr) ||
+          cols_have_rule != (known->cols.rule != nullptr))
         throw Error(Status::rank_mismatch,
-                    fmt::format("blacs-dyn: matrix \"{}\" is {} on a new process and {}{} on the others", a->name,
-                                (*at)->form(), a->form(), rows_have_rule || cols_have_rule ? " with a rule" : ""));
-      a = std::move(*at);
+                    fmt::format("blacs-dyn: matrix \"{}\" is {} on a {} process and {}{} on the others", a->name,
+                                known->form(), is_newcomer ? "new" : "woken", a->form(),
+                                rows_have_rule || cols_have_rule ? " with a rule" : ""));
     } else if (!is_newcomer) {
       if (rows_have_rule) a->rows.rule = rule_of_others;
       if (cols_have_rule) a->cols.rule = rule_of_others;
@@ -320,17 +325,30 @@ void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
                                                      "its first resize point",
                                                      a->name));
     }
-    a->layout = redist::Layout::row_major(std::move(rows), std::move(cols));
-    matrices_.push_back(std::move(a));
+    all.push_back({std::move(a), known, redist::Layout::row_major(std::move(rows), std::move(cols))});
+  }
+  const auto is_told = [&](const Matrix& a) {
+    return std::any_of(all.begin(), all.end(), [&](const Read& one) { return one.known == &a; });
+  };
+  for (const auto& a : matrices_)
+    if (is_new && !is_told(*a))
+      throw Error(Status::rank_mismatch,
+                  fmt::format("blacs-dyn: a new process made matrix \"{}\", which the others do not have", a->name));
+  retired_.reserve(retired_.size() + matrices_.size());
+  std::vector<std::unique_ptr<Matrix>> known = std::move(matrices_);
+  matrices_.clear();
+  matrices_.reserve(all.size());
+
+  for (Read& one : all) {
+    if (one.known)
+      one.told =
+          std::move(*std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.get() == one.known; }));
+    one.told->layout = std::move(one.layout);
+    matrices_.push_back(std::move(one.told));
     ++revision_;
   }
-  for (auto& k : known) {
-    if (!k) continue;
-    if (is_new)
-      throw Error(Status::rank_mismatch,
-                  fmt::format("blacs-dyn: a new process made matrix \"{}\", which the others do not have", k->name));
-    retired_.push_back(std::move(k)); // freed by the others while this process slept
-  }
+  for (auto& k : known)
+    if (k) retired_.push_back(std::move(k)); // freed by the others while this process slept
 }
 
 void Matrices::set_context(int context) {

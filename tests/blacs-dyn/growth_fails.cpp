@@ -8,6 +8,7 @@
 //   newcomers sleep longer than DYNGRID_START=timeout and then leave cleanly mismatch   newcomers declare another
 //   matrix deserter  newcomers finalize without a resize point rule_differs  newcomers' rule gives other block sizes
 //   rule_fails  the rule has no answer for the new grid   no_rule  newcomers give none
+//   woken  a process that slept has a matrix of another size: it sleeps on with all that it has
 #include <cstring>
 
 #include <unistd.h>
@@ -28,11 +29,35 @@ std::int64_t rule(void*, char axis, std::int64_t length, int nprow, int npcol, s
   return nprocs;
 }
 
+int woken() {
+  using follow::expect;
+  expect(dyngrid_init() == 0, "init");
+  const bool sleeps = dyngrid_process_id() == 1;
+  dyngrid_matrix *first = nullptr, *a = nullptr;
+  expect(!dyngrid_matrix_create("first", 'd', 9, 9, 2, 2, &first), "create");
+  expect(!dyngrid_matrix_create("a", 'd', 13, 13, 2, 2, &a), "create");
+  follow::fill(first, 'd', 2);
+  const auto grow = [] { return dyngrid_resize(1, 2, DYNGRID_OPTIMAL); };
+  expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "smaller, and larger again"); // 1 sleeps in it
+  if (!sleeps) {
+    for (const int n : {14, 13}) {
+      expect(!dyngrid_matrix_free(&a) && !dyngrid_matrix_create("a", 'd', n, 13, 2, 2, &a), "another one");
+      follow::fill(a, 'd', 3);
+      expect(grow() == (n == 14 ? int{DYNGRID_ERR_MISMATCH} : int{DYNGRID_RESIZED}), "a growth");
+      if (n == 14) expect(std::strstr(dyngrid_last_message(), "woken") != nullptr, dyngrid_last_message());
+    }
+  }
+  expect(dyngrid_matrix_find("first") == first && dyngrid_matrix_find("a") == a, "the handles");
+  expect(follow::wrong(first, 'd', 2) == 0 && follow::wrong(a, 'd', 3) == 0, "data on the new grid");
+  return dyngrid_finalize();
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
   using follow::expect;
   const std::string kind = argc > 1 ? argv[1] : "";
+  if (kind == "woken") return woken();
   const bool first_try = std::getenv("DYNGRID_TEST_SECOND") == nullptr;
   const int started = dyngrid_init();
   if (started != DYNGRID_SUCCESS && kind == "deserter" && first_try && std::getenv("DYNGRID_MEET")) {
