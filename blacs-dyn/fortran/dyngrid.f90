@@ -77,7 +77,8 @@ module dyngrid_grids
   public :: dyngrid_work_begin, dyngrid_work_end, dyngrid_work_items
   public :: dyngrid_init, dyngrid_init_grid, dyngrid_finalize, dyngrid_is_newcomer, dyngrid_is_first, &
     dyngrid_context, dyngrid_grid, dyngrid_comm, &
-    dyngrid_resize_point, dyngrid_resize_point_at, dyngrid_entry_point, dyngrid_pending, dyngrid_on_change, &
+    dyngrid_resize_point, dyngrid_resize_point_at, dyngrid_entry_point, dyngrid_pending, dyngrid_was_refused, &
+    dyngrid_on_change, &
     dyngrid_change_routine, dyngrid_on_panel, dyngrid_panel_routine, &
     dyngrid_request, dyngrid_resize, dyngrid_relayout, dyngrid_pop, dyngrid_depth, &
     dyngrid_resize_without, dyngrid_request_without, dyngrid_need, dyngrid_process_id, &
@@ -505,6 +506,9 @@ module dyngrid_grids
       character(kind=c_char), intent(in) :: path(*)
     end function
     integer(c_int) function c_is_restarted() bind(C, name="dyngrid_is_restarted")
+      import
+    end function
+    integer(c_int) function c_was_refused() bind(C, name="dyngrid_was_refused")
       import
     end function
     integer(c_int) function c_allow(grids) bind(C, name="dyngrid_allow")
@@ -1204,6 +1208,11 @@ contains
 
   logical function dyngrid_is_restarted()
     dyngrid_is_restarted = c_is_restarted() /= 0
+  end function
+
+  !> Whether a change was refused or failed at the last resize point.
+  logical function dyngrid_was_refused()
+    dyngrid_was_refused = c_was_refused() /= 0
   end function
 
   subroutine dyngrid_unshare(name, info)

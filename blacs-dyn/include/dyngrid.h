@@ -99,6 +99,10 @@ DYNGRID_API int dyngrid_resize_point_in(const char* file, int line);
 #ifndef DYNGRID_NO_MACROS
 #define dyngrid_resize_point() dyngrid_resize_point_in(__FILE__, __LINE__)
 #endif
+/* 1 when a change was refused or failed at the last resize point: the grid is the old one, with all its data, and
+ * dyngrid_last_message says why. 0 when nothing was to be changed, when the grid has changed, and after a mistake of
+ * the program's, such as processes that came to different resize points. Local. */
+DYNGRID_API int dyngrid_was_refused(void);
 /* Name of the resize point at which the others are and this process is to go on: of a newcomer before its first resize
  * point (which was sent for at a named one), and after DYNGRID_REDIRECT. Otherwise "". Valid until the next call of any
  * routine here. Local. Who calls it says that this process can be led, now or later: woken or let in at another resize

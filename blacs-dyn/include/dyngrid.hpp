@@ -109,23 +109,27 @@ public:
     return g;
   }
 
-  /// The place where the grid may change: the line of the call. Collective. @throws Error when a change was refused:
-  /// the grid is the old one, with all its data.
+  /// The place where the grid may change: the line of the call. Collective. A change that is refused or fails is
+  /// Outcome::same: the grid is the old one, with all its data, and last_message() says why. @throws Error for a
+  /// mistake of the program's: processes at different resize points, a call inside on_change's routines.
   Outcome resize_point(int line = __builtin_LINE(), const char* file = __builtin_FILE()) {
-    return static_cast<Outcome>(check(dyngrid_resize_point_in(file, line)));
+    return going_on(dyngrid_resize_point_in(file, line));
   }
-  /// The same for programs that go on when a change is refused: Outcome::same then, and the reason in `refusal`,
-  /// otherwise empty.
+  /// The same, and last_message() in `refusal`.
   Outcome resize_point(std::string& refusal, int line = __builtin_LINE(), const char* file = __builtin_FILE()) {
-    return going_on(dyngrid_resize_point_in(file, line), refusal);
+    const Outcome outcome = resize_point(line, file);
+    refusal = last_message();
+    return outcome;
   }
   /// A resize point with a name, to which processes that join or wake can be led.
-  Outcome resize_point_at(const std::string& name) {
-    return static_cast<Outcome>(check(dyngrid_resize_point_at(name.c_str())));
-  }
+  Outcome resize_point_at(const std::string& name) { return going_on(dyngrid_resize_point_at(name.c_str())); }
   Outcome resize_point_at(const std::string& name, std::string& refusal) {
-    return going_on(dyngrid_resize_point_at(name.c_str()), refusal);
+    const Outcome outcome = resize_point_at(name);
+    refusal = last_message();
+    return outcome;
   }
+  /// Why a change was refused or failed at the last resize point; empty when none was. Local.
+  const std::string& last_message() const noexcept { return refusal_; }
   /// Where this process is to go on: of a newcomer and after Outcome::redirect; otherwise empty. Says that this process
   /// can be led. Local.
   std::string entry_point() const { return dyngrid_entry_point(); }
@@ -242,10 +246,12 @@ private:
     std::function<void()> before, after;
   };
   using PanelNotice = std::function<void(const dyngrid_panel&)>;
-  static Outcome going_on(int outcome, std::string& refusal) {
-    refusal = outcome < 0 ? detail::last_message() : "";
-    return outcome < 0 ? Outcome::same : static_cast<Outcome>(outcome);
+  Outcome going_on(int outcome) {
+    const bool was_refused = dyngrid_was_refused() != 0;
+    refusal_ = was_refused ? detail::last_message() : "";
+    return was_refused && outcome < 0 ? Outcome::same : static_cast<Outcome>(check(outcome));
   }
+  std::string refusal_;
   std::vector<std::unique_ptr<Notice>> notices_; ///< their addresses are known to dyngrid
   std::unique_ptr<PanelNotice> panel_notice_;    ///< likewise
   bool is_open_ = true;

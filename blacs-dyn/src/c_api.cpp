@@ -160,6 +160,10 @@ int dyngrid_resize_point_at(const char* name) {
   });
 }
 
+int dyngrid_was_refused(void) {
+  return app().is_active() && app().points.was_refused() ? 1 : 0;
+}
+
 const char* dyngrid_entry_point(void) {
   return app().is_active() ? app().whereabouts.entry_point() : "";
 }

@@ -146,6 +146,9 @@ FORTRAN77(void, dyngrid_restore, (const char* path, int* info, std::size_t lengt
 FORTRAN77(int, dyngrid_is_restarted, ()) {
   return dyngrid_is_restarted();
 }
+FORTRAN77(int, dyngrid_was_refused, ()) {
+  return dyngrid_was_refused();
+}
 FORTRAN77(void, dyngrid_set_schedule, (const int* schedule, int* info)) {
   *info = dyngrid_set_schedule(*schedule);
 }

@@ -22,10 +22,17 @@ int ResizePoints::arrive_at(const char* name) {
 }
 
 int ResizePoints::arrive(const Place& place) {
+  was_refused_ = false;
   if (const std::optional<int> outcome = come_in(place)) return *outcome;
   const Balancing::Point here(app_.balancing);
   app_.checkpoints.save_if_due([this] { app_.balancing.all_came(); }); // a checkpoint is no part of the step
-  return after(act_on(look()));
+  Findings found = look();
+  try {
+    return after(act_on(std::move(found)));
+  } catch (const Error& error) {
+    was_refused_ = error.status() != Status::mpi_failure;
+    throw;
+  }
 }
 
 /// outcome: of a change in which process 0 may have fallen asleep, which answers for the grid from there on.

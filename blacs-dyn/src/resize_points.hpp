@@ -23,6 +23,8 @@ public:
   // dyngrid_outcome
   int arrive(const Place& place);
   int arrive_at(const char* name);
+  /// At the last resize point a change was refused or failed, and the program goes on with the grid there is. Local
+  bool was_refused() const { return was_refused_; }
   bool is_change_due();                                  ///< dyngrid_pending
   void request(Shape to, control::Without without = {}); ///< at the next point; local
   // it waits for these: resize_now.cpp
@@ -76,6 +78,7 @@ private:
 
   Application& app_;
   std::optional<Resize::Goal> requested_;
+  bool was_refused_ = false;
   int to_pass_ = 0;     ///< points, while newcomers are on their way; the same on all processes of the grid
   double looked_s_ = 0; ///< process 0: when, and at which point
   std::int64_t looked_at_ = 0;

@@ -159,6 +159,20 @@ int main(int argc, char** argv) {
   both.insert(both.end(), afters.begin(), afters.end());
 
   const std::vector<std::pair<int, int>> shapes{{1, 2}, {1, 2}, {2, 2}, {1, 1}, {3, 2}, {2, 3}, {1, 2}, {2, 2}};
+  if (app.grid().is_mine()) { // a change that cannot be is no exception, and no change
+    app.request(1000, 1000);
+    expect(app.resize_point_at("refused") == dyngrid::Outcome::same, "a refused growth");
+    expect(app.last_message().find("1000000") != std::string::npos && dyngrid_was_refused(), app.last_message());
+    expect(order.empty(), "no notice of what was refused");
+    expect(app.resize_point_at("refused") == dyngrid::Outcome::same && app.last_message().empty(), "none was refused");
+    bool was_thrown = false; // a mistake of the program's
+    try {
+      app.resize_point_at(std::string(100, 'x'));
+    } catch (const dyngrid::Error& error) {
+      was_thrown = error.status() == DYNGRID_ERR_ARGUMENT && !dyngrid_was_refused() && app.last_message().empty();
+    }
+    expect(was_thrown, "a name that is too long is thrown");
+  }
   for (;;) {
     const bool was_member = app.grid().is_mine();
     if (was_member) { // step 0: a request for the grid there is; nothing happens, and nobody is told
