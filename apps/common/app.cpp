@@ -269,6 +269,9 @@ int Run::resize_point(const int& step) {
   share_changes();
   say_restart(step);
   if (outcome == DYNGRID_SAME && wanted_.nprow == 0) return outcome;
+  dyngrid_resize_report report;
+  dyngrid_last_resize(&report);
+  if (outcome == DYNGRID_RESIZED && report.to_nprow == 0) return outcome; // a checkpoint was restored on the first grid
   if (outcome == DYNGRID_ERR_MPI || outcome == DYNGRID_ERR_INTERNAL || (outcome < 0 && is_newcomer))
     require(outcome, "dyngrid_resize_point");
   changed(step, outcome); // a newcomer has just received the step

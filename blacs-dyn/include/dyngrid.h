@@ -23,7 +23,8 @@ extern "C" {
 /* Outcomes of a routine that may change the grid. */
 enum {
   DYNGRID_SAME = 0,    /* nothing changed */
-  DYNGRID_RESIZED = 1, /* on a new grid: context, descriptors, local arrays and shared state are the new ones */
+  DYNGRID_RESIZED = 1, /* on a new grid, or a checkpoint was restored here: context, descriptors, local arrays and
+                          shared state are the new ones */
   DYNGRID_LEAVE = 2,   /* this process is no longer part of the application: go to dyngrid_finalize */
   DYNGRID_REDIRECT = 3 /* only after dyngrid_entry_point: the others wait at the resize point it names now; go there */
 };
@@ -119,12 +120,13 @@ typedef void (*dyngrid_change_routine)(void* data);
  * a change is certain: all processes are there, and it can fail no more but by MPI itself. The old grid is whole then:
  * its communicator, context, descriptors and local arrays; what is written to local arrays goes along, while shared
  * state has been handed over already. `after` is called on every process of the new grid, newcomers and those that woke
- * included, when all is new. Either may be null. Several are called in the order in which they were made known,
- * `before` in the reverse one. Both null: those made known with this `data` are forgotten, DYNGRID_ERR_NOT_FOUND when
- * there are none. Inside, routines that change the grid, dyngrid_finalize and dyngrid_restore are refused with
- * DYNGRID_ERR_STATE; in `before` also those that make or free matrices and shared state. An exception that leaves one
- * is said on stderr, and the change goes on. Local; make the same known on every process, newcomers before their first
- * resize point. */
+ * included, when all is new. Both are called, too, on the grid
+ * there is when a resize point restores a checkpoint (DYNGRID_RESTORE). Either may be null. Several are called in the
+ * order in which they were made known, `before` in the reverse one. Both null: those made known with this `data` are
+ * forgotten, DYNGRID_ERR_NOT_FOUND when there are none. Inside, routines that change the grid, dyngrid_finalize and
+ * dyngrid_restore are refused with DYNGRID_ERR_STATE; in `before` also those that make or free matrices and shared
+ * state. An exception that leaves one is said on stderr, and the change goes on. Local; make the same known on every
+ * process, newcomers before their first resize point. */
 DYNGRID_API int dyngrid_on_change(dyngrid_change_routine before, dyngrid_change_routine after, void* data);
 /* Asks for a change at the next resize point. Local; of several requests the one of the lowest rank counts. */
 DYNGRID_API int dyngrid_request(int nprow, int npcol);
@@ -450,7 +452,8 @@ enum {
  * counted from 1, as LAPACK's IPIV. info: 0, or the first i for which U(i,i) is 0, as PDGETRF's; the factorization is
  * complete all the same. Both are the same on all processes.
  *
- * Collective. Outcomes: DYNGRID_SAME; DYNGRID_RESIZED when the grid is not the one of the beginning: context,
+ * Collective. Outcomes: DYNGRID_SAME; DYNGRID_RESIZED when the grid is not the one of the beginning, or a checkpoint
+ * was restored: context,
  * descriptors and local arrays are to be asked for anew; DYNGRID_LEAVE and DYNGRID_REDIRECT as of a resize point,
  * pivots and info are not set then. A newcomer, and a restarted run whose checkpoint was written inside, comes here
  * after it declared its matrices and takes up the work at the panel reached: it must pass no other resize point before.
@@ -506,8 +509,9 @@ DYNGRID_API int dyngrid_checkpoint(const char* path);
  * the file has and the program has not made yet comes along: dyngrid_matrix_find finds it, dyngrid_share gets its
  * content. Resize points are counted on from where the file was written. Collective. Null is the environment's
  * DYNGRID_RESTORE. DYNGRID_ERR_NOT_FOUND, _IO (truncated, damaged, no checkpoint), _MISMATCH, _UNSUPPORTED: nothing was
- * changed. The environment's checkpoint is taken here or at the first resize point; when it cannot be, the run ends
- * with status 1 and the reason, so that no program goes on without it. */
+ * changed. The environment's checkpoint is taken here or at the first resize point, which returns DYNGRID_RESIZED
+ * then and calls what dyngrid_on_change was given: all local arrays have moved, here and there. When it cannot be
+ * taken, the run ends with status 1 and the reason, so that no program goes on without it. */
 DYNGRID_API int dyngrid_restore(const char* path);
 /* 1 from dyngrid_init to the first resize point, or to dyngrid_restore, when the environment's DYNGRID_RESTORE says
  * what this run goes on from: matrices and shared state get their content there, and need no first values. Otherwise 0.

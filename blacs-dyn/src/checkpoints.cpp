@@ -168,6 +168,7 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
   shared_.take(state.shared);
   settings_.points = state.resize_points;
   must_restore_ = false;
+  last_s_ = MPI_Wtime();
   if (settings_.is_verbose && processes_.speaks())
     std::fputs(fmt::format("dyngrid: restored {} on {}: {} matrices, resize point {}, written {} on {}x{}\n", name,
                            to_string(grid_.shape()), state.matrices.size(), state.resize_points, state.written,
@@ -188,12 +189,6 @@ bool Checkpoints::is_due() const {
 }
 
 void Checkpoints::save_if_due(const std::function<void()>& before) {
-  if (must_restore_) {
-    before();
-    restore(nullptr);
-    last_s_ = MPI_Wtime();
-    return;
-  }
   if (!is_due()) return;
   before();
   save();

@@ -24,8 +24,8 @@ public:
   /// from there, and a program that does not look at statuses would compute on from zeros.
   void restore(const char* path);
   /// At a resize point: what the environment asks for. A checkpoint that cannot be written is said and does not stop
-  /// the application; a restart that cannot be done ends the run.
-  /// before: called when a checkpoint is written or read here.
+  /// the application.
+  /// before: called when a checkpoint is written here.
   void save_if_due(const std::function<void()>& before);
   bool is_due() const; ///< to be written at this resize point; collective
   void save();
@@ -44,7 +44,7 @@ private:
   Matrices& matrices_;
   SharedState& shared_;
   bool must_restore_ = false;
-  mutable double last_s_ = -1; ///< when the last one was written
+  mutable double last_s_ = -1; ///< when the last one was written or restored
 };
 
 } // namespace blacs_dyn

@@ -142,8 +142,8 @@ bool Factoring::come_to_panel() {
 /// A checkpoint, too, wants the matrix whole; and what the environment asks to be restored comes before the first
 /// panel.
 void Factoring::save_if_due() {
-  if (app_.checkpoints.must_restore()) {
-    app_.checkpoints.save_if_due([] {});
+  if (app_.points.restore_if_due()) {
+    outcome_ = came_of_point_ = DYNGRID_RESIZED;
     hear();
   } else if (must_save_ || app_.checkpoints.is_due()) {
     must_save_ = !is_whole();

@@ -25,14 +25,28 @@ int ResizePoints::arrive(const Place& place) {
   was_refused_ = false;
   if (const std::optional<int> outcome = come_in(place)) return *outcome;
   const Balancing::Point here(app_.balancing);
-  app_.checkpoints.save_if_due([this] { app_.balancing.all_came(); }); // a checkpoint is no part of the step
+  const bool is_restored = restore_if_due();
+  if (!is_restored)
+    app_.checkpoints.save_if_due([this] { app_.balancing.all_came(); }); // a checkpoint is no part of the step
   Findings found = look();
+  int outcome = DYNGRID_SAME;
   try {
-    return after(act_on(std::move(found)));
+    outcome = after(act_on(std::move(found)));
   } catch (const Error& error) {
     was_refused_ = error.status() != Status::mpi_failure;
-    throw;
+    if (!was_refused_ || !is_restored) throw;
+    base::detail::set_last_message(error.what());
   }
+  return outcome == DYNGRID_SAME && is_restored ? int{DYNGRID_RESIZED} : outcome;
+}
+
+bool ResizePoints::restore_if_due() {
+  if (!app_.checkpoints.must_restore()) return false;
+  app_.balancing.all_came(); // it is no part of the step
+  app_.routines.call_before();
+  app_.checkpoints.restore(nullptr);
+  app_.routines.call_after();
+  return true;
 }
 
 /// outcome: of a change in which process 0 may have fallen asleep, which answers for the grid from there on.

@@ -46,6 +46,9 @@ public:
     bool is_anything() const;
   };
   Findings look(); ///< collective over the grid
+  /// What DYNGRID_RESTORE asks for, at the first resize point: all local arrays have moved then, as in a change of the
+  /// grid. False: nothing. Collective over the grid
+  bool restore_if_due();
   int act(Findings findings);
 
   void end(); ///< the application ends: nobody is waited for any more

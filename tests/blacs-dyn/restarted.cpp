@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restarted STEPS: a matrix in even and one in unequal blocks, whose elements every step makes anew out of the last
 // ones; at step 2 the grid grows to 2x2. At the end each element is worked out again from nothing. With
-// TEST_KILL_AT=STEP the last newcomer is killed before that step while it holds its parts.
+// TEST_KILL_AT=STEP the last newcomer is killed before that step while it holds its parts. Local arrays are asked for
+// where they are made, where the outcome says so, and in what dyngrid_on_change calls: all three must do, at a restart
+// too.
 #include <csignal>
 
 #include <unistd.h>
@@ -21,8 +23,9 @@ std::int64_t next_unequal(std::int64_t x, std::int64_t i, std::int64_t j, int st
   return (3 * x + 7 * i + j + step) % prime;
 }
 
-template <class Next> void advance(dyngrid_matrix* a, int step, Next next) {
-  auto* x = static_cast<double*>(dyngrid_local(a));
+template <class Next> void advance(dyngrid_matrix* a, void* local, int step, Next next) {
+  expect(local == dyngrid_local(a), "the local array that was asked for last is the one there is");
+  auto* x = static_cast<double*>(local);
   follow::for_mine(a, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
     x[at] = static_cast<double>(next(static_cast<std::int64_t>(x[at]), i, j, step));
   });
@@ -39,6 +42,12 @@ template <class Next> int wrong(const dyngrid_matrix* a, int steps, Next next) {
   return bad;
 }
 
+struct Notices {
+  dyngrid_matrix* even = nullptr;
+  void* local = nullptr; ///< of it
+  int before = 0, after = 0;
+};
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -50,12 +59,29 @@ int main(int argc, char** argv) {
              !dyngrid_matrix_create_by("unequal", 'd', 83, 107, follow::unequal, &seed, &unequal),
          "create");
   expect(!dyngrid_share("step", &step, sizeof step), "share");
+  void* local_unequal = dyngrid_local(unequal);
+  Notices notices;
+  notices.even = even;
+  notices.local = dyngrid_local(even);
+  expect(!dyngrid_on_change([](void* data) { ++static_cast<Notices*>(data)->before; },
+                            [](void* data) {
+                              auto* n = static_cast<Notices*>(data);
+                              n->local = dyngrid_local(n->even);
+                              ++n->after;
+                            },
+                            &notices),
+         "on_change");
+  const bool must_restore = dyngrid_is_restarted() != 0 && dyngrid_context() >= 0;
   const bool came_later = dyngrid_is_newcomer() != 0;
   bool is_first = !came_later;
   for (;;) {
     const int outcome = dyngrid_resize_point();
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
     expect(outcome >= 0, "resize point");
+    if (is_first && must_restore)
+      expect(outcome == DYNGRID_RESIZED && notices.before >= 1 && notices.after == notices.before,
+             "told of the restart");
+    if (outcome == DYNGRID_RESIZED) local_unequal = dyngrid_local(unequal);
     int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
     dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
     if (is_first && myrow == 0 && mycol == 0)
@@ -66,6 +92,7 @@ int main(int argc, char** argv) {
       expect(dyngrid_resize(2, 2, DYNGRID_OPTIMAL) == DYNGRID_RESIZED,
              "growth"); // newcomers come in at the resize point above
       dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+      local_unequal = dyngrid_local(unequal);
     }
     const char* kill_at = std::getenv("TEST_KILL_AT");
     if (kill_at && step == std::atoi(kill_at)) {
@@ -77,8 +104,8 @@ int main(int argc, char** argv) {
       if (rank == last) kill(getpid(), SIGKILL);
     }
     MPI_Barrier(dyngrid_comm());
-    advance(even, step, next_even);
-    advance(unequal, step, next_unequal);
+    advance(even, notices.local, step, next_even);
+    advance(unequal, local_unequal, step, next_unequal);
     ++step;
   }
   int mine = wrong(even, steps, next_even) + wrong(unequal, steps, next_unequal), all = 0;
