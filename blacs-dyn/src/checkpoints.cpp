@@ -7,8 +7,6 @@
 #include <cstdlib>
 #include <thread>
 
-#include <unistd.h>
-
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
@@ -49,8 +47,7 @@ std::string path_of(const char* what, const char* given, const char* variable, c
 /// The program's command, grid and progress, and what it shares.
 SavedState state_of(const Processes& processes, const Settings& settings, const SharedState& shared) {
   SavedState state;
-  char folder[4096];
-  state.folder = getcwd(folder, sizeof folder) ? folder : "";
+  state.folder = start_folder();
   state.started = static_cast<int>(processes.process_set().groups[0].members.size());
   state.dyngrid_version = DYNGRID_VERSION;
   state.written = base::utc_text(static_cast<std::int64_t>(base::unix_time_s()));

@@ -122,8 +122,33 @@ std::vector<std::string> own_arguments() {
   return words;
 }
 
+const std::string& start_folder() {
+  static const auto* const folder = [] {
+    std::array<char, 4096> path{};
+    return new std::string(getcwd(path.data(), path.size()) ? path.data() : ""); // a growth may be the last thing done
+  }();
+  return *folder;
+}
+
+namespace {
+/// Before main, which may change the folder.
+[[gnu::constructor]] void remember_start_folder() {
+  start_folder();
+}
+} // namespace
+
+void check_start_folder() {
+  const std::string& folder = start_folder();
+  if (folder.empty() || access(folder.c_str(), X_OK) == 0) return;
+  throw Error(Status::not_found,
+              fmt::format("blacs-dyn: the folder in which the program was started, {}: {}; new processes start there, "
+                          "so make it again",
+                          folder, std::strerror(errno)));
+}
+
 std::string find_program(const std::string& command) {
-  if (command.find('/') != std::string::npos) return command;
+  if (command[0] == '/') return command;
+  if (command.find('/') != std::string::npos) return start_folder() + "/" + command;
   if (const std::string program = base::search_path(command); !program.empty()) return program;
   throw Error(Status::not_found,
               fmt::format("blacs-dyn: program to spawn is \"{}\", which is not in PATH; give its full path", command));

@@ -10,8 +10,8 @@ namespace blacs_dyn {
 /// all its shared libraries on this host. Local. @throws Error{not_found, spawn_failure} saying what to do.
 void check_program(const std::string& path);
 
-/// The path by which `command` would be started: itself when it has a slash, otherwise found in PATH. @throws
-/// Error{not_found}
+/// The path by which `command` would be started: from start_folder() on when it has a slash, otherwise found in PATH.
+/// @throws Error{not_found}
 std::string find_program(const std::string& command);
 
 /// A host must be known by name, and be in the -H list when the launcher on this host was given one: mpirun never ends
@@ -22,6 +22,12 @@ void check_host(const std::string& host);
 /// list with more, it runs in an allocation of Slurm that has more nodes, or newcomers are started by
 /// DYNGRID_JOIN_START. Local.
 bool has_other_hosts(const std::vector<std::string>& known);
+
+/// The folder in which this program was started, whatever it has changed to since; empty when it cannot be told.
+const std::string& start_folder();
+
+/// New processes start in start_folder(): it must still be there. Local. @throws Error{not_found}
+void check_start_folder();
 
 /// The running program's own arguments, without its name.
 std::vector<std::string> own_arguments();

@@ -7,10 +7,12 @@
 //   DYNGRID_RESIZE_AT=0:300x300 descriptors   run where mpirun may not open as many files as it would need late
 //   newcomers sleep longer than DYNGRID_START=timeout and then leave cleanly mismatch   newcomers declare another
 //   matrix deserter  newcomers finalize without a resize point rule_differs  newcomers' rule gives other block sizes
+//   folder  the folder in which it was started, argument 2, is gone
 //   rule_fails  the rule has no answer for the new grid   no_rule  newcomers give none
 //   woken  a process that slept has a matrix of another size: it sleeps on with all that it has
 #include <cstring>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "follow.hpp"
@@ -88,9 +90,10 @@ int main(int argc, char** argv) {
     if (kind == "missing") setenv("DYNGRID_START", "program=/no/such/program", 1);
     if (kind == "unlinked") setenv("DYNGRID_START", (std::string("program=") + argv[2]).c_str(), 1);
     if (kind == "not_executable") setenv("DYNGRID_START", "program=/etc/passwd", 1);
+    if (kind == "folder" && dyngrid_is_first()) expect(rmdir(argv[2]) == 0, "rmdir");
     if (kind == "no_mpi") setenv("DYNGRID_START", "program=/bin/true", 1);
     const int wanted =
-        kind == "missing" || kind == "host" ? DYNGRID_ERR_NOT_FOUND
+        kind == "missing" || kind == "host" || kind == "folder" ? DYNGRID_ERR_NOT_FOUND
         : kind == "slots" || kind == "absurd" || kind == "requested" || kind == "scheduled" || kind == "descriptors"
             ? DYNGRID_ERR_SLOTS
         : kind == "late"                                                    ? DYNGRID_ERR_TIMEOUT
@@ -120,6 +123,7 @@ int main(int argc, char** argv) {
       return dyngrid_finalize() == DYNGRID_SUCCESS ? 0 : 1;
     }
     unsetenv("DYNGRID_START");
+    if (kind == "folder" && dyngrid_is_first()) expect(mkdir(argv[2], 0700) == 0, "mkdir");
     rule_that = "";
     if (ruled) expect(follow::wrong(ruled, 'd', 4) == 0, "the old data in blocks of the rule");
     setenv("DYNGRID_TEST_SECOND", "1", 1);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launchers/group_mpirun.hpp"
 
-#include <array>
 #include <sstream>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -24,10 +25,19 @@ bool begins_with(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-/// Starts a program with that on its standard input. @throws Error{spawn_failure, not_found}
+/// What mpirun reads, from its beginning, where that is a file; else nothing. The new mpirun's processes look there,
+/// too.
+base::FileDescriptor input_of_our_mpirun() {
+  const std::string input = fmt::format("/proc/{}/fd/0", getppid());
+  struct stat info {};
+  if (stat(input.c_str(), &info) == 0 && S_ISREG(info.st_mode))
+    if (base::FileDescriptor opened(open(input.c_str(), O_RDONLY | O_CLOEXEC)); opened) return opened;
+  return base::memory_file("dyngrid-input", "");
+}
+
+/// Starts a program. @throws Error{spawn_failure, not_found}
 pid_t start_program(const std::vector<std::string>& words, const std::vector<std::string>& variables,
-                    const std::string& input = "") {
-  const base::FileDescriptor in = base::memory_file("dyngrid-input", input); // it need not be fed, and leaves nothing
+                    const base::FileDescriptor& in) {
   base::Command command;
   command.words = words;
   command.environment = variables;
@@ -45,12 +55,10 @@ std::vector<std::string> passed_on() {
 
 /// On another host: a shell there, by DYNGRID_START=agent=COMMAND or ssh, with what a shell of its own may not set.
 std::vector<std::string> remote_command(const std::string& host, const std::vector<std::string>& words,
-                                        const std::vector<std::string>& variables) {
+                                        const std::vector<std::string>& variables, const std::string& folder) {
   std::vector<std::string> remote;
   std::istringstream agent_words(environment("DYNGRID_START", "agent").value_or("ssh -x"));
   for (std::string word; agent_words >> word;) remote.push_back(word);
-  std::array<char, 4096> folder{};
-  if (!getcwd(folder.data(), folder.size())) folder[0] = '\0';
   std::vector<std::string> there{"env"};
   for (const std::string& variable : variables)
     if (begins_with(variable, "OMPI_") || begins_with(variable, "PATH=") || begins_with(variable, "LD_LIBRARY_PATH="))
@@ -58,7 +66,7 @@ std::vector<std::string> remote_command(const std::string& host, const std::vect
   const std::vector<std::string> command = with_join_from_input(words);
   there.insert(there.end(), command.begin(), command.end());
   remote.push_back(host);
-  remote.push_back(fmt::format("cd {} && {}", base::shell_line({folder.data()}), base::shell_line(there)));
+  remote.push_back(fmt::format("cd {} && {}", base::shell_line({folder}), base::shell_line(there)));
   return remote;
 }
 
@@ -74,18 +82,19 @@ StartedMpirun start_group_mpirun(const NewGroup& group, int number, const std::s
   const std::string mpirun = given ? *given : find_program("mpirun");
   const std::vector<std::string> words = group_command(mpirun, server, group, options);
   std::vector<std::string> variables = passed_on();
+  const base::FileDescriptor told = base::memory_file("dyngrid-input", invitation + "\n"); // it need not be fed
   if (const char* start = environment("DYNGRID_JOIN_START")) {
     variables.push_back(fmt::format("DYNGRID_UNIT_NUMBER={}", number));
     variables.push_back(fmt::format("DYNGRID_UNIT_PROCESSES={}", group.members.size()));
     variables.push_back("DYNGRID_UNIT_HOST=" + group.host);
     variables.push_back("DYNGRID_UNIT_COMMAND=" + base::shell_line(with_join_from_input(words)));
     variables.push_back("DYNGRID_JOIN=" + invitation);
-    return {start_program({"/bin/sh", "-c", start}, variables, invitation + "\n"), false};
+    return {start_program({"/bin/sh", "-c", start}, variables, told), false};
   }
   if (!is_here(group.host))
-    return {start_program(remote_command(group.host, words, variables), variables, invitation + "\n"), true};
+    return {start_program(remote_command(group.host, words, variables, options.folder), variables, told), true};
   variables.push_back("DYNGRID_JOIN=" + invitation);
-  return {start_program(words, variables), true};
+  return {start_program(words, variables, input_of_our_mpirun()), true};
 }
 
 bool is_passed_on(std::string_view variable) {
@@ -98,12 +107,13 @@ bool is_passed_on(std::string_view variable) {
 
 std::vector<std::string> group_command(const std::string& mpirun, const std::string& server, const NewGroup& group,
                                        const SpawnOptions& options) {
-  std::vector<std::string> words{mpirun,         "--ompi-server",
-                                 server,         "--oversubscribe",
-                                 "--bind-to",    "none",
-                                 "-x",           "DYNGRID_JOIN",
-                                 "-np",          std::to_string(group.members.size()),
-                                 options.program};
+  std::vector<std::string> words{mpirun,      "--ompi-server",
+                                 server,      "--oversubscribe",
+                                 "--bind-to", "none",
+                                 "-x",        "DYNGRID_JOIN",
+                                 "-np",       std::to_string(group.members.size())};
+  if (!options.folder.empty()) words.insert(words.end(), {"--wdir", options.folder});
+  words.push_back(options.program);
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   return words;
 }

@@ -15,6 +15,9 @@ namespace blacs_dyn {
 struct SpawnOptions {
   std::string program; ///< as given to MPI_Comm_spawn
   std::vector<std::string> arguments;
+  /// NAME=value, which mpirun does not have. They are no arguments where it can be helped: anybody can read those.
+  std::vector<std::string> variables;
+  std::string folder;       ///< in which they start; empty: mpirun's
   std::string shown;        ///< what error texts call it
   double join_limit_s = 60; ///< newcomers that are not there by then are given up
 };

@@ -347,7 +347,7 @@ Job::Job(const Command& command, Server server) : state_(std::make_shared<State>
   s.server = server;
   s.words = command.arguments;
   s.words.insert(s.words.begin(), command.program);
-  for (const auto& [name, value] : command.environment) s.variables.push_back(name + "=" + value);
+  s.variables = command.environment;
   // as MPI_Comm_spawn does; with Open MPI 5 what goes along stays, my own rank too
   const std::string prefix = server == Server::orte ? "OMPI_" : "OMPI_MCA_";
   for (char** variable = environ; variable && *variable; ++variable)
@@ -356,8 +356,7 @@ Job::Job(const Command& command, Server server) : state_(std::make_shared<State>
   for (std::string& variable : s.variables) s.variable_pointers.push_back(variable.data());
   s.argument_pointers.push_back(nullptr);
   s.variable_pointers.push_back(nullptr);
-  std::array<char, 4096> folder{};
-  if (getcwd(folder.data(), folder.size())) s.folder = folder.data();
+  s.folder = command.folder;
   if (!command.host.empty()) {
     s.host = fmt::format("{}:{}", command.host, command.count);
     s.app_info.push_back(info(PMIX_HOST, PMIX_STRING));

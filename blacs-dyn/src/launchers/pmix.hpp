@@ -3,7 +3,6 @@
 #pragma once
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace blacs_dyn::pmix {
@@ -28,9 +27,10 @@ void settle();
 
 struct Command {
   std::string program;
-  std::vector<std::string> arguments; ///< without the program
-  std::vector<std::pair<std::string, std::string>> environment;
-  std::string host; ///< empty: mpirun decides
+  std::vector<std::string> arguments;   ///< without the program
+  std::vector<std::string> environment; ///< NAME=value
+  std::string folder;                   ///< in which it starts; empty: mpirun decides
+  std::string host;                     ///< empty: mpirun decides
   int count = 1;
 };
 

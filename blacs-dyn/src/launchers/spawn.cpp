@@ -158,15 +158,15 @@ private:
 };
 
 Comm spawn(const NewGroup& group, const SpawnOptions& options) {
-  std::vector<std::string> words = options.arguments;
+  std::vector<std::string> words = options.variables; // MPI has no other way for them than env(1)
+  words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const auto count = static_cast<int>(group.members.size());
   MPI_Info info = MPI_INFO_NULL;
   check_mpi(MPI_Info_create(&info), "MPI_Info_create");
-  char folder[4096];
-  if (getcwd(folder, sizeof folder)) MPI_Info_set(info, "wdir", folder);
+  if (!options.folder.empty()) MPI_Info_set(info, "wdir", options.folder.c_str());
   for (const auto& [key, value] : spawn_info(group.host, count)) MPI_Info_set(info, key.c_str(), value.c_str());
   MPI_Comm intercomm = MPI_COMM_NULL;
   std::vector<int> codes(group.members.size(), MPI_SUCCESS);
