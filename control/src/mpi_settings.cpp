@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/mpi_settings.hpp"
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <unistd.h>
 
 #include "base/environment.hpp"
 #include "base/text.hpp"
@@ -22,7 +26,39 @@ bool is_in_file(const std::string& path, std::string_view name) {
   return false;
 }
 
+bool begins_with(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
+
+/// Whether an mpirun or MPI_Init sets it, in Open MPI 4.1 and 5.
+bool makes_an_mpi_process(std::string_view name) {
+  for (const char* of_user : {"PMIX_MCA_", "PRTE_MCA_", "OMPI_ALLOW_RUN_AS_ROOT"})
+    if (begins_with(name, of_user)) return false;
+  if (begins_with(name, mca_prefix)) {
+    name.remove_prefix(mca_prefix.size());
+    for (const char* own : {"pmix", "ess", "initial_wdir", "mpi_oversubscribe", "shmem_RUNTIME_QUERY_hint"})
+      if (name == own) return true;
+    for (const char* own : {"ess_base_", "orte_ess_", "orte_precondition_transports", "orte_local_daemon_uri",
+                            "orte_hnp_uri", "orte_app_num", "orte_num_nodes", "orte_bound_at_launch", "orte_launch",
+                            "orte_top_session_dir", "orte_jobfam_session_dir", "orte_tmpdir_base"})
+      if (begins_with(name, own)) return true;
+    return false;
+  }
+  return begins_with(name, "OMPI_") || begins_with(name, "PMIX_") || begins_with(name, "PRTE_") ||
+         begins_with(name, "ORTE_");
+}
+
 } // namespace
+
+void forget_outer_mpirun() {
+  if (!base::environment("PMIX_NAMESPACE") && !base::environment("OMPI_UNIVERSE_SIZE")) return;
+  std::vector<std::string> names;
+  for (char** variable = environ; variable && *variable; ++variable) {
+    const std::string_view name = std::string_view(*variable).substr(0, std::string_view(*variable).find('='));
+    if (makes_an_mpi_process(name)) names.emplace_back(name);
+  }
+  for (const std::string& name : names) unsetenv(name.c_str());
+}
 
 const std::vector<MpiSetting>& settings_of_open_mpi_5() {
   static const std::vector<MpiSetting> all = {

@@ -66,7 +66,8 @@ int main(void) {
     const struct found new_process = all[1];
     printf("new process: line '%s', umask %03o, niceness %d, files %lld, stack %lld, variables <%s> <%s>, %s folder\n",
            new_process.line, (unsigned)new_process.mask, new_process.niceness, new_process.files, new_process.stack,
-           new_process.given, new_process.set_later, strcmp(new_process.folder, mine.folder) == 0 ? "the same" : new_process.folder);
+           new_process.given, new_process.set_later,
+           strcmp(new_process.folder, mine.folder) == 0 ? "the same" : new_process.folder);
   }
   return dyngrid_finalize() == DYNGRID_SUCCESS && !wrong ? 0 : 1;
 }

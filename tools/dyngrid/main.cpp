@@ -10,6 +10,7 @@
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
+#include "control/mpi_settings.hpp"
 #include "control/variables.hpp"
 
 namespace {
@@ -44,6 +45,7 @@ int fail(const CommandLine& root, const std::string& text, int status) {
 } // namespace
 
 int main(int argc, char** argv) {
+  control::forget_outer_mpirun();
   CommandLine root("Grids of processes that grow and shrink: running jobs, shapes, placement, unequal processors.",
                    "dyngrid");
   root.require_command();

@@ -14,6 +14,7 @@
 #include "base/command_line.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
+#include "control/mpi_settings.hpp"
 #include "control/runtime_dir.hpp"
 #include "sched/daemon.hpp"
 
@@ -129,6 +130,7 @@ void listen_to_signals() {
 } // namespace
 
 int main(int argc, char** argv) {
+  control::forget_outer_mpirun();
   base::CommandLine cli("Runs a queue of jobs on the processors of one machine or allocation: starts them with "
                         "mpirun, asks running ones to shrink for "
                         "those that wait and to grow into what is free. Jobs come by `dyngrid submit`; `dyngrid "
