@@ -61,7 +61,15 @@ function statement(s,    low, list, n, k) {
   else if (name == "" && low ~ /\(/ && low !~ /::/ && " " low ~ / (subroutine|function) /) procedure(s, low)
   else if (name != "" && s ~ /::/) declaration(s)
 }
-function fortran_of(routine,    names, n, k, j, i, m, text, head, done, told, other, h) { # what the synopsis says
+function otherwise(declared_so, h,    at, n, k, list, here) { # its arguments that h has, where h declares them otherwise
+  at = index(declared_so, "::"); here = ""
+  if (substr(declared_so, 1, at) == substr(h, 1, index(h, "::"))) return ""
+  n = split_list(substr(declared_so, at + 2), list)
+  for (k = 1; k <= n; ++k)
+    if (index(", " substr(h, index(h, "::") + 3) ", ", ", " list[k] ", ")) here = here (here == "" ? "" : ", ") list[k]
+  return here == "" ? "" : substr(declared_so, 1, at - 1) ":: " here
+}
+function fortran_of(routine,    names, n, k, j, i, d, o, m, text, head, done, told, other, h) { # what the synopsis says
   if (!(routine in is_public)) return ""
   n = split(specific[routine] != "" ? specific[routine] : routine, names, " "); m = 0; text = ""
   for (k = 1; k <= n; ++k)
@@ -74,12 +82,12 @@ function fortran_of(routine,    names, n, k, j, i, m, text, head, done, told, ot
     if (head[k] in done) continue
     done[head[k]] = 1; text = text folded(head[k], "")
     for (i = 1; i <= declared[other[k]]; ++i) { # alternatives with the same arguments in one
-      split("", told)
-      for (j = k; j <= m; ++j) {
-        h = all[other[j], i]
-        if (head[j] != head[k] || h == "" || h in told) continue
-        told[h] = 1; text = text folded((j > k ? "or " : "") h, j > k ? "      " : "    ")
-      }
+      h = all[other[k], i]; text = text folded(h, "    "); split("", told)
+      for (j = k + 1; j <= m; ++j)
+        for (d = 1; head[j] == head[k] && d <= declared[other[j]]; ++d)
+          if ((o = otherwise(all[other[j], d], h)) != "" && !(o in told)) {
+            told[o] = 1; text = text folded("or " o, "      ")
+          }
     }
   }
   return text
@@ -93,6 +101,7 @@ function without_margin(s) { # the text between /* and */
 }
 function routine(s,    open, word, remark, text) { # a DYNGRID_API declaration
   text = substr(s, 13, index(s, ";") - 12); word = text; sub(/\(.*/, "", word); sub(/.*[^A-Za-z0-9_]/, "", word)
+  gsub(/\n            /, "\n", text) # lines that go on stand below the first argument without the 12 of DYNGRID_API, too
   remark = comment
   if (open = index(s, "/*")) remark = remark (remark == "" ? "" : "\n") without_margin(substr(s, open))
   if (word in done_c) return # declared in two headers
@@ -139,7 +148,8 @@ FNR == 1 { page(); is_part = 0 }
 is_part && /^(DYNGRID_API|typedef|enum)/ {
   text = $0
   while (!over(text) && (getline more_text) > 0) text = text "\n" more_text
-  if (/^DYNGRID_API/) routine(text); else { type(text); comment = "" }
+  if (/^DYNGRID_API/) routine(text)
+  else { type(text); if (/^typedef/) comment = "" } # what is said of an enum is said of the routine that takes it
 }
 END { page() }
 function over(s) { while (sub(/\{[^{}]*\}/, "", s)) continue; return s !~ /\{/ && s ~ /;/ } # at a ; outside braces

@@ -111,12 +111,13 @@ DYNGRID_API int dyngrid_plan_destroy(dyngrid_plan** plan);
 
 /* ---- moving the data ---- */
 
+typedef struct dyngrid_array dyngrid_array;
 /* An array that other processes on the host can read in place (one copy instead of two), on huge pages where the kernel
  * gives them, zeroed. sharing: DYNGRID_SHARING_AUTO only where shared memory gets huge pages. Local. */
-typedef struct dyngrid_array dyngrid_array;
 enum { DYNGRID_SHARING_AUTO = 0, DYNGRID_SHARING_YES = 1, DYNGRID_SHARING_NO = 2 };
 DYNGRID_API int dyngrid_array_create(int64_t bytes, int sharing, dyngrid_array** array);
 DYNGRID_API void* dyngrid_array_data(const dyngrid_array* array); /* null when the array is null or empty */
+/* Frees the array and sets the pointer to null. Local. */
 DYNGRID_API int dyngrid_array_destroy(dyngrid_array** array);
 
 typedef struct dyngrid_executor dyngrid_executor;
