@@ -61,7 +61,7 @@ function statement(s,    low, list, n, k) {
   else if (name == "" && low ~ /\(/ && low !~ /::/ && " " low ~ / (subroutine|function) /) procedure(s, low)
   else if (name != "" && s ~ /::/) declaration(s)
 }
-function otherwise(declared_so, h,    at, n, k, list, here) { # its arguments that h has, where h declares them otherwise
+function otherwise(declared_so, h,    at, n, k, list, here) { # its arguments that h declares, but not in the same way
   at = index(declared_so, "::"); here = ""
   if (substr(declared_so, 1, at) == substr(h, 1, index(h, "::"))) return ""
   n = split_list(substr(declared_so, at + 2), list)
@@ -101,7 +101,7 @@ function without_margin(s) { # the text between /* and */
 }
 function routine(s,    open, word, remark, text) { # a DYNGRID_API declaration
   text = substr(s, 13, index(s, ";") - 12); word = text; sub(/\(.*/, "", word); sub(/.*[^A-Za-z0-9_]/, "", word)
-  gsub(/\n            /, "\n", text) # lines that go on stand below the first argument without the 12 of DYNGRID_API, too
+  gsub(/\n            /, "\n", text) # the width of "DYNGRID_API ", which is gone from the first line, too
   remark = comment
   if (open = index(s, "/*")) remark = remark (remark == "" ? "" : "\n") without_margin(substr(s, open))
   if (word in done_c) return # declared in two headers
