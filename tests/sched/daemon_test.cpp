@@ -283,13 +283,14 @@ TEST_F(SchedulerTest, AFinishByTimeIsPromisedOrRefused) {
 
 TEST_F(SchedulerTest, FindsItsJobsAfterACrash) {
   start({"--procs", "3", "--policy", "ls"});
-  const auto ends_meanwhile = submit({"/bin/sh", "-c", "sleep 0.5; exit 5"}, {{"allow", "1"}});
+  const auto ends_meanwhile = submit({"/bin/sh", "-c", "while [ ! -e end ]; do sleep 0.05; done; exit 5"}, {{"allow", "1"}});
   const auto killed_meanwhile = submit({"sleep", "100"}, {{"allow", "1"}});
   const auto runs_on = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; echo went"}, {{"allow", "1"}});
   const auto waits = submit({"echo", "waited"}, {{"allow", "3"}});
   until("three run", [&] { return call("status")["running"] == 3; });
   const std::int64_t pid = job(runs_on)["pid"].get<std::int64_t>(),
-                     victim = job(killed_meanwhile)["pid"].get<std::int64_t>();
+                     victim = job(killed_meanwhile)["pid"].get<std::int64_t>(),
+                     ends = job(ends_meanwhile)["pid"].get<std::int64_t>();
   until("the victim has begun", [&] {
     return access((folder_ + "/s/jobs/" + std::to_string(killed_meanwhile) + ".began").c_str(), F_OK) == 0;
   });
@@ -297,7 +298,10 @@ TEST_F(SchedulerTest, FindsItsJobsAfterACrash) {
   std::ofstream(folder_ + "/s/journal", std::ios::app)
       << "1234abcd submit\t1.0\t9"; // what a crash in the middle of a line leaves
   kill(static_cast<pid_t>(-victim), SIGKILL);
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  std::ofstream(folder_ + "/end") << "end";
+  until("both have ended", [&] {
+    return kill(static_cast<pid_t>(-victim), 0) != 0 && kill(static_cast<pid_t>(-ends), 0) != 0;
+  });
   start({"--procs", "3", "--policy", "ls"});
   EXPECT_EQ(wait(ends_meanwhile)["status"], "5");
   EXPECT_EQ(wait(killed_meanwhile)["why"], "killed");
