@@ -40,9 +40,26 @@ TEST(Launch, PlainLine) {
   RunRequest r = request(4);
   r.grid = "2x2";
   r.resize_at = "5:3x3,10:2x2";
-  EXPECT_EQ(shell_line(plan_launch(r, quiet_site())),
-            "OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_coll='^han,adapt,hcoll' /opt/bin/mpirun --oversubscribe -np 4 "
-            "-x DYNGRID_GRID=2x2 -x DYNGRID_RESIZE_AT=5:3x3,10:2x2 ./app --n 3");
+  EXPECT_EQ(
+      shell_line(plan_launch(r, quiet_site())),
+      "OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_coll='^han,adapt,hcoll' /opt/bin/mpirun --oversubscribe --bind-to none "
+      "-np 4 "
+      "-x DYNGRID_GRID=2x2 -x DYNGRID_RESIZE_AT=5:3x3,10:2x2 ./app --n 3");
+}
+
+TEST(Launch, JobsOnOneHostDoNotShareACore) {
+  const auto line = [](const RunRequest& r, const Site& site) { return shell_line(plan_launch(r, site)); };
+  const std::string unbound = " --bind-to none ";
+  EXPECT_NE(line(request(2), quiet_site()).find(unbound), std::string::npos);
+  RunRequest bound = request(2); // as the user says
+  bound.mpirun_options = {"--bind-to", "core"};
+  EXPECT_EQ(line(bound, quiet_site()).find(unbound), std::string::npos);
+  Site site = quiet_site();
+  site.environment["OMPI_MCA_hwloc_base_binding_policy"] = "core";
+  EXPECT_EQ(line(request(2), site).find(unbound), std::string::npos);
+  site = quiet_site();
+  site.mpi = Mpi::mpich;
+  EXPECT_EQ(line(request(2), site).find("bind"), std::string::npos);
 }
 
 TEST(Launch, WorkersAreOfCalls) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* handed_on: 1 -> 2 processes. It reads a line of standard input before MPI, as many programs do, and then changes its
  * folder and all that a process inherits. What the new process finds at its start is printed. */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,7 +14,7 @@
 
 struct found {
   char line[64], folder[4096], given[64], set_later[64];
-  int mask, niceness;
+  int mask, niceness, cores;
   long long files, stack;
 };
 
@@ -30,6 +32,7 @@ static void limit_softly(int resource, rlim_t value) {
 
 static struct found look(void) {
   struct found it;
+  cpu_set_t set;
   const char *given = getenv("TEST_GIVEN"), *set_later = getenv("TEST_SET_LATER");
   memset(&it, 0, sizeof it);
   if (!fgets(it.line, sizeof it.line, stdin)) strcpy(it.line, "nothing");
@@ -40,6 +43,7 @@ static struct found look(void) {
   it.mask = (int)umask(0);
   umask((mode_t)it.mask);
   it.niceness = getpriority(PRIO_PROCESS, 0);
+  it.cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : -1;
   it.files = soft_limit(RLIMIT_NOFILE);
   it.stack = soft_limit(RLIMIT_STACK);
   return it;
@@ -64,10 +68,12 @@ int main(void) {
   MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, dyngrid_comm());
   if (dyngrid_is_first()) {
     const struct found new_process = all[1];
-    printf("new process: line '%s', umask %03o, niceness %d, files %lld, stack %lld, variables <%s> <%s>, %s folder\n",
+    printf("new process: line '%s', umask %03o, niceness %d, files %lld, stack %lld, variables <%s> <%s>, %s folder, "
+           "%d cores of %d\n",
            new_process.line, (unsigned)new_process.mask, new_process.niceness, new_process.files, new_process.stack,
            new_process.given, new_process.set_later,
-           strcmp(new_process.folder, mine.folder) == 0 ? "the same" : new_process.folder);
+           strcmp(new_process.folder, mine.folder) == 0 ? "the same" : new_process.folder, new_process.cores,
+           mine.cores);
   }
   return dyngrid_finalize() == DYNGRID_SUCCESS && !wrong ? 0 : 1;
 }

@@ -256,7 +256,8 @@ TEST(Launch, OneMachine) {
   JobSpec spec = spec_of("x", {"./prog", "--n", "5"});
   spec.steps = 7;
   const Launch launch = make_launch(spec, "s3", "2x2", {0, 1, 2, 3}, {});
-  EXPECT_EQ(launch.command, (std::vector<std::string>{"mpirun", "--oversubscribe", "-np", "4", "./prog", "--n", "5"}));
+  EXPECT_EQ(launch.command, (std::vector<std::string>{"mpirun", "--oversubscribe", "--bind-to", "none", "-np", "4",
+                                                      "./prog", "--n", "5"}));
   EXPECT_EQ(launch.variables,
             (std::vector<std::string>{"A=1", "B=two words", "DYNGRID_JOB=s3", "DYNGRID_SCHED=on", "DYNGRID_ALLOW=1:4",
                                       "DYNGRID_DECIDE=steps=7", "DYNGRID_GRID=2x2"}));

@@ -196,11 +196,21 @@ void add_environment(const RunRequest& request, const Site& site, int started, L
                                        site.blas_core, site.better_core));
 }
 
+/// Whether the user says where processes run: then nothing is said of it here.
+bool is_bound_by_user(const RunRequest& request, const Site& site) {
+  for (const char* name : {"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy"})
+    if (has(site, name)) return true;
+  const std::string words = base::joined(request.mpirun_options, " ");
+  return words.find("bind") != std::string::npos || words.find("map-by") != std::string::npos ||
+         words.find("cpu") != std::string::npos || words.find("rankfile") != std::string::npos;
+}
+
 /// mpirun, and how many it starts where.
 std::vector<std::string> words_of_mpirun(const RunRequest& request, const Site& site, int started) {
   const bool is_mpich = site.mpi == Mpi::mpich;
   std::vector<std::string> words{site.mpirun};
   if (!is_mpich) words.push_back("--oversubscribe"); // MPICH's starts as many as it is told
+  if (!is_mpich && !is_bound_by_user(request, site)) words.insert(words.end(), {"--bind-to", "none"});
   words.insert(words.end(), {is_mpich ? "-n" : "-np", std::to_string(started)});
   if (request.processes_come == "join") {
     if (is_mpich) throw Failure("--processes join needs Open MPI 4: MPICH's mpiruns cannot meet", 1);
@@ -260,6 +270,10 @@ Launch plan_launch(const RunRequest& request, const Site& site) {
   const int started = processes + spare;
   add_environment(request, site, started, launch);
   launch.words = words_of_mpirun(request, site, started);
+  if (site.mpi != Mpi::mpich && !is_bound_by_user(request, site))
+    launch.remarks.push_back(
+        "--bind-to none: mpirun binds one or two processes to the first cores, and so does that of "
+        "another job on this host; --mpirun-option --bind-to binds them");
   const auto add = [&](const std::vector<std::string>& words) {
     launch.words.insert(launch.words.end(), words.begin(), words.end());
   };

@@ -21,7 +21,8 @@ struct Hosts {
 
 struct LaunchOptions {
   std::string mpirun = "mpirun";
-  std::vector<std::string> mpirun_options{"--oversubscribe"};
+  /// mpirun binds one or two processes to the first cores, those of each job to the same ones.
+  std::vector<std::string> mpirun_options{"--oversubscribe", "--bind-to", "none"};
   Hosts hosts;
   bool is_mpich = false; ///< says -hosts, and hands its environment to all hosts
   std::string scheduler; ///< what no other scheduler is called; empty: jobs have no mark

@@ -90,7 +90,7 @@ void add_options(base::CommandLine& cli, Given& given) {
       .show_default();
   cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs").show_default();
   cli.add_option("--mpirun-options", given.mpirun_options,
-                 "its options, separated by blanks (default: --oversubscribe; none with MPICH)")
+                 "its options, separated by blanks (default: --oversubscribe --bind-to none; no options with MPICH)")
       .type_name("TEXT");
   cli.add_flag("--until-empty", o.until_empty, "end when no job is left, after the first has come");
   cli.add_flag("--verbose", o.is_verbose, "what happens, on stderr");

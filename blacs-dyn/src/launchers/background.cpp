@@ -171,7 +171,8 @@ private:
   pmix::Job start_as(int ticket, const std::string& invitation, const NewGroup& group, const SpawnOptions& options) {
     rendezvous_->await(ticket, 0);
     pmix::Command command{options.program, options.arguments, options.variables,
-                          options.folder,  group.host,        static_cast<int>(group.members.size())};
+                          options.folder,  group.host,        static_cast<int>(group.members.size()),
+                          is_unbound()};
     command.environment.push_back("DYNGRID_MEET=" + invitation); // a secret: no word of a command line
     return pmix::Job(command, is_open_mpi_5() ? pmix::Server::prrte : pmix::Server::orte);
   }

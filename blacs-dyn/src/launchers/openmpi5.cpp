@@ -33,8 +33,6 @@ std::string join_trouble() {
 }
 
 void add_spawn_info(std::vector<std::pair<std::string, std::string>>& info, int count) {
-  // otherwise each gets a core of its own, or there is no spawn where none is left
-  info.emplace_back("bind_to", "none");
   const std::string own = base::host_name();
   if (info.front().first != "host" && has_other_hosts({own}))
     info.emplace_back("host", fmt::format("{}:{}", own, count));

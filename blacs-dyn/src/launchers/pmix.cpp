@@ -362,11 +362,13 @@ Job::Job(const Command& command, Server server) : state_(std::make_shared<State>
     s.app_info.push_back(info(PMIX_HOST, PMIX_STRING));
     s.app_info.back().value.data.string = s.host.data();
   }
-  if (server == Server::orte) {
-    s.job_info.push_back(flag(PMIX_JOB_RECOVERABLE));
-  } else { // otherwise each gets a core of its own, or none is started where no core is left
+  if (command.is_unbound) {
     s.job_info.push_back(info(PMIX_BINDTO, PMIX_STRING));
     s.job_info.back().value.data.string = s.no_core.data();
+  }
+  if (server == Server::orte) {
+    s.job_info.push_back(flag(PMIX_JOB_RECOVERABLE));
+  } else {
     s.job_info.push_back(flag(PMIX_NOTIFY_COMPLETION));
     EndedJobs::all();
   }

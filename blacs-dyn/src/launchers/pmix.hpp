@@ -32,6 +32,7 @@ struct Command {
   std::string folder;                   ///< in which it starts; empty: mpirun decides
   std::string host;                     ///< empty: mpirun decides
   int count = 1;
+  bool is_unbound = false; ///< to run on any core
 };
 
 /// Whose mpirun it is; what a dead process of a job means differs.

@@ -74,6 +74,10 @@ bool is_open_mpi_5() {
   return is_5();
 }
 
+bool is_unbound() { // with 5 each gets a core of its own otherwise, or none is started where no core is left
+  return is_5() || (is_open_mpi() && !base::environment("OMPI_MCA_orte_bound_at_launch"));
+}
+
 Slots slots() {
   return {universe_size(), is_5() ? openmpi5::may_oversubscribe() : openmpi4::may_oversubscribe()};
 }
@@ -111,6 +115,7 @@ void LooksForConnections::stop() {
 std::vector<std::pair<std::string, std::string>> spawn_info(const std::string& host, int count) {
   std::vector<std::pair<std::string, std::string>> info;
   if (!host.empty()) info.emplace_back("host", fmt::format("{}:{}", host, count));
+  if (is_unbound()) info.emplace_back("bind_to", "none");
   if (is_5()) openmpi5::add_spawn_info(info, count);
   return info;
 }

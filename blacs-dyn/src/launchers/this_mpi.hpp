@@ -30,6 +30,10 @@ std::string join_trouble();
 /// Whether mpirun started all of this program on this host, as far as it says.
 bool is_on_one_host();
 
+/// Whether new processes are to run on any core: mpirun has not bound this one. By itself Open MPI 4 would bind a group
+/// of one or two to the first cores (its --bind-to none is not for processes that are started later), and 5 any group.
+bool is_unbound();
+
 /// Of version 4 or 5: with these starting processes by PMIx has been tried.
 bool is_open_mpi();
 bool is_open_mpi_5();
