@@ -35,7 +35,32 @@ ChangeCost change_from(const Json& change) {
   return cost;
 }
 
+ChangeTotals totals_from(const Json& json) {
+  ChangeTotals totals;
+  totals.count = json.value("count", std::int64_t{0});
+  totals.moved_bytes = json.value("moved_bytes", std::int64_t{0});
+  totals.spawn_s = json.value("spawn_s", 0.0);
+  totals.merge_s = json.value("merge_s", 0.0);
+  totals.plan_s = json.value("plan_s", 0.0);
+  totals.exchange_s = json.value("exchange_s", 0.0);
+  return totals;
+}
+
 } // namespace
+
+Json whole_history(Client& job) {
+  Json history = job.call("history", {});
+  for (Json next = history.value("next", Json()); next.is_number_integer();)
+    next = add_page(history, job.call("history", {{"from", next}}));
+  history.erase("next");
+  return history;
+}
+
+Json add_page(Json& history, const Json& page) {
+  for (const char* list : {"grids", "resizes", "balances", "phases"})
+    for (const Json& entry : page.value(list, Json::array())) history[list].push_back(entry);
+  return page.value("next", Json());
+}
 
 History history_from(const Json& answer) {
   try {
@@ -51,6 +76,7 @@ History history_from(const Json& answer) {
     for (const Json& balance : answer.value("balances", Json::array()))
       history.balances.push_back(balance_report_from(balance));
     for (const Json& phase : answer.value("phases", Json::array())) history.phases.insert(phase_times_from(phase));
+    if (const Json* totals = answer.find("totals")) history.totals = totals_from(*totals);
     return history;
   } catch (const Json::Error& error) {
     throw base::Error(base::Status::bad_argument, std::string("control: history: ") + error.what());
@@ -60,6 +86,11 @@ History history_from(const Json& answer) {
 Json members_of(std::pair<int, int> grid, const StepTimes& times) {
   return {{"grid", {grid.first, grid.second}}, {"steps", times.count},     {"mean_s", times.mean},
           {"error_s", times.error()},          {"squares", times.squares}, {"least_s", times.least}};
+}
+
+Json members_of(const ChangeTotals& totals) {
+  return {{"count", totals.count},   {"spawn_s", totals.spawn_s},       {"merge_s", totals.merge_s},
+          {"plan_s", totals.plan_s}, {"exchange_s", totals.exchange_s}, {"moved_bytes", totals.moved_bytes}};
 }
 
 Json members_of(const ChangeCost& cost) {

@@ -119,31 +119,44 @@ Json JobState::status(double now, bool with_processes) const {
   return json;
 }
 
-Json JobState::history() const {
-  Situation here;
+Json JobState::history(std::int64_t from) const {
+  History known;
   std::string size;
-  Json grids = Json::array(), resizes = Json::array(), balances = Json::array(), phases = Json::array();
   {
     const Lock lock(mutex_);
-    here = situation();
+    known = book_->known();
+    known.steps = situation().steps;
     size = size_;
-    for (const BalanceReport& balance : book_->known().balances) balances.push_back(members_of(balance));
-    for (const auto& [phase, times] : book_->known().phases) phases.push_back(members_of(phase, times));
   }
-  for (const auto& [shape, times] : here.steps) grids.push_back(members_of(shape, times));
-  for (const ChangeCost& change : here.changes) resizes.push_back(json_of(change));
-  const auto sweet = sweet_spot(here.steps);
-  return {{"app", info_.app},
-          {"size", size},
-          {"machine", info_.machine},
-          {"file", info_.history_file},
-          {"grids", grids},
-          {"resizes", resizes},
-          {"balances", balances},
-          {"phases", phases},
-          {"cores", info_.cores},
-          {"per_core", info_.per_core},
-          {"sweet_spot", sweet ? to_json(*sweet) : Json(nullptr)}};
+  Page page;
+  std::int64_t at = 0;
+  const auto list_of = [&](const auto& entries, auto&& to_element) {
+    Json list = Json::array();
+    for (const auto& entry : entries) {
+      if (page.is_full) break;
+      if (at >= from) {
+        Json element = to_element(entry);
+        if (!page.add(element)) break;
+        list.push_back(std::move(element));
+      }
+      ++at;
+    }
+    return list;
+  };
+  const auto as_members = [](const auto& entry) { return members_of(entry); };
+  const auto keyed = [](const auto& entry) { return members_of(entry.first, entry.second); };
+  Json json{{"app", info_.app}, {"size", size}, {"machine", info_.machine}, {"file", info_.history_file}};
+  json["grids"] = list_of(known.steps, keyed);
+  json["resizes"] = list_of(known.changes, [](const ChangeCost& cost) { return json_of(cost); });
+  json["balances"] = list_of(known.balances, as_members);
+  json["phases"] = list_of(known.phases, keyed);
+  json["next"] = page.is_full ? Json(at) : Json(nullptr);
+  json["totals"] = members_of(known.totals);
+  json["cores"] = info_.cores;
+  json["per_core"] = info_.per_core;
+  const auto sweet = sweet_spot(known.steps);
+  json["sweet_spot"] = sweet ? to_json(*sweet) : Json(nullptr);
+  return json;
 }
 
 Json JobState::calls() const {

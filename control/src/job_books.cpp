@@ -6,7 +6,10 @@
 namespace control {
 namespace {
 
-constexpr std::size_t most_kept = 200; ///< changes and balances that can never be written
+template <class T> void keep_last(std::vector<T>& list) {
+  if (list.size() > JobBook::most_kept)
+    list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(JobBook::most_kept));
+}
 
 } // namespace
 
@@ -22,13 +25,23 @@ void JobBook::leave(gridmap::GridShape grid, std::optional<double> cold_s) {
 }
 
 void JobBook::know_change(const ChangeCost& cost) {
+  known_.totals.add(cost);
   known_.changes.push_back(cost);
-  if (cost.spawned > 0) known_.spawns.push_back(cost);
+  keep_last(known_.changes);
+  if (cost.spawned == 0) return;
+  known_.spawns.push_back(cost);
+  keep_last(known_.spawns);
+}
+
+void JobBook::write_change(const ChangeCost& cost) {
+  unsaved_.changes.push_back(cost);
+  keep_last(unsaved_.changes);
 }
 
 void JobBook::know_changes_of(const JobBook& other) {
   known_.changes = other.known_.changes;
   known_.spawns = other.known_.spawns;
+  known_.totals = other.known_.totals;
 }
 
 void JobBook::add_balance(const BalanceReport& report) {
@@ -37,6 +50,7 @@ void JobBook::add_balance(const BalanceReport& report) {
       list->push_back(report);
     else if (!list->empty() && list->back().number == report.number && list->back().measured_steps == 0)
       list->back() = report;
+    keep_last(*list);
   }
 }
 
@@ -78,9 +92,10 @@ void JobBooks::put_back(const UnsavedHistory& part) {
   for (const auto& [phase, times] : part.phases) unsaved.phases[phase].add(times);
   auto& changes = unsaved.changes;
   changes.insert(changes.begin(), part.changes.begin(), part.changes.end());
-  if (changes.size() > most_kept) changes.erase(changes.begin(), changes.end() - most_kept);
+  keep_last(changes);
   auto& balances = unsaved.balances;
-  if (balances.size() < most_kept) balances.insert(balances.begin(), part.balances.begin(), part.balances.end());
+  balances.insert(balances.begin(), part.balances.begin(), part.balances.end());
+  keep_last(balances);
 }
 
 } // namespace control

@@ -128,7 +128,7 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
   case Operation::cancel:
     return say(state_.cancel(request));
   case Operation::history:
-    return say(state_.history());
+    return say(state_.history(request.body->contains("from") ? whole_number(request, "from", 0, INT64_MAX) : 0));
   case Operation::load:
     return say(state_.board.loads(now));
   case Operation::calls:

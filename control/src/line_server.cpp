@@ -326,7 +326,8 @@ bool LineServer::send(Client client, std::string_view line) {
   const auto at = state_->peers.find(client);
   if (at == state_->peers.end() || at->second.closing) return false;
   State::Peer& peer = at->second;
-  if (peer.output.size() + line.size() > state_->limits.waiting_bytes) {
+  // one long answer is not the fault of the client that gets it
+  if (!peer.output.empty() && peer.output.size() + line.size() > state_->limits.waiting_bytes) {
     state_->close_later(client, peer);
     interrupt(); // so that it goes soon
     return false;

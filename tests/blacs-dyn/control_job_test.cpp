@@ -12,6 +12,7 @@
 
 #include "base/json.hpp"
 #include "control/client.hpp"
+#include "control/history_json.hpp"
 #include "control/job_server.hpp"
 #include "control/job_state.hpp"
 #include "control/runtime_dir.hpp"
@@ -311,6 +312,42 @@ TEST_F(RunningJob, OffersBindNobody) {
   const Json no = client.call("offer", {{"procs", 5}});
   EXPECT_EQ(no["accepted"], false);
   EXPECT_NE(no["reason"].text().find("no allowed grid has 5 to 9 processes"), std::string::npos);
+}
+
+TEST_F(RunningJob, OfManyChangesTheLastAreKeptAndTheHistoryComesInPages) {
+  constexpr int changes = 5000;
+  control::ChangeReport r;
+  r.cost.exchange_s = 0.5;
+  r.cost.spawned = 1;
+  control::BalanceReport balance;
+  balance.why = std::string(300, 'w');
+  for (int i = 0; i < changes; ++i) {
+    r.cost.from = grid_;
+    r.cost.to = {2, i % 2 + 2};
+    r.cost.changed_at_step = i;
+    grid_ = r.cost.to;
+    state_->changed(r, 0, now());
+    balance.number = i + 1;
+    state_->balanced(balance);
+    state_->phase_took({{2, 2}, "phase " + std::to_string(i % 400), "", "A 24x24"}, 0.1);
+  }
+  Client client = Client::to_job("played");
+  const Json first = client.call("history", {});
+  EXPECT_LT(control::to_line(first).size(), 300'000u);
+  EXPECT_TRUE(first["next"].is_number_integer()) << "one page is not enough";
+  const Json all = control::whole_history(client);
+  const control::History history = control::history_from(all);
+  ASSERT_EQ(history.changes.size(), 400u);
+  for (std::size_t i = 0; i < 400; ++i)
+    EXPECT_EQ(history.changes[i].changed_at_step, changes - 400 + static_cast<int>(i));
+  EXPECT_EQ(history.spawns.size(), 400u);
+  ASSERT_EQ(history.balances.size(), 400u);
+  EXPECT_EQ(history.balances.front().number, changes - 399);
+  EXPECT_EQ(history.phases.size(), 400u);
+  EXPECT_EQ(history.totals.count, changes);
+  EXPECT_DOUBLE_EQ(history.totals.exchange_s, 0.5 * changes);
+  EXPECT_EQ(client.call("history", {{"from", 100000}})["resizes"].size(), 0u);
+  EXPECT_EQ(status_of_call([&] { client.call("history", {{"from", -1}}); }), Status::bad_argument);
 }
 
 TEST_F(RunningJob, TheApplicationIsNeverHeldUp) {

@@ -621,6 +621,7 @@ private:
       const Json to = Json::array({1, ++procs_});
       server_.send(watcher_,
                    control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}}));
+  std::atomic<int> pages{0};        ///< of its history, which has three, that were asked for
     }
     if (request.op == "resize" && obeys_ && !has_regretted_) {
       const int before = procs_;
@@ -669,6 +670,12 @@ TEST_F(SchedulerTest, AJobThatIgnoresRequestsIsLeftAlone) {
   call("cancel", {{"job", id}});
   until("the second runs", [&] { return job(second)["phase"] == "running"; });
 }
+    else if (request.op == "history") {
+      const int page = request.body->value("from", 0);
+      fields = {{"grids", Json::array()}, {"cores", 0}, {"next", page < 2 ? Json(page + 1) : Json(nullptr)}};
+      fields["grids"].push_back({{"grid", {1, page + 1}}, {"steps", 10}, {"mean_s", 1.0 / (page + 1)}});
+      ++pages;
+    }
 
 // it counts in a process group of its own, as MPI's processes are
 TEST_F(SchedulerTest, AJobThatIgnoresAShrinkIsStoppedAndGoesOn) {
@@ -875,6 +882,17 @@ TEST_F(SchedulerTest, AJobThatClaimsWhatItWasNotOffered) {
 }
 
 TEST_F(SchedulerTest, AJobThatShrinksHasTheProcessorsThatItKept) {
+TEST_F(SchedulerTest, AHistoryInPagesIsReadToItsEnd) {
+  start({"--procs", "4", "--policy", "rs"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s1", 4, true);
+  until("all pages were asked for", [&] { return application.pages == 3; });
+  const auto second = submit({"sleep", "100"}, {{"allow", "2"}});
+  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until("they were asked for again after the change", [&] { return application.pages == 6; });
+  EXPECT_TRUE(job(id).value("resizable", false));
+}
+
   start({"--hosts", "a:2,b:3:3", "--policy", "rs"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:5"}});
   FakeApplication application(folder_ + "/run", "s1", 5, true);

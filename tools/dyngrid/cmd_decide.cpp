@@ -97,7 +97,7 @@ void take(const control::History& history, Situation& s) {
 std::vector<redist::MatrixSize> ask(const DecideOptions& o, Situation& s) {
   std::string job = o.job;
   control::Client client = connect_to(job);
-  const control::Json status = client.call("status", {}), known = client.call("history", {});
+  const control::Json status = client.call("status", {}), known = control::whole_history(client);
   take(control::history_from(known), s);
   const control::HistoryKey key{known.value("app", ""), known.value("size", ""), known.value("machine", "")};
   const control::History earlier = control::read_history(known.value("file", ""), key);

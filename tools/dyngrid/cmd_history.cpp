@@ -35,7 +35,7 @@ struct RunHistory {
 RunHistory history_of_job(const std::string& name) {
   std::string job = name;
   control::Client client = connect_to(job);
-  const Json answer = client.call("history", {});
+  const Json answer = control::whole_history(client);
   RunHistory entry;
   entry.cores = answer.value("cores", 0);
   entry.key = {answer.at("app").text(), answer.at("size").text(), answer.at("machine").text()};
@@ -60,15 +60,11 @@ Json as_json(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
           {{"grid", {p, q}}, {"seconds", found->seconds}, {"error", found->error}, {"measured", found->is_measured}});
   }
   const auto sweet = control::sweet_spot(e.history.steps);
-  return {{"app", e.key.app},
-          {"size", e.key.size},
-          {"machine", e.key.machine},
-          {"grids", grids},
-          {"resizes", resizes},
-          {"balances", balances},
-          {"phases", phases},
-          {"predictions", predictions},
-          {"sweet_spot", sweet ? Json{sweet->nprow, sweet->npcol} : Json(nullptr)}};
+  return {{"app", e.key.app},           {"size", e.key.size},
+          {"machine", e.key.machine},   {"grids", grids},
+          {"resizes", resizes},         {"totals", control::members_of(e.history.totals)},
+          {"balances", balances},       {"phases", phases},
+          {"predictions", predictions}, {"sweet_spot", sweet ? Json{sweet->nprow, sweet->npcol} : Json(nullptr)}};
 }
 
 /// Of a change that a step of the program was asked for; else it has none.
@@ -140,6 +136,11 @@ void print(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
                     step_text(c.asked_at_step), step_text(c.changed_at_step)});
   }
   std::printf("last changes of the grid\n%s", table(rows).c_str());
+  if (const control::ChangeTotals& all = e.history.totals; all.count > 0)
+    std::printf("%lld change%s in this run: spawn %s, merge %s, plan %s, exchange %s, %s moved\n",
+                static_cast<long long>(all.count), all.count == 1 ? "" : "s", duration_text(all.spawn_s).c_str(),
+                duration_text(all.merge_s).c_str(), duration_text(all.plan_s).c_str(),
+                duration_text(all.exchange_s).c_str(), bytes_text(all.moved_bytes).c_str());
 }
 
 void run(const HistoryOptions& o) {

@@ -48,7 +48,6 @@ constexpr double room_every_s = 1;       ///< to write or start something where 
 constexpr double lock_patience_s = 2;
 constexpr double signals_patience_s = 20; ///< for hosts, before the scheduler ends
 constexpr std::size_t ended_shown = 30;
-constexpr std::size_t page_bytes = 256 << 10; ///< of an answer that is a list; a client has to fetch 1 MiB
 
 [[noreturn]] void daemon_fails(const std::string& what) {
   throw Error(Status::io_failure, fmt::format("scheduler: {}: {}", what, std::strerror(errno)));
@@ -57,20 +56,6 @@ constexpr std::size_t page_bytes = 256 << 10; ///< of an answer that is a list; 
 void make_folders(const std::string& path) {
   if (!base::make_directories(path)) daemon_fails(fmt::format("cannot make '{}'", path));
 }
-
-/// As much of a list as goes into one answer, and one element at least.
-struct Page {
-  Json list = Json::array();
-  std::size_t bytes = 0;
-  bool is_full = false;
-
-  bool add(Json element) {
-    bytes += control::to_line(element).size();
-    is_full = bytes > page_bytes && !list.empty();
-    if (!is_full) list.push_back(std::move(element));
-    return !is_full;
-  }
-};
 
 void warn(const std::string& text) {
   std::fprintf(stderr, "dyngrid-sched: %s\n", base::printable(text).c_str());
@@ -317,7 +302,7 @@ void Daemon::connect(const JobRecord& job, Live& live) {
         control::Client::to_socket(fmt::format("{}/job-{}.sock", options_.runtime_folder, socket_name_of(job.id)), 0.5);
     tell(job.id, live, "watch", {{"steps", false}});
     tell(job.id, live, "status", Json::object());
-    tell(job.id, live, "history", Json::object());
+    ask_history(job.id, live);
     live.next_look_s = unix_time_s() + look_every_s;
   } catch (const Error&) { // not yet, or no program of dyngrid
     live.client.reset();
@@ -340,6 +325,7 @@ void Daemon::lose(std::int64_t id, Live& live, const std::exception& why) {
   live.client.reset();
   live.sent.clear();
   live.is_resizable = false;
+  live.asks_history = false;
 }
 
 void Daemon::listen_to(std::int64_t id, Live& live) {
@@ -364,7 +350,7 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
     if (event == "resize") {
       const auto grid = control::shape_from(line["grid"]);
       if (grid.nprow > 0) has_size(id, grid.nprow * grid.npcol, hosts_in(line));
-      tell(id, live, "history", Json::object());
+      ask_history(id, live);
     } else if (event == "asks") {
       heard_ask(id, live, line.value("asks", Json()));
     } else if (event == "outcome" && live.request != 0 && line.value("request", std::int64_t{0}) == live.request) {
@@ -415,7 +401,9 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
     }
     if (is_first) is_changed_ = true;
   } else if (op == "history" && ok) {
-    heard_history(live, line);
+    heard_history(id, live, line);
+  } else if (op == "history") {
+    live.asks_history = false;
   }
 }
 
@@ -489,9 +477,21 @@ void Daemon::offer(std::int64_t id, const char* op) {
   tell(id, live_.at(id), op, fields);
 }
 
-void Daemon::heard_history(Live& live, const Json& reply) {
-  const control::History history = control::history_from(reply);
-  live.cores = reply.value("cores", 0);
+/// At most one question at a time: a job may change its grid more often than its history can be sent.
+void Daemon::ask_history(std::int64_t id, Live& live) {
+  live.is_history_old = live.asks_history;
+  if (live.asks_history) return;
+  live.asks_history = true;
+  live.history = Json::object();
+  tell(id, live, "history", Json::object());
+}
+
+void Daemon::heard_history(std::int64_t id, Live& live, const Json& page) {
+  const Json next = control::add_page(live.history, page);
+  if (next.is_number_integer()) return tell(id, live, "history", {{"from", next}});
+  live.asks_history = false;
+  const control::History history = control::history_from(std::exchange(live.history, Json()));
+  live.cores = page.value("cores", 0);
   const gridmap::StepModel model(history.steps, live.cores);
   const auto& list = live.sizes.list();
   live.step_s.assign(list.size(), 0);
@@ -502,6 +502,7 @@ void Daemon::heard_history(Live& live, const Json& reply) {
   for (const control::ChangeCost& c : history.changes) total += c.spawn_s + c.merge_s + c.plan_s + c.exchange_s;
   if (!history.changes.empty()) live.resize_s = total / static_cast<double>(history.changes.size());
 }
+  if (live.is_history_old) ask_history(id, live);
 
 /// `said`: where its processes are.
 void Daemon::has_size(std::int64_t id, int n, const std::vector<Host>& said) {
@@ -564,7 +565,7 @@ void Daemon::look_at_jobs() {
       if (unix_time_s() >= live.next_look_s && !job.is_suspended) {
         live.next_look_s = unix_time_s() + look_every_s;
         tell(id, live, "status", Json::object());
-        if (options_.policy == "tp" || options_.policy == "qos") tell(id, live, "history", Json::object());
+        if (options_.policy == "tp" || options_.policy == "qos") ask_history(id, live);
       }
     } else if (unix_time_s() >= live.next_try_s) {
       connect(job, live);
@@ -1034,7 +1035,7 @@ Daemon::Json Daemon::overview() const {
 Daemon::Json Daemon::queue(const control::Request& request) const {
   const bool all = control::flag(request, "all");
   const auto after = request.body->contains("after") ? control::whole_number(request, "after", 0, INT64_MAX) : 0;
-  Page page;
+  control::Page page;
   std::size_t ended = 0;
   for (const auto& [id, job] : table_.jobs()) ended += job.phase == Phase::ended;
   for (const auto& [id, job] : table_.jobs()) {
@@ -1049,7 +1050,7 @@ Daemon::Json Daemon::queue(const control::Request& request) const {
 Daemon::Json Daemon::timeline(const control::Request& request) const {
   const auto& all = table_.segments();
   const auto from = request.body->contains("from") ? control::whole_number(request, "from", 0, INT64_MAX) : 0;
-  Page page;
+  control::Page page;
   Json names = Json::object();
   auto at = static_cast<std::size_t>(from);
   for (; at < all.size(); ++at) {

@@ -80,7 +80,10 @@ private:
     mutable std::vector<double> by_speed_s; ///< step_s or told_s, on the processors that it has or would get
     std::vector<double> told_s;             ///< what it takes by size, as its user says
     double steps_left = -1, resize_s = 1;
-    int cores = 0; ///< of its hosts; 0: not heard yet
+    int cores = 0;             ///< of its hosts; 0: not heard yet
+    Json history;              ///< its pages so far
+    bool asks_history = false; ///< the next page is on its way
+    bool is_history_old = false;
     double next_look_s = 0, next_try_s = 0;
     double killed_s = 0;
     bool is_killed_hard = false;
@@ -105,7 +108,8 @@ private:
   void connect(const JobRecord& job, Live& live);
   void listen_to(std::int64_t id, Live& live);
   void heard(std::int64_t id, Live& live, const Json& line);
-  void heard_history(Live& live, const Json& reply);
+  void ask_history(std::int64_t id, Live& live);
+  void heard_history(std::int64_t id, Live& live, const Json& page);
   void tell(std::int64_t id, Live& live, const std::string& op, const Json& fields);
   void lose(std::int64_t id, Live& live, const std::exception& why);
   void heard_ask(std::int64_t id, Live& live, const Json& asks);

@@ -38,12 +38,27 @@ struct HistoryKey {
 /// Model name of the processor and the number of cores: what makes step times comparable. Local.
 std::string machine_name();
 
+/// Of all changes of a run, those included that are not kept one by one.
+struct ChangeTotals {
+  std::int64_t count = 0, moved_bytes = 0;
+  double spawn_s = 0, merge_s = 0, plan_s = 0, exchange_s = 0;
+  void add(const ChangeCost& cost) {
+    ++count;
+    moved_bytes += cost.moved_bytes;
+    spawn_s += cost.spawn_s;
+    merge_s += cost.merge_s;
+    plan_s += cost.plan_s;
+    exchange_s += cost.exchange_s;
+  }
+};
+
 struct History {
   std::map<std::pair<int, int>, StepTimes> steps; ///< by (nprow, npcol)
-  std::vector<ChangeCost> changes;                ///< oldest first, at most 200
+  std::vector<ChangeCost> changes;                ///< oldest first, at most 200 of a file, 400 of a running job
   std::vector<ChangeCost>
-      spawns; ///< growths of any application on this machine, at most 200: what starting processes takes
-  std::vector<BalanceReport> balances; ///< that were carried out, oldest first, at most 200
+      spawns; ///< growths of any application on this machine, as many as changes: what starting processes takes
+  std::vector<BalanceReport> balances; ///< that were carried out, oldest first, as many as changes
+  ChangeTotals totals;                 ///< of a running job; its earlier runs are not in it
   std::vector<CallReport> calls;       ///< of runs that looked at calls, oldest first, at most 5
   PhaseTimes phases;                   ///< and moves between their layouts, at most most_phase_times
 };

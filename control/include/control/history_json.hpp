@@ -3,6 +3,7 @@
 #pragma once
 #include <utility>
 
+#include "control/client.hpp"
 #include "control/history.hpp"
 #include "control/protocol.hpp"
 
@@ -13,8 +14,15 @@ namespace control {
 /// @throws base::Error{bad_argument} when a member is of another kind.
 History history_from(const Json& answer);
 
+/// All pages of a job's "history", put together. @throws base::Error as Client::call
+Json whole_history(Client& job);
+/// Adds another page to the first one. @return where the next one begins; null after the last.
+Json add_page(Json& history, const Json& page);
+
 /// What steps took on a grid.
 Json members_of(std::pair<int, int> grid, const StepTimes& times);
+
+Json members_of(const ChangeTotals& totals);
 
 /// What a change cost and from which grid it led; the grid that it led to has another name in the file than in answers.
 Json members_of(const ChangeCost& cost);

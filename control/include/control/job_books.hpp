@@ -23,16 +23,17 @@ struct UnsavedHistory {
   PhaseTimes phases;
 };
 
-/// Pure.
+/// Of changes and balances the last `most_kept` are kept, however long the job runs. Pure.
 class JobBook {
 public:
+  static constexpr std::size_t most_kept = 400;
   const History& known() const { return known_; } ///< of earlier runs and of this one
   void add_step(gridmap::GridShape grid, double step_s);
   /// Before a change: the first step on the grid that is left counts where there was no other.
   void leave(gridmap::GridShape grid, std::optional<double> cold_s);
   void know_change(const ChangeCost& cost);
   void know_changes_of(const JobBook& other); ///< instead of its own: a change costs what it costs
-  void write_change(const ChangeCost& cost) { unsaved_.changes.push_back(cost); }
+  void write_change(const ChangeCost& cost);
   /// A balance was carried out; again with the same number when it is known what it brought.
   void add_balance(const BalanceReport& report);
   void add_phase(const PhaseKey& phase, double seconds);
@@ -53,7 +54,7 @@ public:
   JobBook& open(const std::string& size, History known);
   /// What is to be written now. A balance that is not judged yet stays until the end.
   std::vector<UnsavedHistory> take_unsaved(bool is_end);
-  /// It could not be written: the next take_unsaved() has it again, of long lists only the last 200.
+  /// It could not be written: the next take_unsaved() has it again.
   void put_back(const UnsavedHistory& part);
 
 private:

@@ -127,7 +127,8 @@ public:
   // ---- the listener's thread ----
   /// with_processes: of each process where it is, too.
   Json status(double now, bool with_processes = false) const;
-  Json history() const;
+  /// One page of it, from this entry on: "next" is where the next page begins, null after the last.
+  Json history(std::int64_t from = 0) const;
   Json calls() const;
   /// resize, grow, shrink, leave: reply fields. When accepted, "request" is the number.
   Json submit(const Request& request, double now);

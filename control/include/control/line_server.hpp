@@ -17,7 +17,7 @@ struct ServerLimits {
   int connections =
       256; ///< at a time; of more, the one that has been idle longest gives way, or the newcomer is told "busy"
   std::size_t line_bytes = 65536;       ///< longest line taken
-  std::size_t waiting_bytes = 1u << 20; ///< answers that a client has not fetched; more, and it is dropped
+  std::size_t waiting_bytes = 1u << 20; ///< answers that a client has not fetched; with another, it is dropped
   double half_line_s = 10;              ///< within which a line that was begun must end
   /// Who is at the other end; false: not known. For tests; by default SO_PEERCRED.
   std::function<bool(int fd, uid_t* uid)> peer;

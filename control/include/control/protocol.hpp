@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "base/json.hpp"
@@ -74,6 +75,21 @@ double seconds(const Request& request, const char* member,
 bool flag(const Request& request, const char* member); ///< absent: false
 std::string text(const Request& request, const char* member, const std::string& otherwise);
 gridmap::GridShape grid(const Request& request, const char* member); ///< [nprow, npcol]
+
+/// As much of a list as goes into one answer, and one element at least: a client that does not fetch 1 MiB is dropped.
+struct Page {
+  static constexpr std::size_t most_bytes = 256 << 10;
+  Json list = Json::array();
+  std::size_t bytes = 0;
+  bool is_full = false;
+
+  bool add(Json element) {
+    bytes += to_line(element).size();
+    is_full = bytes > most_bytes && !list.empty();
+    if (!is_full) list.push_back(std::move(element));
+    return !is_full;
+  }
+};
 
 Json to_json(gridmap::GridShape shape);
 /// [nprow, npcol] of a reply or an event; 0 x 0 when it is something else.
