@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/file_descriptor.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,6 +28,11 @@ void FileDescriptor::close() noexcept {
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
   errno = why;
+}
+
+FileDescriptor new_file(const std::string& path, unsigned mode) {
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) return {};
+  return FileDescriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
 }
 
 FileDescriptor memory_file(const char* name, std::string_view content) {

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "base/file_descriptor.hpp"
+#include "base/files.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "hdf5_lazy.hpp"
@@ -191,11 +193,6 @@ void make_durable(const std::string& name, const std::string& path) {
                 fmt::format("blacs-dyn: checkpoint {}: cannot sync {}: {}", path, name, std::strerror(failed)));
 }
 
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
 } // namespace
 
 // ---- writing
@@ -221,11 +218,9 @@ CheckpointWriter::CheckpointWriter(std::string path) : file_(std::make_unique<Fi
   if (H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0 ||
       H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG) < 0)
     fail(f.path, "HDF5 cannot set the file format");
-  const int fd = open(f.partial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666); // HDF5 says less well why it cannot
-  if (fd < 0)
+  if (!base::new_file(f.partial, 0666)) // HDF5 would follow a link, and says less well why it cannot
     throw Error(Status::io_failure,
                 fmt::format("blacs-dyn: checkpoint {}: cannot write {}: {}", f.path, f.partial, std::strerror(errno)));
-  close(fd);
   f.file = Id(H5Fcreate(f.partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose, f.path, "create it");
   f.matrices =
       Id(H5Gcreate2(f.file.get(), "matrices", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, f.path, "make a group");
@@ -327,7 +322,7 @@ void CheckpointWriter::commit() {
     throw Error(Status::io_failure, fmt::format("blacs-dyn: checkpoint {}: cannot rename {} to it: {}", f.path,
                                                 f.partial, std::strerror(errno)));
   f.is_committed = true;
-  make_durable(folder_of(f.path), f.path);
+  make_durable(base::folder_of(f.path), f.path);
 }
 
 // ---- reading

@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "base/file_descriptor.hpp"
 #include "base/files.hpp"
 #include "control/history.hpp"
 
@@ -58,7 +58,7 @@ std::vector<CallSample> call_samples_in(const std::string& lines, const std::str
 }
 
 void save_call_samples(const std::string& file, const std::vector<CallSample>& samples, const std::string& machine) {
-  if (file.empty() || samples.empty() || !base::make_directories(file.substr(0, file.rfind('/')))) return;
+  if (file.empty() || samples.empty() || !base::make_directories(base::folder_of(file))) return;
   std::map<std::tuple<std::string, int, gridmap::CallPlace, std::int64_t>, CallSample> mine;
   std::string text;
   std::istringstream in(base::content_of(file));
@@ -75,10 +75,10 @@ void save_call_samples(const std::string& file, const std::vector<CallSample>& s
   std::vector<CallSample> all;
   for (const auto& entry : mine) all.push_back(entry.second);
   const std::string part = fmt::format("{}.{}", file, getpid());
-  std::ofstream out(part, std::ios::trunc);
-  out << text << lines_of(all, machine);
-  out.close();
-  if (!out || std::rename(part.c_str(), file.c_str()) != 0) std::remove(part.c_str());
+  const base::FileDescriptor out = base::new_file(part, 0600);
+  if (!out) return;
+  if (!base::write_all(out.get(), text + lines_of(all, machine)) || std::rename(part.c_str(), file.c_str()) != 0)
+    std::remove(part.c_str());
 }
 
 } // namespace control

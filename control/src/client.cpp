@@ -10,9 +10,11 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "base/files.hpp"
 #include "base/json.hpp"
 #include "control/protocol.hpp"
 #include "control/runtime_dir.hpp"
@@ -23,6 +25,17 @@ namespace {
 using base::Deadline;
 using base::Error;
 using base::Status;
+
+/// The other end gets commands and the environment of this user: it must be this user's, or root's.
+void require_own_peer(int fd, const std::string& path) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+    throw Error(Status::io_failure, fmt::format("control: {}: {}", path, std::strerror(errno)));
+  if (peer.uid != geteuid() && peer.uid != 0)
+    throw Error(Status::io_failure,
+                fmt::format("control: {} belongs to user {}, expected {}", path, peer.uid, geteuid()));
+}
 
 constexpr std::size_t longest_answer = 64u
                                        << 20; // a history may be long; a peer that never ends a line is none of ours
@@ -51,6 +64,7 @@ Client Client::to_socket(const std::string& path, double timeout_s) {
     throw Error(Status::bad_argument, fmt::format("control: path {} is longer than a socket's may be ({})", path,
                                                   sizeof address.sun_path - 1));
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  check_private_directory(base::folder_of(path));
   Client client(base::FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), path);
   if (!client.fd_) throw Error(Status::io_failure, fmt::format("control: socket: {}", std::strerror(errno)));
   while (connect(client.fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
@@ -66,6 +80,7 @@ Client Client::to_socket(const std::string& path, double timeout_s) {
     throw Error(is_absent ? Status::not_found : Status::io_failure,
                 fmt::format("control: nobody answers at {}: {}", path, std::strerror(errno)));
   }
+  require_own_peer(client.fd_.get(), path);
   return client;
 }
 

@@ -274,8 +274,8 @@ void put_together(const std::string& file) {
   }
   while (text.size() > static_cast<std::size_t>(largest_file) / 2) text.erase(0, text.find('\n') + 1); // oldest first
   const std::string part = file + ".new";
-  const Fd out = open_regular(part, O_WRONLY | O_CREAT | O_TRUNC);
-  if (out.get() < 0) return;
+  const Fd out = base::new_file(part, 0600);
+  if (!out) return;
   if (!base::write_all(out.get(), text) || rename(part.c_str(), file.c_str()) != 0) unlink(part.c_str());
 }
 
@@ -321,9 +321,9 @@ namespace {
 
 bool append_lines(const std::string& file, std::string text, double wait_s) {
   if (text.empty() || file.empty()) return true;
-  if (!base::make_directories(file.substr(0, file.rfind('/')))) return false;
+  if (!base::make_directories(base::folder_of(file))) return false;
   // the lock is a file of its own, since putting the history together replaces the other
-  const Fd lock = open_regular(file + ".lock", O_RDWR | O_CREAT);
+  const Fd lock = open_regular(file + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW);
   if (lock.get() < 0) return false;
   const base::Deadline deadline(std::max(0.0, wait_s));
   while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {

@@ -46,7 +46,13 @@ std::string runtime_directory() {
 void require_private_directory(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     no_good(path, fmt::format("cannot be made: {}", std::strerror(errno)));
+  check_private_directory(path);
+}
+
+void check_private_directory(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT)
+    throw Error(Status::not_found, fmt::format("control: runtime directory {} does not exist", path));
   if (fd < 0) no_good(path, errno == ELOOP || errno == ENOTDIR ? "is a link or no directory" : std::strerror(errno));
   struct stat found {};
   const int failed = fstat(fd, &found);

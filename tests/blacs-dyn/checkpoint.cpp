@@ -214,8 +214,21 @@ int nowhere(const std::string& file) {
     expect(std::strlen(dyngrid_last_message()) > 20, "a message");
   }
   expect(dyngrid_checkpoint(nullptr) == DYNGRID_ERR_ARGUMENT, "no path");
+  // what another user may lay there, in a folder that many write to
+  const std::string victim = file + ".victim", partial = file + ".writing";
+  if (rank == 0) {
+    std::ofstream(victim) << "kept";
+    expect(symlink(victim.c_str(), partial.c_str()) == 0, "a link");
+  }
   expect(dyngrid_checkpoint(file.c_str()) == DYNGRID_SUCCESS, "a good one afterwards");
   struct stat info {};
+  if (rank == 0) {
+    std::string word;
+    std::ifstream(victim) >> word;
+    expect(word == "kept", "the file that the link names is not written");
+    expect(lstat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode), "the checkpoint is a file");
+    unlink(victim.c_str());
+  }
   expect(stat((file + ".writing").c_str(), &info) != 0, "nothing is left of the others");
   return dyngrid_finalize();
 }

@@ -15,9 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/files.hpp"
 #include "base/json.hpp"
 #include "base/status.hpp"
 #include "control/allowed.hpp"
+#include "control/call_speeds_file.hpp"
 #include "control/decide.hpp"
 #include "control/history.hpp"
 #include "control/history_json.hpp"
@@ -1208,6 +1210,10 @@ TEST(History, ManyProcessesAtOnce) {
 
 TEST(History, StaysSmall) {
   const Folder folder;
+  const std::string victim = folder.path + "/victim";
+  std::ofstream(victim) << "kept";
+  ASSERT_TRUE(std::filesystem::create_directories(folder.path + "/state/dyngrid"));
+  ASSERT_EQ(symlink(victim.c_str(), (folder.file + ".new").c_str()), 0); // laid there by another user
   std::vector<control::ChangeCost> changes(100);
   for (auto& c : changes) c = {{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15};
   for (int i = 0; i < 40; ++i)
@@ -1218,6 +1224,27 @@ TEST(History, StaysSmall) {
   const control::History h = control::read_history(folder.file, app);
   EXPECT_EQ(h.steps.at({2, 2}).count, 40); // nothing of the steps is lost
   EXPECT_GE(h.changes.size(), 20u);
+  std::string word;
+  std::ifstream(victim) >> word;
+  EXPECT_EQ(word, "kept");
+  unlink(victim.c_str());
+}
+
+TEST(History, ANameWithoutAFolderIsAFile) {
+  const Folder folder;
+  const auto here = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path);
+  EXPECT_TRUE(control::append_history("name", app, {{{2, 2}, steps(3, 1.0)}}, {}));
+  EXPECT_EQ(control::read_history("name", app).steps.size(), 1u);
+  gridmap::CallSample sample;
+  sample.routine = "pdgetrf";
+  sample.place = {{2, 2}, 64};
+  sample.n = sample.count = 10;
+  sample.seconds = 1;
+  control::save_call_samples("name.calls", {sample}, "machine");
+  EXPECT_EQ(control::call_samples_in(base::content_of("name.calls"), "machine").size(), 1u);
+  for (const char* file : {"name", "name.lock", "name.calls"}) EXPECT_EQ(unlink(file), 0) << file;
+  std::filesystem::current_path(here);
 }
 
 TEST(History, OnlyARegularFileAndThatIsSaidOnce) {

@@ -225,6 +225,54 @@ TEST(Socket, AnotherUserDoesNotReachIt) {
   chmod(directory.path.c_str(), 0700);
 }
 
+TEST(Socket, AFolderThatOthersReachIsTold) {
+  const Directory directory;
+  const Echo echo(directory.path);
+  const auto call = [] { Client::to_job("echo").call("echo", {}); };
+  std::string text;
+  EXPECT_EQ(status_of(call), Status::success);
+  chmod(directory.path.c_str(), 0755); // another user may have put the socket there
+  EXPECT_EQ(status_of(call, &text), Status::io_failure);
+  EXPECT_NE(text.find("has mode 755, expected 700"), std::string::npos) << text;
+  chmod(directory.path.c_str(), 0700);
+  if (geteuid() != 0) return;
+  ASSERT_EQ(chown(directory.path.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(status_of(call, &text), Status::io_failure);
+  EXPECT_NE(text.find("belongs to user 65534, expected 0"), std::string::npos) << text;
+  ASSERT_EQ(chown(directory.path.c_str(), 0, 0), 0);
+}
+
+TEST(Socket, ASocketOfAnotherUserIsNotTalkedTo) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to become somebody else";
+  const Directory directory;
+  const std::string path = directory.path + "/job-echo.sock";
+  chmod(directory.path.c_str(), 0777);
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t other = fork();
+  if (other == 0) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (setgid(65534) != 0 || setuid(65534) != 0 ||
+        bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(fd, 8) != 0)
+      _exit(1);
+    (void)!write(ready[1], "", 1);
+    for (;;) pause();
+  }
+  char byte = 0;
+  EXPECT_EQ(read(ready[0], &byte, 1), 1);
+  chmod(directory.path.c_str(), 0700); // taken over by its owner, with what lies in it
+  std::string text;
+  EXPECT_EQ(status_of([] { Client::to_job("echo"); }, &text), Status::io_failure);
+  EXPECT_NE(text.find("belongs to user 65534, expected 0"), std::string::npos) << text;
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
+  for (const int fd : ready) close(fd);
+  unlink(path.c_str());
+}
+
 TEST(Socket, NonsenseIsAnsweredAndTheConnectionLives) {
   const Directory directory;
   const Echo echo(directory.path);

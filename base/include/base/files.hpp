@@ -15,5 +15,7 @@ std::string content_of(const std::string& path);
 
 /// The part of a path after its last slash.
 std::string file_name(std::string_view path);
+/// The part before it: "." without a slash, "/" in the root.
+std::string folder_of(std::string_view path);
 
 } // namespace base

@@ -19,7 +19,7 @@ class Client {
 public:
   /// To the job of that name. @throws base::Error{not_found} when there is none, io_failure, timeout.
   static Client to_job(const std::string& job, double timeout_s = 10);
-  /// To any socket that speaks this protocol.
+  /// To any socket that speaks this protocol, in a directory of this user that is closed to all others.
   static Client to_socket(const std::string& path, double timeout_s = 10);
 
   /// Sends {"op": op, fields...} and waits for its reply; events that come first are kept for next().

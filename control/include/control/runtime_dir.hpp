@@ -15,6 +15,9 @@ std::string runtime_directory();
 /// there.
 /// @throws base::Error{io_failure} that says what is wrong with it.
 void require_private_directory(const std::string& path);
+/// The same of one that is there: makes nothing. What goes through a socket in it is for this user alone.
+/// @throws base::Error{not_found} where there is none, io_failure
+void check_private_directory(const std::string& path);
 
 /// Names are 1 to 40 characters of A-Z a-z 0-9 . _ - and begin with a letter or a digit. @throws
 /// base::Error{bad_argument} naming `where`.

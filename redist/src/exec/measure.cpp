@@ -14,9 +14,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <thread>
 #include <vector>
 
+#include "base/file_descriptor.hpp"
 #include "exec/mpi_check.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
@@ -338,7 +340,8 @@ void write_figures(const std::string& file, const Figures& figures) {
   const std::string folder = file.substr(0, file.rfind('/'));
   const std::string part = file + "." + std::to_string(getpid());
   if (!make_folder(folder.substr(0, folder.rfind('/'))) || !make_folder(folder)) return;
-  std::ofstream out(part);
+  const base::FileDescriptor made = base::new_file(part, 0600);
+  std::ostringstream out;
   out.precision(17);
   out << figures.latency_s << '\n'
       << figures.bandwidth_bytes_per_s << '\n'
@@ -348,8 +351,8 @@ void write_figures(const std::string& file, const Figures& figures) {
   for (int k = 0; k < figures.count; ++k)
     out << figures.rates[static_cast<std::size_t>(k)].bytes_per_s << ' '
         << figures.rates[static_cast<std::size_t>(k)].latency_s << '\n';
-  out.close();
-  if (!out || std::rename(part.c_str(), file.c_str()) != 0) std::remove(part.c_str()); // measured again next time
+  if (!made || !base::write_all(made.get(), out.str()) || std::rename(part.c_str(), file.c_str()) != 0)
+    std::remove(part.c_str()); // measured again next time
 }
 
 } // namespace
