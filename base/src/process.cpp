@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -107,7 +108,14 @@ int wait_for(pid_t child) {
 std::optional<int> wait_for(pid_t child, double limit_s) {
   const Deadline deadline(limit_s);
   const FileDescriptor ended(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
-  if (!ended) return wait_for(child);
+  while (!ended) { // an older kernel, a seccomp filter, or no descriptor left
+    int status = 0;
+    const pid_t found = waitpid(child, &status, WNOHANG);
+    if (found == child) return status_in_words(status);
+    if (found < 0 && errno != EINTR) return -1;
+    if (deadline.is_over()) return std::nullopt;
+    poll(nullptr, 0, std::min(deadline.left_ms(), 10));
+  }
   for (;;) {
     pollfd one{ended.get(), POLLIN, 0};
     const int count = poll(&one, 1, deadline.left_ms());

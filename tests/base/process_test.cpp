@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -55,6 +56,19 @@ TEST(Processes, WhatIsLateIsEndedWithAllItStarted) {
   int tries = 0; // the sleeper is init's child now, and goes when that collects it
   while (kill(-group, 0) == 0 && ++tries < 500) usleep(10000);
   EXPECT_EQ(errno, ESRCH);
+}
+
+TEST(Processes, WhatIsLateIsEndedWithoutPidfdToo) {
+  const pid_t child = fork();
+  if (child == 0) { // with no descriptor left there is none for pidfd_open
+    const pid_t sleeper = base::start(shell("exec sleep 100"));
+    const rlimit none{3, 3};
+    const bool is_set = setrlimit(RLIMIT_NOFILE, &none) == 0;
+    const bool is_late = is_set && !base::wait_for(sleeper, 0.1);
+    kill(sleeper, SIGTERM);
+    _exit(is_late && base::wait_for(sleeper, 60) == 128 + SIGTERM ? 0 : 1);
+  }
+  EXPECT_EQ(base::wait_for(child), 0);
 }
 
 TEST(Processes, AProgramThatIsNotThereIsAnErrorAtOnce) {

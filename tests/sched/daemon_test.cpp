@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -19,10 +20,14 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +67,16 @@ double cpu_s(const Json& session) {
   return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
+/// From here on pidfd_open is a system call that this process and its children do not have.
+bool refuse_pidfd() {
+  sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_fprog program{sizeof rules / sizeof rules[0], rules};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
 class SchedulerTest : public testing::Test {
 protected:
   void SetUp() override {
@@ -98,6 +113,7 @@ protected:
     words.insert(words.end(), options.begin(), options.end());
     pid_ = fork();
     if (pid_ == 0) {
+      if (is_without_pidfd_ && !refuse_pidfd()) _exit(126);
       std::vector<char*> arguments;
       for (auto& word : words) arguments.push_back(word.data());
       arguments.push_back(nullptr);
@@ -183,6 +199,7 @@ protected:
 
   std::string folder_;
   pid_t pid_ = -1;
+  bool is_without_pidfd_ = false; ///< of schedulers that are started: as on an older kernel
 };
 
 TEST_F(SchedulerTest, RunsJobsAndSaysHowTheyEnded) {
@@ -313,6 +330,39 @@ TEST_F(SchedulerTest, FindsItsJobsAfterACrash) {
   EXPECT_EQ(out(runs_on), "went\n");
   EXPECT_EQ(wait(waits)["status"], "0");
   EXPECT_EQ(call("status")["ended"], 4);
+}
+
+TEST_F(SchedulerTest, FindsItsJobsWithoutPidfd) {
+  is_without_pidfd_ = true;
+  start({"--procs", "2", "--policy", "ls"});
+  const auto id = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "1"}});
+  until("it runs", [&] { return job(id)["phase"] == "running"; });
+  crash();
+  start({"--procs", "2", "--policy", "ls"});
+  EXPECT_EQ(job(id)["phase"], "running");
+  EXPECT_EQ(call("queue")["free"], 1);
+  std::ofstream(folder_ + "/go") << "go";
+  EXPECT_EQ(wait(id)["status"], "0");
+}
+
+TEST_F(SchedulerTest, FindsItsJobsWithoutADescriptorForThem) {
+  start({"--procs", "1", "--policy", "ls"});
+  const auto id = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "1"}});
+  until("it runs", [&] { return job(id)["phase"] == "running"; });
+  rlimit files{};
+  ASSERT_EQ(prlimit(pid_, RLIMIT_NOFILE, nullptr, &files), 0);
+  const rlimit few{3, files.rlim_max}; // nothing new is opened, what is open stays so
+  ASSERT_EQ(prlimit(pid_, RLIMIT_NOFILE, &few, nullptr), 0);
+  const auto wakes = [&] {
+    const std::string status = read_file(fmt::format("/proc/{}/status", pid_)), name = "\nvoluntary_ctxt_switches:";
+    return std::stol(status.substr(status.find(name) + name.size()));
+  };
+  const long before = wakes();
+  until("it has looked at its jobs", [&] { return wakes() > before + 5; });
+  ASSERT_EQ(prlimit(pid_, RLIMIT_NOFILE, &files, nullptr), 0);
+  EXPECT_EQ(job(id)["phase"], "running");
+  std::ofstream(folder_ + "/go") << "go";
+  EXPECT_EQ(wait(id)["status"], "0");
 }
 
 TEST_F(SchedulerTest, ASecondOneIsRefused) {
@@ -571,6 +621,7 @@ public:
   Json offered(std::size_t k) const { return offered_.at(k); }
 
 private:
+  std::atomic<int> pages{0};        ///< of its history, which has three, that were asked for
   void tell_asks() { server_.send(watcher_, control::to_line({{"event", "asks"}, {"asks", asks_}})); }
   void begin_to_ask() {
     asks_ = {{"ask", ++asked_}, {"grids", asked_for}, {"wait", waits.load()}, {"granted", nullptr}};
@@ -619,9 +670,14 @@ private:
     if (request.op == "offer") ++offers;
     if (request.op == "grow" && obeys_) {
       const Json to = Json::array({1, ++procs_});
+    else if (request.op == "history") {
+      const int page = request.body->value("from", 0);
+      fields = {{"grids", Json::array()}, {"cores", 0}, {"next", page < 2 ? Json(page + 1) : Json(nullptr)}};
+      fields["grids"].push_back({{"grid", {1, page + 1}}, {"steps", 10}, {"mean_s", 1.0 / (page + 1)}});
+      ++pages;
+    }
       server_.send(watcher_,
                    control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}}));
-  std::atomic<int> pages{0};        ///< of its history, which has three, that were asked for
     }
     if (request.op == "resize" && obeys_ && !has_regretted_) {
       const int before = procs_;
@@ -670,12 +726,6 @@ TEST_F(SchedulerTest, AJobThatIgnoresRequestsIsLeftAlone) {
   call("cancel", {{"job", id}});
   until("the second runs", [&] { return job(second)["phase"] == "running"; });
 }
-    else if (request.op == "history") {
-      const int page = request.body->value("from", 0);
-      fields = {{"grids", Json::array()}, {"cores", 0}, {"next", page < 2 ? Json(page + 1) : Json(nullptr)}};
-      fields["grids"].push_back({{"grid", {1, page + 1}}, {"steps", 10}, {"mean_s", 1.0 / (page + 1)}});
-      ++pages;
-    }
 
 // it counts in a process group of its own, as MPI's processes are
 TEST_F(SchedulerTest, AJobThatIgnoresAShrinkIsStoppedAndGoesOn) {
@@ -832,6 +882,17 @@ TEST_F(SchedulerTest, AJobThatGoesBackGivesItsProcessorsBack) {
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s1", 4, true);
   until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+TEST_F(SchedulerTest, AHistoryInPagesIsReadToItsEnd) {
+  start({"--procs", "4", "--policy", "rs"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s1", 4, true);
+  until("all pages were asked for", [&] { return application.pages == 3; });
+  const auto second = submit({"sleep", "100"}, {{"allow", "2"}});
+  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until("they were asked for again after the change", [&] { return application.pages == 6; });
+  EXPECT_TRUE(job(id).value("resizable", false));
+}
+
   const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
   until("the second runs", [&] { return job(second)["phase"] == "running"; });
   EXPECT_EQ(job(id)["procs"], 1);
@@ -882,17 +943,6 @@ TEST_F(SchedulerTest, AJobThatClaimsWhatItWasNotOffered) {
 }
 
 TEST_F(SchedulerTest, AJobThatShrinksHasTheProcessorsThatItKept) {
-TEST_F(SchedulerTest, AHistoryInPagesIsReadToItsEnd) {
-  start({"--procs", "4", "--policy", "rs"});
-  const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
-  FakeApplication application(folder_ + "/run", "s1", 4, true);
-  until("all pages were asked for", [&] { return application.pages == 3; });
-  const auto second = submit({"sleep", "100"}, {{"allow", "2"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
-  until("they were asked for again after the change", [&] { return application.pages == 6; });
-  EXPECT_TRUE(job(id).value("resizable", false));
-}
-
   start({"--hosts", "a:2,b:3:3", "--policy", "rs"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:5"}});
   FakeApplication application(folder_ + "/run", "s1", 5, true);

@@ -225,7 +225,7 @@ void Daemon::wait_for_room(const NoRoom& why) {
 }
 
 void Daemon::recover() {
-  const bool same_boot = table_.boot() == boot_;
+  const bool same_boot = table_.boot() == boot_ || boot_.empty() || table_.boot().empty(); // empty: not known
   std::vector<std::int64_t> running;
   for (const auto& [id, job] : table_.jobs()) {
     if (job.phase == Phase::ended) continue;
@@ -236,11 +236,12 @@ void Daemon::recover() {
   for (const std::int64_t id : running) {
     const JobRecord& job = *table_.find(id);
     Live& live = live_.at(id);
-    if (same_boot) live.process = watch_process(job.pid, job.pid_started);
-    if (live.process) {
+    if (same_boot && may_run(job.pid, job.pid_started)) {
+      live.process = watch_process(job.pid, job.pid_started);
       say(fmt::format("job {} still runs as process {}", id, job.pid));
       // the scheduler before this one may have died between the line and the signal
-      if (job.is_suspended || options_.suspends) signal(job, job.is_suspended);
+      if ((job.is_suspended || options_.suspends) && is_running(job.pid, job.pid_started))
+        signal(job, job.is_suspended);
     } else if (same_boot && ::access((file_of(id) + ".began").c_str(), F_OK) != 0) {
       commit(table_.requeue(unix_time_s(), id)); // written down, but it never began
     } else {
@@ -324,8 +325,8 @@ void Daemon::lose(std::int64_t id, Live& live, const std::exception& why) {
   say(fmt::format("job {}: {}", id, why.what()));
   live.client.reset();
   live.sent.clear();
-  live.is_resizable = false;
   live.asks_history = false;
+  live.is_resizable = false;
 }
 
 void Daemon::listen_to(std::int64_t id, Live& live) {
@@ -501,8 +502,8 @@ void Daemon::heard_history(std::int64_t id, Live& live, const Json& page) {
   double total = 0;
   for (const control::ChangeCost& c : history.changes) total += c.spawn_s + c.merge_s + c.plan_s + c.exchange_s;
   if (!history.changes.empty()) live.resize_s = total / static_cast<double>(history.changes.size());
-}
   if (live.is_history_old) ask_history(id, live);
+}
 
 /// `said`: where its processes are.
 void Daemon::has_size(std::int64_t id, int n, const std::vector<Host>& said) {
@@ -538,7 +539,7 @@ void Daemon::kill_job(std::int64_t id) {
   const JobRecord& job = *table_.find(id);
   Live& live = live_.at(id);
   // the group is the job's own session; its leader is checked, since numbers are used again
-  if (start_time_of(job.pid) != job.pid_started) return;
+  if (!is_running(job.pid, job.pid_started)) return;
   const bool hard = live.killed_s > 0;
   ::kill(static_cast<pid_t>(-job.pid), hard ? SIGKILL : SIGTERM);
   if (job.is_suspended) signal(job, false); // so that it can end
@@ -552,7 +553,7 @@ void Daemon::look_at_jobs() {
     const JobRecord& job = *table_.find(id);
     if (job.phase == Phase::waiting && job.is_cancelled) unbegun.push_back(id);
     if (job.phase != Phase::running) continue;
-    if (start_time_of(job.pid) != job.pid_started) {
+    if (!may_run(job.pid, job.pid_started)) {
       if (live.client) listen_to(id, live); // its last words
       gone.push_back(id);
       continue;
@@ -602,7 +603,7 @@ void Daemon::look_at_deadlines() {
 /// What it was asked to give back is for others until it goes on. The request stays asked for: it may obey then.
 void Daemon::suspend(std::int64_t id) {
   const JobRecord& job = *table_.find(id);
-  if (start_time_of(job.pid) != job.pid_started) return;
+  if (!is_running(job.pid, job.pid_started)) return;
   commit(table_.suspend(unix_time_s(), id, job.target)); // first, so that a scheduler after this one has it go on
   signal(job, true);
   say(fmt::format("job {} did not shrink within {:g} s and is stopped", id, options_.deadline_s));
@@ -641,7 +642,7 @@ void Daemon::resume_suspended() {
     const JobRecord& job = *table_.find(id);
     if (!table_.can_resume(job)) continue; // another one has them again
     commit(table_.resume(unix_time_s(), id));
-    if (start_time_of(job.pid) == job.pid_started) signal(job, false);
+    if (is_running(job.pid, job.pid_started)) signal(job, false);
     commit(table_.answer(unix_time_s(), id, "was stopped, and goes on", unix_time_s() + options_.unresponsive_s));
   }
 }
@@ -847,7 +848,7 @@ void Daemon::run(const std::function<bool()>& is_stopped) {
       if (has_no_room_) break; // what they have to say cannot be written down
       if (live.process) polled.push_back({live.process.get(), POLLIN, 0});
       if (live.client) polled.push_back({live.client->fd(), POLLIN, 0});
-      has_running = has_running || live.process;
+      has_running = has_running || table_.find(id)->phase == Phase::running;
     }
     const int patience_ms = !signals_.is_idle() ? 20 : has_running ? 200 : 1000;
     if (!is_changed_ || has_no_room_) ::poll(polled.data(), polled.size(), patience_ms);
@@ -871,8 +872,7 @@ void Daemon::run(const std::function<bool()>& is_stopped) {
     if (options_.until_empty && live_.empty() && !table_.jobs().empty()) stop_ = true;
   }
   for (const auto& [id, job] : table_.jobs()) // nobody would have them go on; the next scheduler stops them again
-    if (job.phase == Phase::running && job.is_suspended && start_time_of(job.pid) == job.pid_started)
-      signal(job, false);
+    if (job.phase == Phase::running && job.is_suspended && is_running(job.pid, job.pid_started)) signal(job, false);
   server_->flush(1);
   if (!signals_.finish(signals_patience_s)) warn("some hosts did not answer; jobs that were stopped there stay so");
   if (!journal_.why_broken().empty()) throw Error(Status::io_failure, journal_.why_broken());

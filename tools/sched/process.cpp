@@ -51,25 +51,35 @@ constexpr std::string_view room_for_status = "   \n";
 
 } // namespace
 
-std::int64_t start_time_of(std::int64_t pid) {
+std::optional<std::int64_t> start_time_of(std::int64_t pid) {
   if (pid <= 0) return 0;
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  if (!std::getline(file, text, '\0')) return 0;
+  siginfo_t ended{};
+  const bool is_child =
+      ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0; // it needs no descriptor
+  if (is_child && ended.si_pid != 0) return 0;
+  if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return 0;
+  const std::string text = base::content_of(fmt::format("/proc/{}/stat", pid));
   const auto close = text.rfind(')'); // a name may contain anything
-  if (close == std::string::npos || close + 2 >= text.size()) return 0;
+  if (close == std::string::npos || close + 2 >= text.size()) return std::nullopt;
   const char state = text[close + 2];
   if (state == 'Z' || state == 'X') return 0;
-  long long start = 0;
   // state is field 3, the start field 22
   std::size_t at = close + 2;
   for (int field = 3; field < 22; ++field) {
     at = text.find(' ', at);
-    if (at == std::string::npos) return 0;
+    if (at == std::string::npos) return std::nullopt;
     ++at;
   }
-  start = std::strtoll(text.c_str() + at, nullptr, 10);
-  return start;
+  return std::strtoll(text.c_str() + at, nullptr, 10);
+}
+
+bool is_running(std::int64_t pid, std::int64_t started) {
+  return started != 0 && start_time_of(pid) == started;
+}
+
+bool may_run(std::int64_t pid, std::int64_t started) {
+  const std::optional<std::int64_t> found = start_time_of(pid);
+  return !found || (*found != 0 && (started == 0 || *found == started));
 }
 
 std::string boot_id() {
@@ -124,7 +134,7 @@ Leader::Leader(const std::string& file, const std::string& folder, const std::ve
     ::_exit(127);
   }
   pid_ = child;
-  started_ = start_time_of(child);
+  started_ = start_time_of(child).value_or(0);
 }
 
 Leader::~Leader() {
@@ -168,10 +178,10 @@ void signal_session(std::int64_t leader, int number) {
 }
 
 Fd watch_process(std::int64_t pid, std::int64_t started) {
-  if (start_time_of(pid) != started || started == 0) return {};
+  if (!is_running(pid, started)) return {};
   Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0))); // glibc 2.36 declares it as C++
   // the number may have been given to another process in between
-  if (!fd || start_time_of(pid) != started) return {};
+  if (!fd || !is_running(pid, started)) return {};
   return fd;
 }
 

@@ -20,8 +20,12 @@ public:
 using Fd = base::FileDescriptor;
 
 /// When a process was started, in clock ticks since the machine was; 0 when there is none, or it has ended
-/// and is not yet collected. With the process number and boot_id() it names a process for ever.
-std::int64_t start_time_of(std::int64_t pid);
+/// and is not yet collected. With the process number and boot_id() it names a process for ever. Nothing when it cannot
+/// be known: /proc cannot be read, or there is no descriptor left for it.
+std::optional<std::int64_t> start_time_of(std::int64_t pid);
+/// Whether this process runs. `started`: of start_time_of(); 0: was not known.
+bool is_running(std::int64_t pid, std::int64_t started); ///< surely: it may be signalled
+bool may_run(std::int64_t pid, std::int64_t started); ///< also when it cannot be known: what it has is not given away
 std::string boot_id();
 
 /// A job's leader that has been made and waits: it begins with go(), and never does when this object, or this
@@ -38,7 +42,7 @@ public:
   Leader& operator=(const Leader&) = delete;
   ~Leader();
   std::int64_t pid() const { return pid_; }
-  std::int64_t started() const { return started_; }
+  std::int64_t started() const { return started_; } ///< as start_time_of(); 0: not known
   void go();
 
 private:
@@ -50,7 +54,8 @@ private:
 /// found.
 void signal_session(std::int64_t leader, int number);
 
-/// Readable when the process has ended. Empty when it is not there any more.
+/// Readable when the process has ended. Empty when it is not there any more, or pidfd_open does not work: then it is
+/// asked for by may_run(), now and then.
 Fd watch_process(std::int64_t pid, std::int64_t started);
 /// Collects it when it is a child that has ended: its exit status, in words of the shell.
 std::optional<int> reap(std::int64_t pid);
