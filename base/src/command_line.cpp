@@ -111,7 +111,7 @@ Option& Option::one_value_each_time() {
 }
 
 Option& Option::repeatable() {
-  cli_option(option_)->expected(1)->take_all();
+  cli_option(option_)->expected(1)->take_all()->allow_extra_args(false); // CLI11 would swallow a "--" after its value
   return *this;
 }
 

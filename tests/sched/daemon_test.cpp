@@ -567,6 +567,11 @@ TEST_F(SchedulerTest, NoOptionsOfMpirunAndNoControlCharacters) {
   EXPECT_NE(output_of("submit -- -np 100 ./app", 2).find("no program"), std::string::npos);
   EXPECT_NE(output_of("run -np 2 --dry-run -- -np 100 ./app", 2).find("no program"), std::string::npos);
   EXPECT_NE(output_of("run -np 2 --dry-run -- ./app : ./other", 2).find("':'"), std::string::npos);
+  for (const char* option : {"--mpirun-option X", "--hosts localhost:2", "--placement local1"})
+    EXPECT_NE(
+        output_of(fmt::format("run -np 2 --dry-run {} -- ./app -n 5 --grid 1x2", option)).find("./app -n 5 --grid 1x2"),
+        std::string::npos)
+        << option;
   for (const char* name : {"two\nlines", "\x1b[2Jclear", "bell\a", "\x7f", "c1 \xc2\x9b", "\xe2\x80\xaeturned"})
     EXPECT_THROW(submit({"true"}, {{"name", name}}), base::Error) << name;
   const auto fine = submit({"true"}, {{"name", "Größe 漢字"}});
@@ -616,12 +621,12 @@ public:
   std::atomic<int> grants{0}, refusals{0};
   std::string why_refused;          ///< when `refusals` has grown
   Json is_on;                       ///< "hosts" of its events of a shrink
+  std::atomic<int> pages{0};        ///< of its history, which has three, that were asked for
   std::atomic<bool> regrets{false}; ///< a growth: goes back by itself, and declines from then on
 
   Json offered(std::size_t k) const { return offered_.at(k); }
 
 private:
-  std::atomic<int> pages{0};        ///< of its history, which has three, that were asked for
   void tell_asks() { server_.send(watcher_, control::to_line({{"event", "asks"}, {"asks", asks_}})); }
   void begin_to_ask() {
     asks_ = {{"ask", ++asked_}, {"grids", asked_for}, {"wait", waits.load()}, {"granted", nullptr}};
@@ -665,17 +670,17 @@ private:
       fields = {{"cancelled", ++cancels}};
     else if (request.op == "watch")
       watcher_ = client;
-    server_.send(client, control::to_line(control::reply(request.id, fields)));
-    if (request.op == "grant") take(*request.body);
-    if (request.op == "offer") ++offers;
-    if (request.op == "grow" && obeys_) {
-      const Json to = Json::array({1, ++procs_});
     else if (request.op == "history") {
       const int page = request.body->value("from", 0);
       fields = {{"grids", Json::array()}, {"cores", 0}, {"next", page < 2 ? Json(page + 1) : Json(nullptr)}};
       fields["grids"].push_back({{"grid", {1, page + 1}}, {"steps", 10}, {"mean_s", 1.0 / (page + 1)}});
       ++pages;
     }
+    server_.send(client, control::to_line(control::reply(request.id, fields)));
+    if (request.op == "grant") take(*request.body);
+    if (request.op == "offer") ++offers;
+    if (request.op == "grow" && obeys_) {
+      const Json to = Json::array({1, ++procs_});
       server_.send(watcher_,
                    control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}}));
     }
@@ -877,11 +882,6 @@ TEST_F(SchedulerTest, AStoppedJobCanBeCancelled) {
   EXPECT_EQ(call("queue")["free"], 1);
 }
 
-TEST_F(SchedulerTest, AJobThatGoesBackGivesItsProcessorsBack) {
-  start({"--procs", "4", "--policy", "rs"});
-  const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
-  FakeApplication application(folder_ + "/run", "s1", 4, true);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
 TEST_F(SchedulerTest, AHistoryInPagesIsReadToItsEnd) {
   start({"--procs", "4", "--policy", "rs"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
@@ -893,6 +893,11 @@ TEST_F(SchedulerTest, AHistoryInPagesIsReadToItsEnd) {
   EXPECT_TRUE(job(id).value("resizable", false));
 }
 
+TEST_F(SchedulerTest, AJobThatGoesBackGivesItsProcessorsBack) {
+  start({"--procs", "4", "--policy", "rs"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s1", 4, true);
+  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
   const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
   until("the second runs", [&] { return job(second)["phase"] == "running"; });
   EXPECT_EQ(job(id)["procs"], 1);
