@@ -493,7 +493,10 @@ DYNGRID_API int dyngrid_lu_pivots(const dyngrid_matrix* a, const int* pivots, in
 /* ---- state that every process has ---- */
 
 /* bytes at data are the same on all processes; newcomers get them at their first resize point. Collective. The memory
- * stays the caller's and must live until dyngrid_finalize or dyngrid_unshare. */
+ * stays the caller's and must live until dyngrid_finalize or dyngrid_unshare. Any length: a growth takes 8 MB more on
+ * each process, and as much as the state on a new one that has not said yet where it goes. A new process shares what
+ * the others do, or less: it may do so before its first resize point or after it. More than the others is
+ * DYNGRID_ERR_MISMATCH, and the growth is refused. */
 DYNGRID_API int dyngrid_share(const char* name, void* data, size_t bytes);
 DYNGRID_API int dyngrid_unshare(const char* name);
 

@@ -286,7 +286,8 @@ SavedState look_into_checkpoint(MPI_Comm grid, int root, const std::string& path
   return Packet(packet.bytes()).get<SavedState>();
 }
 
-void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std::vector<SpreadMatrix>& matrices) {
+void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std::vector<SpreadMatrix>& matrices,
+                     const std::vector<SavedShared>& shared) {
   Comm comm = Comm::duplicate(grid);
   const bool reads = comm.rank() == root;
   std::optional<CheckpointReader> reader;
@@ -309,6 +310,12 @@ void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std
                   "blacs-dyn: checkpoint {}: matrix \"{}\" is '{}' {} x {} there and '{}' {} x {} in the program", path,
                   a.name, found->type, found->m, found->n, a.type, a.m, a.n));
         at[k] = static_cast<std::size_t>(found - known.begin());
+      }
+      for (std::size_t k = 0; k < shared.size(); ++k) {
+        const SavedShared& there = reader->state().shared.at(k);
+        if (there.name != shared[k].name || there.bytes != shared[k].bytes)
+          throw Error(Status::io_failure, fmt::format("blacs-dyn: checkpoint {} changed while it was read", path));
+        reader->read_shared(k, shared[k].data);
       }
     });
     FirstError error;

@@ -36,9 +36,10 @@ void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedSta
 /// unsupported}
 SavedState look_into_checkpoint(MPI_Comm grid, int root, const std::string& path);
 
-/// Fills the local arrays from a file; matrices are found by their names. Collective as above. A failure leaves the
-/// arrays half filled.
+/// Fills the local arrays from a file; matrices are found by their names. Shared state goes to where `shared` says, on
+/// root alone. Collective as above. A failure leaves the arrays half filled.
 /// @throws agreed Error{not_found, io_failure, rank_mismatch}
-void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std::vector<SpreadMatrix>& matrices);
+void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std::vector<SpreadMatrix>& matrices,
+                     const std::vector<SavedShared>& shared);
 
 } // namespace blacs_dyn

@@ -253,11 +253,10 @@ void CheckpointWriter::describe(const SavedState& state) {
   put_number(root, "matrices", static_cast<std::int64_t>(state.matrices.size()), path);
   put_number(root, "shared", static_cast<std::int64_t>(state.shared.size()), path);
 
-  const auto put_bytes = [&](hid_t group, const std::string& name, const std::vector<char>& content) {
-    const hsize_t size = content.size();
+  const auto put_bytes = [&](hid_t group, const std::string& name, const void* content, hsize_t size) {
     Id data = make_dataset(group, name, H5T_STD_U8LE, {size}, {std::min<hsize_t>(size, 1 << 20)}, path);
     put_text(data.get(), "name", name, path);
-    if (size > 0 && H5Dwrite(data.get(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, content.data()) < 0)
+    if (size > 0 && H5Dwrite(data.get(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, content) < 0)
       fail(path, "HDF5 cannot write \"" + name + "\"");
   };
   std::vector<char> words;
@@ -265,9 +264,9 @@ void CheckpointWriter::describe(const SavedState& state) {
     words.insert(words.end(), word.begin(), word.end());
     words.push_back('\0');
   }
-  put_bytes(root, "command", words);
+  put_bytes(root, "command", words.data(), words.size());
   const Id group(H5Gcreate2(root, "shared", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, path, "make a group");
-  for (const SavedShared& s : state.shared) put_bytes(group.get(), s.name, s.content);
+  for (const SavedShared& s : state.shared) put_bytes(group.get(), s.name, s.data, static_cast<hsize_t>(s.bytes));
 }
 
 void CheckpointWriter::begin_matrix(const SavedMatrix& a, const Slab& first) {
@@ -330,7 +329,7 @@ void CheckpointWriter::commit() {
 struct CheckpointReader::File {
   std::string path;
   Id file;
-  std::vector<Id> datasets, types;
+  std::vector<Id> shared, datasets, types;
 };
 
 namespace {
@@ -359,15 +358,17 @@ Id open_checkpoint(const std::string& path) {
   return file;
 }
 
-std::vector<char> get_bytes(hid_t data, const std::string& path) {
+std::int64_t count_bytes(hid_t data, const std::string& path) {
   const Id space(H5Dget_space(data), H5Sclose, path, "read a shape");
   const hssize_t size =
       H5Sget_simple_extent_type(space.get()) == H5S_NULL ? 0 : H5Sget_simple_extent_npoints(space.get());
   if (size < 0) fail(path, "HDF5 cannot read a shape");
-  std::vector<char> content(static_cast<std::size_t>(size));
-  if (size > 0 && H5Dread(data, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, content.data()) < 0)
+  return size;
+}
+
+void get_bytes(hid_t data, std::int64_t bytes, void* to, const std::string& path) {
+  if (bytes > 0 && H5Dread(data, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) < 0)
     fail(path, "HDF5 cannot read shared state");
-  return content;
 }
 
 /// All that is neither shared state nor a matrix.
@@ -384,7 +385,8 @@ void get_application(hid_t root, const std::string& path, SavedState& state) {
     for (double speed = 0; words >> speed;) state.speeds.push_back(speed);
   }
   const Id command(H5Dopen2(root, "command", H5P_DEFAULT), H5Dclose, path, "find the command");
-  const std::vector<char> words = get_bytes(command.get(), path);
+  std::vector<char> words(static_cast<std::size_t>(count_bytes(command.get(), path)));
+  get_bytes(command.get(), static_cast<std::int64_t>(words.size()), words.data(), path);
   for (std::size_t at = 0; at < words.size();) {
     state.command.emplace_back(words.data() + at, strnlen(words.data() + at, words.size() - at));
     at += state.command.back().size() + 1;
@@ -432,8 +434,9 @@ CheckpointReader::CheckpointReader(const std::string& path) : file_(std::make_un
   f.file = open_checkpoint(path);
   const hid_t root = f.file.get();
   get_application(root, path, state_);
-  for (const Id& data : datasets_of(root, "shared", path))
-    state_.shared.push_back({get_text(data.get(), "name", path), get_bytes(data.get(), path)});
+  f.shared = datasets_of(root, "shared", path);
+  for (const Id& data : f.shared)
+    state_.shared.push_back({get_text(data.get(), "name", path), count_bytes(data.get(), path)});
   f.datasets = datasets_of(root, "matrices", path);
   for (const Id& data : f.datasets) {
     state_.matrices.push_back(get_matrix(data.get(), path));
@@ -444,6 +447,11 @@ CheckpointReader::CheckpointReader(const std::string& path) : file_(std::make_un
 CheckpointReader::~CheckpointReader() {
   const Quiet quiet;
   file_.reset();
+}
+
+void CheckpointReader::read_shared(std::size_t item, void* to) {
+  const Quiet quiet;
+  get_bytes(file_->shared.at(item).get(), state_.shared[item].bytes, to, file_->path);
 }
 
 void CheckpointReader::read(std::size_t matrix, const Slab& slab, void* column_major) {

@@ -30,6 +30,7 @@ CheckpointReader::CheckpointReader(const std::string& path) {
   refuse(path);
 }
 CheckpointReader::~CheckpointReader() = default;
+void CheckpointReader::read_shared(std::size_t, void*) {}
 void CheckpointReader::read(std::size_t, const Slab&, void*) {}
 
 } // namespace blacs_dyn

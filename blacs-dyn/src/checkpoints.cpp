@@ -58,7 +58,7 @@ SavedState state_of(const Processes& processes, const Settings& settings, const 
   if (!are_alike(speeds)) state.speeds = speeds;
   state.command = own_arguments();
   state.command.insert(state.command.begin(), own_program());
-  state.shared = shared.saved();
+  state.shared = shared.list();
   return state;
 }
 
@@ -129,29 +129,44 @@ void Checkpoints::end_without_restore(const std::string& why) const {
 }
 
 void Checkpoints::restore_from(const std::string& name, int reader) {
-  const SavedState state = look_into_checkpoint(grid_.comm(), reader, name);
+  SavedState state = look_into_checkpoint(grid_.comm(), reader, name);
   std::vector<std::unique_ptr<Matrix>> unknown; // what the program made must be there; what it did not make comes along
   std::vector<redist::LocalSize> sizes;
   std::vector<redist::SharedArray> arrays;
   std::vector<SpreadMatrix> matrices;
+  std::vector<std::vector<char>> contents; // of shared state, on the reader
+  std::vector<char> buffer;
+  const std::size_t shared_before = shared_.count();
   // speeds that this run was given go before those of the file, which are for its grid alone
   GridMap map = processes_.process_set().grid;
   const bool takes_speeds = state.speeds.size() == map.ids.size() && map.shape == Shape{state.nprow, state.npcol} &&
                             are_alike(processes_.process_set().speeds_on(map));
   if (takes_speeds) share_out(grid_.comm(), map, state.speeds);
-  together(grid_.comm(), [&] {
-    for (const SavedMatrix& saved : state.matrices)
-      if (!matrices_.find(saved.name)) unknown.push_back(unknown_matrix(saved));
-    shared_.check(state.shared);
-    const auto add = [&](const Matrix& a, redist::Layout layout) {
-      sizes.push_back(a.local_size_on(layout, grid_.rank()));
-      arrays.emplace_back(a.bytes(sizes.back()));
-      matrices.push_back(spread(a, std::move(layout), sizes.back(), arrays.back().data()));
-    };
-    for (const auto& a : matrices_.all()) add(*a, a->order != 0 ? a->on(map) : a->layout);
-    for (const auto& a : unknown) add(*a, a->on(map));
-  });
-  read_checkpoint(grid_.comm(), reader, name, matrices);
+  try {
+    together(grid_.comm(), [&] {
+      for (const SavedMatrix& saved : state.matrices)
+        if (!matrices_.find(saved.name)) unknown.push_back(unknown_matrix(saved));
+      shared_.check(state.shared);
+      const auto add = [&](const Matrix& a, redist::Layout layout) {
+        sizes.push_back(a.local_size_on(layout, grid_.rank()));
+        arrays.emplace_back(a.bytes(sizes.back()));
+        matrices.push_back(spread(a, std::move(layout), sizes.back(), arrays.back().data()));
+      };
+      for (const auto& a : matrices_.all()) add(*a, a->order != 0 ? a->on(map) : a->layout);
+      for (const auto& a : unknown) add(*a, a->on(map));
+      shared_.expect(state.shared, false);
+      buffer = SharedState::buffer_for(state.shared);
+      for (SavedShared& one : state.shared) {
+        if (grid_.rank() != reader) break;
+        contents.emplace_back(static_cast<std::size_t>(one.bytes));
+        one.data = contents.back().data();
+      }
+    });
+    read_checkpoint(grid_.comm(), reader, name, matrices, state.shared);
+  } catch (...) {
+    shared_.forget_from(shared_before);
+    throw;
+  }
 
   // from here on nothing fails
   for (auto& a : unknown) matrices_.add(std::move(a));
@@ -162,7 +177,7 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
   }
   if (takes_speeds) processes_.take_speeds(state.speeds, std::move(map));
   matrices_.changed();
-  shared_.take(state.shared);
+  shared_.spread(grid_.comm(), reader, state.shared, true, buffer);
   settings_.points = state.resize_points;
   must_restore_ = false;
   last_s_ = MPI_Wtime();

@@ -129,7 +129,7 @@ void Council::post_steps(double now) {
   write_steps(packet);
   posted_ = std::move(packet.bytes());
   posted_s_ = now;
-  check_mpi(MPI_Issend(posted_.data(), static_cast<int>(posted_.size()), MPI_BYTE, rank_of_process0(), base::tag_wake,
+  check_mpi(MPI_Issend(posted_.data(), base::mpi_count(posted_.size()), MPI_BYTE, rank_of_process0(), base::tag_wake,
                        app_.processes.council(), &post_),
             "MPI_Issend");
 }

@@ -12,14 +12,14 @@ using base::Error;
 using base::Status;
 
 void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, redist::Schedule wanted,
-                     const std::optional<base::Error>& objection, const std::function<void()>& before_exchange) {
+                     const std::function<void()>& before_exchange) {
   const double t0 = MPI_Wtime();
   redist::ExecuteOptions options;
   options.is_comm_lent = true; // it was made for this change
   redist::Executor executor(gathered, options);
   exchange_s = MPI_Wtime() - t0;
   try {
-    run_by(executor, gathered, to, std::move(matrices), wanted, objection, before_exchange);
+    run_by(executor, gathered, to, std::move(matrices), wanted, before_exchange);
   } catch (const Error& error) {
     // agreed errors only: after a failure of MPI nothing collective is left to do
     if (error.status() != Status::mpi_failure) executor.close();
@@ -29,8 +29,7 @@ void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> 
 }
 
 void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices,
-                        redist::Schedule wanted, const std::optional<base::Error>& objection,
-                        const std::function<void()>& before_exchange) {
+                        redist::Schedule wanted, const std::function<void()>& before_exchange) {
   matrices_ = std::move(matrices);
   to_ = to.shape;
   // on one host nothing is gained by steps; between hosts the plan chooses by predicted cost
@@ -38,7 +37,6 @@ void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const Gri
   const bool is_free = wanted == redist::Schedule::automatic;
   std::int64_t print = 0;
   const std::optional<Error> mine = attempt([&] {
-    if (objection) throw *objection;
     print = lay_out(to);
     plan(is_free && on_one_host ? redist::Schedule::async : wanted);
   });

@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "matrices.hpp"
@@ -19,15 +18,13 @@ class MatrixMove {
 public:
   explicit MatrixMove(const Participants& who) : who_(who) {}
 
-  /// Plans, allocates, and moves. wanted: the same on all processes. objection: of this process, before anything else;
-  /// all hear of it in the one agreement that there is. before_exchange: called when nothing stands against it any
-  /// more. Collective over the union. @throws agreed Error
+  /// Plans, allocates, and moves. wanted: the same on all processes. before_exchange: called when nothing stands
+  /// against it any more. Collective over the union. @throws agreed Error
   void run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, redist::Schedule wanted,
-           const std::optional<base::Error>& objection, const std::function<void()>& before_exchange);
+           const std::function<void()>& before_exchange);
   /// The same by an executor over `gathered` that is there.
   void run_by(redist::Executor& executor, MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices,
-              redist::Schedule wanted, const std::optional<base::Error>& objection,
-              const std::function<void()>& before_exchange);
+              redist::Schedule wanted, const std::function<void()>& before_exchange);
   void use_new(int context); ///< the old arrays are freed, but for the spare one
 
   Matrices::Told told; ///< before run(): how those lie whose rules this process lacks

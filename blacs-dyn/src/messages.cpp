@@ -13,14 +13,14 @@
 namespace blacs_dyn {
 
 void send(MPI_Comm comm, int rank, base::Tag tag, const Packet& packet) {
-  check_mpi(MPI_Send(packet.bytes().data(), static_cast<int>(packet.bytes().size()), MPI_BYTE, rank, tag, comm),
+  check_mpi(MPI_Send(packet.bytes().data(), base::mpi_count(packet.bytes().size()), MPI_BYTE, rank, tag, comm),
             "MPI_Send");
 }
 
 MPI_Request start_send(MPI_Comm comm, int rank, base::Tag tag, const Packet& packet) {
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(
-      MPI_Isend(packet.bytes().data(), static_cast<int>(packet.bytes().size()), MPI_BYTE, rank, tag, comm, &request),
+      MPI_Isend(packet.bytes().data(), base::mpi_count(packet.bytes().size()), MPI_BYTE, rank, tag, comm, &request),
       "MPI_Isend");
   return request;
 }

@@ -521,7 +521,7 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
 
 void Processes::tell_process0(base::Tag tag, const std::vector<char>& bytes) const {
   const MPI_Comm comm = group_ == 0 ? world_.get() : parent_comm_.get(); // process 0, or my owner, is the first of it
-  check_mpi(MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, tag, comm), "MPI_Send");
+  check_mpi(MPI_Send(bytes.data(), base::mpi_count(bytes.size()), MPI_BYTE, 0, tag, comm), "MPI_Send");
 }
 
 std::vector<std::vector<char>> Processes::hear_told(base::Tag tag) const {

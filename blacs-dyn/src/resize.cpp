@@ -271,12 +271,11 @@ void Resize::gather() {
 Resize::Outcome Resize::move_and_commit() {
   MatrixMove move(*who_);
   try {
-    std::optional<Error> objection;
-    if (!share_state(objection)) return Outcome::redirected;
+    if (!share_state()) return Outcome::redirected;
     app_->processes.share_out(*gathered_);
     const GridMap& to = gathered_->change.to;
     move.told = Matrices::told_by_others(gathered_->comm.get(), app_->matrices.list(), to);
-    move.run(gathered_->comm.get(), to, app_->matrices.list(), app_->settings.exchange_order, objection,
+    move.run(gathered_->comm.get(), to, app_->matrices.list(), app_->settings.exchange_order,
              [this] { // which newcomers have from now on
                if (!who_->is_joining) app_->routines.call_before();
              });
@@ -292,27 +291,27 @@ Resize::Outcome Resize::move_and_commit() {
 Packet Resize::write_state() const {
   Packet packet;
   packet.put(app_->matrices.may_lack_rules(!change_.wake.empty()));
+  packet.put(app_->shared.list());
   app_->whereabouts.write(packet);
   app_->settings.write(packet);
   app_->balancing.write(packet);
-  app_->shared.write(packet);
   app_->matrices.write(packet);
   return packet;
 }
 
-void Resize::read_state(Packet& state) {
+void Resize::read_state(Packet& state, const std::vector<SavedShared>& shared) {
+  const bool is_newcomer = app_->processes.is_newcomer();
   app_->whereabouts.read(state);
+  app_->shared.expect(shared, is_newcomer);
   app_->settings.read(state);
   app_->balancing.read(state);
-  app_->shared.read(state); // before the matrices, since a rule may look at it
-  const bool is_newcomer = app_->processes.is_newcomer();
   app_->matrices.read(state, is_newcomer || app_->grid.is_still_outside(), is_newcomer);
 }
 
 /// Tells those that join what the others know: the resize point where they are, settings, matrices, shared state. A
-/// process that joins from another resize point, and can be led, goes to the others' while they wait. objection: why
-/// this process cannot take part, of which the others are still to hear. @return false: it has to go there first
-bool Resize::share_state(std::optional<Error>& objection) {
+/// process that joins from another resize point, and can be led, goes to the others' while they wait. @return false: it
+/// has to go there first. @throws agreed Error
+bool Resize::share_state() {
   if (!change_.is_growth()) return true;
   const MPI_Comm comm = gathered_->comm.get();
   const bool was_led = is_led();
@@ -325,6 +324,7 @@ bool Resize::share_state(std::optional<Error>& objection) {
   }
   Packet told(state.bytes());
   const bool may_lack_rules = told.get<bool>();
+  const auto shared = told.get_vector<SavedShared>();
   const Place others = Place::read(told);
   using Where = Whereabouts::Where;
   const bool comes_in = who_->is_joining && has(change_.to.ids, app_->processes.id()); // process 0 may sleep on
@@ -345,16 +345,16 @@ bool Resize::share_state(std::optional<Error>& objection) {
     wait_asleep(&request);
     app_->processes.hear_all(*gathered_, 0);
   }
-  objection = attempt([&] {
+  std::vector<char> buffer;
+  together(comm, [&] {
     if (where == Where::nowhere) app_->whereabouts.refuse(others, app_->processes.is_newcomer() ? "new" : "woken");
-    if (who_->is_joining && where == Where::here) read_state(told);
+    buffer = SharedState::buffer_for(shared);
+    if (who_->is_joining && where == Where::here) read_state(told, shared);
   });
-  if (may_lack_rules) {
-    together(comm, [&] {
-      if (objection) throw *objection;
-    });
-    app_->matrices.compare_rules(comm);
-  }
+  if (may_lack_rules) app_->matrices.compare_rules(comm);
+  // before the matrices are laid out, since a rule may look at it
+  const bool is_teller = who_->my_rank == who_->old_ranks[0];
+  app_->shared.spread(comm, who_->old_ranks[0], is_teller ? app_->shared.list() : shared, who_->is_joining, buffer);
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include "packet.hpp"
 #include "participants.hpp"
 #include "processes.hpp"
+#include "shared_state.hpp"
 
 namespace blacs_dyn {
 
@@ -91,9 +92,9 @@ private:
   void share_name();
   template <class Decision> void agree_to_begin(Decision&& decision);
   bool look_for_newcomers();
-  bool share_state(std::optional<base::Error>& objection);
+  bool share_state();
   Packet write_state() const;
-  void read_state(Packet& state);
+  void read_state(Packet& state, const std::vector<SavedShared>& shared);
   Outcome abandon();
   Outcome commit(MatrixMove& move);
   void report(const MatrixMove& move, double merge_s);

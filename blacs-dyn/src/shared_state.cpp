@@ -15,18 +15,6 @@ namespace blacs_dyn {
 using base::Error;
 using base::Status;
 
-std::vector<char> SharedState::Item::content() const {
-  const auto* first = static_cast<const char*>(data);
-  return has_place ? std::vector<char>(first, first + bytes) : early;
-}
-
-void SharedState::Item::take(const std::vector<char>& content) {
-  if (has_place)
-    std::copy(content.begin(), content.end(), static_cast<char*>(data));
-  else
-    early = content;
-}
-
 SharedState::Item* SharedState::find(const std::string& name) {
   const auto at = std::find_if(items_.begin(), items_.end(), [&](const Item& item) { return item.name == name; });
   return at == items_.end() ? nullptr : &*at;
@@ -55,8 +43,8 @@ void SharedState::share(const char* name, void* data, std::size_t bytes, MPI_Com
     check();
     early->has_place = true;
     early->data = data;
-    early->take(early->early);
-    early->early.clear();
+    std::copy(early->early.begin(), early->early.end(), static_cast<char*>(data));
+    early->early = {};
     return;
   }
   if (grid == MPI_COMM_NULL) {
@@ -81,30 +69,87 @@ void SharedState::unshare(const char* name) {
   items_.erase(items_.begin() + (item - items_.data()));
 }
 
-void SharedState::write(Packet& packet) const {
-  packet.put(static_cast<int>(items_.size()));
-  for (const Item& item : items_) packet.put(item.name).put(item.content());
+std::vector<SavedShared> SharedState::list() const {
+  std::vector<SavedShared> all;
+  for (const Item& item : items_)
+    all.push_back({item.name, static_cast<std::int64_t>(item.bytes), const_cast<Item&>(item).where()});
+  return all;
 }
 
-void SharedState::read(Packet& packet) {
-  for (int count = packet.get<int>(); count > 0; --count) {
-    const std::string name = packet.get_text();
-    const std::vector<char> content = packet.get_vector<char>();
-    if (Item* known = find(name); !known)
-      items_.push_back({name, false, nullptr, content.size(), content});
-    else if (known->bytes != content.size())
+void SharedState::expect(const std::vector<SavedShared>& told, bool is_newcomer) {
+  for (const SavedShared& one : told) {
+    const auto bytes = static_cast<std::size_t>(one.bytes);
+    Item* known = find(one.name);
+    if (known && known->has_place && known->bytes != bytes)
+      throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: shared \"{}\" has {} bytes on a {} process and {} on "
+                                                     "the others",
+                                                     one.name, known->bytes, is_newcomer ? "new" : "woken", bytes));
+    if (known && known->has_place) continue;
+    if (!known) known = &items_.emplace_back(Item{one.name, false, nullptr, 0, {}});
+    known->early.resize(bytes);
+    known->bytes = bytes;
+  }
+  for (const Item& item : items_)
+    if (is_newcomer && std::none_of(told.begin(), told.end(), [&](const auto& one) { return one.name == item.name; }))
       throw Error(Status::rank_mismatch,
-                  fmt::format("blacs-dyn: shared \"{}\" has {} bytes on a new process and {} on the others", name,
-                              known->bytes, content.size()));
-    else
-      known->take(content);
+                  fmt::format("blacs-dyn: a new process shares \"{}\", which the others do not share; expected what "
+                              "they share, or less",
+                              item.name));
+}
+
+namespace {
+
+/// Of the bytes at .. at + count of all contents in a row: action(item, from which of its bytes on, how many, where
+/// they are in the row from `at` on).
+template <class Action>
+void for_stretches(const std::vector<SavedShared>& told, std::int64_t at, std::size_t count, Action&& action) {
+  const std::int64_t end = at + static_cast<std::int64_t>(count);
+  std::int64_t begin = 0;
+  for (const SavedShared& one : told) {
+    const std::int64_t from = std::max(at, begin), to = std::min(end, begin + one.bytes);
+    if (from < to) action(one, from - begin, static_cast<std::size_t>(to - from), from - at);
+    begin += one.bytes;
   }
 }
 
-std::vector<SavedShared> SharedState::saved() const {
-  std::vector<SavedShared> all;
-  for (const Item& item : items_) all.push_back({item.name, item.content()});
-  return all;
+std::int64_t bytes_of(const std::vector<SavedShared>& told) {
+  std::int64_t sum = 0;
+  for (const SavedShared& one : told) sum += one.bytes;
+  return sum;
+}
+
+} // namespace
+
+void SharedState::gather(const std::vector<SavedShared>& told, std::int64_t at, std::vector<char>& buffer) {
+  for_stretches(told, at, buffer.size(),
+                [&](const SavedShared& one, std::int64_t first, std::size_t count, std::int64_t to) {
+                  std::copy_n(static_cast<const char*>(one.data) + first, count, buffer.data() + to);
+                });
+}
+
+void SharedState::scatter(const std::vector<SavedShared>& told, std::int64_t at, const std::vector<char>& buffer) {
+  for_stretches(told, at, buffer.size(),
+                [&](const SavedShared& one, std::int64_t first, std::size_t count, std::int64_t from) {
+                  std::copy_n(buffer.data() + from, count, static_cast<char*>(find(one.name)->where()) + first);
+                });
+}
+
+std::vector<char> SharedState::buffer_for(const std::vector<SavedShared>& told) {
+  constexpr std::int64_t longest = 8 << 20;
+  return std::vector<char>(static_cast<std::size_t>(std::min(longest, bytes_of(told))));
+}
+
+void SharedState::spread(MPI_Comm comm, int root, const std::vector<SavedShared>& told, bool takes,
+                         std::vector<char>& buffer) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  const std::int64_t end = bytes_of(told);
+  for (std::int64_t at = 0; at < end; at += static_cast<std::int64_t>(buffer.size())) {
+    buffer.resize(static_cast<std::size_t>(std::min(end - at, static_cast<std::int64_t>(buffer.size()))));
+    if (rank == root) gather(told, at, buffer);
+    broadcast(buffer.data(), buffer.size(), root, comm);
+    if (takes) scatter(told, at, buffer);
+  }
 }
 
 void SharedState::check(const std::vector<SavedShared>& saved) const {
@@ -114,10 +159,10 @@ void SharedState::check(const std::vector<SavedShared>& saved) const {
         std::find_if(saved.begin(), saved.end(), [&](const SavedShared& one) { return one.name == item.name; });
     if (at == saved.end())
       throw Error(Status::not_found, fmt::format("blacs-dyn: the checkpoint has no shared \"{}\"", item.name));
-    if (at->content.size() != item.bytes)
+    if (static_cast<std::size_t>(at->bytes) != item.bytes)
       throw Error(Status::rank_mismatch,
                   fmt::format("blacs-dyn: shared \"{}\" has {} bytes in the program and {} in the checkpoint",
-                              item.name, item.bytes, at->content.size()));
+                              item.name, item.bytes, at->bytes));
   }
 }
 
@@ -130,15 +175,6 @@ void SharedState::check_place(const std::vector<SavedShared>& saved) const {
                               "to go on there: a run that is restarted (dyngrid_is_restarted) has to come to that call "
                               "before any other resize point or dyngrid_restore",
                               one.name));
-  }
-}
-
-void SharedState::take(const std::vector<SavedShared>& saved) {
-  for (const SavedShared& one : saved) {
-    if (Item* known = find(one.name))
-      known->take(one.content);
-    else
-      items_.push_back({one.name, false, nullptr, one.content.size(), one.content});
   }
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <mpi.h>
 
 #include "checkpoint/file.hpp"
-#include "packet.hpp"
 
 namespace blacs_dyn {
 
@@ -24,17 +24,23 @@ public:
   void unshare(const char* name); ///< local
   void clear() { items_.clear(); }
 
-  /// For those that join.
-  void write(Packet& packet) const;
-  void read(Packet& packet); ///< local. @throws Error{rank_mismatch}
-
-  /// For a checkpoint, and from one. check first: what the program shares must be there, in the same size. @throws
-  /// Error{not_found, rank_mismatch}
-  std::vector<SavedShared> saved() const;
+  std::vector<SavedShared> list() const;
+  /// Local: room for what the others have; nothing of it is here yet. is_newcomer: it has no more than the others.
+  /// @throws Error{rank_mismatch}, std::bad_alloc
+  void expect(const std::vector<SavedShared>& told, bool is_newcomer);
+  /// For a checkpoint: what the program shares must be in it, in the same size. @throws Error{not_found, rank_mismatch}
   void check(const std::vector<SavedShared>& saved) const;
-  void take(const std::vector<SavedShared>& saved);
+
+  /// The content of all that is told goes from root, where `told` says where it is, to those that take it and expect()
+  /// it. Collective; only MPI can fail. buffer: as long on all, buffer_for(told).
+  void spread(MPI_Comm comm, int root, const std::vector<SavedShared>& told, bool takes, std::vector<char>& buffer);
+  static std::vector<char> buffer_for(const std::vector<SavedShared>& told);
+  // Bytes from `at` on, of all contents in a row. Local.
+  static void gather(const std::vector<SavedShared>& told, std::int64_t at, std::vector<char>& buffer);
+  void scatter(const std::vector<SavedShared>& told, std::int64_t at, const std::vector<char>& buffer);
 
   std::size_t count() const { return items_.size(); }
+  void forget_from(std::size_t first) { items_.resize(first); } ///< local: those that were expected and do not come
 
 private:
   struct Item {
@@ -44,8 +50,7 @@ private:
     std::size_t bytes = 0;
     std::vector<char> early; ///< content that waits for dyngrid_share
 
-    std::vector<char> content() const;
-    void take(const std::vector<char>& content); ///< to its place, or to wait for one
+    void* where() { return has_place ? data : early.data(); }
   };
   Item* find(const std::string& name);
   void check_place(const std::vector<SavedShared>& saved) const;

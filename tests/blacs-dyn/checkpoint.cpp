@@ -71,7 +71,7 @@ int write(const char* file, int nprow, int npcol) {
   dyngrid_matrix* u = nullptr;
   expect(!dyngrid_matrix_create_by("uneven", 'd', 61, 47, by_number, nullptr, &u), "create uneven");
   int step = 0, nothing = 0;
-  std::vector<double> history(300000);
+  std::vector<double> history(3000000);
   expect(!dyngrid_share("step", &step, sizeof step) &&
              !dyngrid_share("history", history.data(), history.size() * sizeof(double)) &&
              !dyngrid_share("nothing", &nothing, 0),
@@ -137,8 +137,9 @@ int read(const char* file, int nprow, int npcol, bool with_rule) {
       expect(static_cast<const double*>(dyngrid_local(even))[at] == uneven_value(i, j), "uneven, in even blocks");
     });
   }
-  std::vector<double> history(300000);
-  expect(!dyngrid_share("history", history.data(), history.size() * sizeof(double)) && history[299999] == 0.5 * 299999,
+  std::vector<double> history(3000000);
+  expect(!dyngrid_share("history", history.data(), history.size() * sizeof(double)) &&
+             history[2999999] == 0.5 * 2999999,
          "what the program did not share");
   return dyngrid_finalize();
 }

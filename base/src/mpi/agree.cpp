@@ -61,12 +61,12 @@ void broadcast(std::vector<char>& bytes, int root, MPI_Comm comm) {
   // The length and what fits behind it: a short message is one round. With MPI's own words before it, it stays below
   // 4096, from where Open MPI's root waits on its own host until the others take it.
   std::array<char, 4000> first{};
-  std::int32_t length = 0;
+  std::int64_t length = 0;
   constexpr std::size_t room = sizeof first - sizeof length;
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   if (rank == root) {
-    length = static_cast<std::int32_t>(bytes.size());
+    length = static_cast<std::int64_t>(bytes.size());
     std::memcpy(first.data(), &length, sizeof length);
     std::copy_n(bytes.begin(), std::min(bytes.size(), room), first.begin() + sizeof length);
   }
@@ -74,13 +74,25 @@ void broadcast(std::vector<char>& bytes, int root, MPI_Comm comm) {
   check_mpi(MPI_Ibcast(first.data(), sizeof first, MPI_BYTE, root, comm, &request), "MPI_Ibcast");
   wait_asleep(&request);
   std::memcpy(&length, first.data(), sizeof length);
-  bytes.resize(static_cast<std::size_t>(length));
+  constexpr std::int64_t always_fits = 1 << 16;
+  const auto make_room = [&] { bytes.resize(static_cast<std::size_t>(length)); };
+  if (length <= always_fits)
+    make_room();
+  else
+    together(comm, make_room);
   const std::size_t had = std::min(bytes.size(), room);
   if (rank != root) std::copy_n(first.begin() + sizeof length, had, bytes.begin());
-  if (had == bytes.size()) return;
-  check_mpi(MPI_Ibcast(bytes.data() + had, static_cast<int>(bytes.size() - had), MPI_BYTE, root, comm, &request),
-            "MPI_Ibcast");
-  wait_asleep(&request);
+  broadcast(bytes.data() + had, bytes.size() - had, root, comm);
+}
+
+void broadcast(void* data, std::size_t bytes, int root, MPI_Comm comm, std::size_t at_once) {
+  for (std::size_t at = 0; at < bytes; at += at_once) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Ibcast(static_cast<char*>(data) + at, mpi_count(std::min(at_once, bytes - at)), MPI_BYTE, root, comm,
+                         &request),
+              "MPI_Ibcast");
+    wait_asleep(&request);
+  }
 }
 
 } // namespace base

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/mpi/check.hpp"
 
-#include <cstddef>
+#include <climits>
 #include <string>
 
 #include <fmt/format.h>
@@ -18,6 +18,13 @@ void check_mpi(int code, const char* what) {
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
   throw Error(Status::mpi_failure,
               fmt::format("dyngrid: {} failed: {}", what, std::string(text, static_cast<std::size_t>(length))));
+}
+
+int mpi_count(std::size_t count) {
+  if (count > INT_MAX)
+    throw Error(Status::unsupported,
+                fmt::format("dyngrid: a message of {} bytes, expected at most {}", count, INT_MAX));
+  return static_cast<int>(count);
 }
 
 bool mpi_is_up() noexcept {

@@ -14,9 +14,11 @@ struct SavedMatrix {
   std::int64_t m = 0, n = 0, mb = 1, nb = 1;
 };
 
+/// State that all processes have alike.
 struct SavedShared {
   std::string name;
-  std::vector<char> content;
+  std::int64_t bytes = 0;
+  void* data = nullptr; ///< where it is on this process; null: nowhere yet
 };
 
 /// What a checkpoint says of the application.
@@ -38,7 +40,7 @@ template <class Archive> void fields(Archive& a, SavedMatrix& matrix) {
   a(matrix.name, matrix.type, matrix.m, matrix.n, matrix.mb, matrix.nb);
 }
 template <class Archive> void fields(Archive& a, SavedShared& shared) {
-  a(shared.name, shared.content);
+  a(shared.name, shared.bytes);
 }
 template <class Archive> void fields(Archive& a, SavedState& state) {
   a(state.dyngrid_version, state.written, state.resize_points, state.nprow, state.npcol, state.started);
@@ -62,7 +64,7 @@ public:
   /// @throws also Error{unsupported} when dyngrid was built without HDF5.
   explicit CheckpointWriter(std::string path);
   ~CheckpointWriter();
-  void describe(const SavedState& state); ///< everything but the content of the matrices
+  void describe(const SavedState& state); ///< everything but the content of the matrices, shared state from its place
   /// The slabs written next are of this matrix, and `first` is the size of all but the last.
   void begin_matrix(const SavedMatrix& matrix, const Slab& first);
   void write(const Slab& slab, const void* column_major); ///< leading dimension slab.rows
@@ -80,7 +82,8 @@ public:
   /// Error{unsupported} as above.
   explicit CheckpointReader(const std::string& path);
   ~CheckpointReader();
-  const SavedState& state() const { return state_; }
+  const SavedState& state() const { return state_; } ///< without the content of shared state
+  void read_shared(std::size_t item, void* to);      ///< of state().shared. @throws Error{io_failure}
   /// Elements of state().matrices[matrix], column-major with leading dimension slab.rows. @throws Error{io_failure}
   void read(std::size_t matrix, const Slab& slab, void* column_major);
 
