@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,6 +27,7 @@ namespace blacs_dyn {
 using base::at;
 using base::Error;
 using control::BalanceMode;
+using control::LoadFigures;
 using control::ProcessLoad;
 using gridmap::Balance;
 using gridmap::BalanceAction;
@@ -61,7 +63,7 @@ std::string shown(const gridmap::BalanceChoice& choice) {
 
 /// What one process says to the others. What process 0 says holds for all.
 struct Balancing::Record {
-  ProcessLoad load;
+  LoadFigures load;
   std::int32_t has_verdict = 0; ///< process 0: a broadcast follows
   std::int32_t wants_loads = 0;
   std::int64_t item_bytes = 0; ///< of what rows and columns took: a gathering follows where there are some
@@ -115,14 +117,21 @@ std::uint64_t Balancing::flags() {
              : 0;
 }
 
-ProcessLoad Balancing::own_load() const {
-  ProcessLoad load;
+LoadFigures Balancing::own_load() const {
+  LoadFigures load;
   load.process = app_.processes.id();
   if (monitor_) monitor_->write(load);
   load.speed = app_.processes.process_set().speed_of(load.process);
-  const std::string host = base::host_name();
-  std::strncpy(load.host, host.c_str(), sizeof load.host - 1);
   return load;
+}
+
+std::vector<ProcessLoad> Balancing::with_hosts(const std::vector<LoadFigures>& loads) const {
+  std::map<int, std::string> hosts;
+  for (control::ProcessInfo& process : app_.processes.process_set().everybody())
+    hosts[process.id] = std::move(process.host);
+  std::vector<ProcessLoad> all;
+  for (const LoadFigures& load : loads) all.push_back({load, hosts[load.process]});
+  return all;
 }
 
 Balancing::Verdict Balancing::exchange(bool is_asked) {
@@ -149,11 +158,12 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
   std::vector<Record> all(places + (app_.processes.is_process0_outside() ? 1 : 0));
   check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, council), "MPI_Allgather");
   if (monitor_) monitor_->told();
-  loads_.clear();
+  std::vector<LoadFigures> in_grid;
   for (std::size_t k = 0; k < places; ++k) {
-    loads_.push_back(all[k].load);
-    loads_.back().place = static_cast<std::int32_t>(k);
+    in_grid.push_back(all[k].load);
+    in_grid.back().place = static_cast<std::int32_t>(k);
   }
+  loads_ = with_hosts(in_grid);
   const int root = app_.processes.process_set().grid.rank_of_process0();
   std::vector<std::int64_t> sizes;
   for (const Record& record : all) sizes.push_back(record.item_bytes);
@@ -248,7 +258,7 @@ Balancing::FactorOrder::~FactorOrder() {
 
 void Balancing::end() {
   monitor_.reset();
-  std::vector<ProcessLoad> unheard;
+  std::vector<LoadFigures> unheard;
   if (app_.processes.id() == 0 && app_.processes.world() != MPI_COMM_NULL) hear_sleepers(unheard);
 }
 
@@ -295,7 +305,7 @@ void Balancing::while_asleep() {
   if (is_0) return;
   const double now = base::monotonic_s();
   if (now - told_asleep_s_ < every_s) return;
-  const ProcessLoad load = own_load();
+  const LoadFigures load = own_load();
   if (load.samples == 0) return;
   const bool is_calm = load.calm_s > every_s, was_calm = told_.calm_s > every_s;
   if (told_.samples > 0 && std::abs(load.share - told_.share) < 0.05 && is_calm == was_calm &&
@@ -308,26 +318,26 @@ void Balancing::while_asleep() {
 }
 
 /// Process 0: what came since the last time; appended to `loads` are all that sleep.
-void Balancing::hear_sleepers(std::vector<ProcessLoad>& loads) const {
+void Balancing::hear_sleepers(std::vector<LoadFigures>& loads) const {
   const double now = base::monotonic_s();
   for (const std::vector<char>& bytes : app_.processes.hear_told(base::tag_load)) {
-    ProcessLoad load;
+    LoadFigures load;
     if (bytes.size() != sizeof load) continue;
     std::memcpy(&load, bytes.data(), sizeof load);
     load.place = -1;
     load.busy = now; // kept until it is told again: when it was heard
     const auto known = std::find_if(asleep_.begin(), asleep_.end(),
-                                    [&](const ProcessLoad& other) { return other.process == load.process; });
+                                    [&](const LoadFigures& other) { return other.process == load.process; });
     (known == asleep_.end() ? *asleep_.insert(known, load) : *known) = load;
   }
   const std::vector<int> parked = app_.processes.process_set().all_parked();
   asleep_.erase(std::remove_if(asleep_.begin(), asleep_.end(),
-                               [&](const ProcessLoad& load) { return !has(parked, load.process); }),
+                               [&](const LoadFigures& load) { return !has(parked, load.process); }),
                 asleep_.end());
   for (const int id : parked) {
     const auto known =
-        std::find_if(asleep_.begin(), asleep_.end(), [&](const ProcessLoad& load) { return load.process == id; });
-    ProcessLoad load;
+        std::find_if(asleep_.begin(), asleep_.end(), [&](const LoadFigures& load) { return load.process == id; });
+    LoadFigures load;
     load.process = id; // nothing is known of it yet
     if (id == 0) {
       load = own_load();
@@ -654,8 +664,10 @@ Balancing::Verdict Balancing::consider(const Asked& asked) {
     return nothing;
   };
   try {
+    std::vector<LoadFigures> asleep;
+    hear_sleepers(asleep);
     std::vector<ProcessLoad> all = loads_;
-    hear_sleepers(all);
+    for (ProcessLoad& load : with_hosts(asleep)) all.push_back(std::move(load));
     if (!app_.processes.is_speed_given()) control::take_marked_speeds(all);
     if (app_.control) app_.control->board().show(all, now);
     say_unmeasured(all);
@@ -770,7 +782,7 @@ void Balancing::say_unmeasured(const std::vector<ProcessLoad>& loads) {
     std::fprintf(stderr,
                  "dyngrid: balance: what process %d on %s gets of its processor cannot be told, since /proc cannot be "
                  "read there: it counts as unloaded (dyngrid doctor says more)\n",
-                 load.process, load.host);
+                 load.process, load.host.c_str());
   }
 }
 
@@ -780,7 +792,7 @@ void Balancing::say_stopped(const std::vector<ProcessLoad>& loads) {
     double& said_s = stopped_said_[load.process];
     if (load.stopped_s <= said_s) continue;
     std::fprintf(stderr, "dyngrid: balance: process %d on %s was stopped for %.1f s; that counts as waiting\n",
-                 load.process, load.host, load.stopped_s - said_s);
+                 load.process, load.host.c_str(), load.stopped_s - said_s);
     said_s = load.stopped_s;
   }
 }

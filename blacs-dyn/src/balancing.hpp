@@ -148,11 +148,13 @@ private:
   void know_grid();
   void start_monitor();
   void begin_or_wake();
-  control::ProcessLoad own_load() const;
+  control::LoadFigures own_load() const;
+  /// Each with the host of its process.
+  std::vector<control::ProcessLoad> with_hosts(const std::vector<control::LoadFigures>& loads) const;
   /// Those of all on process 0, by place; collective over the council.
   std::vector<std::vector<char>> gather(const std::vector<char>& mine, const std::vector<std::int64_t>& sizes,
                                         int root) const;
-  void hear_sleepers(std::vector<control::ProcessLoad>& loads) const;
+  void hear_sleepers(std::vector<control::LoadFigures>& loads) const;
   void take_items(const std::vector<std::vector<char>>& items);
   Verdict consider(const Asked& asked);
   void note(const gridmap::Balance& balance);
@@ -183,7 +185,7 @@ private:
   std::optional<Clocks> marked_; ///< when the work began that is marked
   bool is_asleep_ = false;
   double told_asleep_s_ = 0; ///< a sleeper's: when it told its load, and which
-  control::ProcessLoad told_;
+  control::LoadFigures told_;
   control::BalanceReport last_;
   ItemTimes items_;
   Panels* panels_ = nullptr; ///< that this process is inside of
@@ -197,7 +199,7 @@ private:
   bool is_decision_near_ = false; ///< it may be another one in less than a second
   std::int64_t revision_ = -1;    ///< of the matrices
   GridMap grid_;
-  mutable std::vector<control::ProcessLoad> asleep_; ///< what was last heard of those that sleep
+  mutable std::vector<control::LoadFigures> asleep_; ///< what was last heard of those that sleep
   std::optional<gridmap::Balance> doing_;
   control::BalanceReport tried_; ///< that was carried out last
   std::optional<control::BalanceQuestion> asked_;

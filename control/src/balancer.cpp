@@ -435,7 +435,7 @@ std::optional<BalanceOutcome> Balancer::outcome() {
 
 Json to_json(const ProcessLoad& load) {
   Json json{{"process", load.process},
-            {"host", std::string(load.host)},
+            {"host", load.host},
             {"place", load.place >= 0 ? Json(load.place) : Json(nullptr)},
             {"samples", load.samples},
             {"source", to_string(static_cast<LoadSource>(load.source))},

@@ -70,7 +70,7 @@ void LoadJournal::begin_again(double now_s) {
   *this = LoadJournal(now_s);
 }
 
-void LoadJournal::write(ProcessLoad& load, double now_s) const {
+void LoadJournal::write(LoadFigures& load, double now_s) const {
   load.samples = samples_;
   load.source = static_cast<std::int32_t>(last_.source);
   load.share = watch_.share();
@@ -112,7 +112,7 @@ LoadMonitor::~LoadMonitor() {
   thread_.join();
 }
 
-void LoadMonitor::write(ProcessLoad& load) const {
+void LoadMonitor::write(LoadFigures& load) const {
   const std::lock_guard lock(mutex_);
   const double now = base::monotonic_s();
   journal_.write(load, now);

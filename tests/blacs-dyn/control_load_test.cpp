@@ -468,7 +468,7 @@ TEST(MarkedSpeeds, AreRelativeAndOfTheHostWhereNothingWasMarked) {
   const auto set = [&](std::size_t k, int place, double rate, const char* host) {
     loads[k].place = place;
     loads[k].rate = rate;
-    loads[k].host[0] = *host;
+    loads[k].host = std::string(60, 'h') + host; // alike in their first letters
   };
   set(0, 0, 300, "a");
   set(1, 1, 100, "b");

@@ -140,6 +140,19 @@ TEST(Rendezvous, AWordIsGoodOnceForEachProcessAndForItsUnitOnly) {
   host.rendezvous.let_go(group);
 }
 
+TEST(Rendezvous, NamesOfAnyLength) {
+  Host host;
+  const std::string name(200, 'h'), mpirun(100, 'm');
+  const int fd = raw_connection(host.place());
+  const std::string hello = "hello " + host.place().token + " 7 0 " + name + " 1 " + mpirun + "\n";
+  ASSERT_EQ(send(fd, hello.data(), hello.size(), MSG_NOSIGNAL), static_cast<ssize_t>(hello.size()));
+  char answer[64] = "";
+  EXPECT_GT(recv(fd, answer, sizeof answer - 1, 0), 0) << "hung up on";
+  EXPECT_EQ(host.rendezvous.origin(group).host, name);
+  EXPECT_EQ(host.rendezvous.origin(group).mpirun, mpirun);
+  close(fd);
+}
+
 TEST(Rendezvous, GuestsOnlyHearOfTheEnd) {
   Host host;
   const std::string guests = host.rendezvous.invite_guests(2);

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -271,14 +272,14 @@ struct Rendezvous::State {
   /// The first line of a connection. Who has no word that is open, or comes a second time, is hung up on, which is
   /// nobody's loss.
   void let_in(Socket socket, const std::string& line, std::string rest) {
-    std::array<char, 64> word{}, host{}, mpirun{};
+    std::istringstream in(line);
+    std::string verb, word, host, mpirun; // of any length: a host's name alone may have 64 characters
     int id = 0, rank = 0;
     long pid = 0;
-    if (std::sscanf(line.c_str(), "hello %63s %9d %9d %63s %9ld %63s", word.data(), &id, &rank, host.data(), &pid,
-                    mpirun.data()) < 5)
-      return;
+    if (!(in >> verb >> word >> id >> rank >> host >> pid) || verb != "hello") return;
+    in >> mpirun; // not said by every one
     const auto at = groups.find(id);
-    if (at == groups.end() || !control::is_same_secret(word.data(), at->second.word) ||
+    if (at == groups.end() || !control::is_same_secret(word, at->second.word) ||
         (!place.is_tcp && !is_of_this_user(socket.fd)))
       return;
     UnitState& group = at->second;
@@ -289,11 +290,11 @@ struct Rendezvous::State {
     if (rank < 0 || rank >= static_cast<int>(group.has_come.size()) || group.has_come[static_cast<std::size_t>(rank)])
       return;
     group.has_come[static_cast<std::size_t>(rank)] = true;
-    if (rank == 0) group.origin = {mpirun.data(), host.data()};
+    if (rank == 0) group.origin = {mpirun, host};
     auto c = std::make_unique<Connection>();
     c->group = id;
     c->rank = rank;
-    c->who = fmt::format("process {} of unit {} on {} (pid {})", rank, id, host.data(), pid);
+    c->who = fmt::format("process {} of unit {} on {} (pid {})", rank, id, host, pid);
     const int on = 1;
     if (place.is_tcp) setsockopt(socket.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     send_line(socket.fd, welcome_line);

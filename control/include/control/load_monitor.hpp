@@ -21,7 +21,7 @@
 namespace control {
 
 /// Of one process, as resize points hand it on: plain bytes.
-struct ProcessLoad {
+struct LoadFigures {
   std::int32_t process = -1; ///< its number in the application; -1: not known
   std::int32_t place = -1;   ///< in the grid, row-major; -1: it sleeps
   std::int32_t samples = 0;  ///< 0: nothing is known yet
@@ -34,7 +34,10 @@ struct ProcessLoad {
   double stopped_s = 0; ///< that it was stopped (SIGSTOP), all its life
   double speed = 1;     ///< that it has alone, relative
   double rate = 0;      ///< marked units per second of its processor; 0: not known
-  char host[40] = "";
+};
+
+struct ProcessLoad : LoadFigures {
+  std::string host; ///< known of every process: not handed on
 };
 
 /// Speeds by marked work, where every process of the grid has marked some: 1 is the mean of the grid. Who has none
@@ -64,7 +67,7 @@ public:
   bool add(const Load& load, double now_s);
   /// Another thing is measured from here on: what the process gets, or what it would get.
   void begin_again(double now_s);
-  void write(ProcessLoad& load, double now_s) const;
+  void write(LoadFigures& load, double now_s) const;
 
 private:
   LoadWatch watch_;
@@ -91,7 +94,7 @@ public:
   LoadMonitor(const LoadMonitor&) = delete;
   LoadMonitor& operator=(const LoadMonitor&) = delete;
 
-  void write(ProcessLoad& load) const; ///< all but who and where it is
+  void write(LoadFigures& load) const; ///< all but who and where it is
   /// The share has changed for good, and nobody was told yet.
   bool has_changed() const noexcept { return has_changed_.load(std::memory_order_relaxed); }
   void told() noexcept { has_changed_.store(false, std::memory_order_relaxed); }
