@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 
@@ -69,6 +70,10 @@ bool is_same_host(std::string_view a, std::string_view b) {
   const auto dot_a = a.find('.'), dot_b = b.find('.');
   const bool has_domain_a = dot_a != std::string_view::npos, has_domain_b = dot_b != std::string_view::npos;
   return a == b || (has_domain_a != has_domain_b && a.substr(0, dot_a) == b.substr(0, dot_b));
+}
+
+bool is_this_host(std::string_view name) {
+  return name == "localhost" || is_same_host(name, host_name());
 }
 
 std::optional<std::string> named_twice(std::vector<std::string> names) {

@@ -35,6 +35,21 @@ string(JSON name GET "${out}" left_out 0 name)
 equal("${name}" gone)
 string(JSON count LENGTH "${out}" left_out)
 equal("${count}" 1)
+# one that was measured before keeps its speeds when it does not answer
+file(WRITE "${FOLDER}/dead" "#!/bin/sh\necho no route to host\nexit 255\n")
+file(CHMOD "${FOLDER}/dead" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+run(1 --hosts "${FOLDER}/hosts" --shell "${FOLDER}/dead" --kernel stream --seconds 0.05 --file "${FOLDER}/all.json")
+need("${err}" "not measured now, the earlier speeds are kept: node1 .status 255: no route to host., node2 "
+  "1 of 3 hosts were not measured: gone")
+need("${out}" "DYNGRID_HOSTS=node1:1:.*,node2:2:")
+# this host is not asked through a shell, which need not reach it
+cmake_host_system_information(RESULT self QUERY HOSTNAME)
+file(WRITE "${FOLDER}/this_host" "${self}:1\n")
+run(0 --hosts "${FOLDER}/this_host" --shell "${FOLDER}/dead" --kernel stream --seconds 0.05 --file "${FOLDER}/self.json")
+need("${out}" "DYNGRID_HOSTS=${self}:1:")
+file(WRITE "${FOLDER}/this_host" "localhost:1\n")
+run(0 --hosts "${FOLDER}/this_host" --shell "${FOLDER}/dead" --kernel stream --seconds 0.05 --file "${FOLDER}/self.json")
+
 # hosts that were measured from here are this machine's; one that is not among them was not measured
 file(WRITE "${FOLDER}/more_hosts" "node2:1\nnew\ngone\n")
 run(0 --plan 1 --file "${FOLDER}/all.json")

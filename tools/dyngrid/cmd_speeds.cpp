@@ -17,6 +17,7 @@
 #include "base/files.hpp"
 #include "base/host_list.hpp"
 #include "base/json.hpp"
+#include "base/printable.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
@@ -152,8 +153,20 @@ std::vector<Host> hosts_of(const std::string& path) {
   return hosts;
 }
 
-/// What a host says of itself, asked through the remote shell; "error" where it does not.
+/// What a host says of itself, asked through the remote shell, which need not reach this one; "error" where it does
+/// not.
 Json ask(const SpeedsOptions& o, const Host& host) {
+  if (base::is_this_host(host.name)) {
+    SpeedsOptions here = o;
+    here.cores = host.slots;
+    try {
+      Json answer = measure_host(here);
+      answer["name"] = host.name;
+      return answer;
+    } catch (const Failure& error) {
+      return {{"name", host.name}, {"error", error.what()}};
+    }
+  }
   std::istringstream words(o.shell);
   base::Command command;
   for (std::string word; words >> word;) command.words.push_back(word);
@@ -221,20 +234,43 @@ void refuse_other_machine(const SpeedsOptions& o, const Json& speeds, const std:
                             path, names_of(hosts), here));
 }
 
+bool is_host(const Json& host) {
+  return host.is_object() && host.contains("name") && host["name"].is_string() &&
+         (host.contains("error") ||
+          (host.value("cores", Json()).is_number_integer() && host.value("alone", Json()).is_number() &&
+           host.value("full", Json()).is_number()));
+}
+
+/// Null for a file that is none.
+Json speeds_in(const std::string& path) {
+  Json speeds = Json::parse_or_null(base::content_of(path));
+  const bool is_good = speeds.is_object() && speeds.contains("hosts") && speeds["hosts"].is_array() &&
+                       std::all_of(speeds["hosts"].begin(), speeds["hosts"].end(), is_host);
+  return is_good ? speeds : Json();
+}
+
+/// A host that does not answer now keeps what was measured of it before, with the reason as "not_measured_now".
+void keep_earlier(Json& speeds, const Json& before) {
+  if (before.is_null() || before.value("kernel", "") != speeds["kernel"].text()) return;
+  for (Json& host : speeds["hosts"]) {
+    if (!host.contains("error")) continue;
+    for (const Json& earlier : before["hosts"]) {
+      if (earlier.contains("error") || earlier["name"] != host["name"]) continue;
+      const std::string why = host["error"].text();
+      host = earlier;
+      host["not_measured_now"] = why;
+      break;
+    }
+  }
+}
+
 /// @throws Failure for a file that is none, or of another machine.
 Json read_speeds(const SpeedsOptions& o, const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Failure(fmt::format("cannot read '{}'; measure first, with dyngrid speeds", path));
-  Json speeds = Json::parse_or_null(std::string{std::istreambuf_iterator<char>(file), {}});
-  const auto is_host = [](const Json& host) {
-    return host.is_object() && host.contains("name") && host["name"].is_string() &&
-           (host.contains("error") ||
-            (host.value("cores", Json()).is_number_integer() && host.value("alone", Json()).is_number() &&
-             host.value("full", Json()).is_number()));
-  };
-  if (!speeds.is_object() || !speeds.contains("hosts") || !speeds["hosts"].is_array() ||
-      !std::all_of(speeds["hosts"].begin(), speeds["hosts"].end(), is_host))
-    throw Failure(fmt::format("'{}' is no file of dyngrid speeds", path));
+  file.close();
+  Json speeds = speeds_in(path);
+  if (speeds.is_null()) throw Failure(fmt::format("'{}' is no file of dyngrid speeds", path));
   refuse_other_machine(o, speeds, path);
   return speeds;
 }
@@ -380,12 +416,21 @@ void run(const SpeedsOptions& o) {
   }
   if (o.plan > 0) return show_plan(o);
   const std::string path = file_of(o);
-  const Json speeds = measure_all(o);
+  Json speeds = measure_all(o);
+  keep_earlier(speeds, speeds_in(path));
   std::ofstream file(path);
   file << speeds.dump(1) << '\n';
   if (!file.flush()) throw Failure(fmt::format("cannot write '{}'", path), 1);
   show_speeds(o, speeds, path);
   const Usable usable = answered(speeds);
+  std::string kept;
+  for (const Json& host : speeds["hosts"])
+    if (host.contains("not_measured_now"))
+      kept += fmt::format("{}{} ({})", kept.empty() ? "" : ", ", host["name"].text(), host["not_measured_now"].text());
+  if (!kept.empty())
+    std::fprintf(stderr, "dyngrid speeds: not measured now, the earlier speeds are kept: %s\n",
+                 base::printable(kept).c_str());
+  if (!kept.empty() && usable.left_out.empty()) throw Failure("not every host was measured", 1);
   if (!usable.left_out.empty())
     throw Failure(fmt::format("{} of {} hosts were not measured: {}", usable.left_out.size(), usable.all(),
                               usable.left_out_text()),
@@ -407,7 +452,7 @@ void add_speeds(CommandLine& root) {
       .check(base::in_range(0.01, 3600.0))
       .show_default();
   app.add_option("--timeout", o->timeout_s, "so long a host has to answer")
-      .check(base::positive_number())
+      .check(base::in_range(0.01, 86400.0))
       .show_default();
   app.add_option("--shell", o->shell, "what reaches a host; its name and a command follow")
       .type_name("WORDS")
@@ -419,9 +464,9 @@ void add_speeds(CommandLine& root) {
                  "processes: how many go on each host, with how many BLAS threads, so that all are equally fast")
       .check(base::in_range(1, 1 << 20));
   app.add_flag("--json", o->json, "print one JSON object");
-  app.add_flag("--here", o->here).hidden(); // what a host is asked for
-  app.add_option("--cores", o->cores).hidden();
-  app.add_flag("--one", o->one).hidden(); // one of the processes that measure
+  app.add_flag("--here", o->here).hidden();                                    // what a host is asked for
+  app.add_option("--cores", o->cores).check(base::in_range(0, 4096)).hidden(); // so many processes measure
+  app.add_flag("--one", o->one).hidden();                                      // one of the processes that measure
   app.footer(
       "Measures one process alone, and one on every core at the same time: a core of a full host is slower. Hosts\n"
       "are measured one after the other. Those that do not answer are counted and named, and the status is 1.\n"

@@ -30,10 +30,6 @@ constexpr const char* signal_script =
     "case \"$told\" in *\" $p \"*) continue ;; esac; "
     "kill -\"$2\" \"$p\" 2>/dev/null && told=\"$told$p \" && new=1; done; done; exit 0";
 
-bool is_here(const std::string& host) {
-  return host == "localhost" || base::is_same_host(host, base::host_name());
-}
-
 } // namespace
 
 HostSignals::HostSignals(const std::string& shell, std::function<void(const std::string&)> warn)
@@ -98,7 +94,7 @@ std::future<base::Outcome> HostSignals::call(const Place& place, bool is_stopped
   const auto& [host, mark] = place;
   const std::vector<std::string> there{"/bin/sh", "-c", signal_script, "sh", mark, is_stopped ? "STOP" : "CONT"};
   base::Command command{there};
-  if (!is_here(host)) {
+  if (!base::is_this_host(host)) {
     command.words = shell_;
     command.words.push_back(host);
     command.words.push_back(base::shell_line(there));
