@@ -57,6 +57,20 @@ file(WRITE "${FOLDER}/bad.swf" "; MaxProcs: 10\n1 0 -1 10 6\n")
 run(2 --swf "${FOLDER}/bad.swf")
 need("${err}" "line 2 of .*bad.swf has 5 fields")
 
+# all that makes work has a bound
+foreach(endless "--error;0.01" "--max-jobs;10000000000" "--warm-up;10000000000" "--threads;1000000"
+  "--synthetic;lublin;--jobs;10000001")
+  run(2 ${endless})
+  list(GET endless -1 value)
+  need("${err}" "${value}.* (not in range|expected)")
+endforeach()
+string(REPEAT "25:25:50," 200 mixes)
+run(2 --mix ${mixes})
+need("${err}" "200 mixes, 8 utilizations and 4 policies are 6400 simulations, expected at most 1000")
+string(REPEAT "0.5," 1025 utilizations)
+run(2 --utilization ${utilizations}1)
+need("${err}" "got more than 1024 numbers")
+
 foreach(wrong "--swf;/nowhere" "--synthetic;lublin" "--synthetic;downey;--jobs;0"
   "--synthetic;lublin;--jobs;9;--procs;4" "--swf;${FOLDER}/trace.swf;--policy;fifo"
   "--swf;${FOLDER}/trace.swf;--speedup;fast"

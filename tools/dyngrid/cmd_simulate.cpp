@@ -264,7 +264,9 @@ void run_trace_of(const Options& o, const std::vector<std::string>& policies) {
   run.csv = o.csv;
   run.plot = o.plot;
   run.json = o.json;
-  if (!o.trace.synthetic.empty()) run.jobs = base::parse_whole_number(o.jobs, "--jobs (with --synthetic)", 1);
+  constexpr std::int64_t most_jobs = 10'000'000;
+  if (!o.trace.synthetic.empty())
+    run.jobs = base::parse_whole_number(o.jobs, "--jobs (with --synthetic)", 1, most_jobs);
   run_trace(o.trace, run);
 }
 
@@ -284,6 +286,10 @@ void run(Options o) {
   const auto utilizations = parse_numbers("--utilization", o.utilizations);
   for (const double u : utilizations)
     if (!(u > 0 && u < 2)) throw Failure(fmt::format("--utilization: {:g} is not above 0 and below 2", u));
+  constexpr std::size_t most_points = 1000;
+  if (const std::size_t all = mixes.size() * utilizations.size() * policies.size(); all > most_points)
+    throw Failure(fmt::format("{} mixes, {} utilizations and {} policies are {} simulations, expected at most {}",
+                              mixes.size(), utilizations.size(), policies.size(), all, most_points));
   std::vector<Point> points;
   for (const auto& mix : mixes)
     for (const double u : utilizations)
@@ -342,6 +348,7 @@ void add_simulate(CommandLine& root) {
   CommandLine& app =
       root.add_command("simulate", "Scheduling policies on simulated time: how long jobs take under each");
   auto o = std::make_shared<Options>();
+  o->simulation.most_jobs = 10'000'000; // seconds to a minute for a point that does not come to its error
   app.add_option("--policy", o->policies,
                  "ls lazy, as adaptive, rs reconfigurable, tp throughput, qos finish-by times; for traces easy, "
                  "conservative too")
@@ -362,13 +369,13 @@ void add_simulate(CommandLine& root) {
       .check(base::in_range(0, 1 << 20))
       .show_default();
   app.add_option("--error", o->error_percent, "stop at this standard error of the mean, in percent")
-      .check(base::in_range(0.01, 100.0))
+      .check(base::in_range(0.1, 100.0))
       .show_default();
   app.add_option("--warm-up", o->simulation.warm_up, "jobs left out at the start")
-      .check(base::non_negative_number())
+      .check(base::in_range(0, 1'000'000'000))
       .show_default();
   app.add_option("--max-jobs", o->simulation.most_jobs, "jobs after which a point is given up (shown with a '?')")
-      .check(base::positive_number())
+      .check(base::in_range(1, 1'000'000'000))
       .show_default();
   app.add_option("--seed", o->seed, "of the random numbers; all policies get the same jobs").show_default();
   app.add_option("--share", o->share, "who gets processors left over: even, or the first of the queue")
@@ -381,7 +388,9 @@ void add_simulate(CommandLine& root) {
                  "step times (see docs/scheduler.md); with --synthetic: how many")
       .type_name("FILE");
   app.add_flag("--events", o->events, "with --jobs: everything that happens");
-  app.add_option("--threads", o->threads, "points simulated at a time; 0: one for each core").show_default();
+  app.add_option("--threads", o->threads, "points simulated at a time; 0: one for each core")
+      .check(base::in_range(0, 1024))
+      .show_default();
   app.add_option("--csv", o->csv, "write the points").type_name("FILE");
   app.add_option("--plot", o->plot, "draw them with gnuplot: FILE.svg or FILE.png").type_name("FILE");
   app.add_flag("--json", o->json, "print one JSON object");

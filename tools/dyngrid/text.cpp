@@ -35,6 +35,7 @@ std::vector<double> parse_numbers(const std::string& option, const std::string& 
       throw Failure(fmt::format("{}: the file '{}' cannot be read", option, text.substr(1)));
     list = content.str();
   }
+  constexpr std::size_t most_numbers = 1024; // what is done with speeds takes minutes from there on
   std::vector<double> numbers;
   std::size_t at = 0;
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
@@ -51,6 +52,8 @@ std::vector<double> parse_numbers(const std::string& option, const std::string& 
     if (item.empty() || rest != item.c_str() + item.size())
       throw Failure(fmt::format("{}: got '{}', expected numbers separated by commas", option, item));
     numbers.push_back(value);
+    if (numbers.size() > most_numbers)
+      throw Failure(fmt::format("{}: got more than {} numbers, expected at most that many", option, most_numbers));
     at = end;
     while (at < list.size() && blank(list[at])) ++at;
     expect = at < list.size() && list[at] == ',';
