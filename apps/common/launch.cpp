@@ -18,10 +18,24 @@
 #include "base/text.hpp"
 
 namespace apps {
+namespace {
+
+/// mpirun would start a copy of this program for each of its processes, and each copy would start mpirun.
+void refuse_mpirun() {
+  const char* rank = nullptr;
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (rank == nullptr) rank = std::getenv(name);
+  if (rank == nullptr) return;
+  if (rank != std::string("0")) std::_Exit(0); // one copy says it
+  throw std::runtime_error("this benchmark starts its own processes: run it without mpirun (--help has its options)");
+}
+
+} // namespace
 
 Launcher::Launcher(std::string mpirun, int limit_s)
     : mpirun_(std::move(mpirun)), folder_(std::filesystem::read_symlink("/proc/self/exe").parent_path().string()),
       limit_s_(limit_s) {
+  refuse_mpirun();
   // as the scripts set them: one thread for each process, and waiting processes give way
   setenv("OPENBLAS_NUM_THREADS", "1", 0);
   setenv("OMP_NUM_THREADS", "1", 0);
