@@ -45,10 +45,12 @@ need("${out}" "DYNGRID_HOSTS=node1:1:.*,node2:2:")
 # this host is not asked through a shell, which need not reach it
 cmake_host_system_information(RESULT self QUERY HOSTNAME)
 file(WRITE "${FOLDER}/this_host" "${self}:1\n")
-run(0 --hosts "${FOLDER}/this_host" --shell "${FOLDER}/dead" --kernel stream --seconds 0.05 --file "${FOLDER}/self.json")
+run(0 --hosts "${FOLDER}/this_host" --shell "${FOLDER}/dead" --kernel stream --seconds 0.05 --file
+  "${FOLDER}/self.json")
 need("${out}" "DYNGRID_HOSTS=${self}:1:")
 file(WRITE "${FOLDER}/this_host" "localhost:1\n")
-run(0 --hosts "${FOLDER}/this_host" --shell "${FOLDER}/dead" --kernel stream --seconds 0.05 --file "${FOLDER}/self.json")
+run(0 --hosts "${FOLDER}/this_host" --shell "${FOLDER}/dead" --kernel stream --seconds 0.05 --file
+  "${FOLDER}/self.json")
 
 # hosts that were measured from here are this machine's; one that is not among them was not measured
 file(WRITE "${FOLDER}/more_hosts" "node2:1\nnew\ngone\n")

@@ -300,7 +300,8 @@ TEST_F(SchedulerTest, AFinishByTimeIsPromisedOrRefused) {
 
 TEST_F(SchedulerTest, FindsItsJobsAfterACrash) {
   start({"--procs", "3", "--policy", "ls"});
-  const auto ends_meanwhile = submit({"/bin/sh", "-c", "while [ ! -e end ]; do sleep 0.05; done; exit 5"}, {{"allow", "1"}});
+  const auto ends_meanwhile =
+      submit({"/bin/sh", "-c", "while [ ! -e end ]; do sleep 0.05; done; exit 5"}, {{"allow", "1"}});
   const auto killed_meanwhile = submit({"sleep", "100"}, {{"allow", "1"}});
   const auto runs_on = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; echo went"}, {{"allow", "1"}});
   const auto waits = submit({"echo", "waited"}, {{"allow", "3"}});
@@ -316,9 +317,8 @@ TEST_F(SchedulerTest, FindsItsJobsAfterACrash) {
       << "1234abcd submit\t1.0\t9"; // what a crash in the middle of a line leaves
   kill(static_cast<pid_t>(-victim), SIGKILL);
   std::ofstream(folder_ + "/end") << "end";
-  until("both have ended", [&] {
-    return kill(static_cast<pid_t>(-victim), 0) != 0 && kill(static_cast<pid_t>(-ends), 0) != 0;
-  });
+  until("both have ended",
+        [&] { return kill(static_cast<pid_t>(-victim), 0) != 0 && kill(static_cast<pid_t>(-ends), 0) != 0; });
   start({"--procs", "3", "--policy", "ls"});
   EXPECT_EQ(wait(ends_meanwhile)["status"], "5");
   EXPECT_EQ(wait(killed_meanwhile)["why"], "killed");
