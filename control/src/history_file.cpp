@@ -32,6 +32,7 @@
 #include "base/files.hpp"
 #include "base/printable.hpp"
 #include "control/protocol.hpp"
+#include "keep_last.hpp"
 
 namespace control {
 
@@ -201,10 +202,6 @@ template <class Each> void each_record(const std::string& file, Each&& each) {
     if (const auto record = record_of(line)) each(*record);
 }
 
-template <class T> void keep_last(std::vector<T>& list, std::size_t most = most_changes) {
-  if (list.size() > most) list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(most));
-}
-
 struct Book {
   History history;
   std::int64_t last = 0;
@@ -231,7 +228,7 @@ std::map<HistoryKey, Book> books_of(const std::string& file) {
     }
     if (r.kind == Record::Kind::balance) {
       book.history.balances.push_back(r.balance);
-      keep_last(book.history.balances);
+      keep_last(book.history.balances, most_changes);
       return;
     }
     if (r.kind == Record::Kind::calls) {
@@ -240,10 +237,10 @@ std::map<HistoryKey, Book> books_of(const std::string& file) {
       return;
     }
     book.history.changes.push_back(r.change);
-    keep_last(book.history.changes);
+    keep_last(book.history.changes, most_changes);
     if (r.change.spawned == 0) return;
     spawns[r.key.machine].push_back(r.change);
-    keep_last(spawns[r.key.machine]);
+    keep_last(spawns[r.key.machine], most_changes);
   });
   for (auto& [key, book] : books) book.history.spawns = spawns[key.machine];
   return books;

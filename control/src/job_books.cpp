@@ -2,17 +2,9 @@
 #include "control/job_books.hpp"
 
 #include "job_parts.hpp"
+#include "keep_last.hpp"
 
 namespace control {
-namespace {
-
-template <class T> void keep_last(std::vector<T>& list) {
-  if (list.size() > JobBook::most_kept)
-    list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(JobBook::most_kept));
-}
-
-} // namespace
-
 void JobBook::add_step(gridmap::GridShape grid, double step_s) {
   known_.steps[key_of(grid)].add(step_s);
   unsaved_.steps[key_of(grid)].add(step_s);
@@ -27,15 +19,15 @@ void JobBook::leave(gridmap::GridShape grid, std::optional<double> cold_s) {
 void JobBook::know_change(const ChangeCost& cost) {
   known_.totals.add(cost);
   known_.changes.push_back(cost);
-  keep_last(known_.changes);
+  keep_last(known_.changes, JobBook::most_kept);
   if (cost.spawned == 0) return;
   known_.spawns.push_back(cost);
-  keep_last(known_.spawns);
+  keep_last(known_.spawns, JobBook::most_kept);
 }
 
 void JobBook::write_change(const ChangeCost& cost) {
   unsaved_.changes.push_back(cost);
-  keep_last(unsaved_.changes);
+  keep_last(unsaved_.changes, JobBook::most_kept);
 }
 
 void JobBook::know_changes_of(const JobBook& other) {
@@ -50,7 +42,7 @@ void JobBook::add_balance(const BalanceReport& report) {
       list->push_back(report);
     else if (!list->empty() && list->back().number == report.number && list->back().measured_steps == 0)
       list->back() = report;
-    keep_last(*list);
+    keep_last(*list, JobBook::most_kept);
   }
 }
 
@@ -92,10 +84,10 @@ void JobBooks::put_back(const UnsavedHistory& part) {
   for (const auto& [phase, times] : part.phases) unsaved.phases[phase].add(times);
   auto& changes = unsaved.changes;
   changes.insert(changes.begin(), part.changes.begin(), part.changes.end());
-  keep_last(changes);
+  keep_last(changes, JobBook::most_kept);
   auto& balances = unsaved.balances;
   balances.insert(balances.begin(), part.balances.begin(), part.balances.end());
-  keep_last(balances);
+  keep_last(balances, JobBook::most_kept);
 }
 
 } // namespace control
