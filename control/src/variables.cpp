@@ -121,36 +121,6 @@ const std::vector<Variable>& variables() {
 }
 
 namespace {
-/// Names of earlier versions, and what says the same now: {} is the value.
-struct FormerVariable {
-  const char *name, *now;
-};
-constexpr FormerVariable former_variables[] = {
-    {"DYNGRID_KEEP_FIRST", "DYNGRID_PLACEMENT=optimal,keep-first={}"},
-    {"DYNGRID_SCHEDULE", "DYNGRID_EXCHANGE=schedule={}"},
-    {"DYNGRID_HUGEPAGES", "DYNGRID_EXCHANGE=hugepages={}"},
-    {"DYNGRID_GEMR2D", "DYNGRID_EXCHANGE=gemr2d={}"},
-    {"DYNGRID_KEEP", "DYNGRID_START=keep={}"},
-    {"DYNGRID_SPAWN_PROGRAM", "DYNGRID_START=program={}"},
-    {"DYNGRID_JOIN_TIMEOUT", "DYNGRID_START=timeout={}"},
-    {"DYNGRID_SETUP_FILE", "DYNGRID_START=setup={}"},
-    {"DYNGRID_MPIRUN", "DYNGRID_START=mpirun={}"},
-    {"DYNGRID_JOIN_LISTEN", "DYNGRID_START=listen={}"},
-    {"DYNGRID_JOIN_AGENT", "DYNGRID_START=agent={}"},
-    {"DYNGRID_CHECKPOINT_EVERY", "DYNGRID_CHECKPOINT=PATH,every={}"},
-    {"DYNGRID_STEPS", "DYNGRID_DECIDE=steps={}"},
-    {"DYNGRID_CORES", "DYNGRID_DECIDE=cores={}"},
-    {"DYNGRID_PER_CORE", "DYNGRID_DECIDE=per-core={}"},
-    {"DYNGRID_EXPERIMENT", "DYNGRID_DECIDE=experiment={}"},
-    {"DYNGRID_UNDO", "DYNGRID_DECIDE=undo={}"},
-    {"DYNGRID_CONTROL", "DYNGRID_JOB=off where it was off"},
-};
-
-bool is_former(std::string_view name) {
-  return std::any_of(std::begin(former_variables), std::end(former_variables),
-                     [&](const FormerVariable& former) { return name == former.name; });
-}
-
 bool has_keys(std::string_view name) {
   return std::any_of(variables().begin(), variables().end(),
                      [&](const Variable& v) { return *v.key && name == v.name; });
@@ -215,10 +185,6 @@ std::vector<std::string> trouble_with(const std::vector<std::string>& environmen
     const std::size_t at = entry.find('=');
     const std::string name = entry.substr(0, at), value = at == std::string::npos ? "" : entry.substr(at + 1);
     if (value.empty()) continue; // counts as not set
-    for (const FormerVariable& former : former_variables)
-      if (name == former.name)
-        trouble.push_back(fmt::format("{} is now a part of another variable: write {} in its place", name,
-                                      fmt::format(fmt::runtime(former.now), value)));
     if (!has_keys(name)) continue;
     if (const std::string unknown = unknown_entries(name, value); !unknown.empty())
       trouble.push_back(fmt::format("{} has \"{}", name, unknown));
@@ -239,7 +205,6 @@ std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& e
   std::vector<UnknownVariable> unknown;
   for (const std::string& entry : environment) {
     const std::string name = entry.substr(0, entry.find('='));
-    if (is_former(name)) continue; // check_environment() refuses them
     if (name.compare(0, 8, "DYNGRID_") == 0 && std::find(all.begin(), all.end(), name) == all.end())
       unknown.push_back({name, closest_word(name, of_users)});
   }

@@ -397,23 +397,20 @@ TEST(Findings, Probe) {
 }
 
 TEST(Variables, Unknown) {
-  const auto unknown = control::unknown_variables(
-      {"PATH=/bin", "DYNGRID_GRID=2x2", "DYNGRID_RESIZEAT=1:2x2", "DYNGRID_COLOUR=red", "DYNGRID_UNDO=off"});
+  const auto unknown =
+      control::unknown_variables({"PATH=/bin", "DYNGRID_GRID=2x2", "DYNGRID_RESIZEAT=1:2x2", "DYNGRID_COLOUR=red"});
   ASSERT_EQ(unknown.size(), 2u);
   EXPECT_EQ(unknown[0].name, "DYNGRID_RESIZEAT");
   EXPECT_EQ(unknown[0].closest, "DYNGRID_RESIZE_AT");
   EXPECT_EQ(unknown[1].closest, "");
 }
 
-TEST(Variables, EarlierNamesAndUnknownEntries) {
-  const auto trouble =
-      control::trouble_with({"PATH=/bin", "DYNGRID_STEPS=", "DYNGRID_EXCHANGE=schedule=async,gemr2d=stock",
-                             "DYNGRID_JOIN_AGENT=ssh -x", "DYNGRID_DECIDE=steps=3,stps=4", "DYNGRID_EXCHANGE=async"});
-  ASSERT_EQ(trouble.size(), 3u);
-  EXPECT_EQ(trouble[0],
-            "DYNGRID_JOIN_AGENT is now a part of another variable: write DYNGRID_START=agent=ssh -x in its place");
-  EXPECT_EQ(trouble[1].rfind("DYNGRID_DECIDE has \"stps=4\", expected steps=N, cores=N,", 0), 0u) << trouble[1];
-  EXPECT_EQ(trouble[2].rfind("DYNGRID_EXCHANGE has \"async\", expected schedule=", 0), 0u) << trouble[2];
+TEST(Variables, UnknownEntries) {
+  const auto trouble = control::trouble_with({"PATH=/bin", "DYNGRID_DECIDE=", "DYNGRID_EXCHANGE=schedule=async",
+                                              "DYNGRID_DECIDE=steps=3,stps=4", "DYNGRID_EXCHANGE=async"});
+  ASSERT_EQ(trouble.size(), 2u);
+  EXPECT_EQ(trouble[0].rfind("DYNGRID_DECIDE has \"stps=4\", expected steps=N, cores=N,", 0), 0u) << trouble[0];
+  EXPECT_EQ(trouble[1].rfind("DYNGRID_EXCHANGE has \"async\", expected schedule=", 0), 0u) << trouble[1];
 }
 
 } // namespace
