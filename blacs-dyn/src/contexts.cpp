@@ -96,23 +96,13 @@ void make_room(const Tables& t, int nprocs) {
   *t.nprocs = nprocs;
 }
 
-/// How many processes of `comm` are in `group`.
-int count_in(MPI_Comm comm, MPI_Group group, int* size) {
-  MPI_Group all = MPI_GROUP_NULL, both = MPI_GROUP_NULL;
-  int count = 0;
-  check_mpi(MPI_Comm_group(comm, &all), "MPI_Comm_group");
-  check_mpi(MPI_Group_intersection(all, group, &both), "MPI_Group_intersection");
-  check_mpi(MPI_Group_size(both, &count), "MPI_Group_size");
-  check_mpi(MPI_Group_size(all, size), "MPI_Group_size");
-  MPI_Group_free(&all);
-  MPI_Group_free(&both);
-  return count;
-}
-
-bool may_stay(MPI_Comm comm, MPI_Group staying, MPI_Group world) {
+bool may_stay(MPI_Comm comm, const base::Group& staying, const base::Group& world) {
   if (is_claimed(comm)) return false;
-  int size = 0;
-  return count_in(comm, world, &size) == size || count_in(comm, staying, &size) == size;
+  const base::Group all = base::Group::of(comm);
+  const auto is_within = [&](const base::Group& group) {
+    return group.get() != MPI_GROUP_NULL && all.common_with(group).size() == all.size();
+  };
+  return is_within(world) || is_within(staying);
 }
 
 } // namespace
@@ -156,7 +146,7 @@ int processes_in_making() {
   return in_making;
 }
 
-void close_ours(MPI_Group staying, MPI_Group world) {
+void close_ours(const base::Group& staying, const base::Group& world) {
   if (!tables()) {
     stock::exit(1);
     return;

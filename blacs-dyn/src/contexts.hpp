@@ -4,6 +4,8 @@
 #pragma once
 #include <mpi.h>
 
+#include "base/mpi/comm.hpp"
+
 namespace blacs_dyn::contexts {
 
 /// The communicator of all processes of an open context, which is the context's own. Local.
@@ -31,7 +33,7 @@ int processes_in_making();
 /// are. Numbers of closed contexts are not used again, so that who closes one once more harms no other. Collective over
 /// the processes of each; local to the BLACS.
 /// @param staying, world  the new grid's processes, and those that were started with this one; both outlive the call.
-void close_ours(MPI_Group staying, MPI_Group world);
+void close_ours(const base::Group& staying, const base::Group& world);
 /// Whether grids of more processes than the first one's can be made while others stay open. Local.
 bool can_widen();
 /// A context of which a process has ended: it is closed for all, and its communicator is left as it is. Local.

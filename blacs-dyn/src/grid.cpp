@@ -62,18 +62,10 @@ void Grid::forget_contexts() {
 
 void Grid::close_contexts(MPI_Comm gathered, const std::vector<int>& staying_ranks) {
   forget_contexts();
-  MPI_Group world = MPI_GROUP_NULL, all = MPI_GROUP_NULL, staying = MPI_GROUP_EMPTY;
-  check_mpi(MPI_Comm_group(processes_.world(), &world), "MPI_Comm_group");
-  if (gathered != MPI_COMM_NULL) {
-    check_mpi(MPI_Comm_group(gathered, &all), "MPI_Comm_group");
-    check_mpi(MPI_Group_incl(all, static_cast<int>(staying_ranks.size()), staying_ranks.data(), &staying),
-              "MPI_Group_incl");
-  }
+  const base::Group world = base::Group::of(processes_.world());
+  const base::Group staying =
+      gathered == MPI_COMM_NULL ? base::Group() : base::Group::of(gathered).with_ranks(staying_ranks);
   contexts::close_ours(staying, world);
-  MPI_Group_free(&world);
-  if (gathered == MPI_COMM_NULL) return;
-  MPI_Group_free(&all);
-  MPI_Group_free(&staying);
 }
 
 void Grid::close_all_contexts() {

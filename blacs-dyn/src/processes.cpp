@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/mpi/comm.hpp"
 #include "messages.hpp"
 #include "speeds.hpp"
 
@@ -40,28 +41,18 @@ Comm merge_with(MPI_Comm part, MPI_Comm peer, int remote, bool is_upper, int lea
 
 /// Communicator of some ranks of comm, in that order. Collective over those only.
 Comm subset(MPI_Comm comm, const std::vector<int>& ranks) {
-  MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
-  check_mpi(MPI_Comm_group(comm, &all), "MPI_Comm_group");
-  check_mpi(MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some), "MPI_Group_incl");
+  const base::Group some = base::Group::of(comm).with_ranks(ranks);
   MPI_Comm made = MPI_COMM_NULL;
-  const int code = MPI_Comm_create_group(comm, some, tag_join, &made);
-  MPI_Group_free(&some);
-  MPI_Group_free(&all);
-  check_mpi(code, "MPI_Comm_create_group");
+  check_mpi(MPI_Comm_create_group(comm, some.get(), tag_join, &made), "MPI_Comm_create_group");
   return Comm::adopt(made);
 }
 
 /// Communicator of some ranks of comm, in that order; empty on the others. Collective over comm, and all know the
 /// ranks: MPI_Comm_split would ask everybody first.
 Comm arranged(MPI_Comm comm, const std::vector<int>& ranks) {
-  MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
-  check_mpi(MPI_Comm_group(comm, &all), "MPI_Comm_group");
-  check_mpi(MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some), "MPI_Group_incl");
+  const base::Group some = base::Group::of(comm).with_ranks(ranks);
   MPI_Comm made = MPI_COMM_NULL;
-  const int code = MPI_Comm_create(comm, some, &made);
-  MPI_Group_free(&some);
-  MPI_Group_free(&all);
-  check_mpi(code, "MPI_Comm_create");
+  check_mpi(MPI_Comm_create(comm, some.get(), &made), "MPI_Comm_create");
   return Comm::adopt(made);
 }
 

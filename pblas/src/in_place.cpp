@@ -13,6 +13,7 @@
 
 #include "base/index.hpp"
 #include "base/mpi/check.hpp"
+#include "base/mpi/comm.hpp"
 #include "base/mpi/wait.hpp"
 #include "base/status.hpp"
 #include "base/tags.hpp"
@@ -28,16 +29,12 @@ bool is_always_on = false;
 
 /// Some are of a world that is not this process's: so says each of them, or none.
 bool spans_worlds(MPI_Comm comm) {
-  MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
-  check_mpi(MPI_Comm_group(comm, &group), "MPI_Comm_group");
-  check_mpi(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group"); // asked for nothing but who is in it
-  int size = 0;
-  MPI_Group_size(group, &size);
+  const auto group = base::Group::of(comm), world = base::Group::of(MPI_COMM_WORLD); // for who is in it only
+  const int size = group.size();
   std::vector<int> ranks(at(size)), in_world(at(size));
   for (int r = 0; r < size; ++r) ranks[at(r)] = r;
-  check_mpi(MPI_Group_translate_ranks(group, size, ranks.data(), world, in_world.data()), "MPI_Group_translate_ranks");
-  MPI_Group_free(&group);
-  MPI_Group_free(&world);
+  check_mpi(MPI_Group_translate_ranks(group.get(), size, ranks.data(), world.get(), in_world.data()),
+            "MPI_Group_translate_ranks");
   return std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end();
 }
 

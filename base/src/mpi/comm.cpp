@@ -61,4 +61,45 @@ MPI_Comm Comm::release() noexcept {
   return comm;
 }
 
+Group Group::of(MPI_Comm comm) {
+  Group owner;
+  check_mpi(MPI_Comm_group(comm, &owner.group_), "MPI_Comm_group");
+  return owner;
+}
+
+Group Group::with_ranks(const std::vector<int>& ranks) const {
+  Group owner;
+  check_mpi(MPI_Group_incl(group_, static_cast<int>(ranks.size()), ranks.data(), &owner.group_), "MPI_Group_incl");
+  return owner;
+}
+
+Group Group::common_with(const Group& other) const {
+  Group owner;
+  check_mpi(MPI_Group_intersection(group_, other.group_, &owner.group_), "MPI_Group_intersection");
+  return owner;
+}
+
+Group& Group::operator=(Group&& other) noexcept {
+  std::swap(group_, other.group_);
+  return *this;
+}
+
+Group::~Group() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (group_ != MPI_GROUP_NULL && group_ != MPI_GROUP_EMPTY && !finalized) MPI_Group_free(&group_);
+}
+
+int Group::size() const {
+  int size = 0;
+  if (group_ != MPI_GROUP_NULL) check_mpi(MPI_Group_size(group_, &size), "MPI_Group_size");
+  return size;
+}
+
+bool Group::is_same_as(const Group& other) const {
+  int how = MPI_UNEQUAL;
+  check_mpi(MPI_Group_compare(group_, other.group_, &how), "MPI_Group_compare");
+  return how == MPI_IDENT;
+}
+
 } // namespace base

@@ -35,15 +35,11 @@ bool lies_within(const Operand& operand, const Given& x, const Standing& here) {
 
 Callers& callers_among_all(MPI_Comm comm) {
   Callers fresh;
-  check_mpi(MPI_Comm_group(comm, &fresh.group), "MPI_Comm_group");
+  fresh.group = base::Group::of(comm);
   check_mpi(MPI_Comm_rank(comm, &fresh.rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm, &fresh.size), "MPI_Comm_size");
   for (Callers& callers : all_callers()) {
-    int how = MPI_UNEQUAL;
-    check_mpi(MPI_Group_compare(callers.group, fresh.group, &how), "MPI_Group_compare");
-    if (how != MPI_IDENT) continue;
-    MPI_Group_free(&fresh.group);
-    return callers;
+    if (callers.group.is_same_as(fresh.group)) return callers;
   }
   fresh.is_first = all_callers().empty();
   fresh.is_one_of_many = all_callers().size() >= most_callers;

@@ -13,6 +13,7 @@
 
 #include <mpi.h>
 
+#include "base/mpi/comm.hpp"
 #include "calls/routine.hpp"
 #include "gridmap/axis.hpp"
 #include "gridmap/calls.hpp"
@@ -62,7 +63,7 @@ struct ReportedCalls {
 
 /// The processes of a context, in its order, and what is known of calls by them.
 struct Callers {
-  MPI_Group group = MPI_GROUP_NULL;
+  base::Group group;
   int rank = 0, size = 1;
   bool is_one_of_many = false; ///< so that its calls stay, and nothing is kept of them
   bool is_first = false;       ///< whose calls came first in this process

@@ -38,7 +38,6 @@ int keyval = MPI_KEYVAL_INVALID;
 
 void close(std::list<ProcessSet>::iterator set) {
   if (set->executor) set->executor->close();
-  MPI_Group_free(&set->group);
   sets().erase(set);
 }
 
@@ -70,25 +69,14 @@ ProcessSet& set_of(MPI_Comm comm) {
   ProcessSet fresh;
   check(MPI_Comm_rank(comm, &fresh.rank), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &fresh.size), "MPI_Comm_size");
-  check(MPI_Comm_group(comm, &fresh.group), "MPI_Comm_group");
+  fresh.group = base::Group::of(comm);
   auto& all = sets();
   for (ProcessSet& set : all) {
     if (set.rank != fresh.rank || set.size != fresh.size) continue;
-    int how = MPI_UNEQUAL;
-    check(MPI_Group_compare(set.group, fresh.group, &how), "MPI_Group_compare");
-    if (how != MPI_IDENT) continue;
-    MPI_Group_free(&fresh.group);
-    return set;
+    if (set.group.is_same_as(fresh.group)) return set;
   }
   // MPI_COMM_WORLD is asked for what it is: the processes that end together
-  MPI_Group world = MPI_GROUP_NULL, common = MPI_GROUP_NULL;
-  int size = 0;
-  check(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
-  check(MPI_Group_intersection(fresh.group, world, &common), "MPI_Group_intersection");
-  MPI_Group_size(common, &size);
-  fresh.is_of_one_world = size == fresh.size;
-  MPI_Group_free(&common);
-  MPI_Group_free(&world);
+  fresh.is_of_one_world = fresh.group.common_with(base::Group::of(MPI_COMM_WORLD)).size() == fresh.size;
   const auto is_idle = [](const ProcessSet& set) { return !set.executor && set.contexts == 0; };
   if (static_cast<std::size_t>(std::count_if(all.begin(), all.end(), is_idle)) >= sets_remembered)
     close(std::find_if(all.begin(), all.end(), is_idle));

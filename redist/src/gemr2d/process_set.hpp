@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include "base/mpi/comm.hpp"
 #include "gemr2d/given.hpp"
 #include "gemr2d/prepared_copy.hpp"
 #include "redist/executor.hpp"
@@ -22,7 +23,7 @@ namespace redist::detail {
 /// context over the set, which is a call of all of them as well. Sets without one may be forgotten by each
 /// process when it likes.
 struct ProcessSet {
-  MPI_Group group = MPI_GROUP_NULL;
+  base::Group group;
   int rank = 0, size = 1;
   bool is_of_one_world = false; ///< all of it are in my MPI_COMM_WORLD: nobody can leave it before MPI_Finalize
   bool is_kept = false;

@@ -3,6 +3,9 @@
 
 #include <mpi.h>
 
+#include <utility>
+#include <vector>
+
 namespace base {
 
 /// Owner of one communicator. Freeing is collective, so `close()` is the normal way out; the destructor is the net
@@ -27,6 +30,25 @@ public:
 
 private:
   MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+/// Owner of one group of processes. All is local.
+class Group {
+public:
+  Group() = default;
+  static Group of(MPI_Comm comm);
+  Group with_ranks(const std::vector<int>& ranks) const; ///< those, in their order
+  Group common_with(const Group& other) const;
+  Group(Group&& other) noexcept : group_(std::exchange(other.group_, MPI_GROUP_NULL)) {}
+  Group& operator=(Group&& other) noexcept;
+  ~Group();
+
+  MPI_Group get() const { return group_; }
+  int size() const;
+  bool is_same_as(const Group& other) const; ///< in their order, too
+
+private:
+  MPI_Group group_ = MPI_GROUP_NULL;
 };
 
 } // namespace base
