@@ -223,7 +223,20 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
       state->name = name;
     else
       state->failure = fmt::format("mpirun does not start them: {}", library().error_string(status));
-    if (state->is_unwanted) state->end();
+    if (!state->is_unwanted) return;
+    const std::lock_guard lock_unwanted(unwanted_mutex());
+    unwanted().push_back(state);
+  }
+
+  /// Jobs that were started after kill() had given up waiting for them. A callback must not end them: it would call
+  /// PMIx, and PMIx_Finalize waits for it and holds the lock of PMIx.
+  static std::vector<std::shared_ptr<State>>& unwanted() {
+    static auto* const all = new std::vector<std::shared_ptr<State>>; // a callback may come at the very end
+    return *all;
+  }
+  static std::mutex& unwanted_mutex() {
+    static auto* const mutex = new std::mutex;
+    return *mutex;
   }
 
   static void has_told(pmix_status_t, pmix_info_t* told, std::size_t count, void* data, pmix_release_cbfunc_t release,
@@ -340,6 +353,19 @@ void look_up(const std::string& job, int processes) {
 
 void settle() {
   answers().settle();
+  Job::end_late();
+}
+
+void Job::end_late() {
+  std::vector<std::shared_ptr<State>> late;
+  {
+    const std::lock_guard lock(State::unwanted_mutex());
+    late.swap(State::unwanted());
+  }
+  for (const auto& state : late) {
+    const std::lock_guard lock(state->mutex);
+    state->end();
+  }
 }
 
 Job::Job(const Command& command, Server server) : state_(std::make_shared<State>()) {

@@ -53,6 +53,8 @@ public:
   std::string name() const; ///< empty: not known yet
   /// Ends those that run, and those that are only asked for as soon as they do.
   void kill(bool has_lost_one); ///< has_lost_one: a process of it has ended already
+  /// Ends the jobs that were started after kill() had given up waiting for them. settle() does it.
+  static void end_late();
 
 private:
   struct State;
