@@ -16,9 +16,14 @@ StockCaller& caller() {
 }
 
 template <std::size_t> using Address = void*;
+using Length = std::size_t;
 
+/// A Fortran routine takes the length of each CHARACTER argument behind the others, and may write to that place when it
+/// ends by calling another (gfortran's -foptimize-sibling-calls; the trouble of LAPACK's callers in 2019). No routine
+/// has more than six; one that has fewer, or is in C, does not look at them.
 template <std::size_t... I> void call_with(void* routine, void* const* a, std::index_sequence<I...>) {
-  reinterpret_cast<void (*)(Address<I>...)>(routine)(a[I]...);
+  using Routine = void (*)(Address<I>..., Length, Length, Length, Length, Length, Length);
+  reinterpret_cast<Routine>(routine)(a[I]..., 1, 1, 1, 1, 1, 1);
 }
 
 using With = void (*)(void*, void* const*);

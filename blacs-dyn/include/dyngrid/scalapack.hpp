@@ -77,6 +77,7 @@ template <class A> constexpr bool is_complex = !std::is_same_v<Element<A>, Real<
 /// differently, and a second declaration of the same C function with other types would not compile: the names that the
 /// linker looks for are labels here.
 namespace scalapack {
+using Length = std::size_t; ///< hidden, of each CHARACTER argument of a routine in Fortran
 #define DYNGRID_M(T) T*, const int*, const int*, const int*
 #define DYNGRID_DECLARE(p, T, R, he)                                                                                   \
   void gemm(const char*, const char*, const int*, const int*, const int*, const T*, DYNGRID_M(const T),                \
@@ -96,14 +97,15 @@ namespace scalapack {
   void geadd(const char*, const int*, const int*, const T*, DYNGRID_M(const T), const T*,                              \
              DYNGRID_M(T)) __asm__("p" #p "geadd_");                                                                   \
   void getrf(const int*, const int*, DYNGRID_M(T), int*, int*) __asm__("p" #p "getrf_");                               \
-  void getrs(const char*, const int*, const int*, DYNGRID_M(const T), const int*, DYNGRID_M(T),                        \
-             int*) __asm__("p" #p "getrs_");                                                                           \
-  void potrf(const char*, const int*, DYNGRID_M(T), int*) __asm__("p" #p "potrf_");                                    \
-  void potrs(const char*, const int*, const int*, DYNGRID_M(const T), DYNGRID_M(T), int*) __asm__("p" #p "potrs_");    \
+  void getrs(const char*, const int*, const int*, DYNGRID_M(const T), const int*, DYNGRID_M(T), int*,                  \
+             Length = 1) __asm__("p" #p "getrs_");                                                                     \
+  void potrf(const char*, const int*, DYNGRID_M(T), int*, Length = 1) __asm__("p" #p "potrf_");                        \
+  void potrs(const char*, const int*, const int*, DYNGRID_M(const T), DYNGRID_M(T), int*,                              \
+             Length = 1) __asm__("p" #p "potrs_");                                                                     \
   void geqrf(const int*, const int*, DYNGRID_M(T), T*, T*, const int*, int*) __asm__("p" #p "geqrf_");                 \
-  void gels(const char*, const int*, const int*, const int*, DYNGRID_M(T), DYNGRID_M(T), T*, const int*,               \
-            int*) __asm__("p" #p "gels_");                                                                             \
-  R lange(const char*, const int*, const int*, DYNGRID_M(const T), R*) __asm__("p" #p "lange_");
+  void gels(const char*, const int*, const int*, const int*, DYNGRID_M(T), DYNGRID_M(T), T*, const int*, int*,         \
+            Length = 1) __asm__("p" #p "gels_");                                                                       \
+  R lange(const char*, const int*, const int*, DYNGRID_M(const T), R*, Length = 1) __asm__("p" #p "lange_");
 DYNGRID_DECLARE(s, float, float, sy)
 DYNGRID_DECLARE(d, double, double, sy)
 DYNGRID_DECLARE(c, std::complex<float>, float, he)
@@ -111,13 +113,14 @@ DYNGRID_DECLARE(z, std::complex<double>, double, he)
 #undef DYNGRID_DECLARE
 #define DYNGRID_DECLARE(p, T)                                                                                          \
   void heevd(const char*, const char*, const int*, DYNGRID_M(T), T*, DYNGRID_M(T), T*, const int*, int*, const int*,   \
-             int*) __asm__("p" #p "syevd_");
+             int*, Length = 1, Length = 1) __asm__("p" #p "syevd_");
 DYNGRID_DECLARE(s, float)
 DYNGRID_DECLARE(d, double)
 #undef DYNGRID_DECLARE
 #define DYNGRID_DECLARE(p, R)                                                                                          \
   void heevd(const char*, const char*, const int*, DYNGRID_M(std::complex<R>), R*, DYNGRID_M(std::complex<R>),         \
-             std::complex<R>*, const int*, R*, const int*, int*, const int*, int*) __asm__("p" #p "heevd_");
+             std::complex<R>*, const int*, R*, const int*, int*, const int*, int*, Length = 1,                         \
+             Length = 1) __asm__("p" #p "heevd_");
 DYNGRID_DECLARE(c, float)
 DYNGRID_DECLARE(z, double)
 #undef DYNGRID_DECLARE

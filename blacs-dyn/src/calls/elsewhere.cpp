@@ -2,6 +2,7 @@
 #include "calls/elsewhere.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -134,10 +135,11 @@ bool Elsewhere::get_work(void* stock) {
   // p?syev asks for less than p?ormtr then wants where the second row begins another block, p?heevd for less than
   // p?lasrt where blocks are large
   const std::int64_t more = (n + 4 * nb) * nb;
-  lwork_ = static_cast<int>(length_in(room.data(), type_) + more);
+  const auto as_int = [](std::int64_t length) { return static_cast<int>(std::min<std::int64_t>(length, INT_MAX)); };
+  lwork_ = as_int(length_in(room.data(), type_) + more);
   work_ = get(std::int64_t{lwork_} * bytes_of(type_));
   if (routine_.rwork != Routine::none) {
-    lrwork_ = static_cast<int>(std::max<std::int64_t>(length_in(room.data() + 1024, type_), 4 * n) + more);
+    lrwork_ = as_int(std::max<std::int64_t>(length_in(room.data() + 1024, type_), 4 * n) + more);
     rwork_ = get(std::int64_t{lrwork_} * real_bytes(type_));
   }
   if (routine_.iwork != Routine::none) {
