@@ -2,6 +2,8 @@
 // What happens at a call under each mode of DYNGRID_CALLS.
 #include "calls/call.hpp"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "calls/account.hpp"
@@ -123,7 +125,8 @@ void carry_out(Call& call, const CallRule& rule) {
   const Decision decision = where(call, rule);
   const bool is_moved = decision.is_moved && run_elsewhere(call, decision);
   if (!is_moved) run_directly(call, true);
-  call.turns().count(is_moved, decision.best_s);
+  const double seconds = std::isfinite(decision.best_s) ? decision.best_s : 0; // of a fixed place they are not known
+  call.turns().count(is_moved, seconds);
 }
 
 } // namespace blacs_dyn::calls

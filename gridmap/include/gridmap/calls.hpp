@@ -139,7 +139,7 @@ std::size_t choose_call(const std::vector<CallOption>& options, double least_gai
 /// would stay for good, because only what is done is measured.
 class CallTurns {
 public:
-  /// `seconds`: that the call took, copies included.
+  /// `seconds`: that the call was to take where it ran, copies included; the same on all processes, and finite.
   void count(bool is_moved, double seconds) {
     moved_ += is_moved ? 1 : 0;
     moved_s_ = is_moved ? moved_s_ + seconds : 0;
