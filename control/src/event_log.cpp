@@ -29,7 +29,10 @@ void EventLog::step(std::int64_t number, gridmap::GridShape grid, double step_s,
 }
 
 void EventLog::add(std::int64_t steps_ended, Json event) {
-  if (events_.size() < events_kept) events_.emplace_back(steps_ended, std::move(event));
+  if (events_.size() < events_kept || event["event"] == "outcome")
+    events_.emplace_back(steps_ended, std::move(event));
+  else
+    ++dropped_;
 }
 
 std::vector<Json> EventLog::take() {
@@ -50,6 +53,7 @@ std::vector<Json> EventLog::take() {
     told.insert(place, std::move(event));
   }
   events_.clear();
+  if (dropped_ > 0) told.push_back({{"event", "skipped"}, {"events", std::exchange(dropped_, 0)}, {"of", "others"}});
   return told;
 }
 

@@ -177,7 +177,7 @@ bool JobServer::tell_events() {
   std::vector<Json> events = state_.take_events();
   for (Json& event : events) {
     has_changed = has_changed || event["event"] == "resize";
-    const bool is_step = event["event"] == "step" || event["event"] == "skipped";
+    const bool is_step = event["event"] == "step" || (event["event"] == "skipped" && !event.contains("of"));
     if (is_step) event["rss_bytes"] = resident_bytes();
     const std::string line = to_line(event);
     std::vector<LineServer::Client> to; // a client that is dropped while it is told leaves the list

@@ -386,6 +386,17 @@ TEST_F(RunningJob, AForkOfTheApplicationMayEnd) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
+TEST(Events, AnOutcomeIsNeverDropped) {
+  control::EventLog log;
+  for (int i = 0; i < 1500; ++i) log.add(0, {{"event", "waiting"}, {"warm", i}});
+  log.add(0, {{"event", "outcome"}, {"request", 7}, {"outcome", "done"}});
+  const std::vector<Json> told = log.take();
+  ASSERT_EQ(told.size(), 1002u);
+  EXPECT_EQ(told[1000]["request"], 7);
+  EXPECT_EQ(told[1001], Json({{"event", "skipped"}, {"events", 500}, {"of", "others"}}));
+  EXPECT_TRUE(log.take().empty());
+}
+
   Client client = Client::to_job("played");
   EXPECT_EQ(client.call("status", {})["job"], "played");
 }

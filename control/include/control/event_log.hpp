@@ -20,10 +20,11 @@ public:
   void want_steps(bool wanted);
   /// The step of this number, counted from 0, took `step_s` and ended at `t`, in seconds after the beginning.
   void step(std::int64_t number, gridmap::GridShape grid, double step_s, double t);
-  /// Something that happened when so many steps had ended. Beyond a thousand nobody is there to take them: dropped.
+  /// Something that happened when so many steps had ended. Beyond a thousand that nobody takes they are only counted,
+  /// but for an outcome, for which a client may wait: there are no more of them than requests.
   void add(std::int64_t steps_ended, Json event);
   /// All since the last call, oldest first; an event stands before the first step that had not ended by then. Steps
-  /// that there was no room for are counted in one of the name "skipped".
+  /// that there was no room for are counted in one of the name "skipped", other events in one more at the end.
   std::vector<Json> take();
 
 private:
@@ -34,7 +35,8 @@ private:
   };
   bool wants_steps_ = false;
   std::vector<Step> steps_;
-  std::int64_t skipped_ = 0;
+  std::int64_t skipped_ = 0;                          ///< steps
+  std::int64_t dropped_ = 0;                          ///< events
   std::vector<std::pair<std::int64_t, Json>> events_; ///< with the steps that had ended by then
 };
 
