@@ -237,7 +237,7 @@ int Balancing::lay_out_anew(const GridMap& to) {
   app_.processes.take_speeds(set.speeds_on(to), to);
   try {
     return app_.relayout.all_by_council();
-  } catch (const Error&) {
+  } catch (...) {
     app_.processes.take_speeds(set.speeds_on(before), before);
     throw;
   }

@@ -113,14 +113,7 @@ struct Lane {
 class FirstError {
 public:
   template <class Step> void run(Step&& step) {
-    if (error_) return;
-    try {
-      step();
-    } catch (const Error& error) {
-      error_.emplace(error);
-    } catch (const std::bad_alloc&) {
-      error_.emplace(Status::out_of_memory, "blacs-dyn: checkpoint: out of memory");
-    }
+    if (!error_) error_ = attempt(step);
   }
   void rethrow() const {
     if (error_) throw *error_;

@@ -85,13 +85,15 @@ void Checkpoints::write(const char* path) {
   if (!grid_.has_me())
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_checkpoint before this process's first resize point");
   std::string name;
+  SavedState state;
+  std::vector<SpreadMatrix> matrices;
   together(grid_.comm(), [&] {
     if (processes_.speaks()) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
+    state = state_of(processes_, settings_, shared_);
+    for (const auto& a : matrices_.all()) matrices.push_back(spread(*a, a->layout, a->local_size, a->local.data()));
   });
-  std::vector<SpreadMatrix> matrices;
-  for (const auto& a : matrices_.all()) matrices.push_back(spread(*a, a->layout, a->local_size, a->local.data()));
   // process 0 writes, where the user started the application; while it is outside, the first process
-  write_checkpoint(grid_.comm(), grid_.rank_of_speaker(), name, state_of(processes_, settings_, shared_), matrices);
+  write_checkpoint(grid_.comm(), grid_.rank_of_speaker(), name, std::move(state), matrices);
 }
 
 void Checkpoints::restore(const char* path) {
@@ -107,7 +109,7 @@ void Checkpoints::restore(const char* path) {
   });
   try {
     restore_from(name, reader);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     if (!is_environments) throw;
     end_without_restore(error.what());
   }

@@ -60,6 +60,7 @@ void Application::classical_setup(int* iam, int* nprocs) {
   try {
     grow_as_setup_says();
   } catch (const Error& error) {
+    if (error.status() == Status::mpi_failure) throw;
     base::detail::set_last_message(error.what());
     if (rank == 0)
       std::fprintf(stderr, "dyngrid: blacs_setup starts nothing: %s; going on with the processes there are\n",

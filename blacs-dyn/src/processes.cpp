@@ -414,7 +414,8 @@ Processes::Union Processes::gather_from(const ProcessSet& before, const Change& 
       if (introduction) together(base.comm, [&] { introduction->watch(base.comm, process0); });
       together(base.comm, [&] { admit(change, options, newcomers); });
     }
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.status() == Status::mpi_failure) throw; // not agreed: nobody else is here
     send_away(newcomers);
     base.own.close();
     throw;
@@ -483,7 +484,9 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
       }
       try {
         return gather_from(before, change, Party(wake_unit0(before, change, world_.get())), options);
-      } catch (const Error&) { // the growth came to nothing, and the grid that asked for it has been told: sleep on
+      } catch (
+          const Error& error) { // the growth came to nothing, and the grid that asked for it has been told: sleep on
+        if (error.status() == Status::mpi_failure) throw;
       }
       break;
     }

@@ -144,7 +144,7 @@ void Relayout::move(std::vector<Matrix*> moving) {
     move.told = Matrices::told_by_others(app_.grid.comm(), moving, processes.grid);
     move.run_by(app_.copier.executor(app_.grid.comm()), app_.grid.comm(), processes.grid, std::move(moving),
                 app_.settings.exchange_order, [this] { app_.routines.call_before(); });
-  } catch (const Error&) {
+  } catch (...) {
     if (app_.routines.owes_after()) app_.routines.call_after();
     throw;
   }

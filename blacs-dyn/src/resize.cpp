@@ -198,7 +198,7 @@ template <class Decision> void Resize::agree_to_begin(Decision&& decision) {
       if (!app_->grid.has_me()) packet.get(change_);
       together(app_->processes.council(), [&] { send_for(); });
     }
-  } catch (const Error&) {
+  } catch (...) {
     app_->processes.call_off(); // another process could not decide
     throw;
   }
@@ -279,7 +279,8 @@ Resize::Outcome Resize::move_and_commit() {
              [this] { // which newcomers have from now on
                if (!who_->is_joining) app_->routines.call_before();
              });
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.status() == Status::mpi_failure) throw; // not agreed: the union's communicator is of no use any more
     const Outcome outcome = abandon();
     // this process goes on in the old grid, or answers for it outside
     if (outcome == Outcome::resized || app_->council.is_attending()) throw;

@@ -249,12 +249,14 @@ Resize::Goal ResizePoints::agree_on_goal(const Findings& found, bool is_own) {
   return goal;
 }
 
-/// Loads are handed over, and what follows from them is done. A failure is said, and the program goes on as it was.
+/// Loads are handed over, and what follows from them is done. An agreed failure is said, and the program goes on as it
+/// was; one of MPI may be this process's alone.
 int ResizePoints::balance() {
   const Balancing::Verdict verdict = app_.balancing.exchange();
   try {
     return balance_as(verdict);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.status() == Status::mpi_failure) throw;
     return DYNGRID_SAME;
   }
 }

@@ -172,7 +172,8 @@ std::string RendezvousLauncher::hear_answer(MPI_Comm world) {
       if (poll(&one, 1, 1000) == 0)
         check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world, &any, MPI_STATUS_IGNORE), "MPI_Iprobe");
     }
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.status() == base::Status::mpi_failure) throw; // the others of the group do not know of it
     return "away";
   }
 }

@@ -3,6 +3,7 @@
 // it.
 #pragma once
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <new>
 #include <optional>
@@ -70,6 +71,8 @@ struct Connections {
       return {error.status(), error.what()};
     } catch (const std::bad_alloc&) {
       return no_memory();
+    } catch (const std::exception& error) {
+      return {base::Status::internal, error.what()};
     }
     return {};
   }

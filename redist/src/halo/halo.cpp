@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/mpi/agree.hpp"
+#include "base/mpi/check.hpp"
 #include "base/status.hpp"
 #include "exec/mpi_check.hpp"
 #include "redist/grid_life.hpp"
@@ -143,6 +144,7 @@ Halo::Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes) : impl_(std::
     char* next = self.buffer.data();
     const auto place = [&](const std::vector<HaloMessage>& messages, std::vector<char*>& places) {
       for (const HaloMessage& each : messages) {
+        base::mpi_count(static_cast<std::size_t>(each.elements()) * self.esize);
         places.push_back(next);
         next += static_cast<std::size_t>(each.elements()) * self.esize;
       }
