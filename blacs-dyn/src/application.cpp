@@ -327,7 +327,7 @@ void Application::drop_everything() {
   balancing.end();
   copier.close();
   phases.grid_changes();
-  grid.close_contexts(MPI_COMM_NULL, {});
+  grid.close_contexts(MPI_COMM_NULL, {}, "dyngrid_finalize");
   if (council.is_needed()) council.call(Council::Call::end, {}, 0);
   if (processes.is_member()) processes.finish();
   is_finished_ = true;

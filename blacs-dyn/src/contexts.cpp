@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "mpi_util.hpp"
+#include "redist/closed_contexts.hpp"
 #include "stock_blacs.hpp"
 
 extern "C" void Cblacs_gridinfo(int context, int* nprow, int* npcol, int* myrow, int* mycol);
@@ -146,8 +147,8 @@ int processes_in_making() {
   return in_making;
 }
 
-void close_ours(const base::Group& staying, const base::Group& world) {
-  if (!tables()) {
+void close_ours(const base::Group& staying, const base::Group& world, const std::string& by) {
+  if (!tables()) { // which are made anew under the same numbers
     stock::exit(1);
     return;
   }
@@ -155,6 +156,7 @@ void close_ours(const base::Group& staying, const base::Group& world) {
     if (!is_open(context) || may_stay(comm_of(context), staying, world)) continue;
     stock::gridexit(context);
     (*tables()->contexts)[context] = closed_mark();
+    redist::context_was_closed(context, by);
   }
 }
 
@@ -169,7 +171,10 @@ void abandon(int context) {
 void close_all(int not_done) {
   if (tables())
     for (int context = 0; context < *tables()->capacity; ++context)
-      if ((*tables()->contexts)[context] == closed_mark()) (*tables()->contexts)[context] = nullptr;
+      if ((*tables()->contexts)[context] == closed_mark()) {
+        (*tables()->contexts)[context] = nullptr;
+        redist::context_is_open(context); // may be, from here on
+      }
   stock::exit(not_done);
 }
 

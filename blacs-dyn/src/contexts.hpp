@@ -2,6 +2,8 @@
 // The BLACS contexts of this process: which of them a change of the grid closes, and tables of stock BLACS that are
 // large enough while others stay open.
 #pragma once
+#include <string>
+
 #include <mpi.h>
 
 #include "base/mpi/comm.hpp"
@@ -33,7 +35,8 @@ int processes_in_making();
 /// are. Numbers of closed contexts are not used again, so that who closes one once more harms no other. Collective over
 /// the processes of each; local to the BLACS.
 /// @param staying, world  the new grid's processes, and those that were started with this one; both outlive the call.
-void close_ours(const base::Group& staying, const base::Group& world);
+/// @param by  what closes them, as a routine says that is given one of them later
+void close_ours(const base::Group& staying, const base::Group& world, const std::string& by);
 /// Whether grids of more processes than the first one's can be made while others stay open. Local.
 bool can_widen();
 /// A context of which a process has ended: it is closed for all, and its communicator is left as it is. Local.

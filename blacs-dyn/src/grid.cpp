@@ -60,12 +60,12 @@ void Grid::forget_contexts() {
   redist::forget_all_contexts();
 }
 
-void Grid::close_contexts(MPI_Comm gathered, const std::vector<int>& staying_ranks) {
+void Grid::close_contexts(MPI_Comm gathered, const std::vector<int>& staying_ranks, const std::string& by) {
   forget_contexts();
   const base::Group world = base::Group::of(processes_.world());
   const base::Group staying =
       gathered == MPI_COMM_NULL ? base::Group() : base::Group::of(gathered).with_ranks(staying_ranks);
-  contexts::close_ours(staying, world);
+  contexts::close_ours(staying, world, by);
 }
 
 void Grid::close_all_contexts() {

@@ -37,7 +37,8 @@ public:
   void open_context(); ///< collective over the grid
   /// The contexts that do not outlive a change to the processes of `staying_ranks` in `gathered`; MPI_COMM_NULL at the
   /// end of the application. Local to the BLACS, collective over the contexts' grids.
-  void close_contexts(MPI_Comm gathered, const std::vector<int>& staying_ranks);
+  /// by: "the change at step 3".
+  void close_contexts(MPI_Comm gathered, const std::vector<int>& staying_ranks, const std::string& by);
   void close_all_contexts(); ///< as blacs_exit does
   /// After a change: which grids of before, whose duplicates may live on, have all their processes in the one there is.
   /// Local.

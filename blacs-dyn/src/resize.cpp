@@ -380,7 +380,9 @@ Resize::Outcome Resize::commit(MatrixMove& move) {
   const double t0 = MPI_Wtime();
   app_->copier.close();
   app_->phases.grid_changes();
-  app_->grid.close_contexts(gathered_->comm.get(), who_->new_ranks);
+  const std::string which = goal_.is_at_point ? fmt::format("at step {}", app_->settings.points - 1)
+                                              : fmt::format("to {}", to_string(change_.to.shape));
+  app_->grid.close_contexts(gathered_->comm.get(), who_->new_ranks, "the change " + which);
   app_->grid.enter_or_go();
   move.use_new(app_->grid.context());
   app_->relayout.forget();

@@ -38,6 +38,7 @@ Setting setting() {
 } // namespace
 
 Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices) {
+  for (const MatrixArgument& a : matrices) redist::refuse_closed_contexts(name, {a.ctxt()});
   const bool listed = std::any_of(matrices.begin(), matrices.end(), is_listed);
   if (setting() == Setting::stock && listed)
     stop(

@@ -9,12 +9,13 @@
 #include <utility>
 
 #include "arguments.hpp"
+#include "redist/closed_contexts.hpp"
 
 namespace pblas {
 
 enum class Way { ours, stock };
 /// By DYNGRID_PBLAS: auto takes ours where a descriptor has DTYPE_ 601, own wherever ours can. Ends the program where
-/// stock is asked for and cannot.
+/// stock is asked for and cannot, and where a matrix lies in a context that a change of the grid has closed.
 Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices);
 
 /// Ends the program as the PBLAS do: with the argument's number.
@@ -32,6 +33,7 @@ template <class Call> void guarded(int ctxt, const char* name, Call&& call) {
 
 /// An own name: `check` says what info would be, `run` computes.
 template <class Check, class Run> void call_pblas(int ctxt, const char* name, Check&& check, Run&& run) {
+  redist::refuse_closed_contexts(name, {ctxt});
   guarded(ctxt, name, [&] {
     if (const int info = check(); info != 0) refuse(ctxt, name, info);
     run();
@@ -52,6 +54,7 @@ void call_pblas(const char* stock_name, int ctxt, const char* name, std::initial
 
 /// The same for a routine with an info.
 template <class Check, class Run> void call_lapack(int ctxt, const char* name, int* info, Check&& check, Run&& run) {
+  redist::refuse_closed_contexts(name, {ctxt});
   guarded(ctxt, name, [&] {
     *info = check();
     if (*info == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_fails: a failure of MPI that a process has by itself is DYNGRID_ERR_MPI, where an agreed one would let it sleep on
- * or go on. The merge of the one that sleeps with the others fails, on both sides. mpirun -np 2. */
+/* mpi_fails: a failure of MPI that a process has by itself is DYNGRID_ERR_MPI, where an agreed one would let it sleep
+ * on or go on. The merge of the one that sleeps with the others fails, on both sides. mpirun -np 2. */
 #include <stdio.h>
 #include <stdlib.h>
 

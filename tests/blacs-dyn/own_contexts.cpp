@@ -2,6 +2,8 @@
 // own_contexts: a library with BLACS contexts over communicators of its own, in a program whose grid changes. They are
 // used before and after every change and closed by the library at the end; those with a process that leaves are closed
 // by the change, and closing them once more harms nobody.
+// own_contexts stale ROUTINE: what of the grid before a change is given to a routine of ScaLAPACK ends the program in
+// words.  gemr2d context trmr2d gemm potrf
 #include <cstring>
 
 #include "follow.hpp"
@@ -17,6 +19,10 @@ void Cblacs_gridexit(int context);
 void Cdgsum2d(int context, const char* scope, const char* top, int m, int n, double* a, int lda, int rdest, int cdest);
 void Cdgesd2d(int context, int m, int n, const double* a, int lda, int rdest, int cdest);
 void Cdgerv2d(int context, int m, int n, double* a, int lda, int rsrc, int csrc);
+void Cpdgemr2d(int, int, const double*, int, int, const int*, double*, int, int, const int*, int);
+void Cpdtrmr2d(const char*, const char*, int, int, const double*, int, int, const int*, double*, int, int, const int*,
+               int);
+void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
 void blacs_gridinit_(int* context, const char* order, const int* nprow, const int* npcol);
 void blacs_gridexit_(const int* context);
 void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
@@ -84,9 +90,33 @@ struct Own {
   }
 };
 
+int give_stale(const std::string& routine) {
+  expect(dyngrid_init_grid(1, 2) == 0, "init");
+  dyngrid_matrix *a = nullptr, *b = nullptr;
+  expect(!dyngrid_matrix_create("a", 'd', 20, 20, 3, 3, &a) && !dyngrid_matrix_create("b", 'd', 20, 20, 2, 2, &b),
+         "create");
+  const int n = 20, i1 = 1;
+  const int context = dyngrid_context();
+  std::vector<int> desc(dyngrid_desc(a), dyngrid_desc(a) + 9);
+  expect(!dyngrid_request(2, 1) && dyngrid_resize_point() == DYNGRID_RESIZED, "a change");
+  auto *x = static_cast<double*>(dyngrid_local(a)), *y = static_cast<double*>(dyngrid_local(b));
+  const int* now = dyngrid_desc(b);
+  const double one = 1;
+  if (routine == "gemr2d") Cpdgemr2d(n, n, x, 1, 1, desc.data(), y, 1, 1, now, dyngrid_context());
+  if (routine == "context") Cpdgemr2d(n, n, x, 1, 1, dyngrid_desc(a), y, 1, 1, now, context);
+  if (routine == "trmr2d") Cpdtrmr2d("U", "N", n, n, y, 1, 1, now, x, 1, 1, desc.data(), dyngrid_context());
+  if (routine == "gemm")
+    pdgemm_("N", "N", &n, &n, &n, &one, y, &i1, &i1, now, x, &i1, &i1, desc.data(), &one, y, &i1, &i1, now);
+  int info = 0;
+  if (routine == "potrf") pdpotrf_("U", &n, x, &i1, &i1, desc.data(), &info);
+  expect(false, "it came back");
+  return 1;
+}
+
 } // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc == 3) return give_stale(argv[2]);
   expect(dyngrid_init_grid(2, 2) == DYNGRID_SUCCESS, "dyngrid_init_grid");
   constexpr int n = 24, nb = 5, one_i = 1;
   dyngrid_matrix *b = nullptr, *c = nullptr;

@@ -28,6 +28,7 @@ set(redist_exec_sources
   src/exec/shared_host.cpp
   src/exec/shared_panels.cpp
   src/exec/wire.cpp
+  src/gemr2d/closed_contexts.cpp
   src/gemr2d/gemr2d.cpp
   src/gemr2d/given.cpp
   src/gemr2d/prepared_copy.cpp

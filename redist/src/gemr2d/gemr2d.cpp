@@ -19,6 +19,7 @@
 #include "gemr2d/given.hpp"
 #include "gemr2d/prepared_copy.hpp"
 #include "gemr2d/process_set.hpp"
+#include "redist/closed_contexts.hpp"
 
 namespace redist::detail {
 
@@ -97,6 +98,7 @@ void run_anew(State& state, const Call& call, Trapezoid part, const int* desc_a,
 void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a, void* b,
                  int ib, int jb, const int* desc_b, int ctxt) {
   if (m == 0 || n == 0) return;
+  refuse_closed_contexts(name_of(type, part), {ctxt, desc_a[ctxt_at], desc_b[ctxt_at]});
   int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
   Cblacs_gridinfo(ctxt, &nprow, &npcol, &myrow, &mycol);
   if (myrow < 0) return; // not in the context: no part in this

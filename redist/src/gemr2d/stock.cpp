@@ -8,6 +8,7 @@
 #include "base/stock_symbol.hpp"
 #include "gemr2d/gemr2d.hpp"
 #include "gemr2d/given.hpp"
+#include "redist/closed_contexts.hpp"
 #include "redist/descriptor.hpp"
 
 namespace redist::detail {
@@ -18,6 +19,7 @@ bool wants_stock() {
 }
 
 void refuse_listed(const char* name, const int* desc_a, const int* desc_b) {
+  refuse_closed_contexts(name, {desc_a[ctxt_at], desc_b[ctxt_at]});
   for (const int* desc : {desc_a, desc_b})
     if (desc[ctxt_at] >= 0 && desc[dtype_at] == Descriptor::heterogeneous)
       stop(fmt::format("{0}: DYNGRID_EXCHANGE has gemr2d=stock, but ScaLAPACK's routine takes no descriptor of DTYPE_ "
