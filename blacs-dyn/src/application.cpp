@@ -49,6 +49,7 @@ int finalize_hook(MPI_Comm, int, void*, void*) {
 /// what the user asked for did not happen.
 [[gnu::destructor]] void tell_what_was_vain() {
   const Processes& processes = Application::instance().processes;
+  if (Application::instance().was_called()) return;
   const char* rank =
       environment("OMPI_COMM_WORLD_RANK") ? environment("OMPI_COMM_WORLD_RANK") : environment("PMI_RANK");
   int was_mpi_used = 0;
@@ -97,10 +98,21 @@ void Application::start(Mode mode_of_unit0) {
   check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize_hook, &key, nullptr), "MPI_Comm_create_keyval");
   check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
   MPI_Comm_free_keyval(&key);
+  if (processes.is_newcomer() && processes.is_unwanted()) end_unwanted();
   if (processes.is_newcomer())
     settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
   else
     read_environment();
+}
+
+/// A new process that was called off while it started: to the program nothing has gone wrong, and there is nothing that
+/// it could do.
+void Application::end_unwanted() {
+  linger_prepare();
+  MPI_Finalize(); // which ends what is ours
+  linger_wait();
+  std::fflush(nullptr);
+  _exit(0);
 }
 
 void Application::start_mpi() {
@@ -219,6 +231,7 @@ void Application::use(LauncherKind way) {
 
 /// Process 0 tells of a failure, since not every program looks at the status.
 void Application::init(std::optional<Shape> first_grid) {
+  was_called_ = true;
   try {
     begin(first_grid);
   } catch (const Error& error) {

@@ -58,6 +58,7 @@ public:
   /// then.
   bool is_active() const { return processes.is_started() && !is_finished_; }
   bool is_classical() const { return processes.mode() == Mode::classical; }
+  bool was_called() const { return was_called_; } ///< dyngrid_init, whatever came of it
   bool has_left() const { return is_active() && !is_classical() && processes.has_left(); }
   /// @throws Error{bad_state} outside of dyngrid_init .. dyngrid_finalize, and on a process that has left.
   void require_begun(const char* routine) const;
@@ -79,6 +80,7 @@ private:
   Application() = default;
   void start(Mode mode_of_unit0);
   void start_mpi();
+  [[noreturn]] void end_unwanted();
   void read_environment();
   void begin(std::optional<Shape> first_grid);
   Shape choose_first_grid(std::optional<Shape> first_grid) const;
@@ -91,6 +93,7 @@ private:
   std::unique_ptr<Launcher> make_launcher(LauncherKind way) const;
 
   bool is_finished_ = false;
+  bool was_called_ = false; ///< dyngrid_init
   bool we_started_mpi_ = false;
 };
 

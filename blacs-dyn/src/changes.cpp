@@ -17,6 +17,14 @@ int Changes::make(Resize::Goal goal, std::optional<control::ResizeRequest> reque
     under_way_->take_over(next);
     return let_in(all);
   }
+  if (is_at_point && under_way_ && waits_for_growth(next)) {
+    if ((all & PlaceWord::own_request) == 0)
+      next.put_off();
+    else if (app_.grid.has_me())
+      app_.points.ask_again(next.goal());
+    return let_in(all);
+  }
+  next.say_why();
   try {
     return carry_out(next);
   } catch (const Error& error) {
@@ -26,6 +34,16 @@ int Changes::make(Resize::Goal goal, std::optional<control::ResizeRequest> reque
       app_.control->asks_no_more(); // what the scheduler has granted is given back where nothing comes of it
     throw;
   }
+}
+
+/// A newer request waits until the growth under way has ended, where the processes that start are of use for it. It
+/// also waits when the growth before was called off: requests that come faster than processes start would keep the grid
+/// from ever growing.
+bool Changes::waits_for_growth(const Resize& newer) const {
+  const Resize::Goal& goal = newer.goal();
+  if (has_called_off_) return true;
+  return goal.to.size() > app_.processes.process_set().grid.shape.size() && goal.without.is_empty() &&
+         goal.leave.empty() && !goal.exact && under_way_->goal().growth.is_like(goal.growth);
 }
 
 /// From the decision on. What is under way already is called off.
@@ -39,6 +57,7 @@ int Changes::carry_out(Resize& next) {
     throw;
   }
   if (!under_way_ || !(under_way_->goal().to == goal.to)) next.check_room();
+  has_called_off_ = has_called_off_ || under_way_;
   call_off(fmt::format("{} is wanted instead", to_string(goal.to)));
   if (is_there) {
     const int outcome = app_.relayout.all_by_council(); // the rules may say otherwise by now
@@ -86,6 +105,7 @@ int Changes::see_through(Resize& change) {
   for (;;) {
     switch (change.move_and_commit()) {
     case Resize::Outcome::resized:
+      has_called_off_ = false;
       app_.balancing.joined();
       return DYNGRID_RESIZED;
     case Resize::Outcome::redirected:
@@ -136,6 +156,7 @@ int Changes::leave() {
 
 std::uint64_t Changes::news() {
   if (app_.processes.id() != 0) return 0;
+  app_.processes.look_after_called_off();
   if (!under_way_) return app_.processes.is_keeping_over() ? std::uint64_t{PlaceWord::process0_tells} : 0;
   const std::optional<Resize::News> heard = under_way_->news();
   if (!heard) return 0;

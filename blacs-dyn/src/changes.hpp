@@ -48,10 +48,12 @@ public:
 
 private:
   int carry_out(Resize& next);
+  bool waits_for_growth(const Resize& newer) const;
   std::optional<Resize> sleep();
 
   Application& app_;
   std::optional<Resize> under_way_;
+  bool has_called_off_ = false; ///< a growth, for a newer request, and the grid has not changed since
 };
 
 } // namespace blacs_dyn

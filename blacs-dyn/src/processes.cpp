@@ -227,6 +227,10 @@ void Processes::call_off() {
   launch_.reset();
 }
 
+void Processes::look_after_called_off() {
+  launcher_->look_after_called_off();
+}
+
 /// Intercommunicators to the new groups that I own. Blocks; what came before an Error is in `newcomers`.
 void Processes::admit(const Change& change, const SpawnOptions& options, std::vector<Newcomers>& newcomers) {
   std::unique_ptr<Launch> launch = std::move(launch_);

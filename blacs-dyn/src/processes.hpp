@@ -97,8 +97,9 @@ public:
   /// Process 0: sends for the new groups of a change, where they come in the background (elsewhere gather() does it).
   /// @throws Error, and nothing was started.
   void send_for(const Change& change, const SpawnOptions& options);
-  Launch::Progress progress(); ///< process 0: of those that were sent for
-  void call_off();             ///< process 0: they are not wanted any more
+  Launch::Progress progress();  ///< process 0: of those that were sent for
+  void call_off();              ///< process 0: they are not wanted any more
+  void look_after_called_off(); ///< process 0: see Launcher
   /// Process 0: that groups of these sizes sleep until a growth takes them. Returns at once; says it when they cannot
   /// be started.
   void keep_warm(std::vector<int> sizes, const std::function<SpawnOptions()>& options);
@@ -117,6 +118,8 @@ public:
   std::optional<Union> join();
   /// A newcomer that ends without having joined. Collective over its group.
   void decline();
+  /// A newcomer: see Launcher. Collective over the world.
+  bool is_unwanted() { return launcher_->is_unwanted(world_.get()); }
   /// The side of a process that is parked: asleep until it is woken. Empty: the application or this process's group
   /// ends.
   std::optional<Union> sleep(const SpawnOptions& options);

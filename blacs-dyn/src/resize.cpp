@@ -475,6 +475,14 @@ void Resize::say_sent_for() const {
              stderr);
 }
 
+void Resize::say_why() const {
+  if (request_ && !request_->why.empty()) std::fprintf(stderr, "dyngrid: %s\n", request_->why.c_str());
+}
+
+void Resize::put_off() {
+  if (request_) request_->put_off();
+}
+
 // ---- answers
 
 void Resize::already_there() {

@@ -78,6 +78,8 @@ public:
     if (gathered_) gathered_->looks.stop();
   }
   void say_sent_for() const;
+  void say_why() const; ///< process 0: of a request that has a reason for people
+  void put_off();       ///< the request waits for a later resize point
   // the request is answered
   void already_there();
   void failed(const base::Error& error);

@@ -80,7 +80,7 @@ ResizePoints::Findings ResizePoints::next_asked() {
   Findings asked;
   if (requested_) {
     asked.goal = std::exchange(requested_, std::nullopt);
-    asked.goal->placement = settings.placement;
+    if (!asked.goal->is_at_point) asked.goal->placement = settings.placement; // it did not wait for a growth
   } else if (app_.processes.speaks()) {
     for (const TimedRequest& entry : settings.requests)
       if (entry.step == point) {
@@ -239,7 +239,6 @@ Resize::Goal ResizePoints::agree_on_goal(const Findings& found, bool is_own) {
   }
   Resize::Goal goal = found.request ? goal_of(*found.request, app_) : found.goal.value_or(Resize::Goal{});
   goal.is_at_point = true;
-  if (found.request && !found.request->why.empty()) std::fprintf(stderr, "dyngrid: %s\n", found.request->why.c_str());
   Packet packet;
   packet.put(goal);
   broadcast(packet.bytes(), root, council);

@@ -25,8 +25,9 @@ public:
   int arrive_at(const char* name);
   /// At the last resize point a change was refused or failed, and the program goes on with the grid there is. Local
   bool was_refused() const { return was_refused_; }
-  bool is_change_due();                                  ///< dyngrid_pending
-  void request(Shape to, control::Without without = {}); ///< at the next point; local
+  bool is_change_due();                                               ///< dyngrid_pending
+  void request(Shape to, control::Without without = {});              ///< at the next point; local
+  void ask_again(Resize::Goal goal) { requested_ = std::move(goal); } ///< it waited for a growth; local
   // it waits for these: resize_now.cpp
   /// without: control::Without as text; null: everybody may stay.
   int resize(Shape to, gridmap::Placement placement, const char* without = nullptr);

@@ -2,8 +2,10 @@
 #include "launchers/background.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <map>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
@@ -89,7 +91,8 @@ public:
       NewGroup group;
       group.members.resize(static_cast<std::size_t>(size)); // who they are is known when they are taken
       const auto [ticket, invitation] = invite(size);
-      warm_.push_back({ticket, size, start_as(ticket, invitation, group, options)});
+      warm_.push_back(
+          {ticket, size, start_as(ticket, invitation, group, options), base::Deadline(options.join_limit_s)});
     }
   }
 
@@ -149,12 +152,40 @@ public:
   void abandon(int group) override { rendezvous_->end(tickets_[group]); }
 
   void close_ports() { ports_.clear(); }
-  void keep(pmix::Job job) { stuck_.push_back(std::move(job)); }
+
+  /// Of a group that is not wanted. Killed while it starts, a process can keep mpirun from hearing the next ones
+  /// (docs/decisions/0012): so it is killed only where it would stay for ever.
+  void call_off(int ticket, pmix::Job job, base::Deadline comes_by) {
+    const Presence presence = rendezvous_->presence(ticket, nullptr);
+    rendezvous_->dismiss(ticket);
+    if (presence == Presence::awaited)
+      called_off_.push_back({ticket, std::move(job), comes_by});
+    else if (presence == Presence::gone)
+      job.kill(true); // some may wait for the dead
+  }
+  void call_off(const NewGroup& group, pmix::Job job, base::Deadline comes_by) {
+    call_off(tickets_[group.id], std::move(job), comes_by);
+  }
+
+  void look_after_called_off() override {
+    const auto has_gone = [this](CalledOff& one) {
+      if (rendezvous_->have_all_gone(one.ticket)) return true;
+      if (one.job.failure().empty()) return false;
+      one.job.kill(true); // some may wait for the dead
+      return true;
+    };
+    called_off_.erase(std::remove_if(called_off_.begin(), called_off_.end(), has_gone), called_off_.end());
+  }
+
   void close() override {
     for (Warm& one : warm_) let_go(one);
     warm_.clear();
-    for (pmix::Job& job : stuck_) job.kill(false);
-    stuck_.clear();
+    const auto is_coming = [](const CalledOff& one) { return !one.comes_by.is_over(); };
+    while (look_after_called_off(), std::any_of(called_off_.begin(), called_off_.end(), is_coming))
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    // too late: one may hold the one connection that mpirun does not hear, which the next ones would have got
+    for (CalledOff& one : called_off_) one.job.kill(false);
+    called_off_.clear();
     RendezvousLauncher::close();
   }
 
@@ -163,6 +194,7 @@ private:
   struct Warm {
     int ticket, size;
     pmix::Job job;
+    base::Deadline comes_by;
     std::string name{}; ///< of the job, when the others have heard of it
     int told = 0;       ///< lines on others
   };
@@ -213,31 +245,23 @@ private:
       if (one.told++ < most_told) rendezvous_->tell_all(one.ticket, know_line(known));
   }
 
-  void let_go(Warm& one) {
-    const Presence presence = rendezvous_->presence(one.ticket, nullptr);
-    rendezvous_->dismiss(one.ticket);
-    if (presence != Presence::ready) one.job.kill(presence == Presence::gone); // it may be anywhere in MPI_Init
-  }
+  void let_go(Warm& one) { call_off(one.ticket, std::move(one.job), one.comes_by); }
+
+  struct CalledOff {
+    int ticket;
+    pmix::Job job;
+    base::Deadline comes_by;
+  };
 
   std::vector<Warm> warm_;
   std::map<int, Known> names_; ///< by ticket: of those that were introduced
   int lost_ = 0;
   std::vector<Port> ports_; ///< of the groups that came in last; process 0
-  /// Too late: they may hold the one connection that mpirun does not hear (docs/decisions/0012), and the next ones
-  /// would get it if they were ended.
-  std::vector<pmix::Job> stuck_;
+  std::vector<CalledOff> called_off_;
 };
 
 BackgroundLaunch::~BackgroundLaunch() {
-  for (Coming& coming : coming_) {
-    const Presence presence = launcher_.presence(coming.group);
-    const bool is_stuck = presence == Presence::awaited && limit_.is_over() && coming.job.failure().empty();
-    launcher_.dismiss(coming.group);
-    if (is_stuck)
-      launcher_.keep(std::move(coming.job));
-    else if (presence != Presence::ready)
-      coming.job.kill(presence == Presence::gone); // some may wait for the dead
-  }
+  for (Coming& coming : coming_) launcher_.call_off(coming.group, std::move(coming.job), limit_);
   launcher_.close_ports();
 }
 

@@ -133,10 +133,15 @@ public:
   virtual Meeting* meeting() { return nullptr; }           ///< null: admit() has the intercommunicators
   virtual Reserve* reserve() { return nullptr; }           ///< null: nobody waits beforehand
   virtual Resting* resting() { return nullptr; }           ///< null: the end of who is in is always a loss
+  /// Process 0, now and then: those that were called off while they started are on their way to hear of it.
+  virtual void look_after_called_off() {}
 
   // ---- a new group's side
   /// The intercommunicator to my owner, when it wants us; empty: it does not. Collective over world. Waits asleep.
   virtual std::optional<Comm> enter(MPI_Comm world) = 0;
+  /// Whether this group was called off while it started, or the application has ended: it has nothing to do. Collective
+  /// over world.
+  virtual bool is_unwanted(MPI_Comm) { return false; }
   /// This group ends without having joined. Collective over world.
   virtual void decline(MPI_Comm world) = 0;
 

@@ -283,13 +283,13 @@ struct Rendezvous::State {
         (!place.is_tcp && !is_of_this_user(socket.fd)))
       return;
     UnitState& group = at->second;
+    if (rank < 0 || rank >= static_cast<int>(group.has_come.size()) || group.has_come[static_cast<std::size_t>(rank)])
+      return;
+    group.has_come[static_cast<std::size_t>(rank)] = true;
     if (group.may_go || group.presence == Presence::gone) { // it was given up meanwhile
       send_line(socket.fd, not_wanted_line + (group.why.empty() ? "it is not wanted any more" : group.why));
       return;
     }
-    if (rank < 0 || rank >= static_cast<int>(group.has_come.size()) || group.has_come[static_cast<std::size_t>(rank)])
-      return;
-    group.has_come[static_cast<std::size_t>(rank)] = true;
     if (rank == 0) group.origin = {mpirun, host};
     auto c = std::make_unique<Connection>();
     c->group = id;
@@ -510,6 +510,16 @@ void Rendezvous::dismiss(int group) {
                (is_told || u.presence == Presence::gone ? grace_of_the_dismissed : std::chrono::seconds{0});
 }
 
+bool Rendezvous::have_all_gone(int group) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto at = state_->groups.find(group);
+  if (at == state_->groups.end()) return false;
+  const std::vector<bool>& each = at->second.has_come;
+  return std::find(each.begin(), each.end(), false) == each.end() &&
+         std::none_of(state_->connections.begin(), state_->connections.end(),
+                      [&](const auto& c) { return c->group == group; });
+}
+
 void Rendezvous::close(double seconds) {
   State& s = *state_;
   if (!s.thread.joinable()) return;
@@ -597,11 +607,13 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s, const std::s
       trouble = !answer.empty()           ? answer.substr(0, 200)
                 : state_->input.has_ended ? "it hung up"
                                           : "it did not answer in time";
-      if (answer.compare(0, std::strlen(not_wanted_line), not_wanted_line) == 0) break;
+      if (answer.compare(0, std::strlen(not_wanted_line), not_wanted_line) == 0)
+        throw NotWanted(Status::not_found, "blacs-dyn: the application does not want this process: " +
+                                               answer.substr(std::strlen(not_wanted_line), 200));
     } else {
       trouble = std::strerror(failed);
       if (failed == ECONNREFUSED && !place.is_tcp)
-        throw ApplicationEnded(Status::not_found, "blacs-dyn: the application that wanted this process has ended");
+        throw NotWanted(Status::not_found, "blacs-dyn: the application that wanted this process has ended");
       if (failed != EAGAIN && failed != EINTR && failed != ETIMEDOUT && failed != EINPROGRESS) break;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -80,6 +80,8 @@ public:
   void let_go(int group);   ///< it may end as it likes
   /// Tells a group that never came, or is not wanted any more, to go; its launcher is ended too.
   void dismiss(int group);
+  /// Whether each process of a dismissed group has heard of it, and none is connected any more.
+  bool have_all_gone(int group) const;
   /// Ends the watch: everybody is told goodbye, launchers are waited for as long as `seconds`.
   void close(double seconds);
 
@@ -88,8 +90,8 @@ private:
   std::unique_ptr<State> state_;
 };
 
-/// Where a process was told to come nobody listens any more.
-class ApplicationEnded : public base::Error {
+/// Where a process was told to come it is not wanted any more, or nobody listens.
+class NotWanted : public base::Error {
 public:
   using Error::Error;
 };
@@ -97,8 +99,8 @@ public:
 /// Everybody else's side. After watch() a thread waits for the end of process 0, or its word that all ends.
 class Peer {
 public:
-  /// Comes in as this rank of the invited. mpirun: see Origin. @throws Error{not_found} also when nobody lets it in,
-  /// ApplicationEnded where that is certain; bad_argument
+  /// Comes in as this rank of the invited. mpirun: see Origin. @throws Error{not_found} when nobody lets it in,
+  /// NotWanted where nobody ever will; bad_argument
   Peer(const std::string& invitation, int rank, double limit_s, const std::string& mpirun = "");
   ~Peer();
   Peer(const Peer&) = delete;

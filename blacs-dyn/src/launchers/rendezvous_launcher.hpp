@@ -28,6 +28,7 @@ public:
   std::int64_t number_of(int group) const override;
   void release(int group, Comm intercomm) override;
   void are_in(const std::vector<NewGroup>& groups) override;
+  bool is_unwanted(MPI_Comm world) override;
   std::optional<Comm> enter(MPI_Comm world) override;
   void decline(MPI_Comm world) override;
   void close() override;
@@ -60,7 +61,7 @@ protected:
   std::unique_ptr<Rendezvous> rendezvous_; ///< process 0
   std::map<int, int>
       tickets_; ///< by group: what the rendezvous calls it, since a group that failed leaves its number to the next
-  std::unique_ptr<Peer> peer_; ///< everybody else; null also where the application has ended
+  std::unique_ptr<Peer> peer_; ///< everybody else; null also where this process is not wanted
   double limit_s_ = 0;         ///< for each part of letting a group in; process 0
   std::string told_besides_;   ///< to a newcomer that was called in, after the port
 

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// called_off off|starved TIMES: other grids are asked for while new processes start.
+//   off      TIMES growths of 1x2 are called off, or not, at ever other moments of their start: by a request for the
+//            grid that there is. The next growth works
+//   starved  requests come faster than processes start, until the grid has grown TIMES times
+#include <cstring>
+
+#include <unistd.h>
+
+#include "follow.hpp"
+
+namespace {
+
+using follow::expect;
+
+struct State {
+  int times = 0, size = 2, left = 0, growths = 0, growths_before = 0, called_off = 0, requests = 0;
+  enum : int { idle, growing, going_back, last_growth } phase = idle;
+} s; ///< shared
+
+const std::pair<int, int> shapes[] = {{2, 2}, {1, 3}, {1, 2}, {2, 3}, {1, 3}, {1, 2}, {2, 2}};
+
+/// One more step of the first program. True: it is done.
+bool off(int times) {
+  switch (s.phase) {
+  case State::idle:
+    if (s.times == times) {
+      expect(!dyngrid_request(2, 2), "request");
+      s.phase = State::last_growth;
+      break;
+    }
+    expect(!dyngrid_request(2, 2 + s.times % 2), "request");
+    s.growths_before = s.growths;
+    s.left = 1 + s.times * 97 % 400; // the start takes some hundred steps
+    s.phase = State::growing;
+    break;
+  case State::growing:
+    if (--s.left > 0) break;
+    expect(!dyngrid_request(1, 2), "request");
+    s.phase = State::going_back;
+    break;
+  case State::going_back:
+    if (dyngrid_pending() != 0 || s.size != 2) break;
+    if (s.growths == s.growths_before) ++s.called_off;
+    ++s.times;
+    s.phase = State::idle;
+    break;
+  case State::last_growth:
+    return s.size == 4;
+  }
+  return false;
+}
+
+bool starved(int times) {
+  if (s.growths >= times) return true;
+  if (--s.left > 0) return false;
+  s.left = 60;
+  const auto [nprow, npcol] = shapes[s.requests++ % 7];
+  expect(!dyngrid_request(nprow, npcol), "request");
+  return false;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const bool is_off = argc > 1 && !std::strcmp(argv[1], "off");
+  const int times = argc > 2 ? std::atoi(argv[2]) : 1;
+  expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
+  dyngrid_matrix* a = nullptr;
+  expect(!dyngrid_matrix_create("a", 'd', 53, 47, 4, 3, &a), "create");
+  expect(!dyngrid_share("state", &s, sizeof s), "share");
+  if (!dyngrid_is_newcomer()) follow::fill(a, 'd', 5);
+  for (;;) {
+    const int outcome = dyngrid_resize_point_at("step");
+    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
+    expect(outcome >= 0, std::string("no growth fails: ") + dyngrid_last_message());
+    if (outcome == DYNGRID_RESIZED) {
+      int nprow = 0, npcol = 0;
+      dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+      expect(follow::wrong(a, 'd', 5) == 0, "data");
+      s.growths += nprow * npcol > s.size ? 1 : 0;
+      s.size = nprow * npcol;
+    }
+    if (is_off ? off(times) : starved(times)) break;
+    usleep(1000);
+  }
+  if (dyngrid_is_first())
+    std::printf("called_off: right, %d called off, %d growths, %d requests\n", s.called_off, s.growths, s.requests);
+  return dyngrid_finalize();
+}
