@@ -40,11 +40,9 @@ TEST(Launch, PlainLine) {
   RunRequest r = request(4);
   r.grid = "2x2";
   r.resize_at = "5:3x3,10:2x2";
-  EXPECT_EQ(
-      shell_line(plan_launch(r, quiet_site())),
-      "OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_coll='^han,adapt,hcoll' /opt/bin/mpirun --oversubscribe --bind-to none "
-      "-np 4 "
-      "-x DYNGRID_GRID=2x2 -x DYNGRID_RESIZE_AT=5:3x3,10:2x2 ./app --n 3");
+  EXPECT_EQ(shell_line(plan_launch(r, quiet_site())),
+            "OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_coll='^han,adapt,hcoll' OMPI_MCA_osc=pt2pt /opt/bin/mpirun "
+            "--oversubscribe --bind-to none -np 4 -x DYNGRID_GRID=2x2 -x DYNGRID_RESIZE_AT=5:3x3,10:2x2 ./app --n 3");
 }
 
 TEST(Launch, JobsOnOneHostDoNotShareACore) {
@@ -88,6 +86,7 @@ TEST(Launch, OpenMpi5) {
   Launch launch = plan_launch(request(4), site);
   EXPECT_EQ(value_of(launch, "OMPI_MCA_reachable"), "weighted");
   EXPECT_EQ(value_of(launch, "OMPI_MCA_coll"), "^han,adapt,hcoll");
+  EXPECT_EQ(value_of(launch, "OMPI_MCA_osc"), "(not set)") << "it has no pt2pt";
   EXPECT_EQ(value_of(launch, "OMPI_MCA_smsc"), "^cma");
   EXPECT_EQ(value_of(launch, "OMPI_MCA_btl_vader_single_copy_mechanism"), "(not set)");
   RunRequest r = request(4);
@@ -104,9 +103,11 @@ TEST(Launch, WhatTheUserHasSetStays) {
   Site site = quiet_site();
   site.is_root = true;
   site.environment["OMPI_MCA_coll"] = "basic,self,inter,libnbc";
+  site.environment["OMPI_MCA_osc"] = "pt2pt,sm";
   site.environment["OMPI_MCA_mpi_yield_when_idle"] = "0";
   const Launch launch = plan_launch(request(1), site);
   EXPECT_EQ(value_of(launch, "OMPI_MCA_coll"), "(not set)");
+  EXPECT_EQ(value_of(launch, "OMPI_MCA_osc"), "(not set)");
   EXPECT_EQ(value_of(launch, "OMPI_MCA_mpi_yield_when_idle"), "(not set)");
   EXPECT_EQ(value_of(launch, "OMP_NUM_THREADS"), "(not set)");
   EXPECT_EQ(value_of(launch, "OMPI_ALLOW_RUN_AS_ROOT"), "1");

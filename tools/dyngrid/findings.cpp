@@ -61,6 +61,13 @@ const Trouble troubles[] = {
      "old and new processes talk by TCP, also on one host: the shared-memory transport does not cross spawned worlds",
      "nothing: dyngrid moves matrices through shared memory of its own"},
     {"Open MPI",
+     {4, 1, 0},
+     {5, 0, 0},
+     Verdict::note,
+     "one-sided windows (MPI_Win_allocate, MPI_Win_create) over a grown grid fail with MPI_ERR_WIN",
+     "dyngrid run sets OMPI_MCA_osc=pt2pt; with mpirun alone export it. A program that has shared windows "
+     "(MPI_Win_allocate_shared) wants pt2pt,sm instead"},
+    {"Open MPI",
      {5, 0, 0},
      newest,
      Verdict::warning,

@@ -60,6 +60,10 @@ void add_open_mpi_settings(const Site& site, int processes, bool may_grow, Launc
   if (may_grow)
     set("OMPI_MCA_coll", "^han,adapt,hcoll",
         "these collectives have hung in communicators that were merged after a spawn");
+  if (may_grow && !site.is_open_mpi_5)
+    set("OMPI_MCA_osc", "pt2pt",
+        "one-sided windows over a grown grid fail otherwise (MPI_ERR_WIN), or hang. Has the program shared windows "
+        "(MPI_Win_allocate_shared), set it to pt2pt,sm");
   if (may_grow)
     for (const Setting& setting : site.before_mpi) set(setting.name, setting.value, setting.why);
   if (!site.can_read_other_processes)
