@@ -10,8 +10,9 @@
 namespace base {
 namespace {
 std::string& last_message() {
-  thread_local std::string text;
-  return text;
+  // never destroyed: a thread's own objects have ended when an atexit handler asks why dyngrid_finalize failed
+  thread_local auto* const text = new std::string;
+  return *text;
 }
 } // namespace
 

@@ -303,9 +303,9 @@ Json& Json::operator[](std::string_view name) {
 }
 
 const Json& Json::operator[](std::string_view name) const {
-  static const Json nothing;
+  static const auto* const nothing = new Json;
   const Json* found = find(name);
-  return found ? *found : nothing;
+  return found ? *found : *nothing;
 }
 
 Json& Json::operator[](std::size_t index) {

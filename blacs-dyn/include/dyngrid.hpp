@@ -36,8 +36,8 @@ namespace detail {
 /// What a rule threw inside the C routine that asked it: an exception ends there, its words go into the Error that
 /// follows.
 inline std::string& rule_said() {
-  thread_local std::string text;
-  return text;
+  thread_local auto* const text = new std::string; // never destroyed: the program's globals may end after it
+  return *text;
 }
 inline std::string last_message() {
   const std::string said = std::exchange(rule_said(), {});

@@ -69,8 +69,9 @@ int finalize_hook(MPI_Comm, int, void*, void*) {
 }
 
 Application& Application::instance() {
-  static Application application;
-  return application;
+  // never destroyed: a program may end it last of all, in an atexit handler or the destructor of a global
+  static auto* const application = new Application;
+  return *application;
 }
 
 /// Brings MPI up if need be and finds out what this process is: started by mpirun, or spawned by an application of

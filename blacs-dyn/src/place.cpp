@@ -19,8 +19,8 @@ using base::Status;
 namespace {
 
 const std::string& program_name() {
-  static const std::string name = base::file_name(own_program());
-  return name;
+  static const auto* const name = new std::string(base::file_name(own_program()));
+  return *name;
 }
 
 } // namespace
