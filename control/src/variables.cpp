@@ -94,7 +94,8 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_YIELD", "", "on|off", "on",
        "off: processes that wait where processes outnumber cores never sleep; dyngrid run then preloads no "
        "libdyngrid-yield.so"},
-      {"DYNGRID_VERBOSE", "", "on|off", "off", "a line on standard error for every change"},
+      {"DYNGRID_VERBOSE", "", "on|off", "off",
+       "a line on standard error for every change, and one that says whose p?gemr2d is called"},
       {"DYNGRID_CHECKED", "", "1", "not set", "set by dyngrid run, which has told of unknown variables already", true},
       {"DYNGRID_ENTRY", "", "NAME", "not set",
        "set by dyngrid for the processes that it starts: at which resize point they are wanted; not for users", true},
