@@ -386,6 +386,10 @@ TEST_F(RunningJob, AForkOfTheApplicationMayEnd) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
+  Client client = Client::to_job("played");
+  EXPECT_EQ(client.call("status", {})["job"], "played");
+}
+
 TEST(Events, AnOutcomeIsNeverDropped) {
   control::EventLog log;
   for (int i = 0; i < 1500; ++i) log.add(0, {{"event", "waiting"}, {"warm", i}});
@@ -395,8 +399,4 @@ TEST(Events, AnOutcomeIsNeverDropped) {
   EXPECT_EQ(told[1000]["request"], 7);
   EXPECT_EQ(told[1001], Json({{"event", "skipped"}, {"events", 500}, {"of", "others"}}));
   EXPECT_TRUE(log.take().empty());
-}
-
-  Client client = Client::to_job("played");
-  EXPECT_EQ(client.call("status", {})["job"], "played");
 }
