@@ -9,11 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "base/stock_symbol.hpp"
+#include "calls/calls.hpp"
 #include "contexts.hpp"
 #include "control/variables.hpp"
 #include "launchers/linger.hpp"
 #include "launchers/this_mpi.hpp"
 #include "preflight.hpp"
+#include "stock_blacs.hpp"
 #include "stock_program.hpp"
 
 namespace blacs_dyn {
@@ -53,11 +56,20 @@ int finalize_hook(MPI_Comm, int, void*, void*) {
   const char* rank =
       environment("OMPI_COMM_WORLD_RANK") ? environment("OMPI_COMM_WORLD_RANK") : environment("PMI_RANK");
   int was_mpi_used = 0;
-  if (processes.is_known() || processes.has_left() || !rank || std::string_view(rank) != "0") return;
+  if (processes.has_left() || processes.was_spawned() || calls::is_worker() || !rank || std::string_view(rank) != "0")
+    return;
   MPI_Initialized(&was_mpi_used);
   if (!was_mpi_used) return;
+  if (calls::were_none_seen())
+    std::fprintf(stderr, "dyngrid: no call of the routines in DYNGRID_CALLS was seen: %s\n",
+                 why_nothing_is_called().c_str());
+  if (processes.is_known()) return;
   for (const std::string& what : control::trouble_with(control::whole_environment()))
     std::fprintf(stderr, "dyngrid: %s\n", what.c_str());
+  if (is_verbose() && !base::was_called && !calls::were_none_seen())
+    std::fprintf(stderr,
+                 "dyngrid: libdyngrid.so is loaded for ScaLAPACK's routines, and none of its routines was called: %s\n",
+                 why_nothing_is_called().c_str());
   for (const char* name : {"DYNGRID_RESIZE_AT", "DYNGRID_GRID", "DYNGRID_RESTORE"}) {
     if (!std::getenv(name) || !*std::getenv(name)) continue;
     std::fprintf(stderr,
@@ -245,6 +257,7 @@ void Application::begin(std::optional<Shape> first_grid) {
   if (processes.is_started()) throw Error(Status::bad_state, "blacs-dyn: dyngrid_init was called before");
   start(Mode::managed);
   if (processes.is_newcomer()) return;
+  if (processes.id() == 0) say_whose_copier();
   if (is_classical())
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_init in an application that grew by blacs_setup");
   Shape shape;
@@ -256,6 +269,10 @@ void Application::begin(std::optional<Shape> first_grid) {
   if (processes.form_first_grid(shape, hosts.of_ranks(), settings.group_policy) == Processes::Fate::stays) {
     grid.tie();
     grid.open_context();
+    together(grid.comm(), [&] {
+      if (const std::string why = trouble_with_blacs(grid.context(), shape); !why.empty())
+        throw Error(Status::unsupported, "blacs-dyn: " + why);
+    });
     checkpoints.begin();
   } else {
     grid.stay_outside();

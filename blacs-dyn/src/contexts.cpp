@@ -6,6 +6,8 @@
 #include <cstring>
 #include <optional>
 
+#include <dlfcn.h>
+
 #include "mpi_util.hpp"
 #include "redist/closed_contexts.hpp"
 #include "stock_blacs.hpp"
@@ -38,15 +40,20 @@ struct Tables {
   MPI_Status** statuses;
 };
 
+/// The one that all of the BLACS use: the program's own where it has some of the BLACS in itself.
+void* table(const char* name) {
+  void* const first = dlsym(RTLD_DEFAULT, name);
+  return first ? first : next_symbol(name);
+}
+
 /// Empty when this BLACS does not show its tables: then a change closes all contexts, after which it makes new ones.
 const std::optional<Tables>& tables() {
   static const std::optional<Tables> found = []() -> std::optional<Tables> {
     try {
-      return Tables{
-          static_cast<int*>(next_symbol("BI_MaxNCtxt")),     static_cast<void***>(next_symbol("BI_MyContxts")),
-          static_cast<int*>(next_symbol("BI_Np")),           static_cast<Buffer*>(next_symbol("BI_AuxBuff")),
-          static_cast<Buffer**>(next_symbol("BI_ReadyB")),   static_cast<Buffer**>(next_symbol("BI_ActiveQ")),
-          static_cast<MPI_Status**>(next_symbol("BI_Stats"))};
+      return Tables{static_cast<int*>(table("BI_MaxNCtxt")),     static_cast<void***>(table("BI_MyContxts")),
+                    static_cast<int*>(table("BI_Np")),           static_cast<Buffer*>(table("BI_AuxBuff")),
+                    static_cast<Buffer**>(table("BI_ReadyB")),   static_cast<Buffer**>(table("BI_ActiveQ")),
+                    static_cast<MPI_Status**>(table("BI_Stats"))};
     } catch (const base::Error&) {
       return std::nullopt;
     }

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include <elf.h>
 #include <link.h>
 #include <netdb.h>
 #include <sys/stat.h>
@@ -20,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "base/elf.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 
@@ -36,25 +36,6 @@ std::string output_of(const std::string& program, const std::string& flag, const
   } catch (const Error&) {
     return {};
   }
-}
-
-/// The dynamic loader named in a 64-bit ELF file; empty for static programs and anything else.
-std::string loader_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  Elf64_Ehdr header{};
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) return {};
-  for (int i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    file.seekg(static_cast<std::streamoff>(header.e_phoff) + i * header.e_phentsize);
-    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return {};
-    if (segment.p_type != PT_INTERP) continue;
-    std::string loader(segment.p_filesz, '\0');
-    file.seekg(static_cast<std::streamoff>(segment.p_offset));
-    if (!file.read(loader.data(), static_cast<std::streamsize>(loader.size()))) return {};
-    return loader.c_str();
-  }
-  return {};
 }
 
 /// LD_LIBRARY_PATH as it was when this process started.
@@ -172,7 +153,7 @@ void check_program(const std::string& path) {
                 fmt::format("blacs-dyn: program to spawn {} is not an executable file (chmod +x?)", path));
 
   if (path == own_program() && links_as_this_one()) return; // with MPI, if only by dlopen (Python)
-  const std::string loader = loader_of(path);
+  const std::string loader = base::loader_of(path);
   if (loader.empty()) return; // static, a script, another architecture: nothing more that can be looked at
   std::istringstream lines(libraries_of(loader, path, info));
   bool has_mpi = false;

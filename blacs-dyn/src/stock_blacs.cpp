@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stock_blacs.hpp"
 
+#include <cstdio>
+#include <utility>
+
 #include <dlfcn.h>
 
 #include <fmt/format.h>
 
+#include "base/elf.hpp"
+#include "base/environment.hpp"
 #include "base/status.hpp"
+#include "preflight.hpp"
 
 namespace blacs_dyn {
 
@@ -18,6 +24,69 @@ void* next_symbol(const char* name) {
       if (void* address = dlsym(handle, name)) return address;
   throw base::Error(base::Status::unsupported,
                     fmt::format("blacs-dyn: this program has no {}; link -ldyngrid before -lscalapack-openmpi", name));
+}
+
+namespace {
+
+constexpr const char* copier = "pdgemr2d_";
+constexpr const char* gridinfo = "blacs_gridinfo_";
+
+std::string own_file() {
+  static const char anchor = 0;
+  return base::file_of(&anchor);
+}
+
+bool is_in_program(const char* name) {
+  return !base::defined_in("/proc/self/exe", {name}).empty();
+}
+
+/// The file whose routine the program calls: its own one need not be visible to others.
+std::string file_called(const char* name) {
+  return is_in_program(name) ? own_program() : base::file_that_answers(name);
+}
+
+} // namespace
+
+std::string trouble_with_blacs(int context, Shape grid) {
+  using Ask = void (*)(const int*, int*, int*, int*, int*);
+  const auto ask = reinterpret_cast<Ask>(dlsym(RTLD_DEFAULT, gridinfo));
+  int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
+  if (ask) ask(&context, &nprow, &npcol, &myrow, &mycol);
+  const bool is_known = !ask || (nprow == grid.nprow && npcol == grid.npcol);
+  if (is_known && (!is_in_program(gridinfo) || base::file_that_answers(gridinfo) == own_program())) return {};
+  return fmt::format("{} has a BLACS of its own, which does not know the grids that are made with the one of {}: link "
+                     "ScaLAPACK and the BLACS as shared libraries, after -ldyngrid",
+                     file_called(gridinfo), base::file_of(next_symbol("Cblacs_gridmap")));
+}
+
+namespace {
+std::string copier_in_words(const std::string& file) {
+  if (file == own_file()) return fmt::format("p?gemr2d is dyngrid's ({})", file);
+  if (file.empty()) return "p?gemr2d is nowhere in this program";
+  return fmt::format("p?gemr2d is that of {}, not dyngrid's: {} (`dyngrid doctor PROGRAM` shows the order)", file,
+                     file == own_program() ? "the program has it in itself; link ScaLAPACK as a shared library"
+                                           : "link -ldyngrid before ScaLAPACK");
+}
+
+} // namespace
+
+/// A value that is neither on nor off is reported where the settings are read.
+bool is_verbose() {
+  const std::string value = base::environment("DYNGRID_VERBOSE") ? base::environment("DYNGRID_VERBOSE") : "";
+  return value == "on" || value == "1";
+}
+
+void say_whose_copier() {
+  static bool is_said = false;
+  if (std::exchange(is_said, true) || !is_verbose()) return;
+  std::fprintf(stderr, "dyngrid: %s\n", copier_in_words(file_called(copier)).c_str());
+}
+
+std::string why_nothing_is_called() {
+  if (is_in_program(copier) || is_in_program(gridinfo))
+    return fmt::format("{} has ScaLAPACK or the BLACS in itself; link them as shared libraries", own_program());
+  if (const std::string file = file_called(copier); file != own_file()) return copier_in_words(file);
+  return "the program calls none of them, or takes them from ScaLAPACK's own library (dlsym, ctypes)";
 }
 
 namespace stock {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <string>
+
+#include "processes/shape.hpp"
 
 namespace blacs_dyn {
 
@@ -17,6 +20,20 @@ void gridmap(int* context, int* map, int ld, int nprow, int npcol);
 void gridmap_fortran(int* context, int* map, const int* ld, const int* nprow, const int* npcol);
 void gridexit(int context);
 } // namespace stock
+
+/// Why the program's own BLACS does not know a grid that was made with ours: some part of ScaLAPACK is in the program,
+/// and keeps books of its own. Empty: it knows it. Local.
+std::string trouble_with_blacs(int context, Shape grid);
+
+/// DYNGRID_VERBOSE is on. Local.
+bool is_verbose();
+
+/// On standard error, whose p?gemr2d this program calls, once and under DYNGRID_VERBOSE. One process of it says so.
+/// Local.
+void say_whose_copier();
+
+/// Why nothing that this library replaces has been called. Local.
+std::string why_nothing_is_called();
 
 /// The address of the next definition of `name` after ours. @throws Error{unsupported}
 void* next_symbol(const char* name);

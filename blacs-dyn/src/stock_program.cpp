@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "control.hpp"
+#include "stock_blacs.hpp"
 
 namespace blacs_dyn {
 namespace {
@@ -15,12 +16,13 @@ std::unique_ptr<Control> stock_program;
 } // namespace
 
 void show_stock_program(Shape grid, bool always) {
-  static bool is_shown = false;
-  if (is_shown || (!always && !environment("DYNGRID_CHECKED"))) return;
-  is_shown = true;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank); // there is no application of ours with another one
   if (rank != 0 || environment("DYNGRID_NEWCOMER")) return;
+  say_whose_copier();
+  static bool is_shown = false;
+  if (is_shown || (!always && !environment("DYNGRID_CHECKED"))) return;
+  is_shown = true;
   try {
     stock_program = std::make_unique<Control>(
         Settings::from_environment(), grid,

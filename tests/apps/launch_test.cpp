@@ -377,6 +377,28 @@ TEST(Findings, KnownTroubles) {
       for (const Finding& f : known_troubles(software, {major, 0, 0})) EXPECT_FALSE(f.text.empty() || f.cure.empty());
 }
 
+TEST(Findings, Program) {
+  const auto order = [](const ProgramFiles& found) { return judge_program(found).at(1); };
+  const std::string ours = "/lib/libdyngrid.so.0", theirs = "/lib/libscalapack-openmpi.so.2.2";
+  EXPECT_EQ(order({"./app", true, false, {"./app", ours, theirs}, ours}).verdict, Verdict::ok);
+  const Finding wrong = order({"./app", true, false, {"./app", theirs, ours}, theirs});
+  EXPECT_EQ(wrong.verdict, Verdict::error);
+  EXPECT_EQ(wrong.text,
+            "libdyngrid.so is number 2 of its libraries, ScaLAPACK number 1; p?gemr2d is that of " + theirs);
+  EXPECT_EQ(order({"./app", true, false, {"./app", theirs}, theirs}).verdict, Verdict::note) << "not linked with it";
+  const ProgramFiles own{"./app", true, false, {"./app", ours, theirs}, "./app", true};
+  EXPECT_EQ(order(own).verdict, Verdict::warning);
+  EXPECT_EQ(judge_program(own).size(), 3u) << "its BLACS, too";
+  EXPECT_NE(vain_preload(own), "");
+  EXPECT_EQ(vain_preload({"./app", true, false, {"./app", theirs}, theirs}), "");
+  const ProgramFiles whole{"./app", true, true, {"./app"}, "./app"};
+  EXPECT_EQ(judge_program(whole).at(0).verdict, Verdict::error);
+  EXPECT_NE(vain_preload(whole), "");
+  ProgramFiles script;
+  script.program = "./script";
+  EXPECT_EQ(judge_program(script).at(0).verdict, Verdict::note);
+}
+
 Finding judged(const std::string& output, int status = 0, bool timed_out = false, double seconds = 1) {
   const auto findings = judge_probe({output, status, timed_out, seconds, 30});
   EXPECT_EQ(findings.size(), 1u);

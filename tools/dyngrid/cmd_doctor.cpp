@@ -41,6 +41,7 @@ struct DoctorOptions {
   std::string mpirun = DYNGRID_MPIRUN;
   double limit_s = 30;
   int dgemm = 0;
+  std::string program;
   bool no_run = false, verbose = false, json = false;
 };
 
@@ -340,6 +341,8 @@ void run(const DoctorOptions& o) {
   bool can_run = false;
   findings.push_back(
       {"dyngrid", Verdict::ok, fmt::format("{}, for {} and {}", DYNGRID_VERSION, DYNGRID_MPI, DYNGRID_SCALAPACK), ""});
+  if (!o.program.empty())
+    for (Finding& f : judge_program(look_at_program(o.program))) findings.push_back(std::move(f));
   look_at_library(findings);
   look_at_launcher(o, findings, site, can_run);
   look_at_slots(site, findings);
@@ -391,6 +394,10 @@ void add_doctor(CommandLine& root) {
       .check(base::positive_number())
       .show_default();
   app.add_option("--dgemm", o->dgemm).hidden(); // a child that measures
+  app.add_option("program", o->program,
+                 "a program whose file is looked at: in which order are its libraries, and whose "
+                 "p?gemr2d does it call?")
+      .type_name("PROGRAM");
   app.add_flag("--no-run", o->no_run, "start no processes");
   app.add_flag("--verbose", o->verbose, "print the command that is run, and what it prints");
   app.add_flag("--json", o->json, "print one JSON object");

@@ -2,6 +2,7 @@
 #include "findings.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -131,6 +132,60 @@ Finding judge_kernel_log(const std::string& log) {
           "a job that stood still since, mpirun included, has to be started again; dyngrid run lets processes that "
           "wait sleep, by hand preload libdyngrid-yield.so, or start no "
           "more processes than there are cores"};
+}
+
+namespace {
+
+/// Where in the order a library of that name stands; as many as there are files: nowhere.
+std::size_t at(const ProgramFiles& found, const char* name) {
+  const auto has_name = [&](const std::string& file) {
+    return file.substr(file.rfind('/') + 1).compare(0, std::strlen(name), name) == 0;
+  };
+  return static_cast<std::size_t>(std::find_if(found.files.begin(), found.files.end(), has_name) - found.files.begin());
+}
+
+Finding judge_order(const ProgramFiles& found) {
+  const std::size_t ours = at(found, "libdyngrid.so"), theirs = at(found, "libscalapack"), none = found.files.size();
+  if (found.copier == found.program)
+    return {"order", Verdict::warning, "p?gemr2d is the program's own (ScaLAPACK is linked statically)",
+            "link ScaLAPACK and the BLACS as shared libraries, after -ldyngrid; a preload does not take these calls"};
+  if (found.copier.empty())
+    return {"order", Verdict::note, "neither it nor its libraries have ScaLAPACK's p?gemr2d",
+            "nothing, where it loads ScaLAPACK when it runs (Python)"};
+  if (ours == none)
+    return {"order", Verdict::note,
+            fmt::format("it is not linked with libdyngrid.so; p?gemr2d is that of {}", found.copier),
+            "dyngrid run --preload puts dyngrid before it; for resize points link -ldyngrid before ScaLAPACK"};
+  const std::string order = fmt::format("libdyngrid.so is number {} of its libraries, ScaLAPACK {}", ours,
+                                        theirs == none ? "none" : "number " + std::to_string(theirs));
+  if (found.copier == found.files[ours]) return {"order", Verdict::ok, order + "; p?gemr2d is dyngrid's", ""};
+  return {"order", Verdict::error, fmt::format("{}; p?gemr2d is that of {}", order, found.copier),
+          "link -ldyngrid before ScaLAPACK"};
+}
+
+} // namespace
+
+std::vector<Finding> judge_program(const ProgramFiles& found) {
+  if (!found.is_elf)
+    return {{"program", Verdict::note, found.program + " is no program file but a script or the like",
+             "name the program that it starts"}};
+  if (found.is_static)
+    return {{"program", Verdict::error, found.program + " is linked statically as a whole: dyngrid is not in it",
+             "link it with shared libraries, -ldyngrid before ScaLAPACK"}};
+  std::vector<Finding> findings{{"program", Verdict::ok, found.program, ""}, judge_order(found)};
+  if (found.has_own_blacs)
+    findings.push_back(
+        {"BLACS", Verdict::warning, "a part of the BLACS is in the program itself (linked statically)",
+         "link ScaLAPACK and the BLACS as shared libraries, after -ldyngrid; as it is, dyngrid_init says "
+         "whether the two fit together"});
+  return findings;
+}
+
+std::string vain_preload(const ProgramFiles& found) {
+  if (!found.is_elf) return {};
+  if (found.is_static) return found.program + " is linked statically as a whole: a preload does not reach it";
+  if (found.copier != found.program && !found.has_own_blacs) return {};
+  return fmt::format("{} has ScaLAPACK or the BLACS in itself: a preload does not take these calls", found.program);
 }
 
 std::vector<Finding> judge_probe(const ProbeReport& report) {

@@ -40,6 +40,19 @@ struct ProbeReport {
 };
 std::vector<Finding> judge_probe(const ProbeReport& report);
 
+/// A program as its file and those of its libraries show it.
+struct ProgramFiles {
+  std::string program;            ///< full path
+  bool is_elf = false;            ///< no script
+  bool is_static = false;         ///< as a whole: it loads no libraries
+  std::vector<std::string> files; ///< itself and its libraries, in the order in which routines are looked for
+  std::string copier;             ///< of these the first that has p?gemr2d; empty: none has
+  bool has_own_blacs = false;     ///< a part of the BLACS is in the program itself
+};
+std::vector<Finding> judge_program(const ProgramFiles& found);
+/// What a preload of libdyngrid.so does not take of it; empty: it takes all.
+std::string vain_preload(const ProgramFiles& found);
+
 /// Prints them, as a table or as one JSON object; the worst verdict. (In cmd_doctor.cpp.)
 Verdict show(const std::vector<Finding>& findings, bool as_json);
 

@@ -20,6 +20,7 @@
 
 #include <fmt/format.h>
 
+#include "base/elf.hpp"
 #include "base/environment.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/grid_shape.hpp"
@@ -333,6 +334,26 @@ std::string find_beside(const std::vector<std::string>& candidates) {
     if (!error && fs::exists(path, error)) return path.string();
   }
   return "";
+}
+
+ProgramFiles look_at_program(const std::string& program) {
+  ProgramFiles found;
+  const std::string path = base::search_path(program);
+  std::error_code error;
+  if (path.empty() || !fs::is_regular_file(path, error))
+    throw Failure(fmt::format("{}: there is no such program", program));
+  found.program = fs::absolute(path, error).lexically_normal().string();
+  found.is_elf = base::is_elf(found.program);
+  if (!found.is_elf) return found;
+  found.is_static = base::loader_of(found.program).empty();
+  found.files = base::files_of_program(found.program);
+  if (found.files.empty()) found.files = {found.program};
+  const auto copier = std::find_if(found.files.begin(), found.files.end(), [](const std::string& file) {
+    return !base::defined_in(file, {"pdgemr2d_"}).empty();
+  });
+  if (copier != found.files.end()) found.copier = *copier;
+  found.has_own_blacs = !base::defined_in(found.program, {"blacs_gridinfo_", "Cblacs_gridinfo"}).empty();
+  return found;
 }
 
 std::string start_ompi_server() {

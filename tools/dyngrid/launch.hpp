@@ -11,6 +11,7 @@
 
 #include "base/mpi_version.hpp"
 #include "base/process.hpp"
+#include "findings.hpp"
 
 namespace base {
 class CommandLine;
@@ -84,6 +85,8 @@ std::string shell_line(const Launch& launch);
 Site look_around(const std::string& mpirun);
 /// A file that belongs to this command: candidates relative to the folder of the running program; "" when none exists.
 std::string find_beside(const std::vector<std::string>& candidates);
+/// A program by its path, or as found in PATH. @throws Failure when there is none.
+ProgramFiles look_at_program(const std::string& program);
 /// libdyngrid.so that belongs to this command. @throws Failure
 std::string own_library();
 

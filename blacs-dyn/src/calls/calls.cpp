@@ -29,6 +29,8 @@ AskedFor& asked() { // of the program
   return *all;
 }
 
+bool is_any_seen = false; ///< a call of a routine that is asked for
+
 /// A routine by the name that calls of it come with; that stays where it is.
 struct Named {
   std::string name;         ///< pdgetrf
@@ -75,6 +77,7 @@ void take(const pblas::StockCall& stock) {
   if (routine == nullptr || is_query(*routine, stock.arguments)) return run_stock(stock);
   const CallRule rule = asked().take(called.name).value_or(called.rule);
   if (rule.mode == CallMode::direct) return run_stock(stock);
+  is_any_seen = true;
   try {
     [[maybe_unused]] static const bool is_begun = begin();
     Call call = look_at(stock, *routine, called.name);
@@ -117,6 +120,10 @@ void run_on(int nprow, int npcol, int nb, const char* routines) {
 void run_on_begin(int nprow, int npcol, int nb, const char* routines) {
   asked().begin(rules_at(nprow, npcol, nb, routines, "blacs-dyn: dyngrid_run_on_begin"));
   pblas::route_stock_calls(take);
+}
+
+bool were_none_seen() {
+  return !rules().empty() && !is_any_seen;
 }
 
 void run_on_end() {

@@ -10,6 +10,8 @@ namespace blacs_dyn::calls {
 
 /// What calls took so far; outlives everything. Local.
 const control::CallsBoard& board();
+/// DYNGRID_CALLS names routines, and no call of one of them came here. Local.
+bool were_none_seen();
 /// See dyngrid_run_on. Local. @throws Error{bad_argument}, run_on_end Error{bad_state}
 void run_on(int nprow, int npcol, int nb, const char* routines);
 void run_on_begin(int nprow, int npcol, int nb, const char* routines);
