@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/memory.hpp"
 #include "matrix.hpp"
 #include "mpi_util.hpp"
 #include "packet.hpp"
@@ -39,7 +40,7 @@ Part part_of(const SpreadMatrix& a, const Slab& slab, int rank) {
 }
 
 /// Copies between the packed part of one process (column-major, no gaps) and the slab: runs of neighbouring rows in one
-/// piece each.
+/// piece each. Takes no memory: others wait for what comes of it.
 void scatter_or_gather(const SpreadMatrix& a, const Slab& slab, int rank, const Part& part, char* packed, char* whole,
                        bool into_slab) {
   const std::size_t bytes = element_bytes(a.saved.type);
@@ -47,25 +48,30 @@ void scatter_or_gather(const SpreadMatrix& a, const Slab& slab, int rank, const 
   struct Run {
     std::int64_t from, to, length; ///< from: row of the part, to: row of the slab
   };
-  std::vector<Run> runs;
-  for (std::int64_t k = 0; k < part.rows; ++k) {
-    const std::int64_t row = a.layout.rows.to_global(part.i + k, p) - slab.i;
-    if (!runs.empty() && runs.back().to + runs.back().length == row)
-      ++runs.back().length;
-    else
-      runs.push_back({k, row, 1});
-  }
-  for (std::int64_t k = 0; k < part.cols; ++k) {
-    const std::int64_t column = a.layout.cols.to_global(part.j + k, q) - slab.j;
-    char* x = packed + static_cast<std::size_t>(k * part.rows) * bytes;
-    char* y = whole + static_cast<std::size_t>(column * slab.rows) * bytes;
-    for (const Run& run : runs) {
-      char* in_part = x + static_cast<std::size_t>(run.from) * bytes;
-      char* in_slab = y + static_cast<std::size_t>(run.to) * bytes;
-      if (into_slab)
-        std::memcpy(in_slab, in_part, static_cast<std::size_t>(run.length) * bytes);
+  std::array<Run, 256> runs{};
+  for (std::int64_t row = 0; row < part.rows;) {
+    std::size_t count = 0;
+    for (; row < part.rows; ++row) {
+      const std::int64_t to = a.layout.rows.to_global(part.i + row, p) - slab.i;
+      if (count > 0 && runs[count - 1].to + runs[count - 1].length == to)
+        ++runs[count - 1].length;
+      else if (count < runs.size())
+        runs[count++] = {row, to, 1};
       else
-        std::memcpy(in_part, in_slab, static_cast<std::size_t>(run.length) * bytes);
+        break;
+    }
+    for (std::int64_t k = 0; k < part.cols; ++k) {
+      const std::int64_t column = a.layout.cols.to_global(part.j + k, q) - slab.j;
+      char* x = packed + static_cast<std::size_t>(k * part.rows) * bytes;
+      char* y = whole + static_cast<std::size_t>(column * slab.rows) * bytes;
+      for (std::size_t r = 0; r < count; ++r) {
+        char* in_part = x + static_cast<std::size_t>(runs[r].from) * bytes;
+        char* in_slab = y + static_cast<std::size_t>(runs[r].to) * bytes;
+        if (into_slab)
+          std::memcpy(in_slab, in_part, static_cast<std::size_t>(runs[r].length) * bytes);
+        else
+          std::memcpy(in_part, in_slab, static_cast<std::size_t>(runs[r].length) * bytes);
+      }
     }
   }
 }
@@ -108,6 +114,41 @@ struct Lane {
   }
 };
 
+std::vector<Slab> slabs_for(const SavedMatrix& a) {
+  return slabs_of(a.m, a.n, static_cast<std::int64_t>(element_bytes(a.type)), slab_bytes);
+}
+
+/// The slabs of all matrices on their way, with all the memory that they take: it is there before the first message.
+struct Lanes {
+  std::vector<std::vector<Slab>> slabs; ///< of each matrix
+  std::array<Lane, 2> lanes;
+  std::vector<char> whole; ///< a slab; root only
+
+  Lanes(const std::vector<SpreadMatrix>& matrices, int rank, int size, bool is_root) {
+    std::size_t packed = 0;
+    for (const SpreadMatrix& a : matrices) {
+      const std::size_t bytes = element_bytes(a.saved.type);
+      slabs.push_back(slabs_for(a.saved));
+      for (const Slab& slab : slabs.back()) {
+        const std::int64_t count = is_root ? slab.rows * slab.cols : part_of(a, slab, rank).count();
+        packed = std::max(packed, static_cast<std::size_t>(count) * bytes);
+      }
+    }
+    for (Lane& lane : lanes) {
+      lane.packed.reserve(packed);
+      lane.offsets.reserve(static_cast<std::size_t>(size) + 1);
+      lane.requests.reserve(static_cast<std::size_t>(size));
+    }
+    if (is_root) whole.reserve(packed);
+  }
+};
+
+/// HDF5 1.10 writes to null pointers where it gets no memory while it opens a file.
+void require_memory_of_hdf5() {
+  constexpr std::size_t enough = 16 << 20;
+  base::require_memory("HDF5", enough);
+}
+
 /// First error of one rank in a run of steps that all must go through, whatever happened, because others wait for its
 /// messages.
 class FirstError {
@@ -125,13 +166,13 @@ private:
 
 /// Slabs of `a` from everybody to root, which hands each to `take(slab, bytes)`. Collective.
 template <class Take>
-void gather_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, FirstError& error,
-                  Take&& take) {
+void gather_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, Lanes& by,
+                  FirstError& error, Take&& take) {
   int rank = 0, size = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  std::array<Lane, 2> lanes;
-  std::vector<char> whole;
+  std::array<Lane, 2>& lanes = by.lanes;
+  std::vector<char>& whole = by.whole;
   const auto begin = [&](std::size_t k) {
     Lane& lane = lanes[k % 2];
     if (rank != root) {
@@ -171,13 +212,13 @@ void gather_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vec
 
 /// Slabs of `a` from root, which gets each by `give(slab, bytes)`, to everybody. Collective.
 template <class Give>
-void scatter_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, FirstError& error,
-                   Give&& give) {
+void scatter_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, Lanes& by,
+                   FirstError& error, Give&& give) {
   int rank = 0, size = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  std::array<Lane, 2> lanes;
-  std::vector<char> whole;
+  std::array<Lane, 2>& lanes = by.lanes;
+  std::vector<char>& whole = by.whole;
   const auto begin = [&](std::size_t k) { // of the ranks that receive
     Lane& lane = lanes[k % 2];
     const Part mine = part_of(a, slabs[k], rank);
@@ -215,10 +256,6 @@ void scatter_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::ve
   for (Lane& lane : lanes) lane.wait();
 }
 
-std::vector<Slab> slabs_for(const SavedMatrix& a) {
-  return slabs_of(a.m, a.n, static_cast<std::int64_t>(element_bytes(a.type)), slab_bytes);
-}
-
 } // namespace
 
 std::vector<Slab> slabs_of(std::int64_t m, std::int64_t n, std::int64_t element_bytes, std::int64_t limit_bytes) {
@@ -241,19 +278,24 @@ void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedSta
   Comm comm = Comm::duplicate(grid);
   const bool writes = comm.rank() == root;
   std::optional<CheckpointWriter> writer;
+  std::optional<Lanes> lanes;
+  const int rank = comm.rank(), size = comm.size();
   try {
     together(comm.get(), [&] { // first what fails most often: a folder that is not there
+      lanes.emplace(matrices, rank, size, writes);
       if (!writes) return;
+      require_memory_of_hdf5();
       writer.emplace(path);
       state.matrices.clear();
       for (const SpreadMatrix& a : matrices) state.matrices.push_back(a.saved);
       writer->describe(state);
     });
     FirstError error;
-    for (const SpreadMatrix& a : matrices) {
-      const std::vector<Slab> slabs = slabs_for(a.saved);
+    for (std::size_t k = 0; k < matrices.size(); ++k) {
+      const SpreadMatrix& a = matrices[k];
+      const std::vector<Slab>& slabs = lanes->slabs[k];
       if (writes) error.run([&] { writer->begin_matrix(a.saved, slabs.empty() ? Slab{} : slabs[0]); });
-      gather_slabs(comm.get(), root, a, slabs, error,
+      gather_slabs(comm.get(), root, a, slabs, *lanes, error,
                    [&](const Slab& slab, const void* bytes) { writer->write(slab, bytes); });
     }
     together(comm.get(), [&] {
@@ -273,6 +315,7 @@ SavedState look_into_checkpoint(MPI_Comm grid, int root, const std::string& path
   Packet packet;
   together(grid, [&] {
     if (rank != root) return;
+    require_memory_of_hdf5();
     packet.put(CheckpointReader(path).state());
   });
   broadcast(packet.bytes(), root, grid);
@@ -285,9 +328,13 @@ void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std
   const bool reads = comm.rank() == root;
   std::optional<CheckpointReader> reader;
   std::vector<std::size_t> at(matrices.size(), 0); // of each matrix in the file
+  std::optional<Lanes> lanes;
+  const int rank = comm.rank(), size = comm.size();
   try {
     together(comm.get(), [&] {
+      lanes.emplace(matrices, rank, size, reads);
       if (!reads) return;
+      require_memory_of_hdf5();
       reader.emplace(path);
       const std::vector<SavedMatrix>& known = reader->state().matrices;
       for (std::size_t k = 0; k < matrices.size(); ++k) {
@@ -313,7 +360,7 @@ void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std
     });
     FirstError error;
     for (std::size_t k = 0; k < matrices.size(); ++k)
-      scatter_slabs(comm.get(), root, matrices[k], slabs_for(matrices[k].saved), error,
+      scatter_slabs(comm.get(), root, matrices[k], lanes->slabs[k], *lanes, error,
                     [&](const Slab& slab, void* bytes) { reader->read(at[k], slab, bytes); });
     together(comm.get(), [&] { error.rethrow(); });
   } catch (const Error& error) {

@@ -151,7 +151,7 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
       shared_.check(state.shared);
       const auto add = [&](const Matrix& a, redist::Layout layout) {
         sizes.push_back(a.local_size_on(layout, grid_.rank()));
-        arrays.emplace_back(a.bytes(sizes.back()));
+        arrays.push_back(a.array_of(a.bytes(sizes.back())));
         matrices.push_back(spread(a, std::move(layout), sizes.back(), arrays.back().data()));
       };
       for (const auto& a : matrices_.all()) add(*a, a->order != 0 ? a->on(map) : a->layout);

@@ -128,7 +128,7 @@ Matrix* Matrices::create(const char* name, char type, AxisRule rows, AxisRule co
     layout = a->on(*site.map);
     size = a->local_size_on(layout, at);
     print = fingerprint({&layout});
-    local = redist::SharedArray(a->bytes(size));
+    local = a->array_of(a->bytes(size));
   });
   if (a->has_rule())
     check_same(site.grid, print,

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cctype>
 #include <climits>
+#include <new>
 
 #include <fmt/format.h>
 
 #include "base/fnv1a.hpp"
+#include "base/memory.hpp"
 #include "base/status.hpp"
 #include "gridmap/dealing.hpp"
 #include "redist/descriptor.hpp"
@@ -147,6 +149,15 @@ redist::LocalSize dyngrid_matrix::local_size_on(const redist::Layout& on_grid, i
 
 std::size_t dyngrid_matrix::bytes(redist::LocalSize size) const {
   return static_cast<std::size_t>(size.lld() * std::max<std::int64_t>(1, size.cols)) * blacs_dyn::element_bytes(type);
+}
+
+redist::SharedArray dyngrid_matrix::array_of(std::size_t bytes) const {
+  try {
+    return redist::SharedArray(bytes);
+  } catch (const std::bad_alloc&) {
+    throw base::out_of_memory(
+        fmt::format("matrix \"{}\" ({} x {}, type {}) on this process", name, rows.n, cols.n, type), bytes);
+  }
 }
 
 void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, redist::SharedArray array, int context) {

@@ -69,6 +69,8 @@ struct dyngrid_matrix {
   redist::LocalSize local_size_on(const redist::Layout& on_grid, int at) const;
   /// Bytes of a local array; one element at least, so that the pointer is never null in the grid.
   std::size_t bytes(redist::LocalSize size) const;
+  /// Memory of that many bytes for a local array. @throws Error{out_of_memory} naming the matrix
+  redist::SharedArray array_of(std::size_t bytes) const;
   void place(redist::Layout on_grid, redist::LocalSize size, redist::SharedArray array, int context);
   /// Which rows, or columns, the process of that rank has: this one.
   const std::vector<gridmap::Axis::Stretch>& stretches(bool is_row, int rank, blacs_dyn::Shape shape) const;

@@ -50,6 +50,7 @@ void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const Gri
 std::int64_t MatrixMove::lay_out(const GridMap& to) {
   std::vector<const redist::Layout*> layouts;
   moved_.resize(matrices_.size());
+  transfers_.reserve(matrices_.size());
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     const Matrix& a = *matrices_[i];
     moved_[i].layout = told.count(&a) != 0 ? std::move(told.at(&a)) : a.on(to);
@@ -68,7 +69,7 @@ void MatrixMove::plan(redist::Schedule schedule) {
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     const Matrix& a = *matrices_[i];
     Moved& moved = moved_[i];
-    moved.array = array_of(who_.my_position < to_.size() ? a.bytes(moved.local_size) : 0);
+    moved.array = array_of(a, who_.my_position < to_.size() ? a.bytes(moved.local_size) : 0);
     redist::PlanOptions options;
     options.schedule = schedule;
     options.element_bytes = static_cast<int>(element_bytes(a.type));
@@ -81,15 +82,15 @@ void MatrixMove::plan(redist::Schedule schedule) {
   plan_s = MPI_Wtime() - t0;
 }
 
-redist::SharedArray MatrixMove::array_of(std::size_t bytes) {
+redist::SharedArray MatrixMove::array_of(const Matrix& a, std::size_t bytes) {
   if (spare && bytes <= spare->bytes() && bytes > spare->bytes() / 2) return std::move(*spare);
-  return redist::SharedArray(bytes);
+  return a.array_of(bytes);
 }
 
 void MatrixMove::exchange(redist::Executor& executor) {
   if (moved_.empty()) return;
   const double t0 = MPI_Wtime();
-  std::vector<redist::Transfer> transfers;
+  std::vector<redist::Transfer>& transfers = transfers_;
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     const Matrix& a = *matrices_[i];
     Moved& moved = moved_[i];

@@ -37,7 +37,7 @@ public:
 private:
   std::int64_t lay_out(const GridMap& to);
   void plan(redist::Schedule schedule);
-  redist::SharedArray array_of(std::size_t bytes);
+  redist::SharedArray array_of(const Matrix& a, std::size_t bytes);
   void exchange(redist::Executor& executor);
 
   /// A matrix on the new grid.
@@ -52,6 +52,7 @@ private:
   Shape to_{};
   std::vector<Matrix*> matrices_;
   std::vector<Moved> moved_; ///< as matrices_
+  std::vector<redist::Transfer> transfers_;
 };
 
 } // namespace blacs_dyn

@@ -354,7 +354,8 @@ void Phases::make_room(int phase, const Candidate& candidate) {
   if (missing.empty()) return;
   std::vector<redist::SharedArray> arrays;
   together(app_.grid.comm(), [&] {
-    for (const auto& [shared, copy] : missing) arrays.emplace_back(shared->matrix->bytes(copy->size));
+    for (const auto& [shared, copy] : missing)
+      arrays.push_back(shared->matrix->array_of(shared->matrix->bytes(copy->size)));
   });
   for (std::size_t k = 0; k < missing.size(); ++k) {
     missing[k].second->array = std::move(arrays[k]);

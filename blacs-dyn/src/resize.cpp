@@ -182,22 +182,22 @@ void Resize::send_for() {
   app_->processes.send_for(change_, app_->spawn_options());
 }
 
-/// One agreement for the decision and for what process 0 starts by it. Outside the grid process 0 is told in between.
+/// First the decision, then what process 0 starts by it: nothing is started where another process cannot go along.
+/// Outside the grid process 0 is told in between.
 template <class Decision> void Resize::agree_to_begin(Decision&& decision) {
+  const MPI_Comm council = app_->processes.council();
   try {
-    if (!app_->processes.is_process0_outside()) {
-      together(app_->processes.council(), [&] {
-        decision();
-        send_for();
-      });
-    } else {
-      together(app_->processes.council(), decision);
+    together(council, [&] {
+      decision();
+      require_memory();
+    });
+    if (app_->processes.is_process0_outside()) {
       Packet packet;
       packet.put(change_);
-      broadcast(packet.bytes(), 0, app_->processes.council());
+      broadcast(packet.bytes(), 0, council);
       if (!app_->grid.has_me()) packet.get(change_);
-      together(app_->processes.council(), [&] { send_for(); });
     }
+    if (!change_.new_groups.empty()) together(council, [&] { send_for(); });
   } catch (...) {
     app_->processes.call_off(); // another process could not decide
     throw;
@@ -261,7 +261,22 @@ void Resize::tell_why_not() {
   throw Error(Status::internal, "blacs-dyn: new processes do not come, and process 0 does not say why");
 }
 
+/// To start processes and connect to them, Open MPI and PMIx take some 40 MiB in pieces (4.1.4), and glibc reserves up
+/// to 128 MiB of addresses when a thread first allocates. Without it the application ends inside MPI.
+void Resize::require_memory() const {
+  constexpr std::size_t enough = 192 << 20;
+  if (change_.is_growth()) base::require_memory("starting processes or connecting to them by MPI", enough);
+}
+
 void Resize::gather() {
+  if (change_.is_growth()) {
+    try {
+      together(app_->processes.council(), [&] { require_memory(); });
+    } catch (const Error&) {
+      app_->processes.call_off();
+      throw;
+    }
+  }
   gathered_ = app_->processes.gather(change_, app_->spawn_options());
   who_.emplace(gathered_->before, change_, app_->processes.id());
 }

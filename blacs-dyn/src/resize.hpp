@@ -62,6 +62,8 @@ public:
   bool are_they_there_already(); ///< all of them slept until this growth
   /// After they_do_not_come on process 0: why they do not come, to all. @throws agreed Error, always
   [[noreturn]] void tell_why_not();
+  /// Local: whether MPI, which does not survive without it, would get what it needs. @throws Error{out_of_memory}
+  void require_memory() const;
   void gather(); ///< brings everybody together. @throws agreed Error, all as before.
 
   // ---- collective over the union

@@ -5,8 +5,8 @@
 
 namespace redist {
 
-/// BLACS contexts that a change of the grid has closed. A routine that is given one would find no process in it, and the
-/// processes would wait for each other. All local.
+/// BLACS contexts that a change of the grid has closed. A routine that is given one would find no process in it, and
+/// the processes would wait for each other. All local.
 
 /// by: "the change at step 3".
 void context_was_closed(int ctxt, std::string by);

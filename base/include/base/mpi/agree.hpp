@@ -10,6 +10,7 @@
 
 #include <mpi.h>
 
+#include "base/memory.hpp"
 #include "base/status.hpp"
 
 namespace base {
@@ -34,7 +35,7 @@ template <class Step> std::optional<Error> attempt(Step&& step) {
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
-    return Error(Status::out_of_memory, "dyngrid: out of memory");
+    return Error(Status::out_of_memory, "dyngrid: out of memory: " + memory_left());
   } catch (const std::exception& error) {
     return Error(Status::internal, error.what());
   }

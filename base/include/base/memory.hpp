@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "base/status.hpp"
+
+namespace base {
+
+/// What the system would still give this process: "18 MiB of address space are left (ulimit -v)", "731 MiB are free".
+std::string memory_left();
+/// "no memory for {what}, 36 MiB: 18 MiB of address space are left (ulimit -v)"
+Error out_of_memory(const std::string& what, std::size_t bytes);
+/// Tries to get so many bytes, for what would not survive without them: other libraries. Nothing is kept or written to.
+/// @throws Error{out_of_memory}
+void require_memory(const std::string& what, std::size_t bytes);
+
+} // namespace base

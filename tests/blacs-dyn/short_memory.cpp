@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// short_memory FILE: one process may take a few MiB more and no others (RLIMIT_AS). What is done together works, or is the
+// same status on all processes, the matrix is whole, and the application goes on. FILE: for checkpoints; "-": none.
+#include <sys/resource.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "follow.hpp"
+
+namespace {
+
+using follow::expect;
+
+constexpr int n = 1600; // 20 MB in all
+
+/// While it lives this process may have so many MiB more.
+class Limit {
+public:
+  Limit(bool is_mine, int mib) {
+    if (!is_mine) return;
+    std::ifstream status("/proc/self/status");
+    rlim_t used_kib = 0;
+    for (std::string word; status >> word;)
+      if (word == "VmSize:") status >> used_kib;
+    getrlimit(RLIMIT_AS, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = (used_kib << 10) + (static_cast<rlim_t>(mib) << 20);
+    expect(setrlimit(RLIMIT_AS, &limit) == 0, "the limit");
+    is_set_ = true;
+  }
+  ~Limit() {
+    if (is_set_) setrlimit(RLIMIT_AS, &before_);
+  }
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
+
+private:
+  bool is_set_ = false;
+  rlimit before_{};
+};
+
+template <class Call> int limited(int who, int mib, Call&& call) {
+  const Limit limit(dyngrid_process_id() == who, mib);
+  return call();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  expect(dyngrid_init_grid(1, 2) == 0 && argc == 2, "init");
+  const bool has_file = std::strcmp(argv[1], "-") != 0;
+  dyngrid_matrix* a = nullptr;
+  expect(!dyngrid_matrix_create("a", 'd', n, n, 64, 64, &a), "create");
+  follow::fill(a, 'd', 3);
+  int failed = 0;
+  const auto check = [&](int status, int who, int mib, const std::string& what) {
+    const std::string where = what + " with " + std::to_string(mib) + " MiB on " + std::to_string(who);
+    int least = 0, most = 0;
+    MPI_Allreduce(&status, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(&status, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    expect(least == most, where + ": one status");
+    expect(status >= 0 || status == DYNGRID_ERR_MEMORY || status == DYNGRID_ERR_IO, where + ": " + std::to_string(status));
+    expect(follow::wrong(a, 'd', 3) == 0, where + ": the matrix");
+    failed += status < 0;
+  };
+  for (const int who : {0, 1})
+    for (const int mib : {0, 2, 5, 9, 14, 22}) {
+      const int block = mib % 2 == 0 ? 48 : 64;
+      check(limited(who, mib, [&] { return dyngrid_matrix_reblock(a, block, block); }), who, mib, "reblock");
+      check(limited(who, mib, [&] { return dyngrid_resize(2, 1, DYNGRID_OPTIMAL); }), who, mib, "another grid");
+      expect(dyngrid_resize(1, 2, DYNGRID_OPTIMAL) >= 0, "back");
+      const int growth = limited(who, 4 * mib, [] { return dyngrid_resize(1, 3, DYNGRID_OPTIMAL); });
+      check(growth, who, 4 * mib, "growth");
+      expect(growth == DYNGRID_ERR_MEMORY && std::strstr(dyngrid_last_message(), "MiB") != nullptr,
+             dyngrid_last_message());
+      if (!has_file) continue;
+      check(limited(who, mib, [&] { return dyngrid_checkpoint(argv[1]); }), who, mib, "checkpoint");
+      expect(dyngrid_checkpoint(argv[1]) == 0, "checkpoint");
+      check(limited(who, mib, [&] { return dyngrid_restore(argv[1]); }), who, mib, "restore");
+    }
+  expect(failed > 10, "what fails was tried");
+  return dyngrid_finalize();
+}
