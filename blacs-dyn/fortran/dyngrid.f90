@@ -5,6 +5,7 @@
 module dyngrid_grids
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: real32, real64, int32, int64
+  use dyngrid_gridmap, only: DYNGRID_ERR_ARGUMENT
   use dyngrid_redist, only: DYNGRID_DTYPE
   implicit none
   private
@@ -175,12 +176,13 @@ module dyngrid_grids
     module procedure local_s, local_d, local_c, local_z, local_i
   end interface
 
-  !> call dyngrid_share(name, variable, info) for integer and real scalars and vectors, or dyngrid_share(name, address,
-  !> bytes, info). The variable must have the target attribute and live until dyngrid_finalize or dyngrid_unshare.
+  !> call dyngrid_share(name, variable, info) for a scalar or an array of any rank: integer of 4 or 8 bytes, real and
+  !> complex of 4 or 8 bytes each, default logical, character. DYNGRID_ERR_ARGUMENT for a section with gaps, as a(1, :).
+  !> Or dyngrid_share(name, address, bytes, info). The variable must have the target attribute and live until
+  !> dyngrid_finalize or dyngrid_unshare.
   interface dyngrid_share
-    module procedure share_address, share_integer, share_integers, share_int64, share_real32, share_reals32, &
-      share_real64, &
-      share_reals64
+    module procedure share_address, share_int32, share_int64, share_logical, share_real32, share_real64, &
+      share_complex32, share_complex64, share_text
   end interface
 
   !> Steps of the whole run, default or 64-bit integer.
@@ -1149,47 +1151,71 @@ contains
     integer, intent(out) :: info
     info = c_share(trim(name) // c_null_char, address, bytes)
   end subroutine
-  subroutine share_integer(name, variable, info)
+  subroutine share_whole(name, address, bits, count, is_whole, info)
     character(*), intent(in) :: name
-    integer(int32), target, intent(in) :: variable
+    type(c_ptr), intent(in) :: address
+    integer, intent(in) :: bits
+    integer(c_size_t), intent(in) :: count
+    logical, intent(in) :: is_whole
     integer, intent(out) :: info
-    call share_address(name, c_loc(variable), int(storage_size(variable) / 8, c_size_t), info)
+    info = DYNGRID_ERR_ARGUMENT ! a section with gaps, which has no one address
+    if (is_whole) call share_address(name, address, count * (bits / 8), info)
   end subroutine
-  subroutine share_integers(name, variable, info)
+  subroutine share_int32(name, variable, info)
     character(*), intent(in) :: name
-    integer(int32), target, contiguous, intent(in) :: variable(:)
+    integer(int32), target, intent(in) :: variable(..)
     integer, intent(out) :: info
-    call share_address(name, c_loc(variable), size(variable, kind=c_size_t) * (storage_size(variable) / 8), info)
+    call share_whole(name, c_loc(variable), storage_size(variable), size(variable, kind=c_size_t), &
+      is_contiguous(variable), info)
   end subroutine
   subroutine share_int64(name, variable, info)
     character(*), intent(in) :: name
-    integer(int64), target, intent(in) :: variable
+    integer(int64), target, intent(in) :: variable(..)
     integer, intent(out) :: info
-    call share_address(name, c_loc(variable), int(storage_size(variable) / 8, c_size_t), info)
+    call share_whole(name, c_loc(variable), storage_size(variable), size(variable, kind=c_size_t), &
+      is_contiguous(variable), info)
+  end subroutine
+  subroutine share_logical(name, variable, info)
+    character(*), intent(in) :: name
+    logical, target, intent(in) :: variable(..)
+    integer, intent(out) :: info
+    call share_whole(name, c_loc(variable), storage_size(variable), size(variable, kind=c_size_t), &
+      is_contiguous(variable), info)
   end subroutine
   subroutine share_real32(name, variable, info)
     character(*), intent(in) :: name
-    real(real32), target, intent(in) :: variable
+    real(real32), target, intent(in) :: variable(..)
     integer, intent(out) :: info
-    call share_address(name, c_loc(variable), int(storage_size(variable) / 8, c_size_t), info)
-  end subroutine
-  subroutine share_reals32(name, variable, info)
-    character(*), intent(in) :: name
-    real(real32), target, contiguous, intent(in) :: variable(:)
-    integer, intent(out) :: info
-    call share_address(name, c_loc(variable), size(variable, kind=c_size_t) * (storage_size(variable) / 8), info)
+    call share_whole(name, c_loc(variable), storage_size(variable), size(variable, kind=c_size_t), &
+      is_contiguous(variable), info)
   end subroutine
   subroutine share_real64(name, variable, info)
     character(*), intent(in) :: name
-    real(real64), target, intent(in) :: variable
+    real(real64), target, intent(in) :: variable(..)
     integer, intent(out) :: info
-    call share_address(name, c_loc(variable), int(storage_size(variable) / 8, c_size_t), info)
+    call share_whole(name, c_loc(variable), storage_size(variable), size(variable, kind=c_size_t), &
+      is_contiguous(variable), info)
   end subroutine
-  subroutine share_reals64(name, variable, info)
+  subroutine share_complex32(name, variable, info)
     character(*), intent(in) :: name
-    real(real64), target, contiguous, intent(in) :: variable(:)
+    complex(real32), target, intent(in) :: variable(..)
     integer, intent(out) :: info
-    call share_address(name, c_loc(variable), size(variable, kind=c_size_t) * (storage_size(variable) / 8), info)
+    call share_whole(name, c_loc(variable), storage_size(variable), size(variable, kind=c_size_t), &
+      is_contiguous(variable), info)
+  end subroutine
+  subroutine share_complex64(name, variable, info)
+    character(*), intent(in) :: name
+    complex(real64), target, intent(in) :: variable(..)
+    integer, intent(out) :: info
+    call share_whole(name, c_loc(variable), storage_size(variable), size(variable, kind=c_size_t), &
+      is_contiguous(variable), info)
+  end subroutine
+  subroutine share_text(name, variable, info)
+    character(*), intent(in) :: name
+    character(*), target, intent(in) :: variable(..)
+    integer, intent(out) :: info
+    call share_whole(name, c_loc(variable), storage_size(variable), size(variable, kind=c_size_t), &
+      is_contiguous(variable), info)
   end subroutine
 
   !> An empty path is that of DYNGRID_CHECKPOINT.

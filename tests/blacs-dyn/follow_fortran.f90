@@ -10,6 +10,12 @@ program follow_fortran
   integer, parameter :: n = 29, nb = 3
   integer, target :: step = 0
   real(real64), target :: state(3) = 0
+  logical, target :: is_on = .false., flags(2, 3) = .false.
+  integer(int64), target :: counts(2, 2) = 0
+  complex(real64), target :: wave(2) = 0
+  complex, target :: phase = 0
+  real, target :: table(2, 2, 2) = 0
+  character(5), target :: word = '', words(2) = ''
   integer :: info, outcome, nprow, npcol, myrow, mycol, desc(9)
   type(dyngrid_matrix) :: a, b, c
   type(dyngrid_resize_report) :: report
@@ -32,12 +38,23 @@ program follow_fortran
   call need(info == DYNGRID_SUCCESS, 'create_weighted')
   call dyngrid_share('step', step, info); call need(info == DYNGRID_SUCCESS, 'share')
   call dyngrid_share('state', state, info); call need(info == DYNGRID_SUCCESS, 'share of a vector')
+  call dyngrid_share('is_on', is_on, info); call need(info == DYNGRID_SUCCESS, 'share of a logical')
+  call dyngrid_share('flags', flags, info); call need(info == DYNGRID_SUCCESS, 'share of logicals')
+  call dyngrid_share('counts', counts, info); call need(info == DYNGRID_SUCCESS, 'share of 8-byte integers')
+  call dyngrid_share('wave', wave, info); call need(info == DYNGRID_SUCCESS, 'share of complex numbers')
+  call dyngrid_share('phase', phase, info); call need(info == DYNGRID_SUCCESS, 'share of a complex number')
+  call dyngrid_share('table', table, info); call need(info == DYNGRID_SUCCESS, 'share of an array of rank 3')
+  call dyngrid_share('word', word, info); call need(info == DYNGRID_SUCCESS, 'share of a text')
+  call dyngrid_share('words', words, info); call need(info == DYNGRID_SUCCESS, 'share of texts')
+  call dyngrid_share('row', counts(1, :), info); call need(info == DYNGRID_ERR_ARGUMENT, 'share of a section with gaps')
   is_newcomer = dyngrid_is_newcomer()
   if (.not. is_newcomer) then
     call dyngrid_grid(nprow, npcol, myrow, mycol)
     call need(dyngrid_depth() == merge(1, 0, myrow >= 0), 'depth')
     call each(a, .true.)
     state = [1.5d0, 2.5d0, 3.5d0]
+    is_on = .true.; flags(2, 1:3:2) = .true.; counts = 5000000000_int64; wave = (1d0, -2d0); phase = (3., 4.)
+    table = 2.5; word = 'hello'; words = ['one  ', 'three']
     call dyngrid_matrix_create('a', 'd', n, n, nb, nb, b, info)
     call need(info == DYNGRID_ERR_ARGUMENT .and. index(dyngrid_last_message(), 'already') > 0, &
       'a second matrix of that name')
@@ -59,6 +76,10 @@ program follow_fortran
     if (step == 1) call need(nprow == 3 .and. npcol == 3 .and. dyngrid_depth() == 2, 'grown')
     if (step == 2) call need(nprow == 1 .and. npcol == 2 .and. dyngrid_depth() == 1, 'shrunk')
     call need(all(state == [1.5d0, 2.5d0, 3.5d0]), 'shared state')
+    call need(is_on .and. count(flags) == 2 .and. flags(2, 1) .and. flags(2, 3), 'shared logicals')
+    call need(all(counts == 5000000000_int64) .and. all(table == 2.5), 'shared arrays')
+    call need(all(wave == (1d0, -2d0)) .and. phase == (3., 4.), 'shared complex numbers')
+    call need(word == 'hello' .and. words(1) == 'one' .and. words(2) == 'three', 'shared texts')
     call each(a, .false.)
     if (step > 0) then
       call dyngrid_last_resize(report, info)
