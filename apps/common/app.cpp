@@ -31,6 +31,11 @@ namespace {
 
 constexpr std::size_t most_changes = 1024;
 
+/// What the whole change took beyond its parts: agreeing, making new local arrays, waiting for the last process.
+double other_s(const dyngrid_resize_report& r) {
+  return std::max(0.0, r.total_s - r.spawn_s - r.merge_s - r.plan_s - r.exchange_s);
+}
+
 /// The record of steps is shared state, whose size a checkpoint keeps: in large pieces, so that a restart may have more
 /// or fewer steps.
 std::size_t room_for(int steps) {
@@ -319,11 +324,11 @@ void Run::changed(int step, int outcome) {
   if (outcome == DYNGRID_RESIZED) {
     const auto& r = change.report;
     print(fmt::format("  {}x{} -> {}x{} before {} {}: spawn {:.3f} s, merge {:.3f} s, plan {:.4f} s, exchange {:.4f} "
-                      "s, total {:.3f} s; {} moved, {} "
+                      "s, other {:.3f} s, total {:.3f} s; {} moved, {} "
                       "kept; {} spawned, {} woken, {} released, {} parked",
                       r.from_nprow, r.from_npcol, r.to_nprow, r.to_npcol, word_, step, r.spawn_s, r.merge_s, r.plan_s,
-                      r.exchange_s, r.total_s, megabytes(r.moved_bytes), megabytes(r.kept_bytes), r.spawned, r.woken,
-                      r.released, r.parked));
+                      r.exchange_s, other_s(r), r.total_s, megabytes(r.moved_bytes), megabytes(r.kept_bytes), r.spawned,
+                      r.woken, r.released, r.parked));
     return;
   }
   int nprow = 0, npcol = 0;
@@ -436,20 +441,20 @@ void Run::print_changes() {
   print(fmt::format("changes of the grid (in {}s: payoff point = ceil(t_resize / (t_old - t_new)), resize cost = "
                     "ceil(t_resize / t_new))",
                     word_));
-  print(fmt::format("{:>6} {:>7} {:>7} {:>8} {:>8} {:>8} {:>9} {:>10} {:>8} {:>8} {:>13} {:>12}", "before", "from",
-                    "to", "spawn s", "merge s", "plan s", "exchange s", "t_resize s", "t_old s", "t_new s",
-                    "payoff point", "resize cost"));
+  print(fmt::format("{:>6} {:>7} {:>7} {:>8} {:>8} {:>8} {:>9} {:>8} {:>10} {:>8} {:>8} {:>13} {:>12}", "before",
+                    "from", "to", "spawn s", "merge s", "plan s", "exchange s", "other s", "t_resize s", "t_old s",
+                    "t_new s", "payoff point", "resize cost"));
   for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
     if (changes_[i].status != DYNGRID_RESIZED) continue;
     const auto& r = changes_[i].report;
     double t_old = 0, t_new = 0;
     mean_step_s(i, &t_old, &t_new);
     const auto seconds = [](double t) { return std::isnan(t) ? std::string("-") : fmt::format("{:.4f}", t); };
-    print(fmt::format("{:>6} {:>7} {:>7} {:>8.3f} {:>8.3f} {:>8.4f} {:>10.4f} {:>10.3f} {:>8} {:>8} {:>13} {:>12}",
-                      changes_[i].step, fmt::format("{}x{}", r.from_nprow, r.from_npcol),
-                      fmt::format("{}x{}", r.to_nprow, r.to_npcol), r.spawn_s, r.merge_s, r.plan_s, r.exchange_s,
-                      r.total_s, seconds(t_old), seconds(t_new), payoff_text(r.total_s, t_old, t_new),
-                      cost_text(r.total_s, t_new)));
+    print(fmt::format(
+        "{:>6} {:>7} {:>7} {:>8.3f} {:>8.3f} {:>8.4f} {:>10.4f} {:>8.3f} {:>10.3f} {:>8} {:>8} {:>13} {:>12}",
+        changes_[i].step, fmt::format("{}x{}", r.from_nprow, r.from_npcol),
+        fmt::format("{}x{}", r.to_nprow, r.to_npcol), r.spawn_s, r.merge_s, r.plan_s, r.exchange_s, other_s(r),
+        r.total_s, seconds(t_old), seconds(t_new), payoff_text(r.total_s, t_old, t_new), cost_text(r.total_s, t_new)));
   }
   print("");
 }

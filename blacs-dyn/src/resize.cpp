@@ -472,10 +472,11 @@ void Resize::say_report(const MatrixMove& move) const {
                                                : fmt::format("; asked for at step {}, changed at step {}",
                                                              r.asked_at_step, r.changed_at_step);
   std::fputs(fmt::format("dyngrid: {} -> {}: {} spawned, {} woken, {} released, {} parked; spawn {:.3f} s, merge "
-                         "{:.3f} s, plan {:.4f} s, exchange {:.3f} s, all {:.3f} s; "
+                         "{:.3f} s, plan {:.4f} s, exchange {:.3f} s, other {:.3f} s, all {:.3f} s; "
                          "{} bytes moved, {} kept{}\n",
                          to_string(gathered_->before.grid.shape), to_string(change_.to.shape), r.spawned, r.woken,
-                         r.released, r.parked, r.spawn_s, r.merge_s, r.plan_s, r.exchange_s, r.total_s,
+                         r.released, r.parked, r.spawn_s, r.merge_s, r.plan_s, r.exchange_s,
+                         std::max(0.0, r.total_s - r.spawn_s - r.merge_s - r.plan_s - r.exchange_s), r.total_s,
                          move.moved_bytes, move.kept_bytes, when)
                  .c_str(),
              stderr);

@@ -72,10 +72,12 @@ std::string change_text(const Json& r) {
   const auto part = [&](const char* name) {
     return r.contains(name) ? duration_text(r[name].get<double>()) : duration_text(0);
   };
-  return fmt::format("{} -> {} in {}: spawn {}, merge {}, plan {}, exchange {}; {} moved",
+  double other_s = r.value("total_s", 0.0);
+  for (const char* name : {"spawn_s", "merge_s", "plan_s", "exchange_s"}) other_s -= r.value(name, 0.0);
+  return fmt::format("{} -> {} in {}, {} moved: spawn {}, merge {}, plan {}, exchange {}, other {}",
                      grid_text(r.value("from", Json())), grid_text(r.value("grid", Json())), part("total_s"),
-                     part("spawn_s"), part("merge_s"), part("plan_s"), part("exchange_s"),
-                     bytes_text(r.value("moved_bytes", Json())));
+                     bytes_text(r.value("moved_bytes", Json())), part("spawn_s"), part("merge_s"), part("plan_s"),
+                     part("exchange_s"), duration_text(std::max(0.0, other_s)));
 }
 
 std::string balance_text(const Json& e) {
