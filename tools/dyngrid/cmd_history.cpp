@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -143,6 +145,31 @@ void print(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
                 duration_text(all.exchange_s).c_str(), bytes_text(all.moved_bytes).c_str());
 }
 
+/// A line for each program.
+void print_programs(const std::vector<RunHistory>& entries) {
+  struct Program {
+    std::set<std::string> sizes;
+    std::set<std::pair<int, int>> grids;
+    std::int64_t steps = 0;
+    std::size_t changes = 0;
+  };
+  std::map<std::string, Program> programs;
+  for (const RunHistory& e : entries) {
+    Program& p = programs[e.key.app];
+    p.sizes.insert(e.key.size);
+    p.changes += e.history.changes.size();
+    for (const auto& [shape, times] : e.history.steps) {
+      p.grids.insert(shape);
+      p.steps += times.count;
+    }
+  }
+  std::vector<std::vector<std::string>> rows{{"PROGRAM", "SIZES", "GRIDS", "STEPS", "CHANGES"}};
+  for (const auto& [name, p] : programs)
+    rows.push_back({base::printable(name), std::to_string(p.sizes.size()), std::to_string(p.grids.size()),
+                    std::to_string(p.steps), std::to_string(p.changes)});
+  std::printf("%sdyngrid history PROGRAM shows all of one\n", table(rows).c_str());
+}
+
 void run(const HistoryOptions& o) {
   std::vector<base::GridShape> wanted;
   for (const std::string& text : o.predict) wanted.push_back(base::parse_grid_shape(text, "--predict"));
@@ -166,6 +193,7 @@ void run(const HistoryOptions& o) {
     return;
   }
   if (entries.empty()) std::printf("no history in %s\n", control::history_file().c_str());
+  if (o.job.empty() && wanted.empty() && !entries.empty()) return print_programs(entries);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (i > 0) std::printf("\n");
     print(entries[i], wanted);
@@ -178,7 +206,7 @@ void add_history(CommandLine& root) {
   CommandLine& app =
       root.add_command("history", "What steps, phases and changes of a job, or of a program before, took");
   auto o = std::make_shared<HistoryOptions>();
-  app.add_option("JOB", o->job, "a running job, or the name of a program; without it, everything");
+  app.add_option("JOB", o->job, "a running job, or the name of a program; without it, a line for each program");
   app.add_option("--predict", o->predict, "also the step time on these grids, e.g. 4x4, with its error")
       .type_name("PxQ");
   app.add_flag("--json", o->json, "print one JSON object");
