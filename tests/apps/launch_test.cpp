@@ -60,6 +60,12 @@ TEST(Launch, JobsOnOneHostDoNotShareACore) {
   EXPECT_EQ(line(request(2), site).find("bind"), std::string::npos);
 }
 
+TEST(Launch, ResizePointsWait) {
+  RunRequest r = request(4);
+  r.waits = true;
+  EXPECT_NE(shell_line(plan_launch(r, quiet_site())).find(" -x DYNGRID_WAIT=on "), std::string::npos);
+}
+
 TEST(Launch, WorkersAreOfCalls) {
   RunRequest r = request(2);
   r.workers = 3;

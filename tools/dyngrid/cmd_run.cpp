@@ -134,6 +134,9 @@ void add_run_options(CommandLine& app, RunOptions& o) {
       .type_name("STEP:PxQ,...");
   app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_PLACEMENT)")
       .check(base::one_of(gridmap::placement_names()));
+  app.add_flag("--wait", r.waits,
+               "resize points wait for the new processes that they ask for: the grid changes at exactly that step "
+               "(DYNGRID_WAIT)");
   app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_EXCHANGE=schedule=...)")
       .check(base::one_of(redist::schedule_names()));
   app.add_option("--processes", r.processes_come,

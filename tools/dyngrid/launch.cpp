@@ -168,6 +168,7 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
   put("DYNGRID_BALANCE", request.balance);
   put("DYNGRID_CALLS", calls_of(request, site));
   put("DYNGRID_VERBOSE", request.is_verbose ? "on" : "");
+  put("DYNGRID_WAIT", request.waits ? "on" : "");
   return set;
 }
 

@@ -37,6 +37,7 @@ struct RunRequest {
   std::string ompi_server;    ///< for join: its address
   std::string preload;        ///< full path of the library, or empty
   bool is_verbose = false;
+  bool waits = false; ///< resize points wait for new processes
   std::vector<std::string> mpirun_options;
   std::vector<std::string> program; ///< and its arguments
 };
