@@ -43,8 +43,8 @@ std::string memory_left() {
 }
 
 Error out_of_memory(const std::string& what, std::size_t bytes) {
-  return {Status::out_of_memory,
-          fmt::format("dyngrid: no memory for {}, {:.1f} MiB: {}", what, mib(static_cast<double>(bytes)), memory_left())};
+  return {Status::out_of_memory, fmt::format("dyngrid: no memory for {}, {:.1f} MiB: {}", what,
+                                             mib(static_cast<double>(bytes)), memory_left())};
 }
 
 void require_memory(const std::string& what, std::size_t bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// short_memory FILE: one process may take a few MiB more and no others (RLIMIT_AS). What is done together works, or is the
-// same status on all processes, the matrix is whole, and the application goes on. FILE: for checkpoints; "-": none.
+// short_memory FILE: one process may take a few MiB more and no others (RLIMIT_AS). What is done together works, or is
+// the same status on all processes, the matrix is whole, and the application goes on. FILE: for checkpoints; "-": none.
 #include <sys/resource.h>
 
 #include <cstring>
@@ -60,7 +60,8 @@ int main(int argc, char** argv) {
     MPI_Allreduce(&status, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     MPI_Allreduce(&status, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     expect(least == most, where + ": one status");
-    expect(status >= 0 || status == DYNGRID_ERR_MEMORY || status == DYNGRID_ERR_IO, where + ": " + std::to_string(status));
+    expect(status >= 0 || status == DYNGRID_ERR_MEMORY || status == DYNGRID_ERR_IO,
+           where + ": " + std::to_string(status));
     expect(follow::wrong(a, 'd', 3) == 0, where + ": the matrix");
     failed += status < 0;
   };
