@@ -91,6 +91,8 @@ Application& Application::instance() {
 void Application::start(Mode mode_of_unit0) {
   hide_stock_program();
   start_mpi();
+  if (const std::string why = trouble_with_integers(); !why.empty())
+    throw Error(Status::unsupported, "blacs-dyn: " + why);
   // MPI_COMM_WORLD is the group that this process was started in. Processes duplicates it; what else asks for it wants
   // MPI_UNIVERSE_SIZE, or to abort
   const char* newcomer = environment("DYNGRID_NEWCOMER");

@@ -10,6 +10,7 @@
 #include "calls/calls.hpp"
 #include "contexts.hpp"
 #include "dyngrid/status.h"
+#include "launchers/this_mpi.hpp"
 #include "setup_file.hpp"
 #include "stock_blacs.hpp"
 #include "stock_program.hpp"
@@ -31,7 +32,11 @@ bool is_waiting_newcomer(const char* mode) {
 
 /// The BLACS has no status to return: what cannot be is said, and ends the program as the BLACS's own errors do.
 template <class Call> void guarded(const char* name, Call&& call) {
-  const int status = base::detail::guard(call);
+  const int status = base::detail::guard([&] {
+    static const std::string trouble = blacs_dyn::trouble_with_integers();
+    if (!trouble.empty()) throw base::Error(base::Status::unsupported, "blacs-dyn: " + trouble);
+    call();
+  });
   if (status == DYNGRID_SUCCESS) return;
   std::fprintf(stderr, "dyngrid: %s: %s\n", name, dyngrid_last_message());
   int initialized = 0;

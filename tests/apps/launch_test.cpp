@@ -397,6 +397,8 @@ TEST(Findings, Program) {
   EXPECT_EQ(judge_program(own).size(), 3u) << "its BLACS, too";
   EXPECT_NE(vain_preload(own), "");
   EXPECT_EQ(vain_preload({"./app", true, false, {"./app", theirs}, theirs}), "");
+  const Finding wide = judge_program({"./app", true, false, {"./app", ours, "/lib/libmkl_intel_ilp64.so"}, ours}).at(2);
+  EXPECT_EQ(wide.verdict, Verdict::error);
   const ProgramFiles whole{"./app", true, true, {"./app"}, "./app"};
   EXPECT_EQ(judge_program(whole).at(0).verdict, Verdict::error);
   EXPECT_NE(vain_preload(whole), "");

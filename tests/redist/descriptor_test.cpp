@@ -65,6 +65,20 @@ TEST(Descriptor, InfoNamesTheFirstBadEntry) {
   EXPECT_EQ(check_descriptor(good().data(), 0, {}, 1), 0); // outside the grid
 }
 
+TEST(Descriptor, IntegersOfEightBytes) {
+  const int wide[18] = {1, 0, 0, 0, 10, 0, 9, 0, 3, 0, 2, 0, 0, 0, 0, 0, 5, 0};
+  EXPECT_TRUE(has_wide_integers(wide));
+  try {
+    read_descriptor(wide, 0, grid);
+    FAIL() << "it is taken";
+  } catch (const base::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("8 bytes (ILP64)"), std::string::npos) << error.what();
+  }
+  EXPECT_FALSE(has_wide_integers(good().data()));
+  const int narrow[9] = {1, 0, 10, 0, 3, 2, 0, 0, 5}; // no columns
+  EXPECT_FALSE(has_wide_integers(narrow));
+}
+
 TEST(Descriptor, TypeOneIsScaLapacks) {
   std::vector<int> desc{1, 0, 10, 9, 3, 2, 1, 0, 4};
   EXPECT_EQ(check_descriptor(desc.data(), desc.size(), {2, 2, 0, 0}, 1), 0); // row 0 holds rows 3-5 and 9

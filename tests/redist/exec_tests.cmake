@@ -23,6 +23,7 @@ foreach(case "lld=LLD of A is 9, expected at least 10" "corner=A: 10 x 10 elemen
       "listed_many=B: redist: descriptor entry 6 .NB_. is 1073741824"
     "listed_negative=B: redist: descriptor entry 11 .a block size. is -2"
       "listed_zeros=B: redist: descriptor entry 11 .a block size. is 0"
+    "wide=B: its descriptor has integers of 8 bytes .ILP64., expected 4"
     "listed_source=B: redist: descriptor entry 8 .CSRC_. is 2" "listed_differ=B: its descriptor or corner differs")
   string(REGEX MATCH "^[a-z_]+" what "${case}")
   string(REGEX REPLACE "^[a-z_]+=" "" message "${case}")

@@ -43,6 +43,10 @@ int main(int argc, char** argv) {
     listed[7] = world;
   else
     is_listed = std::strcmp(what, "listed_good") == 0;
+  if (std::strcmp(what, "wide") == 0) { // integers of 8 bytes, seen as two of 4
+    int wide[18] = {1, 0, ctxt, 0, n, 0, n, 0, n, 0, 3, 0, 0, 0, 0, 0, n, 0};
+    Cpdgemr2d(n, n, x.data(), ia, 1, a, y.data(), 1, 1, wide, ctxt);
+  }
   if (std::strcmp(what, "lld") == 0) a[8] = n - 1;
   if (std::strcmp(what, "corner") == 0) ia = 2;
   if (std::strcmp(what, "source") == 0) b[7] = world;

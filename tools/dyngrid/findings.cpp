@@ -173,6 +173,10 @@ std::vector<Finding> judge_program(const ProgramFiles& found) {
     return {{"program", Verdict::error, found.program + " is linked statically as a whole: dyngrid is not in it",
              "link it with shared libraries, -ldyngrid before ScaLAPACK"}};
   std::vector<Finding> findings{{"program", Verdict::ok, found.program, ""}, judge_order(found)};
+  for (const std::string& file : found.files)
+    if (file.find("ilp64") != std::string::npos)
+      findings.push_back({"integers", Verdict::error, file + " is for integers of 8 bytes (ILP64), and dyngrid for 4",
+                          "link the libraries for lp64, and compile without -fdefault-integer-8 or -i8"});
   if (found.has_own_blacs)
     findings.push_back(
         {"BLACS", Verdict::warning, "a part of the BLACS is in the program itself (linked statically)",

@@ -2,9 +2,11 @@
 #include "launchers/this_mpi.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 
 #include <dlfcn.h>
+#include <link.h>
 #include <mpi.h>
 
 #include <fmt/format.h>
@@ -96,6 +98,27 @@ std::string remote_spawn_trouble() {
 
 std::string join_trouble() {
   return is_5() ? openmpi5::join_trouble() : std::string();
+}
+
+std::string trouble_with_integers() {
+  constexpr const char* expected = "dyngrid's interfaces take integers of 4 bytes (LP64)";
+  int is_initialized = 0, is_finalized = 0, bytes = 4;
+  MPI_Initialized(&is_initialized);
+  MPI_Finalized(&is_finalized);
+  if (is_initialized && !is_finalized) MPI_Type_size(MPI_INTEGER, &bytes);
+  if (bytes > 4)
+    return fmt::format("this MPI was built for Fortran integers of {} bytes (ILP64), and {}: take an MPI without",
+                       bytes, expected);
+  std::string wide;
+  const auto look = [](dl_phdr_info* object, std::size_t, void* found) {
+    if (object->dlpi_name == nullptr || !std::strstr(object->dlpi_name, "ilp64")) return 0;
+    *static_cast<std::string*>(found) = object->dlpi_name;
+    return 1;
+  };
+  dl_iterate_phdr(look, &wide);
+  if (wide.empty()) return {};
+  return fmt::format("{} is for integers of 8 bytes (ILP64), and {}: link the libraries for those (lp64)", wide,
+                     expected);
 }
 
 bool is_on_one_host() {

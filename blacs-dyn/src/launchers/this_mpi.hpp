@@ -27,6 +27,9 @@ std::string spawn_trouble(int hosts);
 std::string remote_spawn_trouble();
 /// Why processes of two mpiruns cannot meet.
 std::string join_trouble();
+/// Why integers of this program are not those of dyngrid's interfaces, as far as MPI and the libraries that are loaded
+/// show it; empty: nothing is known against them. Also before MPI_Init.
+std::string trouble_with_integers();
 /// Whether mpirun started all of this program on this host, as far as it says.
 bool is_on_one_host();
 

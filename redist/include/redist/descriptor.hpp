@@ -49,6 +49,13 @@ struct Descriptor {
 ///                many there are. 0: as many as it says.
 int check_descriptor(const int* desc, std::size_t length, const GridPosition& grid, int argument);
 
+/// Whether these are integers of 8 bytes, of a program that was compiled with -fdefault-integer-8 or -i8 (ILP64): read
+/// as integers of 4, each second one is 0, and block sizes never are. Reads nine of 4 bytes.
+bool has_wide_integers(const int* desc);
+constexpr const char* wide_integers =
+    "its descriptor has integers of 8 bytes (ILP64), expected 4; compile without -fdefault-integer-8 or -i8, and link "
+    "the ScaLAPACK for integers of 4 bytes (LP64)";
+
 /// @throws Error{null_pointer, bad_descriptor} that names the entry.
 Descriptor read_descriptor(const int* desc, std::size_t length, const GridPosition& grid);
 

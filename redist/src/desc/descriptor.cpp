@@ -97,6 +97,13 @@ int to_int(std::int64_t value, const char* what) {
 
 } // namespace
 
+bool has_wide_integers(const int* desc) {
+  const bool is_every_second_zero = desc[1] == 0 && desc[3] == 0 && desc[5] == 0 && desc[7] == 0;
+  // M_, N_ and MB_ of 8 bytes stand where MB_, RSRC_ and LLD_ of 4 would
+  return is_every_second_zero && desc[m_] >= 0 && desc[mb_] >= 0 && desc[rsrc_] >= 0 && desc[lld_] >= 1 &&
+         (desc[dtype_] == Descriptor::block_cyclic || desc[dtype_] == Descriptor::heterogeneous);
+}
+
 int check_descriptor(const int* desc, std::size_t length, const GridPosition& grid, int argument) {
   const int entry = first_bad(desc, length, grid);
   return entry == 0 ? 0 : -(100 * argument + entry);
@@ -109,6 +116,7 @@ Descriptor read_descriptor(const int* desc, std::size_t length, const GridPositi
     if (length > 0 && length < sizes_)
       throw Error(Status::bad_descriptor,
                   fmt::format("redist: descriptor has {} entries, expected at least 9", length));
+    if (has_wide_integers(desc)) throw Error(Status::bad_descriptor, std::string("redist: ") + wide_integers);
     throw Error(Status::bad_descriptor,
                 fmt::format("redist: descriptor entry {} ({}) is {}, which is not valid on a {}x{} grid", entry,
                             name_of(entry), desc[entry - 1], grid.nprow, grid.npcol));

@@ -21,6 +21,7 @@
 #include "gemr2d/prepared_copy.hpp"
 #include "gemr2d/process_set.hpp"
 #include "redist/closed_contexts.hpp"
+#include "redist/descriptor.hpp"
 
 namespace redist::detail {
 
@@ -104,6 +105,8 @@ void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia,
   int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
   Cblacs_gridinfo(ctxt, &nprow, &npcol, &myrow, &mycol);
   if (myrow < 0) return; // not in the context: no part in this
+  for (const auto& [desc, letter] : {std::pair{desc_a, 'A'}, std::pair{desc_b, 'B'}})
+    if (has_wide_integers(desc)) stop(fmt::format("{}: {}: {}", name_of(type, part), letter, wide_integers), 1);
   try {
     Call call;
     call.a = given_by(desc_a, ia, ja);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wide_integers: dyngrid_init in a program whose MPI has Fortran integers of 8 bytes (TEST_MPI), or that has loaded a
+ * library for them. */
+#include <string.h>
+
+#define TEST_NAME "wide_integers"
+#include "expect.h"
+
+#ifdef TEST_MPI
+int MPI_Type_size(MPI_Datatype type, int* size) {
+  const int code = PMPI_Type_size(type, size);
+  if (type == MPI_INTEGER) *size = 8;
+  return code;
+}
+#else
+int from_a_wide_library(void);
+#endif
+
+int main(void) {
+#ifndef TEST_MPI
+  expect(from_a_wide_library() == 8, "the library", 0);
+#endif
+  const int status = dyngrid_init();
+  expect(status == DYNGRID_ERR_UNSUPPORTED, "the status of dyngrid_init", status);
+  expect(strstr(dyngrid_last_message(), "ILP64") != NULL, "why", 0);
+  MPI_Finalize();
+  return wrong;
+}
