@@ -244,6 +244,18 @@ TEST_F(SchedulerTest, RefusesWhatItCannotRun) {
 TEST_F(SchedulerTest, PrioritiesAndCancel) {
   start({"--procs", "1", "--policy", "ls"});
   const auto first = submit({"sleep", "100"}, {{"allow", "1"}});
+TEST_F(SchedulerTest, JobsByTheCommand) {
+  start({"--procs", "2"});
+  EXPECT_EQ(output_of("submit --allow 1 --env WORD=a --env OTHER=b -- /bin/sh -c 'echo $WORD $OTHER; sleep 100'"),
+            "1\n");
+  until("it runs", [&] { return out(1) == "a b\n"; });
+  EXPECT_EQ(output_of("cancel s1"), "");
+  EXPECT_EQ(wait(1)["why"], "cancelled");
+  EXPECT_NE(output_of("cancel job1", 2).find("a job is \"job1\", expected a whole number"), std::string::npos);
+  EXPECT_EQ(std::system((std::string(SCHEDULER) + " --version > " + folder_ + "/version").c_str()), 0);
+  EXPECT_EQ(read_file(folder_ + "/version"), output_of("--version"));
+}
+
   const auto low = submit({"echo", "low"}, {{"allow", "1"}});
   const auto high = submit({"echo", "high"}, {{"allow", "1"}, {"priority", 5}});
   const auto never = submit({"echo", "never"}, {{"allow", "1"}});
@@ -251,6 +263,8 @@ TEST_F(SchedulerTest, PrioritiesAndCancel) {
   EXPECT_EQ(call("cancel", {{"job", never}})["cancelled"], true);
   EXPECT_EQ(wait(never)["why"], "cancelled");
   EXPECT_EQ(call("cancel", {{"job", first}})["cancelled"], true);
+  EXPECT_EQ(job(low)["why"], "needs 1 processor, 0 are free");
+  EXPECT_NE(output_of("queue").find("needs 1 processor, 0 are free"), std::string::npos);
   EXPECT_EQ(wait(first)["why"], "cancelled");
   EXPECT_EQ(call("cancel", {{"job", first}})["cancelled"], false);
   const Json after_high = wait(high), after_low = wait(low);

@@ -5,6 +5,7 @@
 
 #include "base/command_line.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"
@@ -14,7 +15,7 @@ namespace command {
 namespace {
 
 struct CancelOptions {
-  std::vector<std::int64_t> jobs;
+  std::vector<std::string> jobs;
   bool json = false;
 };
 
@@ -22,7 +23,10 @@ void run(const CancelOptions& o) {
   auto scheduler = control::Client::to_socket(control::runtime_directory() + "/sched.sock");
   Json list = Json::array();
   std::string late;
-  for (const auto id : o.jobs) {
+  std::vector<std::int64_t> ids; // a job of the scheduler is s1 in dyngrid ps
+  for (const std::string& job : o.jobs)
+    ids.push_back(base::parse_whole_number(job.substr(job[0] == 's' ? 1 : 0), "dyngrid cancel: a job", 1));
+  for (const auto id : ids) {
     const auto answer = scheduler.call("cancel", {{"job", id}});
     const bool cancelled = answer.value("cancelled", false);
     list.push_back({{"job", id}, {"cancelled", cancelled}});
@@ -37,10 +41,9 @@ void run(const CancelOptions& o) {
 void add_cancel(CommandLine& root) {
   CommandLine& app = root.add_command("cancel", "End jobs of the scheduler, whether they wait or run");
   auto o = std::make_shared<CancelOptions>();
-  app.add_option("jobs", o->jobs, "their numbers (dyngrid queue)")
+  app.add_option("jobs", o->jobs, "their numbers (dyngrid queue), or their names in dyngrid ps: 1 or s1")
       .type_name("NUMBERS")
-      .required()
-      .check(base::positive_number());
+      .required();
   app.add_flag("--json", o->json, "print one JSON object");
   app.action([o] { run(*o); });
 }

@@ -123,7 +123,8 @@ std::vector<std::string> row_of(const base::Json& job, double now) {
           step,
           time,
           std::to_string(job.value("changes", 0)),
-          allow.empty() ? "-" : allow};
+          allow.empty() ? "-" : allow,
+          phase == "waiting" ? job.value("why", "") : ""};
 }
 
 void run(const QueueOptions& o) {
@@ -140,7 +141,7 @@ void run(const QueueOptions& o) {
   if (print_json(o.json, answer)) return;
   const double now = answer.at("now_s").get<double>();
   std::vector<std::vector<std::string>> rows{
-      {"job", "name", "state", "priority", "processors", "grid", "step", "time", "changes", "sizes"}};
+      {"job", "name", "state", "priority", "processors", "grid", "step", "time", "changes", "sizes", "waits because"}};
   for (const auto& job : answer.at("jobs")) rows.push_back(row_of(job, now));
   std::printf("%d processors, %d free, policy %s\n%s", answer.value("procs", 0), answer.value("free", 0),
               base::printable(answer.value("policy", "")).c_str(), rows.size() > 1 ? table(rows).c_str() : "no jobs\n");

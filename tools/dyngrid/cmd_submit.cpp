@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/json.hpp"
+#include "base/process.hpp"
 #include "command.hpp"
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"
@@ -69,6 +70,11 @@ void run(const SubmitOptions& o) {
                      : getcwd(here, sizeof here) == nullptr  ? throw Failure("cannot tell where we are", 1)
                      : o.folder.empty()                      ? std::string(here)
                                                              : std::string(here) + "/" + o.folder;
+  const std::string& program = o.command[0];
+  const bool is_path = program.find('/') != std::string::npos;
+  if (base::search_path(is_path && program[0] != '/' ? fields["folder"].text() + "/" + program : program).empty())
+    throw Failure(fmt::format("there is no program '{}' that can be run {}", program,
+                              is_path ? "in " + fields["folder"].text() : std::string("in PATH")));
   auto scheduler = control::Client::to_socket(control::runtime_directory() + "/sched.sock");
   auto answer = scheduler.call("submit", fields);
   const auto id = answer.at("job").get<std::int64_t>();

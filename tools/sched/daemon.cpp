@@ -210,6 +210,7 @@ void Daemon::commit(const Entry& entry) {
   const std::string line = encode(entry);
   journal_.append(line);
   table_.apply(entry);
+  outlook_.reset();
   is_changed_ = true;
   if (options_.is_verbose) {
     std::string shown = line.substr(9, line.size() - 10);
@@ -1010,7 +1011,7 @@ Daemon::Json Daemon::json_of(const JobRecord& job) const {
   json["started_s"] = job.start_s > 0 ? Json(job.start_s) : Json(nullptr);
   json["ended_s"] = job.phase == Phase::ended ? Json(job.end_s) : Json(nullptr);
   json["status"] = job.phase == Phase::ended ? Json(job.status) : Json(nullptr);
-  json["why"] = job.why;
+  json["why"] = job.phase == Phase::waiting ? why_waiting(job) : job.why;
   if (job.pid > 0) json["pid"] = job.pid;
   const auto live = live_.find(job.id);
   if (live != live_.end() && job.phase == Phase::running) {
@@ -1022,14 +1023,33 @@ Daemon::Json Daemon::json_of(const JobRecord& job) const {
   return json;
 }
 
-Daemon::Json Daemon::overview() const {
+const Daemon::Outlook& Daemon::outlook() const {
+  if (outlook_) return *outlook_;
+  Outlook made;
   int taken = 0;
   for (const auto& [id, job] : table_.jobs())
     taken += job.is_suspended ? static_cast<int>(job.processors.size()) : std::max(job.procs, job.target);
-  return {{"policy", options_.policy},
-          {"procs", options_.procs},
-          {"free", std::max(options_.procs - taken, 0)},
-          {"now_s", unix_time_s()}};
+    if (job.target != 0 && job.target < job.procs)
+      made.shrinking += fmt::format("{}{}", made.shrinking.empty() ? "" : ", ", id);
+  }
+  made.free = std::max(options_.procs - taken, 0);
+  return outlook_.emplace(std::move(made));
+}
+
+/// What stands in the way of a job that has not begun.
+std::string Daemon::why_waiting(const JobRecord& job) const {
+  if (has_no_room_) return "the scheduler has no room to write or to start a process";
+  const int least = live_.at(job.id).sizes.list().front();
+  const Outlook& now = outlook();
+  if (least > options_.procs) return fmt::format("needs {} processors, there are {}", least, options_.procs);
+  if (least <= now.free) return fmt::format("others are before it (policy {})", options_.policy);
+  return fmt::format("needs {} processor{}, {} {} free{}", least, least == 1 ? "" : "s", now.free,
+                     now.free == 1 ? "is" : "are",
+                     now.shrinking.empty() ? "" : "; asked to shrink: job " + now.shrinking);
+}
+
+Daemon::Json Daemon::overview() const {
+  return {{"policy", options_.policy}, {"procs", options_.procs}, {"free", outlook().free}, {"now_s", unix_time_s()}};
 }
 
 Daemon::Json Daemon::queue(const control::Request& request) const {

@@ -151,6 +151,13 @@ private:
   Json queue(const control::Request& request) const;
   Json timeline(const control::Request& request) const;
   Json json_of(const JobRecord& job) const;
+  /// Of all jobs; known until the next commit().
+  struct Outlook {
+    int free = 0;
+    std::string shrinking; ///< jobs that are asked to: "3, 7"
+  };
+  const Outlook& outlook() const;
+  std::string why_waiting(const JobRecord& job) const;
   std::int64_t job_of(const control::Request& request) const;
   void tell_waiters(const JobRecord& job);
   void say(const std::string& text) const;
@@ -166,6 +173,7 @@ private:
   HostSignals signals_; ///< to processes on hosts, where they are given
   std::unique_ptr<control::LineServer> server_;
   bool stop_ = false, is_changed_ = true;
+  mutable std::optional<Outlook> outlook_;
   bool has_no_room_ = false;   ///< nothing can be written down, so nothing is done
   double next_round_s_ = 0;    ///< then it is tried again
   double next_decision_s_ = 0; ///< of policy qos, where time alone may change what is to be done

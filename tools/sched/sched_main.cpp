@@ -139,6 +139,7 @@ int main(int argc, char** argv) {
   cli.help_column(30);
   Given given;
   add_options(cli, given);
+  cli.add_version(DYNGRID_VERSION);
   cli.footer("One scheduler per user and runtime directory (DYNGRID_RUNTIME_DIR). SIGTERM is as --stop. "
              "After a crash, start it again with the same "
              "--folder: nothing is lost. See docs/scheduler.md.");
