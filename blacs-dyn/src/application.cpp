@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "application.hpp"
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -114,10 +115,12 @@ void Application::start(Mode mode_of_unit0) {
   check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
   MPI_Comm_free_keyval(&key);
   if (processes.is_newcomer() && processes.is_unwanted()) end_unwanted();
-  if (processes.is_newcomer())
-    settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
-  else
-    read_environment();
+  if (!processes.is_newcomer()) return read_environment();
+  settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
+  // mpirun passes signals on to it before it hears of the others' settings
+  const auto signal = base::environment("DYNGRID_CHECKPOINT", "signal");
+  settings.checkpoint_signal = !signal ? 0 : *signal == "TERM" ? SIGTERM : SIGUSR1;
+  checkpoints.heed_signal();
 }
 
 /// A new process that was called off while it started: to the program nothing has gone wrong, and there is nothing that
@@ -154,6 +157,7 @@ void Application::read_environment() {
   settings.write(packet); // rank 0's word counts, so that all decide alike
   broadcast(packet.bytes(), 0, processes.world());
   settings.read(packet);
+  checkpoints.heed_signal();
   hosts.find(processes.world(), settings);
   const LauncherKind way = first_way();
   if (way != LauncherKind::join || join_trouble().empty()) use(way); // else no growth

@@ -2,15 +2,19 @@
 #include "checkpoints.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
 
+#include <signal.h>
+
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
 #include "checkpoint.hpp"
+#include "place.hpp"
 #include "preflight.hpp"
 #include "speeds.hpp"
 
@@ -208,7 +212,34 @@ void Checkpoints::save_if_due(const std::function<void()>& before) {
   save();
 }
 
-void Checkpoints::save() {
+namespace {
+std::atomic<bool> has_signal{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+extern "C" void note_signal(int) {
+  has_signal = true;
+}
+} // namespace
+
+void Checkpoints::heed_signal() const {
+  if (settings_.checkpoint_signal == 0) return;
+  struct sigaction action {};
+  action.sa_handler = note_signal;
+  action.sa_flags = SA_RESTART;
+  // mpirun ends the job at a SIGTERM of its own, and passes SIGUSR1 on: dyngrid run turns one into the other
+  for (const int number : {SIGTERM, SIGUSR1})
+    if (number == SIGUSR1 || number == settings_.checkpoint_signal) sigaction(number, &action, nullptr);
+}
+
+std::uint64_t Checkpoints::flags() const {
+  if (!has_signal.load(std::memory_order_relaxed)) return 0;
+  return PlaceWord::checkpoint | (settings_.checkpoint_signal == SIGTERM ? std::uint64_t{PlaceWord::ends_after_it} : 0);
+}
+
+void Checkpoints::forget_signal() {
+  has_signal = false;
+}
+
+std::string Checkpoints::save() {
   last_s_ = MPI_Wtime();
   try {
     write(nullptr);
@@ -220,7 +251,9 @@ void Checkpoints::save() {
   } catch (const Error& error) {
     if (error.status() == Status::mpi_failure) throw;
     if (processes_.speaks()) std::fprintf(stderr, "dyngrid: no checkpoint: %s; going on\n", error.what());
+    return error.what();
   }
+  return {};
 }
 
 } // namespace blacs_dyn

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -28,7 +29,13 @@ public:
   /// before: called when a checkpoint is written here.
   void save_if_due(const std::function<void()>& before);
   bool is_due() const; ///< to be written at this resize point; collective
-  void save();
+  /// @return why there is none; empty: it was written
+  std::string save();
+  /// DYNGRID_CHECKPOINT=signal=...: this process heeds it from here on.
+  void heed_signal() const;
+  /// A signal came, to this process at least: PlaceWord::Flag.
+  std::uint64_t flags() const;
+  static void forget_signal();
 
   /// DYNGRID_RESTORE: at the first resize point, unless the program does it itself before.
   bool must_restore() const { return must_restore_; }

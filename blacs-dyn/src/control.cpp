@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include "base/json.hpp"
 #include "calls/calls.hpp"
 #include "control/runtime_dir.hpp"
+#include "place.hpp"
 #include "preflight.hpp"
 #include "redist/measure.hpp"
 #include "redist/predict.hpp"
@@ -65,6 +68,10 @@ Control::Control(const Settings& settings, Shape first_grid, const std::string& 
   info.machine = control::machine_name();
   info.history_file = control::history_file();
   info.why_fixed = why_fixed;
+  info.checkpoint_file = settings.checkpoint;
+  info.checkpoint_signal = settings.checkpoint_signal == SIGTERM   ? "TERM"
+                           : settings.checkpoint_signal == SIGUSR1 ? "USR1"
+                                                                   : "";
   info.cores = settings.known_cores;
   info.per_core = settings.per_core;
   info.undoes = settings.undoes;
@@ -146,6 +153,18 @@ std::optional<control::ResizeRequest> Control::called(const Matrices& matrices) 
   look_at(matrices);
   if (!state_->is_pending()) return std::nullopt;
   return state_->want(now());
+}
+
+std::uint64_t Control::checkpoint_flags() const {
+  const auto wanted = state_->wanted_checkpoint();
+  if (!wanted) return 0;
+  return PlaceWord::checkpoint | (wanted->ends ? std::uint64_t{PlaceWord::ends_after_it} : 0);
+}
+
+void Control::checkpointed(const std::optional<control::CheckpointRequest>& request, const std::string& path,
+                           const std::string& failure) {
+  if (request) state_->checkpointed(*request, std::filesystem::absolute(path).string(), failure);
+  state_->step_begins(now());
 }
 
 void Control::phases_planned(control::Json plan) {

@@ -64,6 +64,12 @@ public:
   bool is_pending() const { return state_->is_pending(); }
   /// A resize point is reached: a request from outside, unless the program has a wish of its own.
   std::optional<control::ResizeRequest> resize_point(const Matrices& matrices, bool wants_itself);
+  /// Somebody outside wants a checkpoint: PlaceWord::Flag.
+  std::uint64_t checkpoint_flags() const;
+  std::optional<control::CheckpointRequest> take_checkpoint() { return state_->take_checkpoint(); }
+  /// What a checkpoint took is no part of a step. failure: empty where it was written
+  void checkpointed(const std::optional<control::CheckpointRequest>& request, const std::string& path,
+                    const std::string& failure);
   /// The same for process 0 outside the grid: its steps are told apart.
   std::optional<control::ResizeRequest> called(const Matrices& matrices);
   /// Called for every change, whoever wanted it; answers the request. parked: processes that sleep now.

@@ -134,7 +134,7 @@ bool Factoring::come_to_panel() {
     ResizePoints::Findings found = app_.points.look();
     panels_->all_came();
     has_looked_ = true;
-    if (found.is_anything()) found_ = std::move(found);
+    if (found.is_anything() || found.wants_checkpoint()) found_ = std::move(found);
     if (!is_whole()) return true;
   }
 }

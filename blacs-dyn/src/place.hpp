@@ -61,15 +61,17 @@ public:
   enum Flag : std::uint64_t {
     own_request = 1,
     outside_request = 2,
+    checkpoint = std::uint64_t{1} << 29,  ///< to be written now
     fewer_looks = std::uint64_t{1} << 30, ///< with the next one two bits of a number, see points_to_pass()
     far_fewer_looks = std::uint64_t{1} << 60,
+    ends_after_it = std::uint64_t{1} << 59, ///< the run, after the checkpoint
     loads = std::uint64_t{1} << 31,
     process0_tells = std::uint64_t{1} << 61, ///< which warm processes are there, and whether kept groups leave
     newcomers_are_there = std::uint64_t{1} << 62,
     newcomers_do_not_come = std::uint64_t{1} << 63
   };
   static std::uint64_t of(const Place& place, std::uint64_t flags) {
-    const std::uint64_t number = (place.hash ^ (place.hash >> 29)) & mask;
+    const std::uint64_t number = (place.hash ^ (place.hash >> 27) ^ (place.hash >> 54)) & mask;
     return flags | number << 2 | (~number & mask) << 32;
   }
   /// How many points are passed by until the processes ask each other again: 0, 1, 3 or 7.
@@ -83,7 +85,7 @@ public:
   static bool is_one_place(std::uint64_t all) { return ((all >> 2) & (all >> 32) & mask) == 0; }
 
 private:
-  static constexpr std::uint64_t mask = (std::uint64_t{1} << 28) - 1;
+  static constexpr std::uint64_t mask = (std::uint64_t{1} << 27) - 1;
 };
 
 } // namespace blacs_dyn

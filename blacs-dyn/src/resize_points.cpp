@@ -29,6 +29,10 @@ int ResizePoints::arrive(const Place& place) {
   if (!is_restored)
     app_.checkpoints.save_if_due([this] { app_.balancing.all_came(); }); // a checkpoint is no part of the step
   Findings found = look();
+  --app_.settings.points; // a run that is restored begins with this point
+  const bool goes_on = save_as_asked(found);
+  ++app_.settings.points;
+  if (!goes_on) return DYNGRID_LEAVE;
   int outcome = DYNGRID_SAME;
   try {
     outcome = after(act_on(std::move(found)));
@@ -49,6 +53,23 @@ bool ResizePoints::restore_if_due() {
   return true;
 }
 
+/// A checkpoint by a signal or from outside. Collective over the grid. @return false: the run ends here
+bool ResizePoints::save_as_asked(Findings& found) {
+  if (!found.wants_checkpoint()) return true;
+  if (app_.council.is_needed() && found.is_anything()) return true; // at another point: process 0 waits for the rest
+  std::optional<control::CheckpointRequest> request;
+  if (app_.control) request = app_.control->take_checkpoint();
+  Checkpoints::forget_signal();
+  const std::string failure = app_.checkpoints.save();
+  if (app_.control) app_.control->checkpointed(request, app_.settings.checkpoint, failure);
+  if ((found.all & PlaceWord::ends_after_it) == 0 || !failure.empty()) return true;
+  if (found.request) found.request->put_off();
+  if (app_.processes.speaks())
+    std::fprintf(stderr, "dyngrid: checkpoint %s written at resize point %lld; the run ends here, as was asked for\n",
+                 app_.settings.checkpoint.c_str(), static_cast<long long>(app_.settings.points));
+  return false;
+}
+
 /// outcome: of a change in which process 0 may have fallen asleep, which answers for the grid from there on.
 int ResizePoints::after(int outcome) {
   return outcome == Changes::asleep_outside ? attend() : outcome;
@@ -58,9 +79,11 @@ std::optional<int> ResizePoints::come_in(const Place& place) {
   if (!app_.grid.has_me()) place.check_name();
   app_.whereabouts.come_to(place);
   if (app_.changes.is_led()) return go_on_where_led();
-  if (app_.processes.is_newcomer()) return app_.changes.join();
-  if (app_.grid.is_still_outside()) return app_.changes.sleep_until_needed();
-  return std::nullopt;
+  if (!app_.processes.is_newcomer() && !app_.grid.is_still_outside()) return std::nullopt;
+  const int outcome = app_.processes.is_newcomer() ? app_.changes.join() : app_.changes.sleep_until_needed();
+  app_.checkpoints.heed_signal();
+  Checkpoints::forget_signal(); // the others had it while this process was not in the grid
+  return outcome;
 }
 
 // ---- what is asked
@@ -147,7 +170,8 @@ ResizePoints::Findings ResizePoints::look() {
   app_.changes.keep_warm();
   Findings found = next_asked();
   try {
-    const std::uint64_t mine = found.asked() | app_.changes.news() | looks_to_come() | app_.balancing.flags();
+    const std::uint64_t mine = found.asked() | app_.changes.news() | looks_to_come() | app_.balancing.flags() |
+                               app_.checkpoints.flags() | (app_.control ? app_.control->checkpoint_flags() : 0);
     found.all =
         app_.whereabouts.agree(app_.whereabouts.place(), mine | app_.council.flags() | app_.changes.introductions());
     app_.balancing.all_came();
@@ -180,13 +204,14 @@ bool ResizePoints::is_change_due() {
   if (app_.processes.speaks())
     for (const TimedRequest& entry : app_.settings.requests) is_due = is_due || entry.step == app_.settings.points;
   is_due = is_due || (app_.control && app_.control->is_pending()) || app_.changes.news() != 0;
+  is_due = is_due || app_.checkpoints.flags() != 0 || (app_.control && app_.control->checkpoint_flags() != 0);
   return (app_.whereabouts.agree(Place(Place::Kind::query), is_due ? 1 : 0) & 1) != 0;
 }
 
 // ---- what is done
 
 int ResizePoints::act(Findings found) {
-  return after(act_on(std::move(found)));
+  return save_as_asked(found) ? after(act_on(std::move(found))) : DYNGRID_LEAVE;
 }
 
 /// Collective over the council.

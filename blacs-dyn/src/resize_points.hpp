@@ -44,7 +44,8 @@ public:
     std::optional<control::ResizeRequest> request = std::nullopt; ///< process 0: somebody outside has it
     std::uint64_t all = 0;                                        ///< PlaceWord::Flag
     std::uint64_t asked() const;                                  ///< PlaceWord::Flag of what this process asks for
-    bool is_anything() const;
+    bool is_anything() const;                                     ///< but for a checkpoint
+    bool wants_checkpoint() const { return (all & PlaceWord::checkpoint) != 0; }
   };
   Findings look(); ///< collective over the grid
   /// What DYNGRID_RESTORE asks for, at the first resize point: all local arrays have moved then, as in a change of the
@@ -68,6 +69,7 @@ private:
   bool passes_by();
   std::uint64_t looks_to_come();
   int act_on(Findings found);
+  bool save_as_asked(Findings& found);
   Resize::Goal agree_on_goal(const Findings& found, bool is_own);
   int balance();
   int balance_as(const Balancing::Verdict& verdict);

@@ -2,6 +2,7 @@
 #include "settings.hpp"
 
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -177,6 +178,14 @@ Settings Settings::from_environment() {
       throw Error(Status::bad_argument,
                   fmt::format("blacs-dyn: DYNGRID_CHECKPOINT has no file, expected PATH,every={}", text));
     read_interval(text, settings);
+  });
+  if_set("DYNGRID_CHECKPOINT", "signal", [&](const std::string& text, const std::string& where) {
+    if (settings.checkpoint.empty())
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: DYNGRID_CHECKPOINT has no file, expected PATH,signal={}", text));
+    settings.checkpoint_signal = text == "TERM" ? SIGTERM : text == "USR1" ? SIGUSR1 : 0;
+    if (settings.checkpoint_signal == 0)
+      throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected TERM or USR1", where, text));
   });
   settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
   read_control(settings);

@@ -38,6 +38,7 @@ struct Settings {
   std::int64_t points = 0;            ///< resize points passed
   std::string checkpoint;             ///< where to; empty: only where the program says
   std::int64_t checkpoint_points = 0; ///< one every so many resize points; 0: not by points
+  int checkpoint_signal = 0;          ///< SIGTERM: one at the next resize point, and the run ends; SIGUSR1: it goes on
   double checkpoint_seconds = 0;      ///< one at the first resize point after so many seconds; 0: not by time
   control::BalanceMode balance = control::BalanceMode::off; ///< DYNGRID_BALANCE
   std::string restore; ///< what the application goes on from; empty: it begins anew
@@ -74,7 +75,8 @@ template <class Archive> void fields(Archive& a, GroupPolicy& policy) {
 template <class Archive> void fields(Archive& a, Settings& s) {
   a(s.placement, s.keep_first, s.exchange_order, s.group_policy, s.way, s.is_way_asked_for, s.waits, s.is_scheduled,
     s.join_limit_s, s.points, s.warm, s.keep_s);
-  a(s.checkpoint, s.checkpoint_points, s.checkpoint_seconds, s.restore, s.balance, s.requests, s.job_name);
+  a(s.checkpoint, s.checkpoint_signal, s.checkpoint_points, s.checkpoint_seconds, s.restore, s.balance, s.requests,
+    s.job_name);
 }
 inline void Settings::write(Packet& packet) const {
   packet.put(*this);

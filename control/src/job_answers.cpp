@@ -294,6 +294,23 @@ Json JobState::balance(const Request& request) {
   return {{"accepted", true}, {"request", number}};
 }
 
+Json JobState::checkpoint(const Request& request) {
+  const std::string signal = text(request, "signal", "");
+  std::string reason = info_.why_fixed;
+  if (info_.checkpoint_file.empty()) reason = "DYNGRID_CHECKPOINT names no file";
+  if (!signal.empty() && signal != info_.checkpoint_signal)
+    reason = fmt::format("DYNGRID_CHECKPOINT does not ask for one at SIG{}", signal.substr(0, 10));
+  const Lock lock(mutex_);
+  for (const ProcessInfo& process : processes_)
+    if (process.id == 0 && process.place < 0) reason = "process 0 sleeps outside the grid";
+  if (!reason.empty()) return {{"accepted", false}, {"reason", reason}};
+  const CheckpointRequest wish{queue_.number(), flag(request, "stop") || signal == "TERM"};
+  if (checkpoint_) outcome(checkpoint_->number, "superseded", {{"by", wish.number}});
+  checkpoint_ = wish;
+  is_checkpoint_wanted_.store(true, std::memory_order_release);
+  return {{"accepted", true}, {"request", wish.number}};
+}
+
 void JobState::look_at_deadlines(double now) {
   const Lock lock(mutex_);
   while (const auto overdue = queue_.overdue(now)) {

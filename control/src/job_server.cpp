@@ -137,6 +137,8 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
     return say(state_.grant(request));
   case Operation::balance:
     return await(client, request, state_.balance(request));
+  case Operation::checkpoint:
+    return await(client, request, state_.checkpoint(request));
   case Operation::watch: {
     const bool steps = request.body->contains("steps") ? flag(request, "steps") : true;
     server_.hold(client, true);

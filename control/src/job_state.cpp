@@ -468,6 +468,29 @@ void JobState::outcome(std::int64_t number, const char* what, Json more) {
   tell(std::move(more));
 }
 
+std::optional<CheckpointRequest> JobState::wanted_checkpoint() const {
+  if (!is_checkpoint_wanted_.load(std::memory_order_acquire)) return std::nullopt;
+  const Lock lock(mutex_);
+  return checkpoint_;
+}
+
+std::optional<CheckpointRequest> JobState::take_checkpoint() {
+  const Lock lock(mutex_);
+  is_checkpoint_wanted_.store(false, std::memory_order_release);
+  return std::exchange(checkpoint_, std::nullopt);
+}
+
+void JobState::checkpointed(const CheckpointRequest& request, const std::string& path, const std::string& failure) {
+  {
+    const Lock lock(mutex_);
+    if (failure.empty())
+      outcome(request.number, "done", {{"file", path}, {"ends", request.ends}});
+    else
+      outcome(request.number, "failed", {{"reason", failure}});
+  }
+  if (wake) wake();
+}
+
 std::optional<Grant> JobState::ask(const std::string& grids, bool waits, double patience_s) {
   std::unique_lock<std::mutex> lock(mutex_);
   ask_ = Ask{++last_ask_, grids, waits, 0};

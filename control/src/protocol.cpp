@@ -35,11 +35,11 @@ struct Word {
   const char* text;
 };
 constexpr Word words_of_protocol[] = {
-    {Operation::status, "status"}, {Operation::resize, "resize"},   {Operation::grow, "grow"},
-    {Operation::shrink, "shrink"}, {Operation::leave, "leave"},     {Operation::offer, "offer"},
-    {Operation::cancel, "cancel"}, {Operation::history, "history"}, {Operation::watch, "watch"},
-    {Operation::load, "load"},     {Operation::balance, "balance"}, {Operation::calls, "calls"},
-    {Operation::grant, "grant"}};
+    {Operation::status, "status"}, {Operation::resize, "resize"},        {Operation::grow, "grow"},
+    {Operation::shrink, "shrink"}, {Operation::leave, "leave"},          {Operation::offer, "offer"},
+    {Operation::cancel, "cancel"}, {Operation::history, "history"},      {Operation::watch, "watch"},
+    {Operation::load, "load"},     {Operation::balance, "balance"},      {Operation::calls, "calls"},
+    {Operation::grant, "grant"},   {Operation::checkpoint, "checkpoint"}};
 
 } // namespace
 
@@ -53,7 +53,7 @@ Operation operation_of(const Request& request) {
   for (const Word& word : words_of_protocol)
     if (request.op == word.text) return word.operation;
   refuse(fmt::format("op \"{}\" is not known, expected status, resize, grow, shrink, leave, offer, cancel, history, "
-                     "watch, load, balance, calls or grant",
+                     "watch, load, balance, calls, grant or checkpoint",
                      request.op.substr(0, 40)));
 }
 

@@ -68,6 +68,8 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_CHECKPOINT", "", "PATH", "not set", "where dyngrid_checkpoint writes when the program gives no path"},
       {"DYNGRID_CHECKPOINT", "every", "N|SECONDSs", "never",
        "a checkpoint every so many resize points, or every so many seconds"},
+      {"DYNGRID_CHECKPOINT", "signal", "TERM|USR1", "none",
+       "a checkpoint at the first resize point after this signal; after TERM the run then ends"},
       {"DYNGRID_RESTORE", "", "PATH", "not set",
        "the checkpoint that the application goes on from, or the run ends with status 1; dyngrid restart sets it"},
       {"DYNGRID_ALLOW", "", "any|4:32:*2|2x2,2x3|aspect 2; ...", "the program's, or any grid",

@@ -301,6 +301,42 @@ TEST_F(RunningJob, ABalanceIsAnsweredAtAResizePoint) {
   EXPECT_EQ((*answer)["balance"]["action"], "stay");
 }
 
+TEST_F(RunningJob, ACheckpointIsAnsweredAtAResizePoint) {
+  Client client = Client::to_job("played");
+  EXPECT_EQ(client.call("checkpoint", {})["outcome"], "declined") << "no file";
+  server_.reset();
+  state_.reset();
+  control::JobInfo with_file = info();
+  with_file.checkpoint_file = "state.h5";
+  with_file.checkpoint_signal = "TERM";
+  state_.emplace(with_file, gridmap::GridShape{2, 2}, now());
+  server_ = std::make_unique<control::JobServer>(*state_, directory_, now);
+  client = Client::to_job("played");
+  EXPECT_FALSE(state_->wanted_checkpoint());
+  EXPECT_NE(client.call("checkpoint", {{"signal", "USR1"}})["reason"].text().find("SIGUSR1"), std::string::npos);
+  const auto taken = [&] {
+    while (!state_->wanted_checkpoint()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return *state_->take_checkpoint();
+  };
+  client.send("checkpoint", {});
+  const control::CheckpointRequest plain = taken();
+  EXPECT_FALSE(plain.ends);
+  EXPECT_FALSE(state_->wanted_checkpoint());
+  state_->checkpointed(plain, "/folder/state.h5", "");
+  auto answer = client.next(10);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ((*answer)["outcome"], "done");
+  EXPECT_EQ((*answer)["file"], "/folder/state.h5");
+  client.send("checkpoint", {{"signal", "TERM"}});
+  const control::CheckpointRequest last = taken();
+  EXPECT_TRUE(last.ends);
+  state_->checkpointed(last, "", "the disk is full");
+  answer = client.next(10);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ((*answer)["outcome"], "failed");
+  EXPECT_EQ((*answer)["reason"], "the disk is full");
+}
+
 TEST_F(RunningJob, OffersBindNobody) {
   Client client = Client::to_job("played");
   const Json yes = client.call("offer", {{"procs", 5}});
@@ -350,6 +386,17 @@ TEST_F(RunningJob, OfManyChangesTheLastAreKeptAndTheHistoryComesInPages) {
   EXPECT_EQ(status_of_call([&] { client.call("history", {{"from", -1}}); }), Status::bad_argument);
 }
 
+TEST(Events, AnOutcomeIsNeverDropped) {
+  control::EventLog log;
+  for (int i = 0; i < 1500; ++i) log.add(0, {{"event", "waiting"}, {"warm", i}});
+  log.add(0, {{"event", "outcome"}, {"request", 7}, {"outcome", "done"}});
+  const std::vector<Json> told = log.take();
+  ASSERT_EQ(told.size(), 1002u);
+  EXPECT_EQ(told[1000]["request"], 7);
+  EXPECT_EQ(told[1001], Json({{"event", "skipped"}, {"events", 500}, {"of", "others"}}));
+  EXPECT_TRUE(log.take().empty());
+}
+
 TEST_F(RunningJob, TheApplicationIsNeverHeldUp) {
   // clients that watch, ask and never read; the application goes through its steps meanwhile
   std::vector<Client> clients;
@@ -388,15 +435,4 @@ TEST_F(RunningJob, AForkOfTheApplicationMayEnd) {
   EXPECT_EQ(status, 0);
   Client client = Client::to_job("played");
   EXPECT_EQ(client.call("status", {})["job"], "played");
-}
-
-TEST(Events, AnOutcomeIsNeverDropped) {
-  control::EventLog log;
-  for (int i = 0; i < 1500; ++i) log.add(0, {{"event", "waiting"}, {"warm", i}});
-  log.add(0, {{"event", "outcome"}, {"request", 7}, {"outcome", "done"}});
-  const std::vector<Json> told = log.take();
-  ASSERT_EQ(told.size(), 1002u);
-  EXPECT_EQ(told[1000]["request"], 7);
-  EXPECT_EQ(told[1001], Json({{"event", "skipped"}, {"events", 500}, {"of", "others"}}));
-  EXPECT_TRUE(log.take().empty());
 }

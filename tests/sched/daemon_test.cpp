@@ -238,12 +238,12 @@ TEST_F(SchedulerTest, RefusesWhatItCannotRun) {
     EXPECT_THROW(call("submit", wrong), base::Error) << wrong;
   EXPECT_THROW(call("cancel", {{"job", 7}}), base::Error);
   EXPECT_THROW(call("what"), base::Error);
+  EXPECT_NE(output_of("submit -- /nowhere/program", 2).find("there is no program '/nowhere/program'"),
+            std::string::npos);
+  EXPECT_NE(output_of("submit -- no-such-program-anywhere", 2).find("can be run in PATH"), std::string::npos);
   EXPECT_EQ(call("queue")["jobs"].size(), 0u);
 }
 
-TEST_F(SchedulerTest, PrioritiesAndCancel) {
-  start({"--procs", "1", "--policy", "ls"});
-  const auto first = submit({"sleep", "100"}, {{"allow", "1"}});
 TEST_F(SchedulerTest, JobsByTheCommand) {
   start({"--procs", "2"});
   EXPECT_EQ(output_of("submit --allow 1 --env WORD=a --env OTHER=b -- /bin/sh -c 'echo $WORD $OTHER; sleep 100'"),
@@ -256,15 +256,18 @@ TEST_F(SchedulerTest, JobsByTheCommand) {
   EXPECT_EQ(read_file(folder_ + "/version"), output_of("--version"));
 }
 
+TEST_F(SchedulerTest, PrioritiesAndCancel) {
+  start({"--procs", "1", "--policy", "ls"});
+  const auto first = submit({"sleep", "100"}, {{"allow", "1"}});
   const auto low = submit({"echo", "low"}, {{"allow", "1"}});
   const auto high = submit({"echo", "high"}, {{"allow", "1"}, {"priority", 5}});
   const auto never = submit({"echo", "never"}, {{"allow", "1"}});
   EXPECT_EQ(job(first)["phase"], "running");
+  EXPECT_EQ(job(low)["why"], "needs 1 processor, 0 are free");
+  EXPECT_NE(output_of("queue").find("needs 1 processor, 0 are free"), std::string::npos);
   EXPECT_EQ(call("cancel", {{"job", never}})["cancelled"], true);
   EXPECT_EQ(wait(never)["why"], "cancelled");
   EXPECT_EQ(call("cancel", {{"job", first}})["cancelled"], true);
-  EXPECT_EQ(job(low)["why"], "needs 1 processor, 0 are free");
-  EXPECT_NE(output_of("queue").find("needs 1 processor, 0 are free"), std::string::npos);
   EXPECT_EQ(wait(first)["why"], "cancelled");
   EXPECT_EQ(call("cancel", {{"job", first}})["cancelled"], false);
   const Json after_high = wait(high), after_low = wait(low);
@@ -621,9 +624,10 @@ public:
             if (wants.exchange(false)) begin_to_ask();
           }
         }) {}
-  ~FakeApplication() {
+  ~FakeApplication() { end(); }
+  void end() {
     stop_ = true;
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
   std::atomic<int> resizes{0}, cancels{0};
   std::atomic<int> offers{0};        ///< taken: one slot of the first host that is named
@@ -633,6 +637,7 @@ public:
   std::atomic<bool> wants{false};    ///< it asks now
   std::atomic<bool> gives_up{false}; ///< what it is granted
   std::atomic<int> grants{0}, refusals{0};
+  std::string asked_at;             ///< for checkpoints: by these signals. To be read when it has ended
   std::string why_refused;          ///< when `refusals` has grown
   Json is_on;                       ///< "hosts" of its events of a shrink
   std::atomic<int> pages{0};        ///< of its history, which has three, that were asked for
@@ -684,6 +689,8 @@ private:
       fields = {{"cancelled", ++cancels}};
     else if (request.op == "watch")
       watcher_ = client;
+    else if (request.op == "checkpoint")
+      asked_at += request.body->value("signal", "") + " ";
     else if (request.op == "history") {
       const int page = request.body->value("from", 0);
       fields = {{"grids", Json::array()}, {"cores", 0}, {"next", page < 2 ? Json(page + 1) : Json(nullptr)}};
@@ -894,6 +901,20 @@ TEST_F(SchedulerTest, AStoppedJobCanBeCancelled) {
   EXPECT_EQ(wait(id)["why"], "cancelled");
   EXPECT_EQ(job(second)["phase"], "running");
   EXPECT_EQ(call("queue")["free"], 1);
+}
+
+TEST_F(SchedulerTest, ASignalIsPassedOnToJobs) {
+  start({"--procs", "1", "--policy", "ls"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
+  FakeApplication application(folder_ + "/run", "s1", 1, true);
+  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  kill(pid_, SIGUSR1);
+  EXPECT_EQ(job(id)["phase"], "running") << "the scheduler goes on";
+  kill(pid_, SIGTERM);
+  EXPECT_EQ(collect(), 0);
+  application.end();
+  EXPECT_EQ(application.asked_at, "USR1 TERM ");
+  start({"--procs", "1", "--policy", "ls"}); // which ends the job
 }
 
 TEST_F(SchedulerTest, AHistoryInPagesIsReadToItsEnd) {

@@ -46,8 +46,11 @@ void restart(const RestartOptions& o) {
   if (request.grid.empty() && request.processes == 0) request.grid = fmt::format("{}x{}", state.nprow, state.npcol);
   setenv("DYNGRID_RESTORE", file.c_str(), 1);
   if (!base::environment("DYNGRID_CHECKPOINT", "")) { // the next ones replace it
-    const auto every = base::environment("DYNGRID_CHECKPOINT", "every");
-    setenv("DYNGRID_CHECKPOINT", (every ? base::with_entry(file.c_str(), "every", *every) : file).c_str(), 1);
+    std::string checkpoint = file;
+    for (const char* key : {"every", "signal"})
+      if (const auto value = base::environment("DYNGRID_CHECKPOINT", key))
+        checkpoint = base::with_entry(checkpoint.c_str(), key, *value);
+    setenv("DYNGRID_CHECKPOINT", checkpoint.c_str(), 1);
   }
   std::fputs(fmt::format("dyngrid restart: {} of {}, {} matrices, written on {}x{} at resize point {}\n", o.file,
                          state.written, state.matrices.size(), state.nprow, state.npcol, state.resize_points)

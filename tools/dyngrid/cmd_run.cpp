@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -106,6 +107,7 @@ void run_application(const RunOptions& o) {
     return;
   }
   std::fflush(stdout);
+  if (base::environment("DYNGRID_CHECKPOINT", "signal")) std::exit(run_with_signals(launch));
   become(launch);
 }
 
@@ -132,11 +134,11 @@ void add_run_options(CommandLine& app, RunOptions& o) {
   app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)").type_name("PxQ");
   app.add_option("--resize-at", r.resize_at, "changes before these resize points (DYNGRID_RESIZE_AT)")
       .type_name("STEP:PxQ,...");
-  app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_PLACEMENT)")
-      .check(base::one_of(gridmap::placement_names()));
   app.add_flag("--wait", r.waits,
                "resize points wait for the new processes that they ask for: the grid changes at exactly that step "
                "(DYNGRID_WAIT)");
+  app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_PLACEMENT)")
+      .check(base::one_of(gridmap::placement_names()));
   app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_EXCHANGE=schedule=...)")
       .check(base::one_of(redist::schedule_names()));
   app.add_option("--processes", r.processes_come,

@@ -34,6 +34,7 @@ void add_simulate(CommandLine& root);
 void add_submit(CommandLine& root);
 void add_queue(CommandLine& root);
 void add_cancel(CommandLine& root);
+void add_checkpoint(CommandLine& root);
 void add_run(CommandLine& root);
 void add_slurm(CommandLine& root);
 void add_doctor(CommandLine& root);

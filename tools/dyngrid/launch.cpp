@@ -458,6 +458,29 @@ void become(const Launch& launch) {
   throw Failure(fmt::format("{} cannot be started: {}", launch.words[0], std::strerror(errno)), 127);
 }
 
+namespace {
+volatile sig_atomic_t launched = 0, has_signal = 0;
+extern "C" void pass_on(int) {
+  has_signal = 1;
+  if (launched > 0) kill(static_cast<pid_t>(launched), SIGUSR1);
+}
+} // namespace
+
+int run_with_signals(const Launch& launch) {
+  struct sigaction action {};
+  action.sa_handler = pass_on;
+  action.sa_flags = SA_RESTART;
+  for (const int number : {SIGTERM, SIGUSR1}) sigaction(number, &action, nullptr);
+  base::Command command;
+  command.words = launch.words;
+  command.environment = base::environment_with(variables_of(launch));
+  command.ends_with_parent = true;
+  launched = base::start(command);
+  if (has_signal != 0) kill(static_cast<pid_t>(launched), SIGUSR1);
+  for (const int number : {SIGINT, SIGQUIT}) signal(number, SIG_IGN); // the terminal sends them to mpirun, too
+  return base::wait_for(static_cast<pid_t>(launched));
+}
+
 base::Outcome run_for(const Launch& launch, double seconds) {
   return base::run({launch.words, base::environment_with(variables_of(launch))}, seconds);
 }

@@ -99,6 +99,9 @@ std::string start_ompi_server();
 
 /// Becomes the launch. Signals, standard streams and the exit status are then mpirun's own. Returns only by Failure.
 [[noreturn]] void become(const Launch& launch);
+/// Runs it and passes SIGTERM on as SIGUSR1, which mpirun hands to its processes: it ends them itself at a SIGTERM.
+/// @return its exit status in words of the shell. @throws base::Error
+int run_with_signals(const Launch& launch);
 
 /// Runs it, standard output and error together, at most so many seconds; then it and everything it started is ended.
 /// @throws base::Error

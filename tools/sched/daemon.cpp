@@ -406,6 +406,8 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
     heard_history(id, live, line);
   } else if (op == "history") {
     live.asks_history = false;
+  } else if (op == "checkpoint") {
+    say(fmt::format("job {}: checkpoint: {} {}", id, line.value("outcome", "failed"), line.value("reason", "")));
   }
 }
 
@@ -841,8 +843,15 @@ void Daemon::ask(std::int64_t id, int procs) {
        {{"grid", control::to_json(*shape)}, {"force", true}, {"undo", true}, {"deadline_s", options_.deadline_s}});
 }
 
-void Daemon::run(const std::function<bool()>& is_stopped) {
+/// A job declines unless its DYNGRID_CHECKPOINT names the signal.
+void Daemon::pass_on(const std::string& signal) {
+  if (signal.empty()) return;
+  for (auto& [id, live] : live_) tell(id, live, "checkpoint", {{"signal", signal}});
+}
+
+void Daemon::run(const std::function<bool()>& is_stopped, const std::function<const char*()>& take_signal) {
   while (!stop_ && !is_stopped()) {
+    pass_on(take_signal());
     std::vector<pollfd> polled{{server_->fd(), POLLIN, 0}};
     bool has_running = has_no_room_;
     for (const auto& [id, live] : live_) {
@@ -872,6 +881,7 @@ void Daemon::run(const std::function<bool()>& is_stopped) {
     }
     if (options_.until_empty && live_.empty() && !table_.jobs().empty()) stop_ = true;
   }
+  pass_on(take_signal());
   for (const auto& [id, job] : table_.jobs()) // nobody would have them go on; the next scheduler stops them again
     if (job.phase == Phase::running && job.is_suspended && is_running(job.pid, job.pid_started)) signal(job, false);
   server_->flush(1);
@@ -1027,7 +1037,7 @@ const Daemon::Outlook& Daemon::outlook() const {
   if (outlook_) return *outlook_;
   Outlook made;
   int taken = 0;
-  for (const auto& [id, job] : table_.jobs())
+  for (const auto& [id, job] : table_.jobs()) {
     taken += job.is_suspended ? static_cast<int>(job.processors.size()) : std::max(job.procs, job.target);
     if (job.target != 0 && job.target < job.procs)
       made.shrinking += fmt::format("{}{}", made.shrinking.empty() ? "" : ", ", id);

@@ -58,7 +58,9 @@ public:
 
   /// Until it is shut down. @param is_stopped looked at now and then: the jobs run on.
   /// @throws base::Error{io_failure} when the journal is broken
-  void run(const std::function<bool()>& is_stopped);
+  /// take_signal: "TERM", "USR1" or nothing, to be passed on to jobs that want a checkpoint then
+  void run(
+      const std::function<bool()>& is_stopped, const std::function<const char*()>& take_signal = [] { return ""; });
 
 private:
   using Json = base::Json;
@@ -124,6 +126,7 @@ private:
   void signal(const JobRecord& job, bool stops);
   std::set<std::string> hosts_of(const JobRecord& job) const;
   void resume_suspended();
+  void pass_on(const std::string& signal);
 
   /// Refers to live_ and to `views`, which it fills.
   State state_now(std::deque<Job>& views) const;
@@ -148,9 +151,6 @@ private:
   Json status() const;
   Json shut_down(bool cancels);
   Json overview() const;
-  Json queue(const control::Request& request) const;
-  Json timeline(const control::Request& request) const;
-  Json json_of(const JobRecord& job) const;
   /// Of all jobs; known until the next commit().
   struct Outlook {
     int free = 0;
@@ -158,6 +158,9 @@ private:
   };
   const Outlook& outlook() const;
   std::string why_waiting(const JobRecord& job) const;
+  Json queue(const control::Request& request) const;
+  Json timeline(const control::Request& request) const;
+  Json json_of(const JobRecord& job) const;
   std::int64_t job_of(const control::Request& request) const;
   void tell_waiters(const JobRecord& job);
   void say(const std::string& text) const;
@@ -170,10 +173,10 @@ private:
   std::string boot_;
   std::map<std::int64_t, Live> live_;
   std::vector<Waiter> waiters_;
+  mutable std::optional<Outlook> outlook_;
   HostSignals signals_; ///< to processes on hosts, where they are given
   std::unique_ptr<control::LineServer> server_;
   bool stop_ = false, is_changed_ = true;
-  mutable std::optional<Outlook> outlook_;
   bool has_no_room_ = false;   ///< nothing can be written down, so nothing is done
   double next_round_s_ = 0;    ///< then it is tried again
   double next_decision_s_ = 0; ///< of policy qos, where time alone may change what is to be done

@@ -21,8 +21,10 @@
 namespace {
 
 std::atomic<bool> stopped{false};
-extern "C" void on_signal(int) {
-  stopped = true;
+std::atomic<int> passed_on{0}; ///< a signal that jobs may want to hear of
+extern "C" void on_signal(int number) {
+  if (number == SIGTERM || number == SIGUSR1) passed_on = number;
+  if (number != SIGUSR1) stopped = true;
 }
 
 std::string absolute(const std::string& path) {
@@ -120,7 +122,7 @@ sched::DaemonOptions options_of(const Given& given) {
 
 void listen_to_signals() {
   for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN); // the write says what is wrong
-  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) {
     struct sigaction action {};
     action.sa_handler = on_signal; // no SA_RESTART: poll returns
     sigaction(number, &action, nullptr);
@@ -137,10 +139,11 @@ int main(int argc, char** argv) {
                         "queue` shows them.",
                         "dyngrid-sched");
   cli.help_column(30);
+  cli.add_version(DYNGRID_VERSION);
   Given given;
   add_options(cli, given);
-  cli.add_version(DYNGRID_VERSION);
-  cli.footer("One scheduler per user and runtime directory (DYNGRID_RUNTIME_DIR). SIGTERM is as --stop. "
+  cli.footer("One scheduler per user and runtime directory (DYNGRID_RUNTIME_DIR). SIGTERM is as --stop; it and SIGUSR1 "
+             "are passed on to jobs whose DYNGRID_CHECKPOINT asks for a checkpoint then. "
              "After a crash, start it again with the same "
              "--folder: nothing is lost. See docs/scheduler.md.");
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
@@ -152,7 +155,11 @@ int main(int argc, char** argv) {
     std::printf("dyngrid-sched: %d processors, policy %s, journal in %s, socket %s\n", o.procs, o.policy.c_str(),
                 o.folder.c_str(), sched::scheduler_socket().c_str());
     std::fflush(stdout);
-    daemon.run([] { return stopped.load(); });
+    daemon.run([] { return stopped.load(); },
+               [] {
+                 const int number = passed_on.exchange(0);
+                 return number == SIGTERM ? "TERM" : number == SIGUSR1 ? "USR1" : "";
+               });
     return 0;
   } catch (const base::Error& error) {
     return fail(error.what(), error.status() == base::Status::bad_argument ? 2 : 1);

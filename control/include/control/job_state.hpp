@@ -31,8 +31,9 @@ struct JobInfo {
   std::string history_file; ///< empty: none is kept
   int cores = 0;            ///< as Situation's
   int per_core = 0;
-  bool undoes = true;    ///< DYNGRID_DECIDE=undo=on|off
-  std::string why_fixed; ///< why nobody outside can change its grid; empty: they can
+  bool undoes = true;                             ///< DYNGRID_DECIDE=undo=on|off
+  std::string why_fixed;                          ///< why nobody outside can change its grid; empty: they can
+  std::string checkpoint_file, checkpoint_signal; ///< of DYNGRID_CHECKPOINT; empty: not set
 };
 
 /// A change that took place, as the application reports it.
@@ -43,6 +44,12 @@ struct ChangeReport {
   std::int64_t kept_bytes = 0;
 };
 Json to_json(const ChangeReport& report);
+
+/// A checkpoint that somebody outside wants at the next resize point.
+struct CheckpointRequest {
+  std::int64_t number = 0;
+  bool ends = false; ///< and then the run ends
+};
 
 /// What is known of the matrices: changes when the program makes or frees one.
 struct Matrices {
@@ -120,6 +127,10 @@ public:
   Allowed allowed() const;
   /// As control::change_cost, with what the exchange is planned to take.
   gridmap::Cost change_cost(gridmap::GridShape to, const gridmap::Cost& planned) const;
+  /// Stays wanted until it is taken. One atomic load where there is none.
+  std::optional<CheckpointRequest> wanted_checkpoint() const;
+  std::optional<CheckpointRequest> take_checkpoint();
+  void checkpointed(const CheckpointRequest& request, const std::string& path, const std::string& failure);
   LoadBoard board; ///< loads and balances: both threads
   /// Before anybody listens. `calls` outlives this.
   void show_calls(const CallsBoard& calls) { calls_ = &calls; }
@@ -138,6 +149,8 @@ public:
   Json cancel(const Request& request);
   /// Whether the work is to be given out anew: "request" is the number under which the answer comes.
   Json balance(const Request& request);
+  /// A checkpoint at the next resize point: the same.
+  Json checkpoint(const Request& request);
   void look_at_deadlines(double now);
   /// A deadline to come, on the clock; empty when there is none.
   std::optional<double> next_deadline() const;
@@ -183,6 +196,7 @@ private:
   bool is_in_step_ = false;
   const CallsBoard* calls_ = nullptr;
   std::atomic<bool> pending_{false};
+  std::atomic<bool> is_checkpoint_wanted_{false};
 
   mutable std::mutex mutex_;
   std::condition_variable answered_;
@@ -215,6 +229,7 @@ private:
   std::vector<ProcessInfo> processes_;
   int npcol_ = 1; ///< of their grid
   RequestQueue queue_;
+  std::optional<CheckpointRequest> checkpoint_;
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;
   std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange_;

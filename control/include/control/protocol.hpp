@@ -37,7 +37,8 @@ enum class Operation {
   load,
   balance,
   calls,
-  grant
+  grant,
+  checkpoint
 };
 const char* to_string(Operation operation);
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/command_line.hpp"
+#include "base/json.hpp"
+#include "base/printable.hpp"
+#include "command.hpp"
+#include "job_text.hpp"
+#include "text.hpp"
+
+namespace command {
+namespace {
+
+struct CheckpointOptions {
+  std::string job;
+  bool stop = false, json = false;
+};
+
+void run(const CheckpointOptions& o) {
+  std::string job = o.job;
+  control::Client client = connect_to(job);
+  const Json answer = client.call("checkpoint", {{"stop", o.stop}}, -1);
+  const std::string outcome = answer.value("outcome", ""), reason = answer.value("reason", "");
+  if (print_json(o.json, answer) && outcome == "done") return;
+  if (outcome == "declined") throw Failure("declined: " + reason, declined_status);
+  if (outcome != "done") throw Failure(outcome + (reason.empty() ? "" : ": " + reason), 1);
+  std::printf("%s\n", base::printable(answer.value("file", "")).c_str());
+}
+
+} // namespace
+
+void add_checkpoint(CommandLine& root) {
+  CommandLine& app = root.add_command("checkpoint", "Have a running job write a checkpoint at its next resize point");
+  auto o = std::make_shared<CheckpointOptions>();
+  app.add_option("JOB", o->job, "its name; without it, the only one that runs");
+  app.add_flag("--stop", o->stop, "and end the run after it");
+  app.add_flag("--json", o->json, "print one JSON object");
+  app.footer("Waits for it and prints its path, which the job's DYNGRID_CHECKPOINT names. dyngrid restart goes on from "
+             "there.\nStatus 3: the job declined.");
+  app.action([o] { run(*o); });
+}
+
+} // namespace command
