@@ -114,7 +114,7 @@ void Application::start(Mode mode_of_unit0) {
   check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize_hook, &key, nullptr), "MPI_Comm_create_keyval");
   check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
   MPI_Comm_free_keyval(&key);
-  if (processes.is_newcomer() && processes.is_unwanted()) end_unwanted();
+  if (processes.is_newcomer() && !processes.arrive()) end_unwanted();
   if (!processes.is_newcomer()) return read_environment();
   settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
   // mpirun passes signals on to it before it hears of the others' settings

@@ -119,7 +119,7 @@ public:
   /// A newcomer that ends without having joined. Collective over its group.
   void decline();
   /// A newcomer: see Launcher. Collective over the world.
-  bool is_unwanted() { return launcher_->is_unwanted(world_.get()); }
+  bool arrive() { return launcher_->arrive(world_.get()); }
   /// The side of a process that is parked: asleep until it is woken. Empty: the application or this process's group
   /// ends.
   std::optional<Union> sleep(const SpawnOptions& options);

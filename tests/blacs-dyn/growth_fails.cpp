@@ -5,6 +5,7 @@
 //   no_mpi slots      run without --oversubscribe: MPI has no slots for more        host   a host that is not there
 //   (DYNGRID_HOSTS) absurd, requested, scheduled   1000x1000 by dyngrid_resize, by dyngrid_request;
 //   DYNGRID_RESIZE_AT=0:300x300 descriptors   run where mpirun may not open as many files as it would need late
+//   before_mpi never   newcomers stand still before MPI_Init, or before their first resize point
 //   newcomers sleep longer than DYNGRID_START=timeout and then leave cleanly mismatch   newcomers declare another
 //   matrix deserter  newcomers finalize without a resize point rule_differs  newcomers' rule gives other block sizes
 //   folder  the folder in which it was started, argument 2, is gone
@@ -61,6 +62,12 @@ int main(int argc, char** argv) {
   const std::string kind = argc > 1 ? argv[1] : "";
   if (kind == "woken") return woken();
   const bool first_try = std::getenv("DYNGRID_TEST_SECOND") == nullptr;
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
+  if (kind == "before_mpi") return 0; // its MPI_Comm_spawn has no limit (docs/mpi.md)
+#endif
+  const char* in_world = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (kind == "before_mpi" && first_try && std::getenv("DYNGRID_NEWCOMER") && in_world && std::atoi(in_world) % 2 == 0)
+    pause();
   const int started = dyngrid_init();
   if (started != DYNGRID_SUCCESS && kind == "deserter" && first_try && std::getenv("DYNGRID_MEET")) {
     MPI_Finalize(); // of another group, which was called off before it came; Open MPI 5's mpirun counts aborts
@@ -79,6 +86,7 @@ int main(int argc, char** argv) {
   int tries = 0;
   dyngrid_share("tries", &tries, sizeof tries);
   if (spoil && kind == "late") sleep(12);
+  if (spoil && kind == "never") pause();
   if (spoil && kind == "deserter") return dyngrid_finalize();
   if (dyngrid_is_newcomer()) {
     const int outcome = dyngrid_resize_point();
@@ -96,7 +104,7 @@ int main(int argc, char** argv) {
         kind == "missing" || kind == "host" || kind == "folder" ? DYNGRID_ERR_NOT_FOUND
         : kind == "slots" || kind == "absurd" || kind == "requested" || kind == "scheduled" || kind == "descriptors"
             ? DYNGRID_ERR_SLOTS
-        : kind == "late"                                                    ? DYNGRID_ERR_TIMEOUT
+        : kind == "late" || kind == "never" || kind == "before_mpi"         ? DYNGRID_ERR_TIMEOUT
         : kind == "rule_fails"                                              ? DYNGRID_ERR_ARGUMENT
         : kind == "mismatch" || kind == "rule_differs" || kind == "no_rule" ? DYNGRID_ERR_MISMATCH
                                                                             : DYNGRID_ERR_SPAWN;

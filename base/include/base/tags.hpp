@@ -8,6 +8,7 @@ enum Tag : int {
   tag_border = 1,             ///< halo: successive exchanges keep their order
   tag_slab,                   ///< checkpoints
   tag_hello,                  ///< a newcomer to who started it
+  tag_job,                    ///< the same, in dyngrid_init: what mpirun calls its group
   tag_go,                     ///< and what that answers
   tag_wake,                   ///< to a process that sleeps
   tag_join,                   ///< of two communicators that become one

@@ -139,9 +139,9 @@ public:
   // ---- a new group's side
   /// The intercommunicator to my owner, when it wants us; empty: it does not. Collective over world. Waits asleep.
   virtual std::optional<Comm> enter(MPI_Comm world) = 0;
-  /// Whether this group was called off while it started, or the application has ended: it has nothing to do. Collective
-  /// over world.
-  virtual bool is_unwanted(MPI_Comm) { return false; }
+  /// In dyngrid_init: says that this group is on its way. False: it was called off while it started, or the application
+  /// has ended, so it has nothing to do. Collective over world.
+  virtual bool arrive(MPI_Comm world) = 0;
   /// This group ends without having joined. Collective over world.
   virtual void decline(MPI_Comm world) = 0;
 

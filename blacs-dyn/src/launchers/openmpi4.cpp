@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launchers/openmpi4.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <thread>
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -18,6 +20,7 @@
 #include "base/text.hpp"
 #include "launchers/linger.hpp"
 #include "launchers/pmix.hpp"
+#include "launchers/this_mpi.hpp"
 
 namespace blacs_dyn {
 namespace {
@@ -112,6 +115,36 @@ bool is_of_its_mpirun(std::string_view name) {
         "OMPI_MCA_hwloc_base_binding_policy"})
     if (begins_with(prefix)) return false;
   return true;
+}
+
+namespace {
+
+/// Where Open MPI keeps pmix_base_exchange_timeout, which it reads in MPI_Init alone, and which holds for every accept
+/// of the program's, too: so it is set for one call.
+int* exchange_limit() {
+  static int* const found = []() -> int* {
+    using Find = int (*)(const char*, const char*, const char*, const char*);
+    using Value = int (*)(int, const void*, void*, const char**);
+    const auto find = reinterpret_cast<Find>(dlsym(RTLD_DEFAULT, "mca_base_var_find"));
+    const auto value = reinterpret_cast<Value>(dlsym(RTLD_DEFAULT, "mca_base_var_get_value"));
+    if (!find || !value || !is_open_mpi() || is_open_mpi_5()) return nullptr;
+    const int variable = find("opal", "pmix", "base", "exchange_timeout");
+    int* at = nullptr;
+    return variable >= 0 && value(variable, &at, nullptr, nullptr) == 0 ? at : nullptr;
+  }();
+  return found;
+}
+
+} // namespace
+
+SpawnLimit::SpawnLimit(double seconds) : limit_(exchange_limit()) {
+  if (!limit_) return;
+  before_ = *limit_;
+  *limit_ = 4 * std::max(1, static_cast<int>(seconds / 2)); // mpirun looks every 2 s and counts these twice
+}
+
+SpawnLimit::~SpawnLimit() {
+  if (limit_) *limit_ = before_;
 }
 
 } // namespace openmpi4

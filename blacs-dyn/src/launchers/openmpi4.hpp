@@ -22,4 +22,18 @@ std::string mpirun_name(std::string_view job);
 /// from one of them must not see it. What a user sets for every run, transports and the like, is not.
 bool is_of_its_mpirun(std::string_view name);
 
+/// While one is there, MPI_Comm_spawn gives up new processes that have not come through MPI_Init within about so many
+/// seconds. Otherwise it waits for ever. No effect with another MPI.
+class SpawnLimit {
+public:
+  explicit SpawnLimit(double seconds);
+  ~SpawnLimit();
+  SpawnLimit(const SpawnLimit&) = delete;
+  SpawnLimit& operator=(const SpawnLimit&) = delete;
+
+private:
+  int* limit_ = nullptr; ///< Open MPI's own
+  int before_ = 0;
+};
+
 } // namespace blacs_dyn::openmpi4

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include <dlfcn.h>
@@ -19,6 +20,7 @@
 #include "base/environment.hpp"
 #include "base/mpi/library.hpp"
 #include "base/status.hpp"
+#include "base/text.hpp"
 #include "launchers/answers.hpp"
 
 #ifdef DYNGRID_PMIX
@@ -56,6 +58,8 @@ std::string Job::name() const {
   return {};
 }
 void Job::kill(bool) {}
+void end_job(const std::string&, int) {}
+void end_jobs_that_hang() {}
 
 #else
 
@@ -135,6 +139,16 @@ std::string trouble_of(const pmix_proc_info_t& told) {
   if (told.state == PMIX_PROC_STATE_FAILED_TO_START || told.state == PMIX_PROC_STATE_FAILED_TO_LAUNCH)
     return who + " could not be started";
   return who + " " + ended_too_soon;
+}
+
+/// What mpirun told: processes, or values with a process each.
+template <class Visit> void each_process(const pmix_data_array_t& told, Visit&& visit) {
+  for (std::size_t i = 0; i < told.size; ++i) {
+    if (told.type == PMIX_PROC_INFO) visit(static_cast<const pmix_proc_info_t*>(told.array)[i]);
+    if (told.type != PMIX_INFO) continue;
+    const pmix_value_t& value = static_cast<const pmix_info_t*>(told.array)[i].value;
+    if (value.type == PMIX_PROC_INFO) visit(*value.data.pinfo);
+  }
 }
 
 /// Jobs of Open MPI 5 that have ended, by the word of its mpirun. Asked about one that is just ending, that mpirun
@@ -259,14 +273,10 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
     if (release) release(release_data);
   }
 
-  /// Processes, or values with a process each.
   void read(const pmix_data_array_t& told) {
-    for (std::size_t i = 0; i < told.size && failure.empty(); ++i) {
-      if (told.type == PMIX_PROC_INFO) failure = trouble_of(static_cast<const pmix_proc_info_t*>(told.array)[i]);
-      if (told.type != PMIX_INFO) continue;
-      const pmix_value_t& value = static_cast<const pmix_info_t*>(told.array)[i].value;
-      if (value.type == PMIX_PROC_INFO) failure = trouble_of(*value.data.pinfo);
-    }
+    each_process(told, [this](const pmix_proc_info_t& one) {
+      if (failure.empty()) failure = trouble_of(one);
+    });
   }
 
   void ask() {
@@ -441,6 +451,95 @@ void Job::kill(bool has_lost_one) {
   // That mpirun ends the others by itself; told of a job that is just ending, it ends all, or crashes.
   if (state_->server == Server::prrte && has_lost_one) EndedJobs::all().wait_for(state_->name, longest_end);
   state_->end();
+}
+
+namespace {
+
+/// What PMIx reads until it has answered, and the answer.
+struct Request {
+  std::mutex mutex;
+  std::condition_variable has_come;
+  bool is_answered = false, is_known = false;
+  std::vector<pmix_proc_state_t> states; ///< of the job's processes
+
+  std::string table = PMIX_QUERY_PROC_TABLE;
+  std::array<char*, 2> keys{table.data(), nullptr};
+  pmix_proc_t who{};
+  std::vector<pmix_proc_t> doomed;
+  pmix_info_t about{};
+  pmix_query_t query{};
+
+  /// send: gets the callback and its data. False: no answer came
+  template <class Send> static bool ask(const std::shared_ptr<Request>& request, Answers::Kind kind, Send&& send) {
+    answers().settle();
+    answers().expect(kind);
+    auto* held = new std::pair(request, kind);
+    if (send(has_answered, held) != PMIX_SUCCESS) {
+      answers().have_come(kind);
+      delete held;
+      return false;
+    }
+    std::unique_lock lock(request->mutex);
+    return request->has_come.wait_for(lock, longest_answer, [&] { return request->is_answered; });
+  }
+  static void has_answered(pmix_status_t status, pmix_info_t* told, std::size_t count, void* data,
+                           pmix_release_cbfunc_t release, void* release_data) {
+    const std::unique_ptr<std::pair<std::shared_ptr<Request>, Answers::Kind>> held(
+        static_cast<std::pair<std::shared_ptr<Request>, Answers::Kind>*>(data));
+    Request& self = *held->first;
+    {
+      const std::lock_guard lock(self.mutex);
+      self.is_answered = true;
+      self.is_known = status == PMIX_SUCCESS;
+      for (std::size_t i = 0; i < count; ++i)
+        if (told[i].value.type == PMIX_DATA_ARRAY)
+          each_process(*told[i].value.data.darray,
+                       [&](const pmix_proc_info_t& one) { self.states.push_back(one.state); });
+      self.has_come.notify_all();
+    }
+    answers().have_come(held->second);
+    if (release) release(release_data);
+  }
+};
+
+/// Of its processes; empty: mpirun knows no such job.
+std::optional<std::vector<pmix_proc_state_t>> states_of(const std::string& job) {
+  auto request = std::make_shared<Request>();
+  request->who = process(job, PMIX_RANK_WILDCARD);
+  request->about = info(PMIX_PROCID, PMIX_PROC);
+  request->about.value.data.proc = &request->who;
+  request->query = {request->keys.data(), &request->about, 1};
+  const bool has_come = Request::ask(request, Answers::question, [&](pmix_info_cbfunc_t done, void* data) {
+    return library().query(&request->query, 1, done, data);
+  });
+  const std::lock_guard lock(request->mutex);
+  if (!has_come || !request->is_known) return std::nullopt;
+  return request->states;
+}
+
+} // namespace
+
+void end_job(const std::string& name, int processes) {
+  if (!trouble().empty()) return;
+  auto request = std::make_shared<Request>();
+  for (int rank = 0; rank < processes; ++rank) request->doomed.push_back(process(name, static_cast<pmix_rank_t>(rank)));
+  request->about = flag(PMIX_JOB_CTRL_KILL);
+  Request::ask(request, Answers::order, [&](pmix_info_cbfunc_t done, void* data) {
+    return library().control(request->doomed.data(), request->doomed.size(), &request->about, 1, done, data);
+  });
+}
+
+/// mpirun numbers its jobs: its own name in the upper 16 bits, and from 1 in the lower ones.
+void end_jobs_that_hang() {
+  const auto own = base::whole_number<std::uint32_t>(own_job());
+  if (!own || !trouble().empty()) return;
+  for (std::uint32_t job = (*own & ~0xffffU) + 1;; ++job) {
+    const std::string name = std::to_string(job);
+    const auto states = states_of(name);
+    if (!states) return;
+    if (job != *own && std::find(states->begin(), states->end(), PMIX_PROC_STATE_RUNNING) != states->end())
+      end_job(name, static_cast<int>(states->size()));
+  }
 }
 
 #endif

@@ -61,4 +61,9 @@ private:
   std::shared_ptr<State> state_; ///< answers may come later than the end of this object
 };
 
+/// Ends the processes of a job of this mpirun that MPI has started. Waits for the answer, 5 s at most. Open MPI 4
+void end_job(const std::string& name, int processes);
+/// The same for each job of which a process runs and has not come through MPI_Init.
+void end_jobs_that_hang();
+
 } // namespace blacs_dyn::pmix

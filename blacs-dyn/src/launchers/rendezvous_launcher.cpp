@@ -46,7 +46,7 @@ RendezvousLauncher::RendezvousLauncher(LossText loss, const char* invitation) : 
   MPI_Comm_rank(MPI_COMM_WORLD, &rank); // of the group that this process was started in
   try {
     peer_ = std::make_unique<Peer>(invitation, rank, 10, openmpi4::mpirun_name());
-  } catch (const NotWanted&) { // no fault of this process: is_unwanted()
+  } catch (const NotWanted&) { // no fault of this process: arrive()
   }
 }
 
@@ -136,13 +136,13 @@ void hear_of(const std::vector<Known>& groups) {
 }
 
 /// Of one process that is not wanted the others do not know: it may have come a moment later.
-bool RendezvousLauncher::is_unwanted(MPI_Comm world) {
+bool RendezvousLauncher::arrive(MPI_Comm world) {
   int mine = peer_ ? 0 : 1, any = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Iallreduce(&mine, &any, 1, MPI_INT, MPI_MAX, world, &request), "MPI_Iallreduce");
   wait_asleep(&request);
   if (any != 0 && peer_) peer_->goodbye();
-  return any != 0;
+  return any == 0;
 }
 
 std::optional<Comm> RendezvousLauncher::enter(MPI_Comm world) {

@@ -28,7 +28,7 @@ public:
   std::int64_t number_of(int group) const override;
   void release(int group, Comm intercomm) override;
   void are_in(const std::vector<NewGroup>& groups) override;
-  bool is_unwanted(MPI_Comm world) override;
+  bool arrive(MPI_Comm world) override;
   std::optional<Comm> enter(MPI_Comm world) override;
   void decline(MPI_Comm world) override;
   void close() override;

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "launchers/launcher.hpp"
+#include "launchers/openmpi4.hpp"
+#include "launchers/pmix.hpp"
 #include "launchers/this_mpi.hpp"
 #include "messages.hpp"
 
@@ -17,7 +19,7 @@ namespace {
 
 using base::Error;
 using base::Status;
-using base::tag_go, base::tag_hello;
+using base::tag_go, base::tag_hello, base::tag_job;
 
 constexpr int hello_and_goodbye = 0; ///< instead of a pid: the newcomer will not take part
 constexpr const char* ended_early =
@@ -32,6 +34,8 @@ public:
     for (std::size_t i = 0; i < words_.size(); ++i)
       check_mpi(MPI_Irecv(&words_[i], 1, MPI_INT, static_cast<int>(i), tag_hello, intercomm_.get(), &requests_[i]),
                 "MPI_Irecv");
+    check_mpi(MPI_Irecv(job_.data(), static_cast<int>(job_.size()), MPI_CHAR, 0, tag_job, intercomm_.get(), &has_job_),
+              "MPI_Irecv");
   }
   int size() const { return static_cast<int>(words_.size()); }
 
@@ -48,23 +52,41 @@ public:
       if (requests_[i] == MPI_REQUEST_NULL && words_[i] == hello_and_goodbye) return true;
     return false;
   }
-  Newcomers admitted() { return {group_, std::move(intercomm_)}; }
+  Newcomers admitted() {
+    forget(has_job_); // which came before the hello
+    return {group_, std::move(intercomm_)};
+  }
   void send_away() { tell_to_go(intercomm_.get(), size()); }
-  void part() { intercomm_.disconnect(); } ///< when all have said hello
-  void abandon() {
-    for (MPI_Request& request : requests_) {
-      if (request == MPI_REQUEST_NULL) continue;
-      MPI_Cancel(&request);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
+  void part() { ///< when all have said hello
+    forget(has_job_);
+    intercomm_.disconnect();
+  }
+  /// Ends them. False: they have not come to dyngrid_init, so what mpirun calls them is not known.
+  bool end() {
+    int is_known = has_job_ == MPI_REQUEST_NULL ? 1 : 0;
+    if (is_known == 0) MPI_Test(&has_job_, &is_known, MPI_STATUS_IGNORE);
+    if (is_known != 0) pmix::end_job(job_.data(), size());
+    for (MPI_Request& request : requests_) forget(request);
+    forget(has_job_);
     intercomm_.close();
+    return is_known != 0;
   }
 
 private:
+  static void forget(MPI_Request& request) {
+    int has_come = 1;
+    if (request != MPI_REQUEST_NULL) MPI_Test(&request, &has_come, MPI_STATUS_IGNORE);
+    if (has_come != 0) return;
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+
   NewGroup group_;
   Comm intercomm_;
   std::vector<int> words_;
   std::vector<MPI_Request> requests_;
+  std::vector<char> job_ = std::vector<char>(64); ///< what mpirun calls it
+  MPI_Request has_job_ = MPI_REQUEST_NULL;
 };
 
 /// Groups that came too late, or not at all. mpirun waits for them at its end, so they are told to go when they come.
@@ -85,11 +107,10 @@ public:
   void close(double limit_s) {
     for (const double start = MPI_Wtime(); reap(), !groups_.empty() && MPI_Wtime() - start < limit_s;)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    for (Spawned& group : groups_) {
-      std::fprintf(stderr, "dyngrid: %d process(es) that were given up never came; mpirun waits for them\n",
-                   group.size());
-      group.abandon();
-    }
+    for (Spawned& group : groups_)
+      if (!group.end())
+        std::fprintf(stderr, "dyngrid: %d process(es) that were given up never came; mpirun waits for them\n",
+                     group.size());
     groups_.clear();
   }
 
@@ -171,13 +192,22 @@ Comm spawn(const NewGroup& group, const SpawnOptions& options) {
   MPI_Comm intercomm = MPI_COMM_NULL;
   std::vector<int> codes(group.members.size(), MPI_SUCCESS);
   int code = MPI_SUCCESS;
+  const double begun_s = MPI_Wtime();
   {
     const ErrorsReturned errors;
+    const openmpi4::SpawnLimit limit(options.join_limit_s);
     code = MPI_Comm_spawn(options.program.c_str(), arguments.data(), count, info, 0, MPI_COMM_SELF, &intercomm,
                           codes.data());
   }
   MPI_Info_free(&info);
   if (code == MPI_SUCCESS) return Comm::adopt(intercomm);
+  if (MPI_Wtime() - begun_s > options.join_limit_s / 2) { // other errors come at once
+    pmix::end_jobs_that_hang();
+    throw Error(Status::timeout,
+                fmt::format("blacs-dyn: {} new process(es) of {} did not come through MPI_Init within {} s and are "
+                            "given up; raise DYNGRID_START=timeout=SECONDS if they only need longer",
+                            count, options.shown, options.join_limit_s));
+  }
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, text, &length);
@@ -202,6 +232,16 @@ public:
 
   void release(int, Comm intercomm) override { intercomm.disconnect(); }
 
+  bool arrive(MPI_Comm world) override {
+    int rank = 0;
+    MPI_Comm_rank(world, &rank);
+    const std::string job = pmix::own_job().substr(0, 63);
+    MPI_Comm parent = MPI_COMM_NULL;
+    check_mpi(MPI_Comm_get_parent(&parent), "MPI_Comm_get_parent");
+    if (rank == 0)
+      check_mpi(MPI_Send(job.c_str(), static_cast<int>(job.size()) + 1, MPI_CHAR, 0, tag_job, parent), "MPI_Send");
+    return true;
+  }
   std::optional<Comm> enter(MPI_Comm) override {
     Comm intercomm = parent();
     say_hello(intercomm, static_cast<int>(getpid()));
