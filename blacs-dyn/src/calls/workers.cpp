@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <thread>
@@ -243,7 +244,7 @@ void Workers::lose() {
   merged_.comm.close();
   merged_.size = 0;
   intercomm_.close();
-  is_given_up_ = true;
+  is_given_up_ = was_lost_ = true;
 }
 
 bool Workers::all_live() {
@@ -290,6 +291,9 @@ void Workers::end_with_mpi() {
     } catch (const std::exception& error) {
       std::fprintf(stderr, "dyngrid: at MPI_Finalize: %s\n", error.what());
     }
+    // Open MPI 4 now writes to all processes that it has met, to the dead too; a handler of the program stays
+    if (all().was_lost_)
+      if (const auto handler = std::signal(SIGPIPE, SIG_IGN); handler != SIG_DFL) std::signal(SIGPIPE, handler);
     return MPI_SUCCESS;
   };
   int key = MPI_KEYVAL_INVALID;

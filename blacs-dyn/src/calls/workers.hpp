@@ -88,7 +88,7 @@ private:
 
   int asked_for_ = 0, program_ = 0;
   bool is_first_ = false; ///< this process starts them, tells them, hears of them
-  bool is_given_up_ = false, ends_with_mpi_ = false;
+  bool is_given_up_ = false, was_lost_ = false, ends_with_mpi_ = false;
   NewGroup group_;
   double limit_s_ = 60, started_ = 0;
   std::unique_ptr<Launcher> launcher_;
