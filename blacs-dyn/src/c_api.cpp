@@ -56,6 +56,11 @@ int resize_point(const Place& place) {
   return changing("dyngrid_resize_point").points.arrive(place);
 }
 
+/// Of a routine that makes a matrix; what is wrong on one process all hear.
+const char* lacks(const dyngrid_matrix* const* handle) {
+  return handle ? nullptr : "matrix, the place for the handle,";
+}
+
 base::Error null_argument(const char* routine, const char* what) {
   return {base::Status::null_pointer, std::string("blacs-dyn: ") + routine + ": " + what + " is null"};
 }
@@ -413,7 +418,7 @@ int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int
   return guard([&] {
     Application& a = holding("dyngrid_matrix_create");
     dyngrid_matrix* made =
-        a.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, std::nullopt, matrix != nullptr, a.grid.site());
+        a.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, std::nullopt, lacks(matrix), a.grid.site());
     *matrix = made;
   });
 }
@@ -421,10 +426,9 @@ int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int
 int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule,
                              void* context, dyngrid_matrix** matrix) {
   return guard([&] {
-    base::detail::not_null(rule, "blacs-dyn: dyngrid_matrix_create_by: rule");
     Application& a = holding("dyngrid_matrix_create");
     dyngrid_matrix* made = a.matrices.create(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context},
-                                             std::nullopt, matrix != nullptr, a.grid.site());
+                                             std::nullopt, rule ? lacks(matrix) : "rule", a.grid.site());
     *matrix = made;
   });
 }
@@ -434,7 +438,7 @@ int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64
   return guard([&] {
     Application& a = holding("dyngrid_matrix_create_weighted");
     dyngrid_matrix* made =
-        a.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, order, matrix != nullptr, a.grid.site());
+        a.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, order, lacks(matrix), a.grid.site());
     *matrix = made;
   });
 }

@@ -22,8 +22,8 @@ using pblas::FactorKind;
 
 namespace {
 
-Place place_of(const Factoring::Asked& asked) {
-  const std::string name = fmt::format("{}:{}", asked.routine, asked.matrix ? asked.matrix->name : "");
+Place place_of(const char* routine, const Matrix* matrix) {
+  const std::string name = fmt::format("{}:{}", routine, matrix ? matrix->name : "");
   return Place(Place::Kind::within, name.substr(0, longest_name));
 }
 
@@ -47,7 +47,10 @@ private:
   std::string name_;
 };
 
-Factoring::Factoring(Application& app, const Asked& asked) : app_(app), asked_(asked), place_(place_of(asked)) {}
+/// A handle of no living matrix is refused with the others.
+Factoring::Factoring(Application& app, const Asked& asked)
+    : app_(app), asked_(asked),
+      place_(place_of(asked.routine, app.matrices.has(asked.matrix) ? asked.matrix : nullptr)) {}
 
 void Factoring::check() const {
   const auto fail = [&](Status status, const std::string& what) {

@@ -67,11 +67,9 @@ void compare_forms(const Matrix& a, MPI_Comm grid) {
 } // namespace
 
 void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols,
-                         std::optional<int> order, bool has_handle) {
+                         std::optional<int> order, const char* lacks) {
   check_registered_name("dyngrid_matrix_create", name);
-  if (!has_handle)
-    throw Error(Status::null_pointer,
-                "blacs-dyn: dyngrid_matrix_create: matrix is null, expected where to put the handle");
+  if (lacks) throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_matrix_create: {} is null", lacks));
   if (element_bytes(type) == 0)
     throw Error(Status::bad_type,
                 fmt::format("blacs-dyn: dyngrid_matrix_create: type is '{}', expected s, d, c, z or i", type));
@@ -108,9 +106,9 @@ Matrix* Matrices::declare(std::unique_ptr<Matrix> matrix) {
 }
 
 Matrix* Matrices::create(const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order,
-                         bool has_handle, const Site& site) {
+                         const char* lacks, const Site& site) {
   auto a = std::make_unique<Matrix>();
-  const auto check = [&] { check_new(*a, name, type, rows, cols, order, has_handle); };
+  const auto check = [&] { check_new(*a, name, type, rows, cols, order, lacks); };
   if (site.grid == MPI_COMM_NULL) {
     check();
     return declare(std::move(a));

@@ -27,8 +27,8 @@ public:
     const GridMap* map = nullptr; ///< of the grid
   };
 
-  /// order: DYNGRID_ORDER_* of one that is dealt out by speed
-  Matrix* create(const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order, bool has_handle,
+  /// order: DYNGRID_ORDER_* of one that is dealt out by speed. lacks: an argument that is null, and may not be
+  Matrix* create(const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order, const char* lacks,
                  const Site& site);
   void free(Matrix* matrix);
   Matrix* find(const std::string& name);
@@ -67,7 +67,7 @@ private:
   Matrix* declare(std::unique_ptr<Matrix> matrix);
   Matrix* keep(std::unique_ptr<Matrix> matrix);
   void check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order,
-                 bool has_handle);
+                 const char* lacks);
 
   std::vector<std::unique_ptr<Matrix>> matrices_;
   std::vector<std::unique_ptr<Matrix>>

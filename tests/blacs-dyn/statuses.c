@@ -69,6 +69,8 @@ int main(int argc, char** argv) {
   agreed(dyngrid_matrix_create("a", bad ? 'q' : 'd', 5, 5, 2, 2, &a), DYNGRID_ERR_TYPE, "unknown type on one rank");
   agreed(dyngrid_matrix_create(bad ? NULL : "a", 'd', 5, 5, 2, 2, &a), DYNGRID_ERR_NULL, "null name on one rank");
   agreed(dyngrid_matrix_create("a", 'd', 5, 5, 2, 2, bad ? NULL : &a), DYNGRID_ERR_NULL, "null handle on one rank");
+  agreed(dyngrid_matrix_create_by("a", 'd', 5, 5, bad ? NULL : dyngrid_block_rule, NULL, &a), DYNGRID_ERR_NULL,
+         "null rule on one rank");
   agreed(dyngrid_matrix_create(bad ? "" : "a", 'd', 5, 5, 2, 2, &a), DYNGRID_ERR_ARGUMENT, "empty name on one rank");
   agreed(dyngrid_matrix_create("a", 'd', bad ? 6 : 5, 5, 2, 2, &a), DYNGRID_ERR_MISMATCH, "other m on one rank");
   agreed(dyngrid_matrix_create("a", bad ? 's' : 'd', 5, 5, 2, 2, &a), DYNGRID_ERR_MISMATCH, "other type on one rank");

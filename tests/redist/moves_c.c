@@ -167,8 +167,14 @@ int main(int argc, char** argv) {
       if (rank == 1) list[0].type = 'q';
       EXPECT(dyngrid_execute(executor, 1, list, NULL) == DYNGRID_ERR_TYPE);
       list[0].type = 'd';
-      EXPECT(dyngrid_execute(executor, rank == 2 ? -1 : 1, list, NULL) == DYNGRID_ERR_MISMATCH);
+      EXPECT(dyngrid_execute(executor, rank == 2 ? -1 : 1, list, NULL) == DYNGRID_ERR_ARGUMENT);
       EXPECT(dyngrid_execute(executor, 1, NULL, NULL) == DYNGRID_ERR_NULL);
+      EXPECT(dyngrid_execute(executor, 1, rank == 0 ? NULL : list, NULL) == DYNGRID_ERR_NULL);
+      if (rank == 3) list[0].plan = NULL;
+      EXPECT(dyngrid_execute(executor, 1, list, NULL) == DYNGRID_ERR_NULL);
+      EXPECT(dyngrid_execute_start(executor, 1, list) == DYNGRID_ERR_NULL);
+      EXPECT(dyngrid_execute_in_place(executor, 1, list, 3, NULL) == DYNGRID_ERR_NULL);
+      list[0].plan = whole;
       fill(&b, 0);
       EXPECT(dyngrid_execute_in_place(executor, 1, list, 3, &report) == DYNGRID_SUCCESS);
       EXPECT(wrong_places(&b, 0, 0, M, N, 0, 0, 0) == 0);

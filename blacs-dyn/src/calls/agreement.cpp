@@ -2,9 +2,16 @@
 #include "calls/call.hpp"
 
 #include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <thread>
 
 #include "base/files.hpp"
 #include "base/fnv1a.hpp"
+#include "base/thread.hpp"
 #include "control/call_speeds_file.hpp"
 #include "control/history.hpp"
 #include "mpi_util.hpp"
@@ -20,6 +27,39 @@ bool waits_for_workers(const Call& call, const CallRule& rule) {
   return rule.mode == CallMode::forced || rule.mode == CallMode::measure ||
          (rule.mode == CallMode::fixed && rule.place.grid.size() > call.callers->size);
 }
+
+/// While the others are waited for. One that the program did not tell where the call runs may be in ScaLAPACK's routine
+/// already, and never comes: that is said once it takes long.
+class Watch {
+public:
+  explicit Watch(const std::string& routine)
+      : thread_(base::thread_without_signals([this, &routine] {
+          std::unique_lock<std::mutex> lock(mutex_);
+          constexpr int long_s = 10;
+          if (!over_.wait_for(lock, std::chrono::seconds(long_s), [this] { return is_over_; }))
+            std::fprintf(
+                stderr,
+                "dyngrid: %s: since %d s this process waits for the others of the context, to agree on where "
+                "the call runs. dyngrid_run_on was called on this process, expected on all that make the call\n",
+                routine.c_str(), long_s);
+        })) {}
+  ~Watch() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      is_over_ = true;
+    }
+    over_.notify_one();
+    thread_.join();
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+private:
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
 
 } // namespace
 
@@ -42,7 +82,11 @@ Agreement agree_on_call(const Call& call, const CallRule& rule, double* unsaid_s
     said[copy] = -static_cast<std::int64_t>(call.callers->last.copy_s * per_second);
   }
   if (unsaid_s != nullptr) said[unsaid] = -static_cast<std::int64_t>(*unsaid_s * per_second);
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, said.data(), count, MPI_INT64_T, MPI_MIN, call.comm), "MPI_Allreduce");
+  {
+    std::optional<Watch> watch;
+    if (call.is_said) watch.emplace(call.name);
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, said.data(), count, MPI_INT64_T, MPI_MIN, call.comm), "MPI_Allreduce");
+  }
   const Agreement agreed{said[hash] == -said[minus_hash], said[acceptable] == 1, said[first] == 1};
   if (unsaid_s != nullptr) *unsaid_s = static_cast<double>(-said[unsaid]) / per_second;
   if (agreed.is_first) Workers::all().go_by(said[workers], call.comm);

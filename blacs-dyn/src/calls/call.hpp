@@ -25,6 +25,7 @@ struct Call {
   MPI_Comm comm = MPI_COMM_NULL; ///< of the context
   Callers* callers = nullptr;
   bool is_acceptable = false; ///< for this process
+  bool is_said = false;       ///< the program has said where it runs (dyngrid_run_on), on this process
   std::int64_t n = 0;         ///< the largest size
   int aspect = 0;
   int nb = 0; ///< of the first operand

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/environment.hpp"
@@ -75,12 +76,14 @@ void take(const pblas::StockCall& stock) {
   const Named& called = named(stock.name);
   const Routine* routine = Nested::depth() == 0 ? called.routine : nullptr;
   if (routine == nullptr || is_query(*routine, stock.arguments)) return run_stock(stock);
-  const CallRule rule = asked().take(called.name).value_or(called.rule);
+  const std::optional<CallRule> said = asked().take(called.name);
+  const CallRule rule = said.value_or(called.rule);
   if (rule.mode == CallMode::direct) return run_stock(stock);
   is_any_seen = true;
   try {
     [[maybe_unused]] static const bool is_begun = begin();
     Call call = look_at(stock, *routine, called.name);
+    call.is_said = said.has_value();
     if (!rules().empty()) listen(call.here.is_inside() ? call.here.grid : GridShape{1, 1});
     if (!call.here.is_inside()) return run_stock(stock);
     carry_out(call, rule);

@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include "base/status.hpp"
 #include "redist/transfer.hpp"
 
 namespace redist {
@@ -58,6 +59,9 @@ public:
   /// Collective: all matrices in one round, prepared for this once (see Exchange). Each element is moved once; nothing
   /// is sent when source and target rank agree.
   ExecuteReport execute(const std::vector<Transfer>& transfers);
+  /// In place of a call that begins an exchange, on a rank that cannot make it: all ranks throw this error. Collective
+  /// with that call on the others.
+  [[noreturn]] void refuse(const base::Error& why);
   /// Exchange::run() when all ranks bring one and the same number, which is not negative; otherwise nothing is moved,
   /// and false on all ranks. For who keeps exchanges by number and wants to hear whether all still have this one. Costs
   /// no more than a run. With a negative number `exchange` may be null.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Arrays and executors of dyngrid/redist.h.
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -31,27 +32,21 @@ using base::detail::guard;
 using base::detail::not_null;
 using redist::Transfer;
 
-/// The transfers of a call, in C++. A list that cannot be read counts as empty, which the executor's
-/// agreement tells all ranks as long as theirs are not empty too; `complain` is for the case that all are.
-struct Arguments {
+/// The transfers of a call, in C++. Where they cannot be read the other ranks throw, too. Collective then.
+std::vector<Transfer> read(dyngrid_executor& executor, int count, const dyngrid_transfer* list) {
   std::vector<Transfer> transfers;
-  bool unreadable;
-
-  Arguments(const dyngrid_executor& executor, int count, const dyngrid_transfer* list)
-      : unreadable(count < 0 || (count > 0 && list == nullptr)) {
-    if (unreadable) return;
+  const std::optional<Error> wrong = base::attempt([&] {
+    if (count < 0) throw Error(Status::bad_argument, fmt::format("redist: {} transfers, expected at least 0", count));
+    if (count > 0) not_null(list, "redist: transfers");
     for (int t = 0; t < count; ++t) {
       const dyngrid_transfer& x = list[t];
-      transfers.push_back(
-          {x.plan == nullptr ? nullptr : &x.plan->of_rank(executor.rank), x.from, x.lld_from, x.to, x.lld_to, x.type});
+      const dyngrid_plan& plan = not_null(x.plan, "redist: plan of a transfer");
+      transfers.push_back({&plan.of_rank(executor.rank), x.from, x.lld_from, x.to, x.lld_to, x.type});
     }
-  }
-  void complain(int count) const {
-    if (unreadable)
-      throw Error(count < 0 ? Status::bad_argument : Status::null_pointer,
-                  fmt::format("redist: {} transfers at a null pointer or fewer than none", count));
-  }
-};
+  });
+  if (wrong) executor.executor.refuse(*wrong);
+  return transfers;
+}
 
 void write(dyngrid_execute_report* out, const redist::ExecuteReport& report) {
   if (out == nullptr) return;
@@ -126,20 +121,14 @@ int dyngrid_execute(dyngrid_executor* executor, int count, const dyngrid_transfe
                     dyngrid_execute_report* report) {
   return guard([&] {
     dyngrid_executor& with = not_null(executor, "redist: executor");
-    const Arguments all(with, count, transfers);
-    const redist::ExecuteReport done = with.executor.execute(all.transfers);
-    all.complain(count);
-    write(report, done);
+    write(report, with.executor.execute(read(with, count, transfers)));
   });
 }
 
 int dyngrid_execute_start(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers) {
   return guard([&] {
     dyngrid_executor& with = not_null(executor, "redist: executor");
-    const Arguments all(with, count, transfers);
-    with.executor.start(all.transfers);
-    if (all.unreadable) with.executor.finish(); // nothing was started anywhere
-    all.complain(count);
+    with.executor.start(read(with, count, transfers));
   });
 }
 
@@ -159,10 +148,7 @@ int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngri
                              dyngrid_execute_report* report) {
   return guard([&] {
     dyngrid_executor& with = not_null(executor, "redist: executor");
-    const Arguments all(with, count, transfers);
-    const redist::ExecuteReport done = with.executor.execute_in_place(all.transfers, slabs);
-    all.complain(count);
-    write(report, done);
+    write(report, with.executor.execute_in_place(read(with, count, transfers), slabs));
   });
 }
 

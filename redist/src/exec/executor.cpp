@@ -100,6 +100,12 @@ ExecuteReport Executor::finish() {
   return report;
 }
 
+void Executor::refuse(const Error& why) {
+  open().require_ready();
+  detail::begin_run(*impl_->ranks, nullptr, {}, {why.status(), why.what()});
+  throw why; // not reached: all have agreed on an error
+}
+
 bool Executor::run_if_same(std::int64_t number, const Exchange* exchange, const std::vector<Pointers>& pointers) {
   open().require_ready();
   detail::Prepared* prepared = number < 0 ? nullptr : &exchange->impl_->prepared;
