@@ -460,22 +460,27 @@ void gemm(Op op_a, Op op_b, T alpha, const Operand<const T>& a, const Operand<co
   multiply(alpha, x, y, c, part, indices);
 }
 
+/// What of the diagonal of C is here loses its imaginary part.
+template <class T> void make_diagonal_real(const Operand<T>& c) {
+  for (const auto& piece : c.rows.pieces()) {
+    if (piece.owner != c.myrow()) continue;
+    for (const auto& col : c.cols.pieces_between(piece.first, piece.last()))
+      for (std::int64_t i = 0; col.owner == c.mycol() && i < col.count; ++i) {
+        T& x = *c.local(piece.local + col.first + i - piece.first, col.local + i);
+        x = x.real();
+      }
+  }
+}
+
 template <class T>
 void syrk(Part part, Op op, bool is_adjoint, T alpha, const Operand<const T>& a, T beta, const Operand<T>& c) {
   const Op turned = is_adjoint ? Op::conjugate_transpose : Op::transpose;
   const Op first = op == Op::none ? Op::none : turned, second = op == Op::none ? turned : Op::none;
+  if constexpr (blas::is_complex<T>)
+    if (is_adjoint) make_diagonal_real(c); // as the BLAS assume of it; else a NaN there would come into the real part
   gemm(first, second, alpha, a, a, beta, c, part);
-  if constexpr (blas::is_complex<T>) {
-    if (!is_adjoint) return;
-    for (const auto& piece : c.rows.pieces()) {
-      if (piece.owner != c.myrow()) continue;
-      for (const auto& col : c.cols.pieces_between(piece.first, piece.last()))
-        for (std::int64_t i = 0; col.owner == c.mycol() && i < col.count; ++i) {
-          T& x = *c.local(piece.local + col.first + i - piece.first, col.local + i);
-          x = x.real();
-        }
-    }
-  }
+  if constexpr (blas::is_complex<T>)
+    if (is_adjoint) make_diagonal_real(c);
 }
 
 #define DYNGRID_INSTANTIATE(T)                                                                                         \
