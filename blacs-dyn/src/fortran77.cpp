@@ -4,6 +4,7 @@
 // name_ or name__.
 #include <algorithm>
 #include <climits>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <string>
@@ -258,7 +259,23 @@ FORTRAN77(std::int64_t, dyngrid_local, (const std::int64_t* matrix)) {
   return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(dyngrid_local(matrix_of(matrix))));
 }
 FORTRAN77(void, dyngrid_desc, (const std::int64_t* matrix, int* desc)) {
-  if (const int* from = dyngrid_desc(matrix_of(matrix))) std::copy(from, from + 9, desc);
+  constexpr int length = 9, block_cyclic = 1;
+  const dyngrid_matrix* of = matrix_of(matrix);
+  const int* from = dyngrid_desc(of);
+  if (!from) return;
+  if (from[0] == block_cyclic) {
+    std::copy(from, from + length, desc);
+    return;
+  }
+  std::fill(desc, desc + length, -1); // of no type: every routine refuses it
+  static bool was_said = false;
+  if (!was_said && dyngrid_is_first() != 0)
+    std::fprintf(stderr,
+                 "dyngrid: DYNGRID_DESC: the matrix does not lie in blocks of one size, so that its descriptor (DTYPE_ "
+                 "601) has %d integers and does not fit into %d: all of DESC is -1. Use dyngrid_desc of the Fortran "
+                 "module, or create the matrix by DYNGRID_MATRIX_CREATE\n",
+                 length + from[4] + from[5], length);
+  was_said = true;
 }
 FORTRAN77(void, dyngrid_matrix_shape, (const std::int64_t* matrix, int* m_loc, int* n_loc, int* lld, int* info)) {
   std::int64_t rows = 0, cols = 0, leading = 0;

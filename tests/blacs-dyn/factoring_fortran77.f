@@ -5,7 +5,8 @@ C     LU and Cholesky while the grid changes, called without modules.
       INCLUDE 'dyngrid.fh'
       INTEGER N, NB
       PARAMETER (N = 90, NB = 8)
-      INTEGER*8 A
+      INTEGER*8 A, W
+      INTEGER DW(9), NR, NC, MR, MC
       INTEGER INFO, OUTC, PIVOTS(N), IPIV(N + NB), ROUND, K
       COMMON /STATE/ ROUND
       CALL DYNGRID_INIT_GRID(2, 2, INFO)
@@ -15,6 +16,21 @@ C     LU and Cholesky while the grid changes, called without modules.
       ROUND = 1
       CALL DYNGRID_SHARE('round', ROUND, 4, INFO)
       CALL NEED(INFO, DYNGRID_SUCCESS)
+C     a descriptor of more than nine integers is none here
+      CALL DYNGRID_GRID(NR, NC, MR, MC)
+      CALL DYNGRID_SET_SPEED(1D0 + MAX(MR, 0), INFO)
+      CALL NEED(INFO, DYNGRID_SUCCESS)
+      CALL DYNGRID_MATRIX_CREATE_WEIGHTED('w', 'd', N, N, NB, NB,
+     $                                    DYNGRID_ORDER_BLOCK, W, INFO)
+      CALL NEED(INFO, DYNGRID_SUCCESS)
+      CALL DYNGRID_DESC(W, DW)
+      IF (MR .GE. 0) THEN
+        DO 5 K = 1, 9
+          CALL NEED(DW(K), -1)
+    5   CONTINUE
+      END IF
+      CALL DYNGRID_DESC(A, DW)
+      IF (MR .GE. 0) CALL NEED(DW(1), 1)
 C     of zeros: every pivot is 0, and no leading minor is positive
    10 IF (ROUND .EQ. 1) THEN
         CALL DYNGRID_LU(A, 0, PIVOTS, INFO, OUTC)
