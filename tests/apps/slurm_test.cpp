@@ -13,6 +13,7 @@
 #include <ctime>
 #include <functional>
 
+#include "../without_pidfd.hpp"
 #include "dyngrid/failure.hpp"
 #include "dyngrid/launch.hpp"
 #include "slurm/check.hpp"
@@ -432,6 +433,19 @@ TEST(SlurmCheck, EveryFindingHasACure) {
 }
 
 // ---- running ----
+
+TEST(SlurmRunner, WithoutPidfdToo) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!refuse_pidfd()) _exit(2);
+    const Outcome good = slurm::run({{"sh", "-c", "echo said; exit 3"}, ""}, 60);
+    const Outcome late = slurm::run({{"sh", "-c", "sleep 60"}, ""}, 0.2);
+    _exit(good.status == 3 && good.out == "said\n" && !good.timed_out && late.timed_out ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
 
 TEST(SlurmRunner, StatusOutputAndLimit) {
   const Outcome good = slurm::run({{"sh", "-c", "cat; echo wrong >&2; exit 3"}, "a line\n"}, 10);

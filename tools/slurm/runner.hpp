@@ -53,7 +53,7 @@ public:
 private:
   struct Running {
     pid_t pid = -1;
-    base::FileDescriptor watch, out, err; ///< readable when it has ended; what it prints
+    base::FileDescriptor watch, out, err; ///< readable when it has ended, none without pidfd_open; what it prints
     base::Deadline deadline{-1};
     std::string what;
     Done done;
