@@ -117,7 +117,8 @@ void Control::look_at(const Matrices& matrices) {
     const auto machine = redist::known_machine(std::max(from.size(), to.size())).value_or(redist::Machine{});
     return redist::predict_exchange(sizes, from, to, machine);
   };
-  state_->set_matrices({size_of(matrices), bytes, planned_exchange_});
+  state_->set_matrices({size_of(matrices), bytes, planned_exchange_,
+                        [sizes](gridmap::GridShape grid) { return redist::used_grid(sizes, grid); }});
 }
 
 void Control::allow(const control::Allowed& allowed) {

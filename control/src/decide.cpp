@@ -52,6 +52,21 @@ bool is_beyond_cores(const Situation& s, GridShape to) {
   return s.cores > 0 && to.size() > s.grid.size() && s.grid.size() >= s.cores && !is_measured(s, to);
 }
 
+GridShape used(const Situation& s, GridShape grid) {
+  return s.used_grid ? s.used_grid(grid) : grid;
+}
+
+/// Why a larger grid has nothing for its new processes; empty: they get a part of some matrix.
+std::string no_data(const Situation& s, GridShape to) {
+  const GridShape there = used(s, to);
+  if (to.size() <= s.grid.size() || is_measured(s, to) || there.size() > used(s, s.grid).size()) return {};
+  return fmt::format(
+      "{} gives new processes no part of any matrix: there are blocks for {} processes ({}). What helps: "
+      "smaller blocks (dyngrid_matrix_reblock), or a rule for them (dyngrid_matrix_set_rule); --force "
+      "does it all the same",
+      to_string(to), there.size(), to_string(there));
+}
+
 std::string too_many(const Situation& s, int procs) {
   return fmt::format("{} processes on {} core(s), expected at most {} ({} a core); --force does it all the same", procs,
                      s.cores, s.most(), s.per_core);
@@ -69,6 +84,7 @@ Decision accepted(const Situation& s, GridShape to, std::string why, bool force)
   if (force) return d;
   const bool is_larger = to.size() > s.grid.size();
   const std::string against = is_larger && s.most() > 0 && to.size() > s.most() ? too_many(s, to.size())
+                              : !no_data(s, to).empty()                         ? no_data(s, to)
                               : is_beyond_cores(s, to)                          ? no_gain(s, to.size())
                               : d.forecast                                      ? cannot_pay_off(s, to, *d.forecast)
                                                                                 : "";
@@ -112,6 +128,11 @@ gridmap::Cost change_cost(const Situation& s, GridShape to) {
 std::optional<Forecast> forecast(const Situation& s, GridShape to) {
   std::optional<Forecast> f = s.forecast(s.grid, to, started(s, to), planned(s, to));
   const std::optional<Prediction> now = s.step(s.grid);
+  if (f && !f->then.is_measured && !no_data(s, to).empty()) { // who has nothing makes nothing quicker
+    f->then.seconds = f->now.seconds;
+    f->payoff_steps = f->payoff_at_best = -1;
+    return f;
+  }
   if (s.gain <= 0 || !now || (f && f->then.is_measured)) return f;
   f = Forecast{};
   f->now = f->then = *now;
@@ -160,7 +181,13 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
     most = std::min(most, tried);
   }
   const auto room = static_cast<int>(most);
-  const std::optional<GridShape> largest = s.allowed.largest(room, s.grid.size() + 1);
+  std::optional<GridShape> largest = s.allowed.largest(room, s.grid.size() + 1);
+  if (!force && largest && !no_data(s, *largest).empty()) { // perhaps a smaller one, or one of another form
+    const std::optional<GridShape> first = largest;
+    while (largest && !no_data(s, *largest).empty())
+      largest = s.allowed.largest(largest->size() - 1, s.grid.size() + 1);
+    if (!largest) return declined(no_data(s, *first));
+  }
   if (!largest)
     return declined(fmt::format("no allowed grid has {} to {} processes{}", s.grid.size() + 1, room,
                                 s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
@@ -189,7 +216,9 @@ Decision decide_offer(const Situation& s, const Offer& offer, bool force) {
   for (const ProcessInfo& process : s.processes)
     if (process.place >= 0 && process.place < s.grid.size())
       speeds[static_cast<std::size_t>(process.place)] = process.speed;
-  const auto permits = [&](GridShape to) { return to.size() > s.grid.size() && (force || s.allowed.permits(to)); };
+  const auto permits = [&](GridShape to) {
+    return to.size() > s.grid.size() && (force || (s.allowed.permits(to) && no_data(s, to).empty()));
+  };
   const std::optional<Prediction> step = s.step(s.grid);
   Worth worth;
   if (step && s.steps_left > 0)

@@ -321,6 +321,7 @@ void JobState::set_matrices(Matrices matrices) {
     const Lock lock(mutex_);
     matrix_bytes_ = matrices.bytes;
     planned_exchange_ = std::move(matrices.planned_exchange);
+    used_grid_ = std::move(matrices.used_grid);
     if (matrices.size == size_) return;
   }
   const std::string panels_of = panels_of_;
@@ -453,6 +454,7 @@ Situation JobState::situation() const {
   s.changes = book_->known().changes;
   s.spawns = book_->known().spawns;
   s.planned_exchange = planned_exchange_;
+  s.used_grid = used_grid_;
   s.usual_spawn_s = gridmap::usual_spawn_s;
   return s;
 }

@@ -224,6 +224,32 @@ control::Situation at_2x2() {
 }
 } // namespace
 
+TEST(Decide, NewProcessesWithoutData) { // 100 rows in blocks of 50 on 2x1: there are two rows of blocks
+  control::Situation s;
+  s.grid = {2, 1};
+  s.steps = {{{2, 1}, steps(5, 1.0)}, {{1, 1}, steps(5, 2.0)}};
+  s.used_grid = [](GridShape grid) { return GridShape{std::min(grid.nprow, 2), grid.npcol}; };
+  const control::Decision no = control::decide_resize(s, {4, 1}, false);
+  EXPECT_FALSE(no.is_accepted);
+  EXPECT_TRUE(says(no.why, "4x1") && says(no.why, "2 processes (2x1)") && says(no.why, "dyngrid_matrix_reblock"))
+      << no.why;
+  const auto f = control::forecast(s, {4, 1});
+  ASSERT_TRUE(f);
+  EXPECT_EQ(f->payoff_steps, -1);
+  EXPECT_TRUE(control::decide_resize(s, {4, 1}, true).is_accepted);
+  EXPECT_TRUE(control::decide_resize(s, {2, 2}, false).is_accepted);
+  EXPECT_TRUE(control::decide_resize(s, {1, 1}, false).is_accepted); // a shrink
+  s.allowed = Allowed::parse("2x1,4x1");
+  EXPECT_FALSE(control::decide_grow(s, 2, false).is_accepted);
+  s.allowed = Allowed::parse("2x1,4x1,2x2,3x1");
+  EXPECT_EQ(name(control::decide_grow(s, 2, false).to), "2x2");
+  control::Offer offer;
+  offer.hosts = {{"n1", 2, 1}};
+  EXPECT_EQ(name(control::decide_offer(s, offer, false).to), "2x2");
+  s.steps[{4, 1}] = steps(5, 0.5); // it was tried: the program has more than its matrices
+  EXPECT_TRUE(control::decide_resize(s, {4, 1}, false).is_accepted);
+}
+
 TEST(Decide, PayoffPoint) {
   control::Situation s = at_2x2();
   const auto f = control::forecast(s, {3, 3});

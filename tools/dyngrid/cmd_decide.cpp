@@ -167,6 +167,7 @@ Question question_of(const DecideOptions& o, const CommandLine& app) {
   s.planned_exchange = [matrices, machine = q.machine](GridShape from, GridShape to) {
     return redist::predict_exchange(matrices, from, to, machine);
   };
+  s.used_grid = [matrices](GridShape grid) { return redist::used_grid(matrices, grid); };
   return q;
 }
 

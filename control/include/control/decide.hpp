@@ -36,6 +36,8 @@ struct Situation : gridmap::CostModel {
   std::int64_t most() const { return std::int64_t{cores} * per_core; }
   /// What moving all matrices costs, by redist's plan; may be empty.
   std::function<gridmap::Cost(gridmap::GridShape from, gridmap::GridShape to)> planned_exchange;
+  /// The part of a grid whose processes would have elements of a matrix, by redist's layouts; may be empty: all of it.
+  std::function<gridmap::GridShape(gridmap::GridShape)> used_grid;
 };
 
 using gridmap::Forecast;
@@ -56,8 +58,8 @@ std::optional<Forecast> forecast(const Situation& s, gridmap::GridShape to);
 
 /// A grid given by its shape. Declined: it is the grid there is, it is not allowed, it has more processes than the
 /// cores may get, or it is larger and no gain is to be had: the cores are filled already and nothing else was measured,
-/// or it cannot pay off (in the steps that are left, where their number is known), not even when the prediction errs in
-/// its favour. `force` leaves out all but the first.
+/// it would give new processes no part of any matrix, or it cannot pay off (in the steps that are left, where their
+/// number is known), not even when the prediction errs in its favour. `force` leaves out all but the first.
 Decision decide_resize(const Situation& s, gridmap::GridShape to, bool force);
 
 /// The same without some processes, be it the grid there is. Never declined for its price: they are to leave. Declined

@@ -56,6 +56,7 @@ struct Matrices {
   std::string size; ///< of the problem, for the history: "3*d2000x2000/64x64"
   std::int64_t bytes = 0;
   std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange;
+  std::function<gridmap::GridShape(gridmap::GridShape)> used_grid = {}; ///< see Situation
 };
 
 /// What a step took; of a panel of a factorization its part of the first one, too.
@@ -233,6 +234,7 @@ private:
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;
   std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange_;
+  std::function<gridmap::GridShape(gridmap::GridShape)> used_grid_;
   JobBooks books_;
   JobBook* book_; ///< of them the one of size_ and panels_of_
   /// Of the program's steps, while panels come.

@@ -21,4 +21,8 @@ struct MatrixSize {
 gridmap::Cost predict_exchange(const std::vector<MatrixSize>& matrices, gridmap::GridShape from, gridmap::GridShape to,
                                const gridmap::Machine& machine);
 
+/// The part of `grid` whose processes have elements of some matrix: fewer rows or columns where there are fewer blocks.
+/// The grid itself without a matrix.
+gridmap::GridShape used_grid(const std::vector<MatrixSize>& matrices, gridmap::GridShape grid);
+
 } // namespace redist

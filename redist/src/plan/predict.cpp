@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "redist/predict.hpp"
 
+#include <algorithm>
+
 #include "redist/plan.hpp"
 
 namespace redist {
@@ -25,6 +27,20 @@ gridmap::Cost predict_exchange(const std::vector<MatrixSize>& matrices, gridmap:
     cost += gridmap::exchange_cost(machine, plan.volume(a.element_bytes));
   }
   return cost;
+}
+
+gridmap::GridShape used_grid(const std::vector<MatrixSize>& matrices, gridmap::GridShape grid) {
+  if (matrices.empty()) return grid;
+  const auto used = [](std::int64_t n, std::int64_t nb, int nprocs) {
+    const std::int64_t blocks = nb > 0 ? (n + nb - 1) / nb : n;
+    return static_cast<int>(std::min<std::int64_t>(nprocs, blocks));
+  };
+  gridmap::GridShape all{0, 0};
+  for (const MatrixSize& a : matrices) {
+    all.nprow = std::max(all.nprow, used(a.m, a.mb, grid.nprow));
+    all.npcol = std::max(all.npcol, used(a.n, a.nb, grid.npcol));
+  }
+  return all;
 }
 
 } // namespace redist
