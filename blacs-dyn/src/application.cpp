@@ -274,7 +274,9 @@ void Application::begin(std::optional<Shape> first_grid) {
   shape = Packet(packet.bytes()).get<Shape>();
   if (processes.form_first_grid(shape, hosts.of_ranks(), settings.group_policy) == Processes::Fate::stays) {
     grid.tie();
+    const int seen_before = grids_seen;
     grid.open_context();
+    note_first_grid(seen_before);
     together(grid.comm(), [&] {
       if (const std::string why = trouble_with_blacs(grid.context(), shape); !why.empty())
         throw Error(Status::unsupported, "blacs-dyn: " + why);

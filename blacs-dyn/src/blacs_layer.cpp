@@ -127,6 +127,7 @@ void leave(int not_done) {
 /// come.
 template <class Make> void make_grid(int* context, blacs_dyn::Shape shape, MPI_Comm (*base)(int), Make&& make) {
   guarded("blacs_gridmap", [&] {
+    ++blacs_dyn::grids_seen;
     const Application& app = Application::instance();
     if (!app.is_active()) {
       make();

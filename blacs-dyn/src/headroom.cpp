@@ -14,6 +14,7 @@
 #include "launchers/group_mpirun.hpp"
 #include "launchers/this_mpi.hpp"
 #include "preflight.hpp"
+#include "stock_blacs.hpp"
 
 namespace blacs_dyn {
 namespace {
@@ -74,6 +75,7 @@ Room Headroom::room_for(const std::vector<HostShare>& shares, int after) const {
 
 void Headroom::check_here(int fresh, int after, const GroupPolicy& policy, std::int64_t bytes_each,
                           bool is_forced) const {
+  refuse(growth_trouble());
   const std::vector<HostShare> shares = share_among_hosts(processes_.process_set(), fresh, policy);
   Room room = room_for(shares, after);
   room.per_core = is_forced ? 0 : settings_.per_core;

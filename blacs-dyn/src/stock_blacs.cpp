@@ -26,7 +26,14 @@ void* next_symbol(const char* name) {
                     fmt::format("blacs-dyn: this program has no {}; link -ldyngrid before -lscalapack-openmpi", name));
 }
 
+int grids_seen = 0;
+
 namespace {
+
+std::string& noted_trouble() {
+  static auto* const text = new std::string;
+  return *text;
+}
 
 constexpr const char* copier = "pdgemr2d_";
 constexpr const char* gridinfo = "blacs_gridinfo_";
@@ -69,6 +76,18 @@ std::string copier_in_words(const std::string& file) {
 }
 
 } // namespace
+
+void note_first_grid(int seen_before) {
+  if (grids_seen != seen_before) return;
+  noted_trouble() = fmt::format(
+      "Cblacs_gridinit of {} does not call dyngrid's blacs_gridmap, so its tables have no room for new processes: link "
+      "-ldyngrid before ScaLAPACK, and take a ScaLAPACK that is built without -Bsymbolic",
+      base::file_that_answers("Cblacs_gridinit"));
+}
+
+const std::string& growth_trouble() {
+  return noted_trouble();
+}
 
 /// A value that is neither on nor off is reported where the settings are read.
 bool is_verbose() {

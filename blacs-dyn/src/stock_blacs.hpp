@@ -25,6 +25,13 @@ void gridexit(int context);
 /// and keeps books of its own. Empty: it knows it. Local.
 std::string trouble_with_blacs(int context, Shape grid);
 
+/// Grids that came to dyngrid's set-up routines. Local.
+extern int grids_seen;
+/// After dyngrid's first grid: whether the program's BLACS called dyngrid's set-up routines for it, or its own. Local.
+void note_first_grid(int seen_before);
+/// Why no new process can join a grid; empty: it can, as far as the BLACS is concerned. Local.
+const std::string& growth_trouble();
+
 /// DYNGRID_VERBOSE is on. Local.
 bool is_verbose();
 
