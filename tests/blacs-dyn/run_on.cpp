@@ -3,6 +3,7 @@
 // those of ScaLAPACK's routine on a matrix that lies there, and differ between places.
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ void Cblacs_get(int ctxt, int what, int* value);
 void Cblacs_gridinit(int* ctxt, const char* order, int nprow, int npcol);
 void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
 void Cblacs_gridexit(int ctxt);
+int Csys2blacs_handle(MPI_Comm comm);
+void Cfree_blacs_system_handle(int handle);
 int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, const int* nprocs);
 void pdgetrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desc, int* ipiv,
               int* info);
@@ -189,6 +192,34 @@ TEST_F(RunOn, SingularIsSaidAlike) {
   EXPECT_EQ(direct.info, 18);
   EXPECT_EQ(moved.info, 18);
   EXPECT_TRUE(moved == there); // where all of a column is 0 any pivot will do: those of the place
+}
+
+/// A group of processes is those of a context in its order: 24 of four.
+TEST_F(RunOn, CallsOfThe17thGroupOfProcessesStayAndThatIsSaid) {
+  int rank = 0, order[] = {0, 1, 2, 3};
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  testing::internal::CaptureStderr();
+  do {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, order[rank], &comm);
+    const int handle = Csys2blacs_handle(comm), m = 8, nb = 2, one = 1;
+    int ctxt = handle, info = 77, ipiv[16];
+    Cblacs_gridinit(&ctxt, "R", 2, 2);
+    Cfree_blacs_system_handle(handle);
+    const int desc[] = {1, ctxt, m, m, nb, nb, 0, 0, 4};
+    std::vector<double> a(16);
+    for (int k = 0; k < 16; ++k) a[static_cast<std::size_t>(k)] = element(k, order[rank]);
+    dyngrid::run_on(1, 1, 4, "pdgetrf");
+    pdgetrf_(&m, &m, a.data(), &one, &one, desc, ipiv, &info);
+    EXPECT_EQ(info, 0);
+    Cblacs_gridexit(ctxt);
+    MPI_Comm_free(&comm);
+  } while (std::next_permutation(std::begin(order), std::end(order)));
+  int times = 0, said = 0;
+  const std::string text = testing::internal::GetCapturedStderr();
+  for (std::size_t at = 0; (at = text.find("16 groups of processes", at)) != std::string::npos; ++at) ++said;
+  MPI_Allreduce(&said, &times, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  EXPECT_EQ(times, 1) << text;
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "calls/place.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <list>
 
 #include "contexts.hpp"
@@ -43,6 +44,12 @@ Callers& callers_among_all(MPI_Comm comm) {
   }
   fresh.is_first = all_callers().empty();
   fresh.is_one_of_many = all_callers().size() >= most_callers;
+  if (all_callers().size() == most_callers && fresh.rank == 0)
+    std::fprintf(
+        stderr,
+        "dyngrid: calls of ScaLAPACK's routines came from %zu groups of processes (the processes of a context, "
+        "in its order); calls from further groups stay where they are\n",
+        most_callers);
   all_callers().push_back(std::move(fresh));
   return all_callers().back();
 }
