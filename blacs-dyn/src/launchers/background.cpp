@@ -22,7 +22,9 @@ class BackgroundLauncher;
 /// Groups that were started and have not come in.
 class BackgroundLaunch final : public Launch {
 public:
-  BackgroundLaunch(BackgroundLauncher& launcher, double limit_s) : launcher_(launcher), limit_(limit_s) {}
+  BackgroundLaunch(BackgroundLauncher& launcher, SpawnOptions options)
+      : launcher_(launcher), options_(std::move(options)), limit_(options_.join_limit_s),
+        soon_(options_.join_limit_s / 3) {}
   ~BackgroundLaunch() override;
   void add(const NewGroup& group, pmix::Job job) { coming_.push_back({group, std::move(job)}); }
   Progress progress() override;
@@ -33,8 +35,12 @@ private:
     NewGroup group;
     pmix::Job job;
   };
+  void start_again_what_hangs();
+
   BackgroundLauncher& launcher_;
-  base::Deadline limit_;
+  SpawnOptions options_;
+  base::Deadline limit_, soon_;
+  bool was_started_again_ = false;
   std::vector<Coming> coming_;
 };
 
@@ -49,19 +55,24 @@ public:
   std::unique_ptr<Launch> start(const std::vector<NewGroup>& groups, const SpawnOptions& options) override {
     open_rendezvous("unix", "");
     limit_s_ = options.join_limit_s;
-    auto launch = std::make_unique<BackgroundLaunch>(*this, options.join_limit_s);
-    for (const NewGroup& group : groups) {
-      if (wake(group, *launch)) continue;
-      const auto [ticket, invitation] = invite(group);
-      try {
-        launch->add(group, start_as(ticket, invitation, group, options));
-      } catch (const Error&) {
-        dismiss(group);
-        throw;
-      }
-    }
+    auto launch = std::make_unique<BackgroundLaunch>(*this, options);
+    for (const NewGroup& group : groups)
+      if (!wake(group, *launch)) launch->add(group, start_one(group, options));
     return launch;
   }
+
+  pmix::Job start_one(const NewGroup& group, const SpawnOptions& options) {
+    const auto [ticket, invitation] = invite(group);
+    try {
+      return start_as(ticket, invitation, group, options);
+    } catch (const Error&) {
+      dismiss(group);
+      throw;
+    }
+  }
+
+  /// A process has died while it started: mpirun may not hear the next one that starts (docs/decisions/0012).
+  bool may_hang() const { return has_lost_one_; }
 
   std::vector<int> missing(std::vector<int> sizes) override {
     for (Warm& one : warm_) {
@@ -158,6 +169,7 @@ public:
   void call_off(int ticket, pmix::Job job, base::Deadline comes_by) {
     const Presence presence = rendezvous_->presence(ticket, nullptr);
     rendezvous_->dismiss(ticket);
+    has_lost_one_ = has_lost_one_ || presence == Presence::gone || !job.failure().empty();
     if (presence == Presence::awaited)
       called_off_.push_back({ticket, std::move(job), comes_by});
     else if (presence == Presence::gone)
@@ -258,6 +270,7 @@ private:
   int lost_ = 0;
   std::vector<Port> ports_; ///< of the groups that came in last; process 0
   std::vector<CalledOff> called_off_;
+  bool has_lost_one_ = false;
 };
 
 BackgroundLaunch::~BackgroundLaunch() {
@@ -265,8 +278,27 @@ BackgroundLaunch::~BackgroundLaunch() {
   launcher_.close_ports();
 }
 
+/// Once, where mpirun may not hear one of them: it stays as it is, and keeps its connection from those that follow.
+void BackgroundLaunch::start_again_what_hangs() {
+  if (was_started_again_ || !launcher_.may_hang() || !soon_.is_over()) return;
+  was_started_again_ = true;
+  for (auto one = coming_.begin(); one != coming_.end(); ++one) {
+    if (launcher_.presence(one->group) != Presence::awaited) continue;
+    const NewGroup group = one->group;
+    launcher_.call_off(group, std::move(one->job), base::Deadline(0));
+    one = coming_.erase(one); // where it cannot be started
+    one = coming_.insert(one, {group, launcher_.start_one(group, options_)});
+  }
+}
+
 Launch::Progress BackgroundLaunch::progress() {
   Progress all;
+  try {
+    start_again_what_hangs();
+  } catch (const Error& error) {
+    all.failure = error.what();
+    return all;
+  }
   for (Coming& coming : coming_) {
     launcher_.add_progress(coming.group, all);
     if (all.failure.empty() && launcher_.presence(coming.group) == Presence::awaited)
