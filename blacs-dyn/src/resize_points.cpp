@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "application.hpp"
+#include "redist/measure.hpp"
 
 namespace blacs_dyn {
 
@@ -264,12 +265,14 @@ Resize::Goal ResizePoints::agree_on_goal(const Findings& found, bool is_own) {
   }
   Resize::Goal goal = found.request ? goal_of(*found.request, app_) : found.goal.value_or(Resize::Goal{});
   goal.is_at_point = true;
+  // told with the rest: what is known of the machine may differ between hosts
+  const int size = app_.processes.process_set().grid.shape.size();
+  const double bandwidth = redist::known_machine(size).value_or(redist::Machine{}).bandwidth_bytes_per_s;
+  goal.growth.seconds_to_move_all = app_.matrices.bytes() / bandwidth / size;
   Packet packet;
   packet.put(goal);
   broadcast(packet.bytes(), root, council);
   goal = Packet(packet.bytes()).get<Resize::Goal>();
-  const double bandwidth = gridmap::Machine().bandwidth_bytes_per_s;
-  goal.growth.seconds_to_move_all = app_.matrices.bytes() / bandwidth / app_.processes.process_set().grid.shape.size();
   return goal;
 }
 
