@@ -4,7 +4,9 @@
  * Every routine returns a status (dyngrid/status.h: 0 is success, errors are negative); those that may change the grid
  * return an outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE, DYNGRID_REDIRECT) or a status. A failed change
  * leaves every process on the old grid with all its data. "Collective" means: all processes of the current grid call
- * it, with the same arguments unless said otherwise. */
+ * it, with the same arguments unless said otherwise. Where processes make different ones of dyngrid_matrix_create,
+ * dyngrid_share, dyngrid_resize, dyngrid_need, dyngrid_lu, dyngrid_cholesky, dyngrid_checkpoint, dyngrid_restore and
+ * the resize points, all get DYNGRID_ERR_MISMATCH (two resize points: DYNGRID_ERR_STATE) and both names. */
 #ifndef DYNGRID_H
 #define DYNGRID_H
 

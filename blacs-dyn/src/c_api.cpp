@@ -417,6 +417,7 @@ int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int
                           dyngrid_matrix** matrix) {
   return guard([&] {
     Application& a = holding("dyngrid_matrix_create");
+    a.whereabouts.agree_on_call("dyngrid_matrix_create");
     dyngrid_matrix* made =
         a.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, std::nullopt, lacks(matrix), a.grid.site());
     *matrix = made;
@@ -427,6 +428,7 @@ int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, 
                              void* context, dyngrid_matrix** matrix) {
   return guard([&] {
     Application& a = holding("dyngrid_matrix_create");
+    a.whereabouts.agree_on_call("dyngrid_matrix_create");
     dyngrid_matrix* made = a.matrices.create(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context},
                                              std::nullopt, rule ? lacks(matrix) : "rule", a.grid.site());
     *matrix = made;
@@ -437,6 +439,7 @@ int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64
                                    dyngrid_matrix** matrix) {
   return guard([&] {
     Application& a = holding("dyngrid_matrix_create_weighted");
+    a.whereabouts.agree_on_call("dyngrid_matrix_create_weighted");
     dyngrid_matrix* made =
         a.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, order, lacks(matrix), a.grid.site());
     *matrix = made;
@@ -649,6 +652,7 @@ int dyngrid_lu_pivots(const dyngrid_matrix* a, const int* pivots, int* ipiv) {
 int dyngrid_share(const char* name, void* data, size_t bytes) {
   return guard([&] {
     Application& a = holding("dyngrid_share");
+    if (!a.shared.has_early(name)) a.whereabouts.agree_on_call("dyngrid_share");
     a.shared.share(name, data, bytes, a.grid.comm());
   });
 }
@@ -660,12 +664,17 @@ int dyngrid_unshare(const char* name) {
 int dyngrid_checkpoint(const char* path) {
   return guard([&] {
     begun("dyngrid_checkpoint").routines.refuse_inside("dyngrid_checkpoint", {Inside::panel}); // A is not whole
+    app().whereabouts.agree_on_call("dyngrid_checkpoint");
     app().checkpoints.write(path);
   });
 }
 
 int dyngrid_restore(const char* path) {
-  return guard([&] { changing("dyngrid_restore").checkpoints.restore(path); });
+  return guard([&] {
+    Application& a = changing("dyngrid_restore");
+    a.whereabouts.agree_on_call("dyngrid_restore");
+    a.checkpoints.restore(path);
+  });
 }
 
 int dyngrid_is_restarted(void) {

@@ -72,6 +72,7 @@ void Factoring::check() const {
 /// All are at the same factorization.
 void Factoring::agree() const {
   const MPI_Comm grid = app_.grid.comm();
+  app_.whereabouts.agree_on_call(asked_.routine);
   together(grid, [&] { check(); });
   const base::Fnv1a mine = base::Fnv1a()
                                .text(place_.text)

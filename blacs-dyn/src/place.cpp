@@ -63,8 +63,8 @@ void Place::check_name() const {
 
 bool Place::meets(const Place& other) const {
   if (kind >= Kind::end || other.kind >= Kind::end) return false;
-  const bool is_within = kind == Kind::within || other.kind == Kind::within;
-  if (!is_within && (kind == Kind::any || other.kind == Kind::any)) return true;
+  const auto is_alone = [](Kind k) { return k == Kind::within || k == Kind::call; };
+  if (!is_alone(kind) && !is_alone(other.kind) && (kind == Kind::any || other.kind == Kind::any)) return true;
   return kind == other.kind && (text == other.text || program != other.program);
 }
 
@@ -80,6 +80,8 @@ std::string Place::shown() const {
     return fmt::format("a panel of {}", text);
   case Kind::query:
     return "dyngrid_pending";
+  case Kind::call:
+    return text;
   case Kind::end:
     return "dyngrid_finalize";
   case Kind::null_name:

@@ -17,6 +17,7 @@ struct Place {
     named,  ///< dyngrid_resize_point_at
     within, ///< a routine of ours that has its own resize points: goes with that routine alone
     query,  ///< dyngrid_pending
+    call,   ///< a collective routine in which nothing joins: goes with the same one
     end,    ///< dyngrid_finalize: goes with none
     null_name,
     bad_name

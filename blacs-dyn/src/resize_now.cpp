@@ -15,6 +15,7 @@ using base::Status;
 
 int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* without) {
   if (const std::optional<int> outcome = come_in(Place())) return *outcome;
+  app_.whereabouts.agree_on_call("dyngrid_resize");
   const MPI_Comm grid = app_.grid.comm();
   const auto number = static_cast<int>(placement);
   Resize::Goal goal;
@@ -41,6 +42,7 @@ int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* wit
 
 int ResizePoints::need(const char* grids) {
   if (const std::optional<int> outcome = come_in(Place())) return *outcome;
+  app_.whereabouts.agree_on_call("dyngrid_need");
   control::Allowed needed;
   together(app_.grid.comm(), [&] {
     if (!grids) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_need: the text is null");

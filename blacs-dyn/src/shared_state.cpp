@@ -39,8 +39,9 @@ void SharedState::check_share(const char* name, const void* data, std::size_t by
 
 void SharedState::share(const char* name, void* data, std::size_t bytes, MPI_Comm grid) {
   const auto check = [&] { check_share(name, data, bytes); };
-  if (Item* early = name ? find(name) : nullptr; early && !early->has_place) { // it came with the join
+  if (has_early(name)) {
     check();
+    Item* const early = find(name);
     early->has_place = true;
     early->data = data;
     std::copy(early->early.begin(), early->early.end(), static_cast<char*>(data));
@@ -59,6 +60,11 @@ void SharedState::share(const char* name, void* data, std::size_t bytes, MPI_Com
                      name, bytes));
   }
   items_.push_back({name, true, data, bytes, {}});
+}
+
+bool SharedState::has_early(const char* name) const {
+  return name &&
+         std::any_of(items_.begin(), items_.end(), [&](const Item& i) { return !i.has_place && i.name == name; });
 }
 
 void SharedState::unshare(const char* name) {

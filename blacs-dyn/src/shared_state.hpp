@@ -21,7 +21,8 @@ public:
   /// Collective over `grid`; MPI_COMM_NULL on a process that waits to join, which declares alone. Local where the
   /// content came with the join: the others have long done theirs.
   void share(const char* name, void* data, std::size_t bytes, MPI_Comm grid);
-  void unshare(const char* name); ///< local
+  void unshare(const char* name);         ///< local
+  bool has_early(const char* name) const; ///< local: content came with the join, and waits for its place
   void clear() { items_.clear(); }
 
   std::vector<SavedShared> list() const;

@@ -25,6 +25,10 @@ std::uint64_t Whereabouts::agree(const Place& place, std::uint64_t flags) {
   return all;
 }
 
+void Whereabouts::agree_on_call(const char* routine) {
+  if (app_.grid.has_me()) agree(Place(Place::Kind::call, routine), 0);
+}
+
 void Whereabouts::check(const Place& place) const {
   Packet packet;
   place.write(packet);
@@ -33,7 +37,13 @@ void Whereabouts::check(const Place& place) const {
     place.check_name();
     Packet told(packet.bytes());
     const Place first = Place::read(told);
-    if (!first.meets(place))
+    if (first.meets(place)) return;
+    if (first.kind == Place::Kind::call || place.kind == Place::Kind::call)
+      throw Error(Status::rank_mismatch,
+                  fmt::format("blacs-dyn: the processes of the grid make different calls: rank 0 is at {}, rank {} at "
+                              "{}; expected the same on all",
+                              first.shown(), app_.grid.rank(), place.shown()));
+    else
       throw Error(Status::bad_state,
                   fmt::format("blacs-dyn: the processes of the grid are at different resize points: rank 0 at {}, rank "
                               "{} at {}; all of them have to come to the "

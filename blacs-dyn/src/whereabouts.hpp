@@ -22,6 +22,9 @@ public:
   /// One all-reduce over the grid: what all its processes want, by PlaceWord::Flag. @throws agreed Error{bad_state}
   /// when they are at different places.
   std::uint64_t agree(const Place& place, std::uint64_t flags);
+  /// The first of a collective routine, by a process of the grid; nothing on another. @throws agreed
+  /// Error{rank_mismatch} that names both where another process is in another one
+  void agree_on_call(const char* routine);
 
   const char* entry_point(); ///< also says that this process can be led
   void set_entry_point(std::string name) { entry_point_ = std::move(name); }

@@ -89,6 +89,16 @@ int main(int argc, char** argv) {
   need(dyngrid_share("w", &value, 0) == DYNGRID_SUCCESS && dyngrid_unshare("w") == DYNGRID_SUCCESS,
        "none of them is left");
 
+  agreed(bad ? dyngrid_share("w", &value, 4) : dyngrid_matrix_create("w", 'd', 5, 5, 2, 2, &b), DYNGRID_ERR_MISMATCH,
+         "a create, and a share on one rank");
+  need(strstr(dyngrid_last_message(), "dyngrid_share") && strstr(dyngrid_last_message(), "dyngrid_matrix_create"),
+       "both are named");
+  agreed(bad ? dyngrid_resize_point_at("x") : dyngrid_resize(1, 4, DYNGRID_OPTIMAL), DYNGRID_ERR_MISMATCH,
+         "a resize, and a resize point on one rank");
+  need(strstr(dyngrid_last_message(), "dyngrid_resize") && strstr(dyngrid_last_message(), "\"x\""), "both are named");
+  agreed(bad ? dyngrid_checkpoint("w") : dyngrid_lu(a, 0, &value, &value), DYNGRID_ERR_MISMATCH,
+         "a factorization, and a checkpoint on one rank");
+  agreed(bad ? dyngrid_pending() : dyngrid_restore("w"), DYNGRID_ERR_MISMATCH, "a restore, and a question on one rank");
   agreed(dyngrid_resize(bad ? 0 : 1, 2, DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "grid of 0 rows on one rank");
   agreed(dyngrid_resize(1, 2, bad ? 17 : DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "unknown placement on one rank");
   agreed(dyngrid_resize(bad ? 2 : 1, bad ? 1 : 2, DYNGRID_OPTIMAL), DYNGRID_ERR_MISMATCH, "another grid on one rank");
