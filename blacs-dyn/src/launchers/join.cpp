@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "launchers/group_mpirun.hpp"
 #include "launchers/name_server.hpp"
 #include "launchers/openmpi4.hpp"
@@ -26,7 +27,7 @@ class JoinLauncher;
 class JoinLaunch final : public Launch {
 public:
   JoinLaunch(JoinLauncher& launcher, std::vector<NewGroup> groups, SpawnOptions options)
-      : launcher_(launcher), groups_(std::move(groups)), options_(std::move(options)) {}
+      : launcher_(launcher), groups_(std::move(groups)), options_(std::move(options)), limit_(options_.join_limit_s) {}
   ~JoinLaunch() override;
   Progress progress() override;
   void admit(std::vector<Newcomers>& newcomers) override;
@@ -35,6 +36,7 @@ private:
   JoinLauncher& launcher_;
   std::vector<NewGroup> groups_; ///< not admitted yet
   SpawnOptions options_;
+  base::Deadline limit_;
   int times_left_ = 3; ///< that namesakes are started again
 };
 
@@ -92,9 +94,9 @@ public:
     return {all, words};
   }
 
-  void dismiss(const NewGroup& group) override {
+  void dismiss(const NewGroup& group, double comes_in_s = 0) {
     second_ports_.erase(group.id);
-    RendezvousLauncher::dismiss(group);
+    rendezvous_->dismiss(tickets_[group.id], comes_in_s);
   }
 
   /// From the moment in which a group is told to come its end is the end of everything, and so is that it has not been
@@ -181,7 +183,7 @@ private:
 };
 
 JoinLaunch::~JoinLaunch() {
-  for (const NewGroup& group : groups_) launcher_.dismiss(group);
+  for (const NewGroup& group : groups_) launcher_.dismiss(group, limit_.left_s());
 }
 
 Launch::Progress JoinLaunch::progress() {

@@ -499,15 +499,16 @@ void Rendezvous::let_go(int group) {
   state_->groups[group].may_go = true;
 }
 
-void Rendezvous::dismiss(int group) {
+void Rendezvous::dismiss(int group, double comes_in_s) {
   const std::lock_guard lock(state_->mutex);
   State::UnitState& u = state_->groups[group];
   u.may_go = true;
   const bool is_told = state_->say_to_first(group, "away");
+  if (u.launcher <= 0) return;
   // mpirun must not be told to end while it is at it because one of its processes died
-  if (u.launcher > 0)
-    u.end_by = std::chrono::steady_clock::now() +
-               (is_told || u.presence == Presence::gone ? grace_of_the_dismissed : std::chrono::seconds{0});
+  const std::chrono::milliseconds until_it_comes(static_cast<std::int64_t>(1000 * comes_in_s));
+  u.end_by = std::chrono::steady_clock::now() + grace_of_the_dismissed * (is_told || u.presence == Presence::gone) +
+             (u.presence == Presence::awaited ? until_it_comes : std::chrono::milliseconds{0});
 }
 
 bool Rendezvous::have_all_gone(int group) const {
@@ -527,6 +528,8 @@ void Rendezvous::close(double seconds) {
     const std::lock_guard lock(s.mutex);
     s.is_closing = true;
     for (const auto& c : s.connections) send_line(c->socket.fd, goodbye_line);
+    const auto soon = std::chrono::steady_clock::now() + grace_of_the_dismissed;
+    for (auto& [id, group] : s.groups) group.end_by = std::min(group.end_by, soon);
   }
   s.poke();
   if (s.thread.get_id() == std::this_thread::get_id())

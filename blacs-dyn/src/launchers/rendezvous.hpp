@@ -78,8 +78,9 @@ public:
   void rest(int group);     ///< its end is no loss any more, until it is held again
   void end(int group);      ///< its processes end by themselves
   void let_go(int group);   ///< it may end as it likes
-  /// Tells a group that never came, or is not wanted any more, to go; its launcher is ended too.
-  void dismiss(int group);
+  /// Tells a group that never came, or is not wanted any more, to go; its launcher is ended too. comes_in_s: where it
+  /// has not come it has so long to hear of it.
+  void dismiss(int group, double comes_in_s = 0);
   /// Whether each process of a dismissed group has heard of it, and none is connected any more.
   bool have_all_gone(int group) const;
   /// Ends the watch: everybody is told goodbye, launchers are waited for as long as `seconds`.

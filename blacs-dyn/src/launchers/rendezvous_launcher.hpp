@@ -39,7 +39,7 @@ public:
   void add_progress(const NewGroup& group, Launch::Progress& all) const;
   /// It has connected, and has the same time again for what follows.
   void has_connected(const NewGroup& group);
-  virtual void dismiss(const NewGroup& group);
+  void dismiss(const NewGroup& group);
 
 protected:
   /// Process 0: from here on new groups find it. towards: a host that has to reach it; empty: this one.
