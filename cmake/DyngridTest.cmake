@@ -134,7 +134,7 @@ endfunction()
 # Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed
 # (.npN_spareK), but for a test of what is started itself (MUST_SPAWN), which is skipped.
 function(dyngrid_test name)
-  cmake_parse_arguments(arg "MUST_SPAWN;FAST;SANITIZED" "NP;SPAWN;TIMEOUT;TARGET;IN"
+  cmake_parse_arguments(arg "MUST_SPAWN;FAST;SANITIZED" "NP;SPAWN;TARGET;IN"
     "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV" ${ARGN})
   if(arg_IN)
     set(arg_TARGET ${arg_IN})

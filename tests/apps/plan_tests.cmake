@@ -7,6 +7,6 @@ if(TARGET dyngrid_command_core)
   add_test(NAME apps.dyngrid_plan_bad_grid COMMAND dyngrid_command plan --from 2y2 --to 3x3 --m 6 --n 6)
   add_test(NAME apps.dyngrid_plan_bad_schedule COMMAND dyngrid_command plan --from 2x2 --to 3x3 --m 6 --n 6 --schedule
     slow)
-  set_tests_properties(apps.dyngrid_plan_bad_grid apps.dyngrid_plan_bad_schedule PROPERTIES TIMEOUT 10 LABELS pure
+  set_tests_properties(apps.dyngrid_plan_bad_grid apps.dyngrid_plan_bad_schedule PROPERTIES LABELS pure
     PASS_REGULAR_EXPRESSION "^dyngrid plan: .*expected")
 endif()

@@ -2,19 +2,19 @@
 # Executors and the drop-in: everything under mpirun.
 set(exec_link redist_private MPI::MPI_C)
 dyngrid_test(redist.exec_moves SOURCES exec_moves.cpp IN test_redist_mpi_fast NP 4 FAST LINK ${exec_link})
-dyngrid_test(redist.exec_moves NP 7 TIMEOUT 90)
-dyngrid_test(redist.exec_schedules SOURCES exec_schedules.cpp IN test_redist_mpi NP 4 TIMEOUT 90 LINK ${exec_link})
-dyngrid_test(redist.exec_schedules NP 7 TIMEOUT 120)
+dyngrid_test(redist.exec_moves NP 7)
+dyngrid_test(redist.exec_schedules SOURCES exec_schedules.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
+dyngrid_test(redist.exec_schedules NP 7)
 dyngrid_test(redist.exec_prepared SOURCES exec_prepared.cpp IN test_redist_mpi_fast NP 4 FAST LINK ${exec_link})
-dyngrid_test(redist.exec_prepared NP 7 TIMEOUT 90)
+dyngrid_test(redist.exec_prepared NP 7)
 dyngrid_test(redist.gemr2d_stock SOURCES gemr2d_stock.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
-dyngrid_test(redist.gemr2d_stock NP 6 TIMEOUT 90)
+dyngrid_test(redist.gemr2d_stock NP 6)
 dyngrid_test(redist.gemr2d_listed SOURCES gemr2d_listed.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
-dyngrid_test(redist.gemr2d_listed NP 7 TIMEOUT 120)
-dyngrid_test(redist.gemr2d_contexts SOURCES gemr2d_contexts.cpp IN test_redist_mpi NP 4 TIMEOUT 120 LINK ${exec_link})
-dyngrid_test(redist.gemr2d_contexts NP 5 TIMEOUT 120)
+dyngrid_test(redist.gemr2d_listed NP 7)
+dyngrid_test(redist.gemr2d_contexts SOURCES gemr2d_contexts.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
+dyngrid_test(redist.gemr2d_contexts NP 5)
 dyngrid_test(redist.exec_memory SOURCES exec_memory.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
-dyngrid_test(redist.gemr2d_100000_calls TARGET test_redist_mpi NP 2 TIMEOUT 300 ARGS --gtest_filter=*ManyCalls*
+dyngrid_test(redist.gemr2d_100000_calls TARGET test_redist_mpi NP 2 ARGS --gtest_filter=*ManyCalls*
   ENV DYNGRID_TEST_CALLS=100000)
 dyngrid_test(redist.gemr2d_switched_to_stock TARGET test_redist_mpi NP 4 ARGS --gtest_filter=*FortranNames* ENV
   DYNGRID_EXCHANGE=gemr2d=stock)
@@ -44,13 +44,13 @@ set_tests_properties(redist.gemr2d_wrong_listed_for_stock.np2 PROPERTIES PASS_RE
 # The same from C and Fortran.
 add_executable(redist_moves_c moves_c.c)
 target_link_libraries(redist_moves_c PRIVATE dyngrid::dyngrid dyngrid_flags)
-dyngrid_test(redist.moves_c TARGET redist_moves_c NP 4 TIMEOUT 30 LABELS c)
+dyngrid_test(redist.moves_c TARGET redist_moves_c NP 4 LABELS c)
 
 add_executable(redist_moves_fortran moves_fortran.f90)
 target_include_directories(redist_moves_fortran PRIVATE "${PROJECT_BINARY_DIR}/mod")
 target_link_libraries(redist_moves_fortran PRIVATE test_fortran dyngrid::dyngrid dyngrid_flags MPI::MPI_Fortran)
 add_dependencies(redist_moves_fortran redist)
-dyngrid_test(redist.moves_fortran TARGET redist_moves_fortran NP 4 TIMEOUT 30 LABELS fortran)
+dyngrid_test(redist.moves_fortran TARGET redist_moves_fortran NP 4 LABELS fortran)
 
 # A partner that dies: mpirun is told not to end the job; each of the three survivors has to say what happened.
 add_executable(test_redist_exec_partner_dies exec_partner_dies.cpp)
@@ -59,6 +59,6 @@ foreach(where exchange agreement background)
   add_test(NAME redist.exec_partner_dies_in_${where}.np4 COMMAND sh -c
     "test 3 = $('${DYNGRID_TEST_MPIRUN}' --oversubscribe --enable-recovery --timeout 600 -np 4 \
 '$<TARGET_FILE:test_redist_exec_partner_dies>' ${where} | grep -c ': told')")
-  set_tests_properties(redist.exec_partner_dies_in_${where}.np4 PROPERTIES TIMEOUT 60 PROCESSORS 4 LABELS mpi
+  set_tests_properties(redist.exec_partner_dies_in_${where}.np4 PROPERTIES PROCESSORS 4 LABELS mpi
     ENVIRONMENT "${DYNGRID_TEST_ENV}")
 endforeach()

@@ -2,7 +2,7 @@
 # The C test is compiled as C, the Fortran test as Fortran; both have a main of their own and need no GoogleTest.
 add_executable(redist_desc_c desc_c.c)
 target_link_libraries(redist_desc_c PRIVATE dyngrid::dyngrid dyngrid_flags)
-dyngrid_test(redist.desc_c TARGET redist_desc_c NP 4 TIMEOUT 30 LABELS c)
+dyngrid_test(redist.desc_c TARGET redist_desc_c NP 4 LABELS c)
 
 add_executable(redist_desc_fortran desc_fortran.f90)
 target_include_directories(redist_desc_fortran PRIVATE "${PROJECT_BINARY_DIR}/mod")
@@ -35,7 +35,7 @@ foreach(what descriptor plan)
       -g1)
     target_link_options(redist_fuzz_${what} PRIVATE -fsanitize=fuzzer,address,undefined)
     target_link_libraries(redist_fuzz_${what} PRIVATE fmt::fmt dyngrid_flags)
-    dyngrid_test(redist.fuzz_${what} TARGET redist_fuzz_${what} ARGS -runs=${rounds_${what}} LABELS fuzz TIMEOUT 200)
+    dyngrid_test(redist.fuzz_${what} TARGET redist_fuzz_${what} ARGS -runs=${rounds_${what}} LABELS fuzz)
   else()
     target_link_libraries(redist_fuzz_${what} PRIVATE redist_local_private)
     target_compile_definitions(redist_fuzz_${what} PRIVATE DYNGRID_FUZZ_MAIN)
