@@ -10,6 +10,7 @@
 //   matrix deserter  newcomers finalize without a resize point rule_differs  newcomers' rule gives other block sizes
 //   folder  the folder in which it was started, argument 2, is gone
 //   rule_fails  the rule has no answer for the new grid   no_rule  newcomers give none
+//   shares_more  newcomers share what the others do not
 //   woken  a process that slept has a matrix of another size: it sleeps on with all that it has
 #include <cstring>
 
@@ -85,6 +86,8 @@ int main(int argc, char** argv) {
     expect(!dyngrid_matrix_create_by("ruled", 'd', 9, 9, rule, nullptr, &ruled), "create by a rule");
   int tries = 0;
   dyngrid_share("tries", &tries, sizeof tries);
+  int more = 0;
+  if (kind == "shares_more" && spoil) expect(!dyngrid_share("more", &more, sizeof more), "share");
   if (spoil && kind == "late") sleep(12);
   if (spoil && kind == "never") pause();
   if (spoil && kind == "deserter") return dyngrid_finalize();
@@ -104,10 +107,11 @@ int main(int argc, char** argv) {
         kind == "missing" || kind == "host" || kind == "folder" ? DYNGRID_ERR_NOT_FOUND
         : kind == "slots" || kind == "absurd" || kind == "requested" || kind == "scheduled" || kind == "descriptors"
             ? DYNGRID_ERR_SLOTS
-        : kind == "late" || kind == "never" || kind == "before_mpi"         ? DYNGRID_ERR_TIMEOUT
-        : kind == "rule_fails"                                              ? DYNGRID_ERR_ARGUMENT
-        : kind == "mismatch" || kind == "rule_differs" || kind == "no_rule" ? DYNGRID_ERR_MISMATCH
-                                                                            : DYNGRID_ERR_SPAWN;
+        : kind == "late" || kind == "never" || kind == "before_mpi" ? DYNGRID_ERR_TIMEOUT
+        : kind == "rule_fails"                                      ? DYNGRID_ERR_ARGUMENT
+        : kind == "mismatch" || kind == "rule_differs" || kind == "no_rule" || kind == "shares_more"
+            ? DYNGRID_ERR_MISMATCH
+            : DYNGRID_ERR_SPAWN;
     const int context = dyngrid_context();
     if (kind == "requested") expect(dyngrid_request(1000, 1000) == DYNGRID_SUCCESS, "dyngrid_request");
     const int status = kind == "requested" || kind == "scheduled" ? dyngrid_resize_point()
