@@ -88,22 +88,15 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
   std::vector<Matrix*> moving;
   const GridMap& grid = app_.processes.process_set().grid;
   const Matrices::Told told = Matrices::told_by_others(app_.grid.comm(), asked, grid);
-  std::optional<Error> objection;
   base::Fnv1a hash;
-  try {
+  const std::optional<Error> objection = attempt([&] {
     check();
     for (Matrix* a : asked) {
       const redist::Layout layout = told.count(a) != 0 ? told.at(a) : a->on(grid);
       hash.text(a->name).number(fingerprint({&layout}));
       if (!(layout.rows == a->layout.rows && layout.cols == a->layout.cols)) moving.push_back(a);
     }
-  } catch (const Error& error) {
-    objection = error;
-  } catch (const std::bad_alloc&) {
-    objection.emplace(Status::out_of_memory, "dyngrid: out of memory");
-  } catch (const std::exception& error) {
-    objection.emplace(Status::internal, error.what());
-  }
+  });
   const std::int64_t print = hash.positive();
   const std::array<std::int64_t, 3> mine{objection ? 1 : 0, print, -print};
   std::array<std::int64_t, 3> most{};

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 
 #include <fmt/format.h>
 
 #include "base/fnv1a.hpp"
+#include "base/memory.hpp"
 #include "mpi_util.hpp"
 #include "registered_name.hpp"
 
@@ -92,7 +94,11 @@ void SharedState::expect(const std::vector<SavedShared>& told, bool is_newcomer)
                                                      one.name, known->bytes, is_newcomer ? "new" : "woken", bytes));
     if (known && known->has_place) continue;
     if (!known) known = &items_.emplace_back(Item{one.name, false, nullptr, 0, {}});
-    known->early.resize(bytes);
+    try {
+      known->early.resize(bytes);
+    } catch (const std::bad_alloc&) {
+      throw base::out_of_memory(fmt::format("shared \"{}\"", one.name), bytes);
+    }
     known->bytes = bytes;
   }
   for (const Item& item : items_)
