@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/text.hpp"
 #include "control/mpi_settings.hpp"
 #include "preflight.hpp"
 
@@ -39,7 +40,7 @@ bool is_of_one_process(std::string_view name) {
   constexpr std::array<std::string_view, 7> of_mpi{"OMPI_", "PMIX_", "ORTE_", "PRTE_", "PMI_", "HYDI_", "SLURM_"};
   return std::find(of_a_shell.begin(), of_a_shell.end(), name) != of_a_shell.end() ||
          std::any_of(of_mpi.begin(), of_mpi.end(),
-                     [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; });
+                     [&](std::string_view prefix) { return base::begins_with(name, prefix); });
 }
 
 std::set<std::string> environment_at_start(const std::string& process) {

@@ -26,26 +26,22 @@ bool is_in_file(const std::string& path, std::string_view name) {
   return false;
 }
 
-bool begins_with(std::string_view text, std::string_view with) {
-  return text.substr(0, with.size()) == with;
-}
-
 /// Whether an mpirun or MPI_Init sets it, in Open MPI 4.1 and 5.
 bool makes_an_mpi_process(std::string_view name) {
   for (const char* of_user : {"PMIX_MCA_", "PRTE_MCA_", "OMPI_ALLOW_RUN_AS_ROOT"})
-    if (begins_with(name, of_user)) return false;
-  if (begins_with(name, mca_prefix)) {
+    if (base::begins_with(name, of_user)) return false;
+  if (base::begins_with(name, mca_prefix)) {
     name.remove_prefix(mca_prefix.size());
     for (const char* own : {"pmix", "ess", "initial_wdir", "mpi_oversubscribe", "shmem_RUNTIME_QUERY_hint"})
       if (name == own) return true;
     for (const char* own : {"ess_base_", "orte_ess_", "orte_precondition_transports", "orte_local_daemon_uri",
                             "orte_hnp_uri", "orte_app_num", "orte_num_nodes", "orte_bound_at_launch", "orte_launch",
                             "orte_top_session_dir", "orte_jobfam_session_dir", "orte_tmpdir_base"})
-      if (begins_with(name, own)) return true;
+      if (base::begins_with(name, own)) return true;
     return false;
   }
-  return begins_with(name, "OMPI_") || begins_with(name, "PMIX_") || begins_with(name, "PRTE_") ||
-         begins_with(name, "ORTE_");
+  return base::begins_with(name, "OMPI_") || base::begins_with(name, "PMIX_") || base::begins_with(name, "PRTE_") ||
+         base::begins_with(name, "ORTE_");
 }
 
 } // namespace

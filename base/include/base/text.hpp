@@ -15,6 +15,10 @@ namespace base {
 /// Without the blanks, tabs and ends of lines around it.
 std::string_view trimmed(std::string_view text);
 
+inline bool begins_with(std::string_view text, std::string_view with) {
+  return text.substr(0, with.size()) == with;
+}
+
 /// The parts between separators, each without the blanks around it. "a,,b" has an empty one; an empty text has none.
 std::vector<std::string> split(std::string_view text, char separator);
 

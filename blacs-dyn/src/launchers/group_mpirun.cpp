@@ -21,10 +21,6 @@ namespace {
 
 using base::environment;
 
-bool begins_with(std::string_view text, std::string_view with) {
-  return text.substr(0, with.size()) == with;
-}
-
 /// What mpirun reads, from its beginning, where that is a file; else nothing. The new mpirun's processes look there,
 /// too.
 base::FileDescriptor input_of_our_mpirun() {
@@ -61,7 +57,8 @@ std::vector<std::string> remote_command(const std::string& host, const std::vect
   for (std::string word; agent_words >> word;) remote.push_back(word);
   std::vector<std::string> there{"env"};
   for (const std::string& variable : variables)
-    if (begins_with(variable, "OMPI_") || begins_with(variable, "PATH=") || begins_with(variable, "LD_LIBRARY_PATH="))
+    if (base::begins_with(variable, "OMPI_") || base::begins_with(variable, "PATH=") ||
+        base::begins_with(variable, "LD_LIBRARY_PATH="))
       there.push_back(variable);
   const std::vector<std::string> command = with_join_from_input(words);
   there.insert(there.end(), command.begin(), command.end());
@@ -100,7 +97,7 @@ StartedMpirun start_group_mpirun(const NewGroup& group, int number, const std::s
 bool is_passed_on(std::string_view variable) {
   const std::string_view name = variable.substr(0, variable.find('='));
   if (name == "DYNGRID_NEWCOMER" || name == "DYNGRID_JOIN" || name == "DYNGRID_RESTORE") return false;
-  if (begins_with(name, "SLURM_"))
+  if (base::begins_with(name, "SLURM_"))
     return name == "SLURM_CONF"; // the group's mpirun must not take itself for a step of this job
   return !openmpi4::is_of_its_mpirun(name);
 }

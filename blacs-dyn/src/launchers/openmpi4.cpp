@@ -105,7 +105,7 @@ std::string mpirun_name(std::string_view job) {
 }
 
 bool is_of_its_mpirun(std::string_view name) {
-  const auto begins_with = [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
+  const auto begins_with = [&](std::string_view prefix) { return base::begins_with(name, prefix); };
   for (const std::string_view prefix : {"PMIX_", "ORTE_", "PRTE_"})
     if (begins_with(prefix)) return true;
   if (!begins_with("OMPI_") || begins_with("OMPI_ALLOW_RUN_AS_ROOT")) return false;
