@@ -67,7 +67,7 @@ int finalize_hook(MPI_Comm, int, void*, void*) {
   if (processes.is_known()) return;
   for (const std::string& what : control::trouble_with(control::whole_environment()))
     std::fprintf(stderr, "dyngrid: %s\n", what.c_str());
-  if (is_verbose() && !base::was_called && !calls::were_none_seen())
+  if (is_verbose() && !base::was_replaced_called && !calls::were_none_seen())
     std::fprintf(stderr,
                  "dyngrid: libdyngrid.so is loaded for ScaLAPACK's routines, and none of its routines was called: %s\n",
                  why_nothing_is_called().c_str());
@@ -278,6 +278,7 @@ void Application::begin(std::optional<Shape> first_grid) {
     grid.open_context();
     note_first_grid(seen_before);
     together(grid.comm(), [&] {
+      if (grid.rank() != 0) return; // all run the same program, and its file is read
       if (const std::string why = trouble_with_blacs(grid.context(), shape); !why.empty())
         throw Error(Status::unsupported, "blacs-dyn: " + why);
     });

@@ -53,7 +53,7 @@ void route_stock_calls(StockCaller set) {
 }
 
 void call_stock(const char* name, void* routine, std::initializer_list<const void*> arguments) {
-  base::was_called = true;
+  base::was_replaced_called = true;
   void* const* addresses = const_cast<void* const*>(arguments.begin());
   if (caller() == nullptr) return invoke_with(routine, addresses, arguments.size());
   caller()({name, routine, {addresses, addresses + arguments.size()}});

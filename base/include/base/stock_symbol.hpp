@@ -10,6 +10,6 @@ namespace base {
 void* stock_symbol(const char* name);
 
 /// Whether any routine of ScaLAPACK that this library replaces has been called.
-inline std::atomic<bool> was_called{false};
+inline std::atomic<bool> was_replaced_called{false};
 
 } // namespace base

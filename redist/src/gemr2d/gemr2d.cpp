@@ -99,7 +99,7 @@ void run_anew(State& state, const Call& call, Trapezoid part, const int* desc_a,
 
 void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a, void* b,
                  int ib, int jb, const int* desc_b, int ctxt) {
-  base::was_called = true;
+  base::was_replaced_called = true;
   if (m == 0 || n == 0) return;
   refuse_closed_contexts(name_of(type, part), {ctxt, desc_a[ctxt_at], desc_b[ctxt_at]});
   int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
