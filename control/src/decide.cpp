@@ -63,7 +63,7 @@ std::string no_data(const Situation& s, GridShape to) {
   return fmt::format(
       "{} gives new processes no part of any matrix: there are blocks for {} processes ({}). What helps: "
       "smaller blocks (dyngrid_matrix_reblock), or a rule for them (dyngrid_matrix_set_rule); --force "
-      "does it all the same",
+      "overrides this check",
       to_string(to), there.size(), to_string(there));
 }
 
@@ -83,8 +83,9 @@ Decision accepted(const Situation& s, GridShape to, std::string why, bool force)
   Decision d{true, to, std::move(why), forecast(s, to), std::nullopt};
   if (force) return d;
   const bool is_larger = to.size() > s.grid.size();
+  const std::string without_data = no_data(s, to);
   const std::string against = is_larger && s.most() > 0 && to.size() > s.most() ? too_many(s, to.size())
-                              : !no_data(s, to).empty()                         ? no_data(s, to)
+                              : !without_data.empty()                           ? without_data
                               : is_beyond_cores(s, to)                          ? no_gain(s, to.size())
                               : d.forecast                                      ? cannot_pay_off(s, to, *d.forecast)
                                                                                 : "";
@@ -128,7 +129,7 @@ gridmap::Cost change_cost(const Situation& s, GridShape to) {
 std::optional<Forecast> forecast(const Situation& s, GridShape to) {
   std::optional<Forecast> f = s.forecast(s.grid, to, started(s, to), planned(s, to));
   const std::optional<Prediction> now = s.step(s.grid);
-  if (f && !f->then.is_measured && !no_data(s, to).empty()) { // who has nothing makes nothing quicker
+  if (f && !f->then.is_measured && !no_data(s, to).empty()) { // processes without data shorten no step
     f->then.seconds = f->now.seconds;
     f->payoff_steps = f->payoff_at_best = -1;
     return f;
@@ -181,13 +182,11 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
     most = std::min(most, tried);
   }
   const auto room = static_cast<int>(most);
-  std::optional<GridShape> largest = s.allowed.largest(room, s.grid.size() + 1);
-  if (!force && largest && !no_data(s, *largest).empty()) { // perhaps a smaller one, or one of another form
-    const std::optional<GridShape> first = largest;
-    while (largest && !no_data(s, *largest).empty())
-      largest = s.allowed.largest(largest->size() - 1, s.grid.size() + 1);
-    if (!largest) return declined(no_data(s, *first));
-  }
+  const std::optional<GridShape> first = s.allowed.largest(room, s.grid.size() + 1);
+  std::optional<GridShape> largest = first;
+  while (!force && largest && !no_data(s, *largest).empty()) // perhaps a smaller one, or one of another form
+    largest = s.allowed.largest(largest->size() - 1, s.grid.size() + 1);
+  if (first && !largest) return declined(no_data(s, *first));
   if (!largest)
     return declined(fmt::format("no allowed grid has {} to {} processes{}", s.grid.size() + 1, room,
                                 s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));

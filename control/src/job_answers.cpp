@@ -125,7 +125,7 @@ Json JobState::history(std::int64_t from) const {
   {
     const Lock lock(mutex_);
     known = book_->known();
-    known.steps = situation().steps;
+    known.steps = steps_by_grid();
     size = size_;
   }
   Page page;
@@ -304,11 +304,11 @@ Json JobState::checkpoint(const Request& request) {
   for (const ProcessInfo& process : processes_)
     if (process.id == 0 && process.place < 0) reason = "process 0 sleeps outside the grid";
   if (!reason.empty()) return {{"accepted", false}, {"reason", reason}};
-  const CheckpointRequest wish{queue_.number(), flag(request, "stop") || signal == "TERM"};
-  if (checkpoint_) outcome(checkpoint_->number, "superseded", {{"by", wish.number}});
-  checkpoint_ = wish;
+  const CheckpointRequest requested{queue_.number(), flag(request, "stop") || signal == "TERM"};
+  if (checkpoint_) outcome(checkpoint_->number, "superseded", {{"by", requested.number}});
+  checkpoint_ = requested;
   is_checkpoint_wanted_.store(true, std::memory_order_release);
-  return {{"accepted", true}, {"request", wish.number}};
+  return {{"accepted", true}, {"request", requested.number}};
 }
 
 void JobState::look_at_deadlines(double now) {

@@ -439,6 +439,12 @@ void JobState::save_history(bool is_end) {
   }
 }
 
+std::map<std::pair<int, int>, StepTimes> JobState::steps_by_grid() const {
+  auto steps = book_->known().steps;
+  if (stay_.cold_s && steps.find(key_of(grid_)) == steps.end()) steps[key_of(grid_)].add(*stay_.cold_s);
+  return steps;
+}
+
 Situation JobState::situation() const {
   Situation s;
   s.grid = grid_;
@@ -449,8 +455,7 @@ Situation JobState::situation() const {
   s.per_core = info_.per_core;
   s.parked = parked_;
   s.steps_left = left();
-  s.steps = book_->known().steps;
-  if (stay_.cold_s && s.steps.find(key_of(grid_)) == s.steps.end()) s.steps[key_of(grid_)].add(*stay_.cold_s);
+  s.steps = steps_by_grid();
   s.changes = book_->known().changes;
   s.spawns = book_->known().spawns;
   s.planned_exchange = planned_exchange_;

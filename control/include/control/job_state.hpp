@@ -171,6 +171,8 @@ private:
   void take_back(ResizeRequest request);
   void give_up(const ResizeRequest& request) noexcept;
 
+  /// With the first step on this grid where there is no other. The caller has the lock
+  std::map<std::pair<int, int>, StepTimes> steps_by_grid() const;
   Situation situation() const; ///< the caller has the lock
   void refuse_undone(const Situation& here, Decision& decision) const;
   void tell(Json event);  ///< the same
