@@ -122,13 +122,12 @@ typedef void (*dyngrid_change_routine)(void* data);
  * a change is certain: all processes are there, and it can fail no more but by MPI itself. The old grid is whole then:
  * its communicator, context, descriptors and local arrays; what is written to local arrays goes along, while shared
  * state has been handed over already. `after` is called on every process of the new grid, newcomers and those that woke
- * included, when all is new. Both are called, too, on the grid
- * there is when a resize point restores a checkpoint (DYNGRID_RESTORE). Either may be null. Several are called in the
- * order in which they were made known, `before` in the reverse one. Both null: those made known with this `data` are
- * forgotten, DYNGRID_ERR_NOT_FOUND when there are none. Inside, routines that change the grid, dyngrid_finalize and
- * dyngrid_restore are refused with DYNGRID_ERR_STATE; in `before` also those that make or free matrices and shared
- * state. An exception that leaves one is said on stderr, and the change goes on. Local; make the same known on every
- * process, newcomers before their first resize point. */
+ * included, when all is new. When a resize point restores a checkpoint (DYNGRID_RESTORE), both are called on the grid
+ * that there is. Either may be null. Several are called in the order in which they were made known, `before` in the
+ * reverse one. Both null: those made known with this `data` are forgotten, DYNGRID_ERR_NOT_FOUND when there are none.
+ * Inside, routines that change the grid, dyngrid_finalize and dyngrid_restore are refused with DYNGRID_ERR_STATE; in
+ * `before` also those that make or free matrices and shared state. An exception that leaves one is said on stderr, and
+ * the change goes on. Local; make the same known on every process, newcomers before their first resize point. */
 DYNGRID_API int dyngrid_on_change(dyngrid_change_routine before, dyngrid_change_routine after, void* data);
 /* Asks for a change at the next resize point. Local; of several requests the one of the lowest rank counts. */
 DYNGRID_API int dyngrid_request(int nprow, int npcol);
@@ -457,14 +456,13 @@ enum {
  * complete all the same. Both are the same on all processes.
  *
  * Collective. Outcomes: DYNGRID_SAME; DYNGRID_RESIZED when the grid is not the one of the beginning, or a checkpoint
- * was restored: context,
- * descriptors and local arrays are to be asked for anew; DYNGRID_LEAVE and DYNGRID_REDIRECT as of a resize point,
- * pivots and info are not set then. A newcomer, and a restarted run whose checkpoint was written inside, comes here
- * after it declared its matrices and takes up the work at the panel reached: it must pass no other resize point before.
- * The name of the resize points is "dyngrid_lu:" and the name of A (dyngrid_entry_point). A process that waits or
- * sleeps in the call joins at its panels only: dyngrid_resize of the others, which would wake or start it, is
- * DYNGRID_ERR_STATE on them, and the grid stays. DYNGRID_ERR_NULL, _NOT_FOUND,
- * _TYPE for integers, _ARGUMENT for options, _MISMATCH when processes ask for different ones: A is as it was. */
+ * was restored: context, descriptors and local arrays are to be asked for anew; DYNGRID_LEAVE and DYNGRID_REDIRECT as
+ * of a resize point, pivots and info are not set then. A newcomer, and a restarted run whose checkpoint was written
+ * inside, comes here after it declared its matrices and takes up the work at the panel reached: it must pass no other
+ * resize point before. The name of the resize points is "dyngrid_lu:" and the name of A (dyngrid_entry_point). A
+ * process that waits or sleeps in the call joins at its panels only: dyngrid_resize of the others, which would wake or
+ * start it, is DYNGRID_ERR_STATE on them, and the grid stays. DYNGRID_ERR_NULL, _NOT_FOUND, _TYPE for integers,
+ * _ARGUMENT for options, _MISMATCH when processes ask for different ones: A is as it was. */
 DYNGRID_API int dyngrid_lu(dyngrid_matrix* a, int options, int* pivots, int* info);
 /* A = L L^H (uplo 'L') or U^H U ('U') in place, in the triangle that is given, in the same way; A is n x n. info: 0, or
  * the order of the first leading minor that is not positive definite: A is as after the last panel before it, on all

@@ -395,13 +395,13 @@ TEST(Findings, Program) {
   const ProgramFiles own{"./app", true, false, {"./app", ours, theirs}, "./app", true};
   EXPECT_EQ(order(own).verdict, Verdict::warning);
   EXPECT_EQ(judge_program(own).size(), 3u) << "its BLACS, too";
-  EXPECT_NE(vain_preload(own), "");
-  EXPECT_EQ(vain_preload({"./app", true, false, {"./app", theirs}, theirs}), "");
+  EXPECT_NE(idle_preload(own), "");
+  EXPECT_EQ(idle_preload({"./app", true, false, {"./app", theirs}, theirs}), "");
   const Finding wide = judge_program({"./app", true, false, {"./app", ours, "/lib/libmkl_intel_ilp64.so"}, ours}).at(2);
   EXPECT_EQ(wide.verdict, Verdict::error);
   const ProgramFiles whole{"./app", true, true, {"./app"}, "./app"};
   EXPECT_EQ(judge_program(whole).at(0).verdict, Verdict::error);
-  EXPECT_NE(vain_preload(whole), "");
+  EXPECT_NE(idle_preload(whole), "");
   ProgramFiles script;
   script.program = "./script";
   EXPECT_EQ(judge_program(script).at(0).verdict, Verdict::note);

@@ -39,10 +39,10 @@ bool needs_library(const std::string& file) {
 }
 
 /// What is said of a preload that takes nothing, to a user who wants to know what happens; else empty.
-std::string notice_of_vain_preload(const RunOptions& o) {
+std::string notice_of_idle_preload(const RunOptions& o) {
   if (!o.preload || (!o.request.is_verbose && o.request.calls.empty()) || o.request.program.empty()) return {};
   try {
-    return vain_preload(look_at_program(o.request.program[0]));
+    return idle_preload(look_at_program(o.request.program[0]));
   } catch (const Failure&) { // mpirun says what is wrong with it
     return {};
   }
@@ -99,7 +99,7 @@ void run_application(const RunOptions& o) {
     for (const std::string& notice : launch.notices) fmt::print(stderr, "dyngrid run: {}\n", notice);
   if (const std::string notice = notice_without_preload(o); !notice.empty())
     fmt::print(stderr, "dyngrid run: {}\n", notice);
-  if (const std::string notice = notice_of_vain_preload(o); !notice.empty())
+  if (const std::string notice = notice_of_idle_preload(o); !notice.empty())
     fmt::print(stderr, "dyngrid run: {}\n", notice);
   if (o.dry_run) {
     if (!request.ompi_server.empty()) fmt::print("ompi-server --no-daemonize -r FILE &\n");

@@ -185,7 +185,7 @@ std::vector<Finding> judge_program(const ProgramFiles& found) {
   return findings;
 }
 
-std::string vain_preload(const ProgramFiles& found) {
+std::string idle_preload(const ProgramFiles& found) {
   if (!found.is_elf) return {};
   if (found.is_static) return found.program + " is linked statically as a whole: a preload does not reach it";
   if (found.copier != found.program && !found.has_own_blacs) return {};

@@ -51,7 +51,7 @@ struct ProgramFiles {
 };
 std::vector<Finding> judge_program(const ProgramFiles& found);
 /// What a preload of libdyngrid.so does not take of it; empty: it takes all.
-std::string vain_preload(const ProgramFiles& found);
+std::string idle_preload(const ProgramFiles& found);
 
 /// Prints them, as a table or as one JSON object; the worst verdict. (In cmd_doctor.cpp.)
 Verdict show(const std::vector<Finding>& findings, bool as_json);

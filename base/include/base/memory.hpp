@@ -11,7 +11,7 @@ namespace base {
 std::string memory_left();
 /// "no memory for {what}, 36 MiB: 18 MiB of address space are left (ulimit -v)"
 Error out_of_memory(const std::string& what, std::size_t bytes);
-/// Tries to get so many bytes, for what would not survive without them: other libraries. Nothing is kept or written to.
+/// Tries to get that many bytes, for other libraries that end the program without them. Nothing is kept or written to.
 /// @throws Error{out_of_memory}
 void require_memory(const std::string& what, std::size_t bytes);
 
