@@ -102,13 +102,13 @@ bool is_passed_on(std::string_view variable) {
   return !openmpi4::is_of_its_mpirun(name);
 }
 
+/// Without a standard input that mpirun hands on: Open MPI 4.1's ends by a segmentation fault where a process has
+/// closed the pipe that it writes to. New processes open mpirun's own standard input instead.
 std::vector<std::string> group_command(const std::string& mpirun, const std::string& server, const NewGroup& group,
                                        const SpawnOptions& options) {
-  std::vector<std::string> words{mpirun,      "--ompi-server",
-                                 server,      "--oversubscribe",
-                                 "--bind-to", "none",
-                                 "-x",        "DYNGRID_JOIN",
-                                 "-np",       std::to_string(group.members.size())};
+  std::vector<std::string> words{mpirun,      "--ompi-server", server,    "--oversubscribe",
+                                 "--bind-to", "none",          "--stdin", "none",
+                                 "-x",        "DYNGRID_JOIN",  "-np",     std::to_string(group.members.size())};
   if (!options.folder.empty()) words.insert(words.end(), {"--wdir", options.folder});
   words.push_back(options.program);
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
