@@ -59,40 +59,6 @@ if(NOT DYNGRID_MPI_CAN_SPAWN)
   set(DYNGRID_TEST_BORN spare)
 endif()
 
-# What nearly every test includes is compiled once, for each of the two ways in which tests are compiled.
-function(dyngrid_test_headers target)
-  file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp" CONTENT "")
-  add_library(${target} OBJECT "${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp")
-  target_link_libraries(${target} PRIVATE GTest::gtest fmt::fmt dyngrid_flags)
-  dyngrid_headers(${target} algorithm cstdint functional map memory string vector gtest/gtest.h fmt/format.h)
-endfunction()
-
-# FAST of dyngrid_test
-function(dyngrid_test_is_fast target)
-  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
-  if(DYNGRID_SANITIZE)
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
-  endif()
-endfunction()
-
-# The headers are made where the first test wants them: the flags of tests hold in that folder.
-function(dyngrid_test_precompile target is_fast)
-  if(NOT DYNGRID_SHARES_HEADERS)
-    return()
-  endif()
-  set(headers test_headers)
-  if(is_fast)
-    set(headers test_headers_fast)
-  endif()
-  if(NOT TARGET ${headers})
-    dyngrid_test_headers(${headers})
-    if(is_fast)
-      dyngrid_test_is_fast(${headers})
-    endif()
-  endif()
-  dyngrid_headers_of(${target} ${headers})
-endfunction()
-
 # Which of a program's tests stand in these sources: a value for --gtest_filter. Read anew whenever one changes.
 function(dyngrid_suites_of result)
   set(suites "")
@@ -120,12 +86,10 @@ function(dyngrid_suites_of result)
 endfunction()
 
 # dyngrid_test(<module.behaviour> SOURCES a.cpp ... | COMMAND cmd args...
-#              [NP n] [SPAWN k] [MUST_SPAWN] [FAST] [SANITIZED] [LABELS ...] [LINK ...] [ARGS ...]
+#              [NP n] [SPAWN k] [MUST_SPAWN] [SANITIZED] [LABELS ...] [LINK ...] [ARGS ...]
 #              [ENV A=B ...] [TARGET name] [IN program])
 # IN: the sources belong to a program that several tests share, since a compiler takes them together in half the time;
 # each test runs the suites of its own sources. A later dyngrid_test of the same name, without SOURCES, runs them again.
-# FAST: compiled for speed in Release, and a little under the sanitizers, for loops over everything and for what is
-# timed. Others are compiled with -O0.
 # SANITIZED: a test with NP that CI runs under the sanitizers too (label sanitized); those without NP all are.
 # Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun, with the main of
 # tests/mpi_main.cpp where the sources have none; with SPAWN: k more processes are born, and spawn tests take one lock.
@@ -134,7 +98,7 @@ endfunction()
 # Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed
 # (.npN_spareK), but for a test of what is started itself (MUST_SPAWN), which is skipped.
 function(dyngrid_test name)
-  cmake_parse_arguments(arg "MUST_SPAWN;FAST;SANITIZED" "NP;SPAWN;TARGET;IN"
+  cmake_parse_arguments(arg "MUST_SPAWN;SANITIZED" "NP;SPAWN;TARGET;IN"
     "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV" ${ARGN})
   if(arg_IN)
     set(arg_TARGET ${arg_IN})
@@ -158,13 +122,6 @@ function(dyngrid_test name)
   if(arg_SOURCES)
     add_executable(${arg_TARGET} ${arg_SOURCES})
     target_link_libraries(${arg_TARGET} PRIVATE ${arg_LINK} GTest::gtest dyngrid_flags)
-    dyngrid_unity(${arg_TARGET} 12)
-    if(arg_FAST)
-      dyngrid_test_is_fast(${arg_TARGET})
-    endif()
-    if(NOT arg_SOURCES MATCHES "\\.(c|f|f90|F90)(;|$)") # another language would want headers of its own
-      dyngrid_test_precompile(${arg_TARGET} ${arg_FAST})
-    endif()
     if(arg_NP)
       target_link_libraries(${arg_TARGET} PRIVATE test_mpi_main)
     else()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Executors and the drop-in: everything under mpirun.
 set(exec_link redist_private MPI::MPI_C)
-dyngrid_test(redist.exec_moves SOURCES exec_moves.cpp IN test_redist_mpi_fast NP 4 FAST LINK ${exec_link})
+dyngrid_test(redist.exec_moves SOURCES exec_moves.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
 dyngrid_test(redist.exec_moves NP 7)
 dyngrid_test(redist.exec_schedules SOURCES exec_schedules.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
 dyngrid_test(redist.exec_schedules NP 7)
-dyngrid_test(redist.exec_prepared SOURCES exec_prepared.cpp IN test_redist_mpi_fast NP 4 FAST LINK ${exec_link})
+dyngrid_test(redist.exec_prepared SOURCES exec_prepared.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
 dyngrid_test(redist.exec_prepared NP 7)
 dyngrid_test(redist.gemr2d_stock SOURCES gemr2d_stock.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
 dyngrid_test(redist.gemr2d_stock NP 6)
