@@ -12,7 +12,6 @@
 
 #include "base/status.hpp"
 #include "sched/batch_means.hpp"
-#include "sched/queue.hpp"
 
 namespace {
 
@@ -49,101 +48,6 @@ double mmc(int c, double per_s) {
   }
   const double wait = term / (1 - rho) / (sum + term / (1 - rho)); // Erlang C
   return 1 + wait / (c - per_s);
-}
-
-/// A policy, at every event beside the same one that is told nothing of what is kept: the queue in blocks, the
-/// processors taken, the running jobs in classes.
-class Checked : public Policy {
-public:
-  explicit Checked(const char* name, const PolicyOptions& options = {}) : policy_(make_policy(name, options)) {}
-  const char* name() const override { return policy_->name(); }
-  bool asks() const override { return policy_->asks(); }
-  void decide(const State& state, std::vector<Decision>& out) const override {
-    policy_->decide(state, out);
-    State counted = state;
-    counted.taken = -1;
-    counted.askable = nullptr;
-    EXPECT_EQ(state.free(), counted.free()) << name() << " at " << state.now_s;
-    counted.queue = nullptr;
-    Queue::Place place;
-    while (const Job* job = state.queue->next(place, std::numeric_limits<int>::max())) counted.waiting.push_back(job);
-    most_waiting = std::max(most_waiting, counted.waiting.size());
-    std::vector<Decision> again;
-    policy_->decide(counted, again);
-    ASSERT_EQ(out.size(), again.size()) << name() << " at " << state.now_s;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      EXPECT_TRUE(out[i].job == again[i].job && out[i].procs == again[i].procs) << name() << " at " << state.now_s;
-      asked += !out[i].is_start();
-    }
-  }
-  mutable std::size_t most_waiting = 0, asked = 0;
-
-private:
-  std::unique_ptr<Policy> policy_;
-};
-
-TEST(Simulation, WhatIsKeptIsWhatIsThere) {
-  DrmsChoices choices;
-  choices.resize_small = true;
-  std::vector<App> apps = drms_apps(choices);
-  for (std::size_t k = 0; k < apps.size(); k += 4) apps[k].priority = static_cast<int>(k) % 3 - 1;
-  PolicyOptions others;
-  others.share = PolicyOptions::Share::first;
-  others.payoff = true;
-  for (const PolicyOptions& policy_options : {PolicyOptions{}, others})
-    for (const bool has_history : {true, false})
-      for (const char* name : {"ls", "as", "rs", "tp", "qos"}) {
-        const Checked policy(name, policy_options);
-        RandomArrivals jobs(apps, rates_for(apps, {25, 25, 50}, 0.85, 32), 3, 0.2, 0.1); // some ignore, some crash
-        ArrivalsToFinish to_finish(jobs, 1.5, 4, 5);
-        const bool is_timed = policy_options.payoff;
-        SimulationOptions options;
-        options.warm_up = 100;
-        options.most_jobs = 3000;
-        options.relative_error = 1e-9;
-        options.deadline_s = 20;
-        options.has_history = has_history;
-        EXPECT_GT(simulate(policy, is_timed ? static_cast<Arrivals&>(to_finish) : jobs, options).jobs_run, 2000);
-        EXPECT_GT(policy.most_waiting, 5u) << name;
-        if (policy.asks()) {
-          EXPECT_GT(policy.asked, 500u) << name;
-        }
-      }
-}
-
-/// Hundreds of small jobs at a time, many of which are alike to the last digit: who goes first is said by their starts.
-TEST(Simulation, OfManyEqualJobsTheFirst) {
-  std::vector<App> apps;
-  for (const char* sizes : {"1,2,4", "1,2,4,8", "2,4,8", "1,3"}) {
-    App app;
-    app.name = sizes;
-    app.sizes = Sizes::parse(sizes, 8, "a test");
-    for (const int n : app.sizes.list()) app.step_s.push_back(0.2 + 0.8 / n);
-    app.resize_base_s = 3;
-    apps.push_back(app);
-  }
-  apps[3].step_s = {1, 1.1}; // slower on more
-  std::mt19937 gen(11);
-  const auto below = [&](int n) { return static_cast<int>(gen() % static_cast<unsigned>(n)); };
-  std::vector<Newcomers> list;
-  double at_s = 0;
-  for (int k = 0; k < 1500; ++k) {
-    if (below(10) == 0) at_s += below(60); // in crowds, then nobody for a while
-    Newcomers one{at_s, &apps[static_cast<std::size_t>(below(4))], 50.0 * (1 + below(12)), false, -1};
-    if (below(2) == 0) one.finish_by_s = at_s + one.steps * (1 + below(3));
-    list.push_back(one);
-  }
-  for (const char* name : {"rs", "tp", "qos"})
-    for (const int procs : {60, 150}) {
-      const Checked policy(name);
-      RecordedArrivals arrivals(list);
-      SimulationOptions options;
-      options.procs = procs;
-      options.warm_up = 0;
-      options.to_the_end = true;
-      EXPECT_EQ(simulate(policy, arrivals, options).jobs_run, 1500);
-      EXPECT_GT(policy.asked, 30u) << name << " on " << procs;
-    }
 }
 
 TEST(QueueingTheory, OneProcessor) {

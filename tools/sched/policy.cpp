@@ -4,21 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <optional>
 
 #include <fmt/format.h>
 
-#include "askable.hpp"
 #include "base/status.hpp"
-#include "by_class.hpp"
 #include "gridmap/step_time.hpp"
 #include "promise.hpp"
-#include "queue.hpp"
 
 namespace sched {
 
 int State::free() const {
-  if (taken >= 0) return std::max(procs - taken, 0);
   int left = procs;
   for (const Job* job : running) left -= std::max(job->procs, job->target);
   return std::max(left, 0);
@@ -105,36 +100,15 @@ int raise_all(std::vector<Plan>& plans, int left, const std::vector<double>& fre
   return left;
 }
 
-/// The jobs that wait, as the one who keeps them has them, or put in blocks for once.
-class Waiters {
-public:
-  explicit Waiters(const State& state) : made_(state.queue ? Queue() : Queue(state.waiting)), kept_(state.queue) {}
-  const Queue& queue() const { return kept_ ? *kept_ : made_; }
-
-private:
-  Queue made_;
-  const Queue* kept_;
-};
-
-void look_at(const State& state, const Job& job) {
-  if (state.look) state.look(job);
-}
-
-/// For who goes through all that run.
-void look_at_all(const State& state) {
-  if (!state.look) return;
-  for (const Job* job : state.running)
-    if (job->resizable) state.look(*job);
-}
-
 /// Adaptive starts: every waiting job that fits on its smallest size, in the order of the queue, then what is
 /// left over. @return processors still free
-int start_adaptive(const State& state, const Queue& queue, int free, const Raise& raise, std::vector<Decision>& out) {
+int start_adaptive(const State& state, int free, const Raise& raise, std::vector<Decision>& out) {
   std::vector<Plan> plans;
-  Queue::Place place;
-  while (const Job* job = queue.next(place, free)) {
-    plans.push_back({job, job->sizes->smallest()});
-    free -= plans.back().procs;
+  for (const Job* job : state.waiting) {
+    const int smallest = job->sizes->smallest();
+    if (smallest > free) continue;
+    plans.push_back({job, smallest});
+    free -= smallest;
   }
   if (plans.empty()) return free;
   free = raise_all(plans, free, state.free_speeds, raise);
@@ -145,12 +119,10 @@ int start_adaptive(const State& state, const Queue& queue, int free, const Raise
 class Lazy : public Policy {
 public:
   const char* name() const override { return "ls"; }
-  bool asks() const override { return false; }
   void decide(const State& state, std::vector<Decision>& out) const override {
-    const Waiters waiters(state);
     int free = state.free();
-    Queue::Place place;
-    while (const Job* job = waiters.queue().next(place, free)) {
+    for (const Job* job : state.waiting) {
+      if (job->sizes->smallest() > free) continue;
       out.push_back({job, job->sizes->at_most(free)});
       free -= out.back().procs;
     }
@@ -161,9 +133,8 @@ class Adaptive : public Policy {
 public:
   explicit Adaptive(const PolicyOptions& options) : raise_(raise_of(options)) {}
   const char* name() const override { return "as"; }
-  bool asks() const override { return false; }
   void decide(const State& state, std::vector<Decision>& out) const override {
-    start_adaptive(state, Waiters(state).queue(), state.free(), raise_, out);
+    start_adaptive(state, state.free(), raise_, out);
   }
   static Raise raise_of(const PolicyOptions& options) {
     return options.share == PolicyOptions::Share::even ? raise_even : raise_first;
@@ -177,24 +148,15 @@ private:
 class Resizing : public Policy {
 public:
   void decide(const State& state, std::vector<Decision>& out) const override {
-    if (!state.askable) look_at_all(state);
-    const Waiters waiters(state);
-    const Queue& queue = waiters.queue();
-    const int free = start_adaptive(state, queue, state.free(), start_raise(), out);
+    const int free = start_adaptive(state, state.free(), start_raise(), out);
     std::vector<const Job*> started;
     for (const Decision& start : out) started.push_back(start.job);
     std::sort(started.begin(), started.end(), std::less<>());
-    Queue::Place place;
-    const auto next_left = [&](int procs) {
-      const Job* job = queue.next(place, procs);
-      while (job && std::binary_search(started.begin(), started.end(), job, std::less<>()))
-        job = queue.next(place, procs);
-      return job;
-    };
-    if (queue.size() > started.size() && state.askable)
-      shrink_by_class(state, Givers(*state.askable, true, rules(state)), free, next_left, out);
-    else if (queue.size() > started.size())
-      shrink(state, victims_of(state, free), next_left, out);
+    std::vector<const Job*> left;
+    for (const Job* job : state.waiting)
+      if (!std::binary_search(started.begin(), started.end(), job, std::less<>())) left.push_back(job);
+    if (!left.empty())
+      shrink(state, free, left, out);
     else if (free > 0 && !state.running.empty())
       grow(state, free, out);
   }
@@ -213,10 +175,7 @@ protected:
     return reluctance(*a.job, a.procs) < reluctance(*b.job, b.procs);
   }
   virtual double reluctance(const Job& job, int procs) const { return -power_left(job, procs); }
-  /// Whether those of equal size and kind are the less reluctant the later they end; else they are alike.
-  virtual bool gives_by_end() const { return false; }
   virtual bool should_grow(const Job&, int) const { return true; }
-  virtual bool judges_growths() const { return true; } ///< by growth_pays
 
   /// Who may be asked to give processors up, and what is free or is being given up.
   struct Victims {
@@ -239,12 +198,13 @@ protected:
     return victims;
   }
 
-  /// @param next  the next job of the queue that starts on at most so many processors, others if it likes; null: none
-  template <class Next> void shrink(const State& state, Victims all, Next&& next, std::vector<Decision>& out) const {
+  /// Asks running jobs to give up what the `waiting` ones need, the first in the queue first.
+  void shrink(const State& state, int free, const std::vector<const Job*>& waiting, std::vector<Decision>& out) const {
+    Victims all = victims_of(state, free);
     std::vector<Plan>& victims = all.plans;
     int coming = all.coming;
     int most = all.spare();
-    while (const Job* job = next(most + coming)) {
+    for (const Job* job : waiting) {
       if (most == 0 && coming == 0) break;
       if (job->sizes->smallest() - coming > most) continue; // it starts on no less
       int need = least_to_start(*job, state.now_s) - coming;
@@ -271,57 +231,14 @@ protected:
         }
         victims = std::move(plan);
         most = all.spare();
-        coming = -need;
-      } else {
-        coming = -need;
       }
+      coming = -need;
     }
     for (const Plan& victim : victims)
       if (victim.procs != victim.job->procs) out.push_back({victim.job, victim.procs});
   }
 
-  Givers::Rules rules(const State& state) const {
-    return {[this](const Job& job, int procs) { return reluctance(job, procs); }, gives_by_end(), state.now_s,
-            state.look};
-  }
-
-  /// The same as shrink().
-  template <class Next>
-  void shrink_by_class(const State& state, Givers givers, int free, Next&& next, std::vector<Decision>& out) const {
-    int coming = free + state.askable->coming();
-    while (const Job* job = next(givers.spare() + coming)) {
-      if (givers.spare() == 0 && coming == 0) break;
-      if (job->sizes->smallest() - coming > givers.spare()) continue;
-      int need = least_to_start(*job, state.now_s) - coming;
-      if (need > givers.spare()) continue;
-      if (need > 0) {
-        Givers trial = givers;
-        need = trial.give(need, *job, [&](const Job& victim, int procs) {
-          return should_shrink({&victim, procs}, *job);
-        });
-        if (need > 0) {
-          if (givers.empty() && coming == 0) break;
-          continue;
-        }
-        givers = std::move(trial);
-      }
-      coming = -need;
-    }
-    for (const Resized& one : givers.changed()) out.push_back({one.job, one.procs});
-  }
-
-  /// The growths of all that may be asked, each by as many of `free` as it gets; those that should_grow are among them.
-  virtual std::vector<Resized> raise_by_class(const State& state, int free) const = 0;
-
   void grow(const State& state, int free, std::vector<Decision>& out) const {
-    if (state.askable) {
-      if (judges_growths() && !may_pay_by_class(*state.askable, state.now_s, free, state.look)) return;
-      for (const Resized& one : raise_by_class(state, free)) {
-        look_at(state, *one.job);
-        if (should_grow(*one.job, one.procs)) out.push_back({one.job, one.procs});
-      }
-      return;
-    }
     std::vector<Plan> plans;
     for (const Job* job : state.running)
       if (may_be_asked(*job, state.now_s) && job->procs < job->sizes->largest()) plans.push_back({job, job->procs});
@@ -332,29 +249,19 @@ protected:
   }
 };
 
-using RaiseByClass = std::vector<Resized>(const Askable&, int left, std::optional<double> judged_at_s);
-RaiseByClass* raise_by_class_of(const PolicyOptions& options) {
-  return options.share == PolicyOptions::Share::even ? raise_even_by_class : raise_first_by_class;
-}
-
 class Reconfigurable : public Resizing {
 public:
   explicit Reconfigurable(const PolicyOptions& options)
-      : raise_(Adaptive::raise_of(options)), by_class_(raise_by_class_of(options)), payoff_(options.payoff) {}
+      : raise_(Adaptive::raise_of(options)), payoff_(options.payoff) {}
   const char* name() const override { return "rs"; }
 
 protected:
   Raise start_raise() const override { return raise_; }
   Raise grow_raise() const override { return raise_; }
-  std::vector<Resized> raise_by_class(const State& state, int free) const override {
-    return by_class_(*state.askable, free, payoff_ ? std::optional<double>(state.now_s) : std::nullopt);
-  }
   bool should_grow(const Job& job, int to) const override { return !payoff_ || growth_pays(job, job.procs, to); }
-  bool judges_growths() const override { return payoff_; }
 
 private:
   Raise raise_;
-  RaiseByClass* by_class_;
   bool payoff_;
 };
 
@@ -397,10 +304,6 @@ protected:
   }
   Raise start_raise() const override { return raise_best; }
   Raise grow_raise() const override { return raise_best; }
-  std::vector<Resized> raise_by_class(const State& state, int free) const override {
-    const auto gain = [](const Job& job, int procs, int next) { return gain_of(job, procs, next); };
-    return raise_best_by_class(*state.askable, state.now_s, free, gain, state.look);
-  }
   bool should_shrink(const Plan& victim, const Job& job) const override {
     // what ends before a change would pay is left alone
     const double left = seconds_left(*victim.job, victim.procs);
@@ -408,7 +311,6 @@ protected:
     const int to = victim.job->sizes->at_most(victim.procs - 1);
     return rate(*victim.job, victim.procs) - rate(*victim.job, to) < rate(job, job.sizes->smallest());
   }
-  bool gives_by_end() const override { return true; }
   /// Rate lost for each processor of the next size down.
   double reluctance(const Job& job, int procs) const override {
     const int to = job.sizes->at_most(procs - 1);
@@ -420,53 +322,22 @@ protected:
 /// Jobs with a finish-by time first, and each on the smallest size that keeps it; what is left over as `rs`.
 class FinishBy : public Resizing {
 public:
-  explicit FinishBy(const PolicyOptions& options)
-      : raise_(Adaptive::raise_of(options)), by_class_(raise_by_class_of(options)) {}
+  explicit FinishBy(const PolicyOptions& options) : raise_(Adaptive::raise_of(options)) {}
   const char* name() const override { return "qos"; }
 
   void decide(const State& state, std::vector<Decision>& out) const override {
-    if (!state.askable) look_at_all(state);
     int free = raise_late(state, state.free(), out);
-    const Waiters waiters(state);
-    const Queue& queue = waiters.queue();
-    if (queue.least_procs() > free && (free == 0 || !out.empty() || does_anybody_wait(queue, state.now_s)) &&
-        !may_shrink(state))
-      return; // a long queue is not put in order for nothing
-    Blocked blocked;
-    free = start(state, queue, free, out, blocked);
-    if (blocked.is_anybody()) {
-      std::vector<const Job*> worth_it;
-      auto at = worth_it.cbegin();
-      const auto look_within = [&](int procs) {
-        worth_it = blocked.within(procs, queue, state.now_s, out);
-        at = worth_it.cbegin();
-      };
-      const auto next = [&](int) { return at != worth_it.cend() ? *at++ : nullptr; };
-      if (state.askable) {
-        Givers givers(*state.askable, false, rules(state));
-        for_timed(state, [&](const Askable::Member& one) {
-          const int least = least_to_keep(*one.job, state.now_s);
-          if (one.job->procs > least) givers.add(*one.job, one.order, least);
-          return false;
-        });
-        look_within(free + state.askable->coming() + givers.spare());
-        shrink_by_class(state, std::move(givers), free, next, out);
-      } else {
-        Victims victims = victims_of(state, free);
-        look_within(victims.coming + victims.spare());
-        shrink(state, std::move(victims), next, out);
-      }
-    } else if (free > 0 && out.empty()) {
+    std::vector<const Job*> blocked;
+    free = start(state, free, out, blocked);
+    if (!blocked.empty())
+      shrink(state, free, blocked, out);
+    else if (free > 0 && out.empty())
       grow(state, free, out);
-    }
   }
 
 protected:
   Raise start_raise() const override { return raise_; }
   Raise grow_raise() const override { return raise_; }
-  std::vector<Resized> raise_by_class(const State& state, int free) const override {
-    return by_class_(*state.askable, free, state.now_s);
-  }
   bool should_grow(const Job& job, int to) const override { return growth_pays(job, job.procs, to); }
   int least_to_start(const Job& job, double now_s) const override {
     const int n = smallest_in_time(job, now_s);
@@ -480,90 +351,26 @@ protected:
 private:
   struct Waiting {
     const Job* job;
-    int priority;
-    double latest_s; ///< latest_start_s
+    double latest_s; ///< latest_start_s; infinite for a job without a finish-by time, or too late for it
     /// Whether it can let others go first that have less time.
     bool has_time(double now_s) const {
       return latest_s < never && latest_s - now_s > (job->finish_by_s - latest_s) / 4;
     }
     bool is_blocked(int free, double now_s) const { return job->sizes->smallest() > free && !has_time(now_s); }
     bool goes_before(const Waiting& other) const {
-      return priority != other.priority ? priority > other.priority : latest_s < other.latest_s;
+      return job->priority != other.job->priority ? job->priority > other.job->priority : latest_s < other.latest_s;
     }
   };
-  /// By priority, then by when they have to start. Who has no time, or is late, comes behind them in the order of the
-  /// queue: in a long one that is nearly everybody, and is not looked at one by one.
-  static std::vector<Waiting> in_order(const Queue& queue, double now_s) {
-    std::vector<Waiting> timed;
-    for (const Queue::Entry& e : queue.timed(now_s)) timed.push_back({e.job, e.job->priority, e.latest_s});
-    std::stable_sort(timed.begin(), timed.end(), [](const Waiting& a, const Waiting& b) { return a.goes_before(b); });
-    return timed;
-  }
-  /// For processors; who has time does not.
-  static bool does_anybody_wait(const Queue& queue, double now_s) {
-    if (queue.has_late(now_s)) return true;
-    const std::vector<Queue::Entry> timed = queue.timed(now_s);
-    return std::any_of(timed.begin(), timed.end(), [&](const Queue::Entry& e) {
-      return !Waiting{e.job, e.job->priority, e.latest_s}.has_time(now_s);
-    });
-  }
-  /// Who could not start for want of processors.
-  struct Blocked {
-    std::vector<Waiting> timed; ///< in their order
-    std::size_t late = 0;       ///< so many more
-    bool is_anybody() const { return late > 0 || !timed.empty(); }
-    /// Those that could start if so many processors were free.
-    std::vector<const Job*> within(int procs, const Queue& queue, double now_s,
-                                   const std::vector<Decision>& started) const {
-      std::vector<const Job*> jobs;
-      auto next = timed.begin();
-      Queue::Place place;
-      while (const Queue::Entry* e = queue.next_late(place, procs, now_s)) {
-        if (std::any_of(started.begin(), started.end(), [&](const Decision& d) { return d.job == e->job; })) continue;
-        for (; next != timed.end() && next->priority >= e->job->priority; ++next) jobs.push_back(next->job);
-        jobs.push_back(e->job);
-      }
-      for (; next != timed.end(); ++next) jobs.push_back(next->job);
-      return jobs;
-    }
-  };
-  /// Of the running jobs that may be asked and have a finish-by time one after the other, until `see` says so.
-  template <class See> static bool for_timed(const State& state, See&& see) {
-    for (const auto& [key, of] : state.askable->classes()) {
-      if (!of.is_timed) continue;
-      for (const Askable::Member& one : of.members) {
-        look_at(state, *one.job);
-        if (see(one)) return true;
-      }
-    }
-    return false;
-  }
-
-  /// Whether a running job could give anything up, or is about to.
-  bool may_shrink(const State& state) const {
-    if (state.askable)
-      return state.askable->coming() > 0 || state.askable->spare_untimed() > 0 ||
-             for_timed(state, [&](const Askable::Member& one) {
-               return one.job->procs > one.job->sizes->smallest() &&
-                      one.job->procs > least_to_keep(*one.job, state.now_s);
-             });
-    return std::any_of(state.running.begin(), state.running.end(), [&](const Job* job) {
-      return (job->target != 0 && job->target < job->procs) ||
-             (job->procs > job->sizes->smallest() && may_be_asked(*job, state.now_s) &&
-              job->procs > least_to_keep(*job, state.now_s));
-    });
+  /// By priority, then by when they have to start, then in the order of the queue.
+  static std::vector<Waiting> in_order(const State& state) {
+    std::vector<Waiting> order;
+    for (const Job* job : state.waiting) order.push_back({job, latest_start_s(*job, state.now_s)});
+    std::stable_sort(order.begin(), order.end(), [](const Waiting& a, const Waiting& b) { return a.goes_before(b); });
+    return order;
   }
 
   /// Processors that cannot be had by shrinking.
   int held(const State& state) const {
-    if (state.askable) {
-      int spare = state.askable->spare_untimed();
-      for_timed(state, [&](const Askable::Member& one) {
-        spare += std::max(one.job->procs - least_to_keep(*one.job, state.now_s), 0);
-        return false;
-      });
-      return state.taken - spare;
-    }
     int sum = 0;
     for (const Job* job : state.running)
       sum += may_be_asked(*job, state.now_s) ? std::min(job->procs, least_to_keep(*job, state.now_s))
@@ -573,52 +380,29 @@ private:
 
   /// Running jobs that would be late where they are grow to the smallest size that is not. @return what is free then.
   int raise_late(const State& state, int free, std::vector<Decision>& out) const {
-    const auto wants = [&](const Job& job) {
-      const double left = seconds_left(job, job.procs);
-      return left >= 0 && state.now_s + left > job.finish_by_s;
-    };
-    const auto raise = [&](const Job& job) {
-      const int n = smallest_in_time(job, state.now_s + job.resize_s);
-      if (n <= job.procs || n - job.procs > free) return;
-      out.push_back({&job, n});
-      free -= n - job.procs;
-    };
-    if (!state.askable) {
-      for (const Job* job : state.running)
-        if (job->finish_by_s != never && may_be_asked(*job, state.now_s) && wants(*job)) raise(*job);
-      return free;
+    for (const Job* job : state.running) {
+      if (job->finish_by_s == never || !may_be_asked(*job, state.now_s)) continue;
+      const double left = seconds_left(*job, job->procs);
+      if (left < 0 || state.now_s + left <= job->finish_by_s) continue;
+      const int n = smallest_in_time(*job, state.now_s + job->resize_s);
+      if (n <= job->procs || n - job->procs > free) continue;
+      out.push_back({job, n});
+      free -= n - job->procs;
     }
-    std::vector<Askable::Member> late;
-    for_timed(state, [&](const Askable::Member& one) {
-      if (wants(*one.job)) late.push_back(one);
-      return false;
-    });
-    std::sort(late.begin(), late.end(), Askable::StartsBefore());
-    for (const Askable::Member& one : late) raise(*one.job);
     return free;
   }
 
   /// Starts in the order of the queue. The first that waits for processors keeps its place: others start only on what
   /// it will not need, or for as long as it has time. @return what is free then.
-  int start(const State& state, const Queue& queue, int free, std::vector<Decision>& out, Blocked& blocked) const {
+  int start(const State& state, int free, std::vector<Decision>& out, std::vector<const Job*>& blocked) const {
     std::vector<Plan> plans;
     double until_s = never; // when the first that waits has to start
     const int spared = state.procs / 8;
     int held_by_all = -1, started = 0; // looked at where it matters
-    const std::vector<Waiting> timed = in_order(queue, state.now_s);
-    blocked.late = queue.size() - timed.size();
-    auto next_timed = timed.begin();
-    Queue::Place place;
-    const Queue::Entry* late = queue.next_late(place, free, state.now_s); // those before it do not fit, and never will
-    for (;;) {
-      if (late && late->smallest > free) late = queue.next_late(place, free, state.now_s);
-      if (!late && next_timed == timed.end()) break;
-      const bool is_late = late && (next_timed == timed.end() || late->job->priority > next_timed->priority);
-      const Waiting next = is_late ? Waiting{late->job, late->job->priority, never} : *next_timed++;
-      if (is_late) late = queue.next_late(place, free, state.now_s);
+    for (const Waiting& next : in_order(state)) {
       const Job* job = next.job;
       const auto is_blocked = [&] {
-        if (!is_late) blocked.timed.push_back(next);
+        blocked.push_back(job);
         until_s = std::min(until_s, next.latest_s);
       };
       if (next.is_blocked(free, state.now_s)) { // whatever it would start on
@@ -639,18 +423,16 @@ private:
         plans.push_back({job, n});
         free -= n;
         started += n;
-        if (is_late) --blocked.late;
       } else {
         is_blocked();
       }
     }
-    if (!blocked.is_anybody()) free = raise_all(plans, free, state.free_speeds, raise_);
+    if (blocked.empty()) free = raise_all(plans, free, state.free_speeds, raise_);
     for (const Plan& plan : plans) out.push_back({plan.job, plan.procs});
     return free;
   }
 
   Raise raise_;
-  RaiseByClass* by_class_;
 };
 
 } // namespace

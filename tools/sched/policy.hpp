@@ -3,7 +3,6 @@
 // jobs, the simulator on simulated ones.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -28,34 +27,21 @@ struct Job {
   /// history.
   const double* step_s = nullptr;
   double steps_left = -1; ///< -1: unknown
-  double best_s = -1;     ///< seconds left on its best size, where somebody has worked that out; below 0: nobody
   double resize_s = 0;    ///< predicted cost of a change of size
   double power = 0;       ///< speeds of the processors that it has, together; 0: as many as they are
   int cores = 0; ///< of the hosts it runs on, 0: not known; where there is no history, none are of use beyond them
   double finish_by_s = never; ///< when it is to have ended; infinite: whenever
 };
 
-class Queue;
-class Askable;
-
 /// Jobs are borrowed for one call of decide().
 struct State {
   double now_s = 0;
   int procs = 0;                   ///< of the machine
   std::vector<const Job*> waiting; ///< in the order of the queue: priority, then arrival
-  const Queue* queue = nullptr;    ///< in their place, by who keeps a long queue from one call to the next
   std::vector<const Job*> running; ///< in the order of their starts
 
   /// Of the free processors, the fastest first: in this order they are given. Empty: all processors are alike.
   std::vector<double> free_speeds;
-
-  /// Those of `running` that may be asked, by who keeps them from one call to the next and has processors that are all
-  /// alike; null: nobody does.
-  const Askable* askable = nullptr;
-  /// Brings the steps_left of a running job up to date; empty: they are.
-  std::function<void(const Job& job)> look;
-
-  int taken = -1; ///< by running jobs, requests to grow included, by who keeps count; below 0: nobody does
 
   /// Processors that nobody has and nobody was promised. A request to grow reserves what it asks for; a job
   /// that is asked to shrink has its processors until it has let them go.
@@ -73,8 +59,6 @@ class Policy {
 public:
   virtual ~Policy() = default;
   virtual const char* name() const = 0;
-  /// Whether it asks running jobs to change, and looks at State::askable for that.
-  virtual bool asks() const { return true; }
   /// Appends decisions to `out`, to be carried out in this order; starts fit into the processors that are
   /// free. Jobs with a request pending, unresponsive ones and those that are not resizable are left alone.
   virtual void decide(const State& state, std::vector<Decision>& out) const = 0;

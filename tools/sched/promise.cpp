@@ -72,7 +72,6 @@ int smallest_in_time(const Job& job, double from_s) {
 }
 
 double least_seconds_left(const Job& job) {
-  if (job.best_s >= 0) return job.best_s;
   double least_s = never;
   if (job.step_s != nullptr && job.steps_left >= 0)
     for (std::size_t i = 0; i < job.sizes->list().size(); ++i)

@@ -8,12 +8,8 @@
 #include <map>
 #include <memory>
 #include <queue>
-#include <utility>
 
-#include "askable.hpp"
 #include "batch_means.hpp"
-#include "promise.hpp"
-#include "queue.hpp"
 
 namespace sched {
 namespace {
@@ -25,10 +21,9 @@ struct SimJob : Job {
   double start_s = 0;
   double done = 0, since_s = 0; ///< steps done at since_s
   double asked_s = 0;
-  bool changing = false;   ///< between two sizes
-  double next_s = never;   ///< when something happens to it
-  bool is_askable = false; ///< kept among them
-  std::int64_t order = 0;  ///< among those that have started; 0: it does not run
+  bool changing = false;  ///< between two sizes
+  double next_s = never;  ///< when something happens to it
+  std::int64_t order = 0; ///< among those that have started; 0: it does not run
   enum class Next { end, crash, point, changed, deadline } next = Next::end;
 };
 
@@ -37,13 +32,7 @@ public:
   Simulation(const Policy& policy, Arrivals& arrivals, const SimulationOptions& options,
              const std::function<void(const SimulationEvent&)>& watch)
       : policy_(policy), arrivals_(arrivals), options_(options), watch_(watch) {
-    if (policy.asks()) {
-      state_.askable = &askable_;
-      state_.look = [this](const Job& job) { look(static_cast<SimJob&>(const_cast<Job&>(job))); };
-    }
     state_.procs = options.procs;
-    state_.queue = &queue_;
-    state_.taken = 0;
     if (options.warm_up <= 0) begin_counting();
   }
 
@@ -109,39 +98,9 @@ private:
     if (watch_) watch_({state_.now_s, kind, job.id, job.app, procs});
   }
 
-  void look(SimJob& job) const {
+  void bring_up_to_date(SimJob& job) const {
     const double ran_s = job.changing ? 0 : state_.now_s - job.since_s;
     job.steps_left = job.steps - job.done - ran_s / step_s(job);
-  }
-
-  // ---- who may be asked
-
-  double end_s(const SimJob& job) const { return job.since_s + (job.steps - job.done) * step_s(job); }
-  /// It may be asked from now on, or when it answers again.
-  void put_askable(SimJob& job) {
-    if (!state_.askable || !job.resizable) return;
-    if (job.unresponsive_until_s > state_.now_s) {
-      unresponsive_.push({job.unresponsive_until_s, job.order, &job});
-      return;
-    }
-    askable_.insert(job, job.order, end_s(job));
-    job.is_askable = true;
-  }
-  void take_askable(SimJob& job) {
-    if (!job.is_askable) return;
-    askable_.erase(job, job.order, end_s(job));
-    job.is_askable = false;
-  }
-  void put_those_that_answer_again() {
-    for (; !unresponsive_.empty() && unresponsive_.top().at_s <= state_.now_s; unresponsive_.pop()) {
-      SimJob& job = *unresponsive_.top().job;
-      if (job.order == unresponsive_.top().order) put_askable(job);
-    }
-  }
-  /// What was asked of it is done, or is not. @return what that was
-  int end_request(SimJob& job) {
-    askable_.add_coming(-std::max(job.procs - job.target, 0));
-    return std::exchange(job.target, 0);
   }
 
   void advance(double to_s) {
@@ -170,13 +129,14 @@ private:
     job->steps = job->steps_left = arrival.steps;
     job->ignores = arrival.ignores;
     job->finish_by_s = arrival.finish_by_s;
-    if (job->step_s != nullptr && job->finish_by_s < never)
-      job->best_s = least_seconds_left(*job); // asked for once: a queue is looked at often
     if (arrival.crashes_at >= 0) job->crash_step = arrival.crashes_at * arrival.steps;
     job->resize_s = arrival.app->resize_base_s + arrival.app->resize_per_proc_s * job->sizes->largest();
-    queue_.insert(*job);
+    std::vector<const Job*>& queue = state_.waiting; // jobs arrive in the order of their ids
+    queue.insert(std::upper_bound(queue.begin(), queue.end(), job,
+                                  [](const Job* a, const Job* b) { return a->priority > b->priority; }),
+                 job);
     tell(SimulationEvent::Kind::arrival, *job, 0);
-    if (static_cast<std::int64_t>(queue_.size()) > options_.longest_queue) {
+    if (static_cast<std::int64_t>(queue.size()) > options_.longest_queue) {
       overloaded_ = true;
       stop_ = true;
     }
@@ -215,23 +175,18 @@ private:
       if (job.target > job.procs) held_ += job.target - job.procs;
       break;
     case SimJob::Next::changed:
-      if (job.target < job.procs) {
-        held_ -= job.procs - job.target;
-        state_.taken -= job.procs - job.target;
-      }
-      job.procs = end_request(job);
+      if (job.target < job.procs) held_ -= job.procs - job.target;
+      job.procs = job.target;
+      job.target = 0;
       job.changing = false;
       job.since_s = state_.now_s;
-      put_askable(job);
       ++resizes_;
       tell(SimulationEvent::Kind::resized, job, job.procs);
       plan(job);
       break;
     case SimJob::Next::deadline:
-      state_.taken -= std::max(job.target - job.procs, 0);
-      end_request(job);
+      job.target = 0;
       job.unresponsive_until_s = state_.now_s + options_.unresponsive_s;
-      put_askable(job);
       ++ignored_;
       tell(SimulationEvent::Kind::ignored, job, job.procs);
       plan(job);
@@ -248,9 +203,6 @@ private:
     tell(crashed ? SimulationEvent::Kind::crash : SimulationEvent::Kind::end, job, 0);
     crashed_ += crashed;
     held_ -= job.procs;
-    state_.taken -= std::max(job.procs, job.target);
-    take_askable(job);
-    if (job.target != 0) end_request(job);
     const std::int64_t order = job.order;
     state_.running.erase(
         std::lower_bound(state_.running.begin(), state_.running.end(), order, [](const Job* running, std::int64_t o) {
@@ -299,8 +251,8 @@ private:
   }
 
   void schedule() {
-    if (queue_.empty() && state_.running.empty()) return;
-    put_those_that_answer_again();
+    if (state_.waiting.empty() && state_.running.empty()) return;
+    for (const Job* job : state_.running) bring_up_to_date(static_cast<SimJob&>(const_cast<Job&>(*job)));
     decisions_.clear();
     policy_.decide(state_, decisions_);
     for (const Decision& decision : decisions_) {
@@ -310,16 +262,11 @@ private:
         job.start_s = job.since_s = state_.now_s;
         job.order = ++started_;
         held_ += job.procs;
-        state_.taken += job.procs;
         state_.running.push_back(&job);
-        queue_.erase(job);
-        put_askable(job);
+        state_.waiting.erase(std::find(state_.waiting.begin(), state_.waiting.end(), &job));
         tell(SimulationEvent::Kind::start, job, job.procs);
       } else {
-        take_askable(job);
         job.target = decision.procs;
-        askable_.add_coming(std::max(job.procs - job.target, 0));
-        state_.taken += std::max(job.target - job.procs, 0);
         job.asked_s = state_.now_s;
         tell(SimulationEvent::Kind::ask, job, job.target);
       }
@@ -367,11 +314,9 @@ private:
   const SimulationOptions& options_;
   const std::function<void(const SimulationEvent&)>& watch_;
   State state_;
-  Queue queue_; ///< who waits
-  Askable askable_;
   std::deque<SimJob> jobs_; ///< addresses stay
   std::vector<SimJob*> unused_;
-  std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_, unresponsive_;
+  std::priority_queue<Coming, std::vector<Coming>, std::greater<>> coming_;
   std::vector<Decision> decisions_;
   BatchMeans responses_;
   std::vector<CategoryResult> categories_;
