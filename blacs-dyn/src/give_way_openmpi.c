@@ -4,7 +4,7 @@
 // each other and can starve what the kernel itself has to run (Linux 6.18: "workqueue lockup", the worker of the
 // terminal that mpirun reads its processes through never runs, and the job stands still). Preloaded (`dyngrid run` does
 // it where it helps), this one stands around opal_progress, the look, and in front of sched_yield, and lets a process
-// sleep once it has waited for a while. Measured: docs/results.md. Why so: docs/decisions/0062.
+// sleep once it has waited for a while. Measured: docs/results.md. Why so: docs/decisions/0016.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -45,10 +45,10 @@ namespace blacs_dyn {
 class Application;
 using Phase = dyngrid_phase;
 
-/// The phases of a program: which layout each has, by gridmap's plan (decision 0063), and the valid copies of their
-/// matrices, which it owns. Each candidate is tried twice, unless the history knows it, then all are planned, and again
-/// when what was measured since says so (decision 0087). Grid and matrices being the same, times and copies are kept;
-/// any other change of them begins anew.
+/// The phases of a program: which layout each has, by gridmap's plan (docs/decisions/0063), and the valid copies of
+/// their matrices, which it owns. Each candidate is tried twice, unless the history knows it, then all are planned, and
+/// again when what was measured since says so. Grid and matrices being the same, times and copies are kept; any other
+/// change of them begins anew.
 class Phases {
 public:
   explicit Phases(Application& app) : app_(app) {}

@@ -37,8 +37,9 @@ Speeds speeds_at(const std::vector<double>& descending, const std::vector<int>& 
 
 /// The published heuristic from the row-major start. `movable`: positions whose speeds may change place
 /// (empty: all). Of the arrangements seen the best by the value of its shares; with m and n by the time with
-/// whole rows and columns, which is what the published tables go by. `led`: an arrangement counts with the vector that
-/// has led to it, too (docs/decisions/0133).
+/// whole rows and columns, which is what the published tables go by. `led`: an
+/// arrangement also counts with the shares of the vector before it, which is how the published tables 6.18 and 6.19
+/// come out.
 Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m = 0, std::int64_t n = 0,
                             bool led = false);
 Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vector<int> start, int p, int q,

@@ -268,8 +268,8 @@ TEST(Selection, BestOfOneGrowthAgainstAllSetsOfRandomLists) {
 
 /// 1x2 of 7 and 5, free are 7, 5, 3, 2, 1, of which 11 and then 10 may be taken. After the first growth `local` leads:
 /// of all sets only {5, 3, 2, 1} is as fast. It leaves {7}, and no grid of seven processors is within the aspect limit.
-/// After the second `global` leads, which has begun with {7, 3}. So nobody is never behind, even who knows what comes:
-/// docs/decisions/0122.
+/// After the second `global` leads, which has begun with {7, 3}. So no strategy leads after every growth, not even one
+/// that knows all offers.
 TEST(Selection, NobodyIsNeverBehindOverASeries) {
   const std::vector<double> first{7, 5}, free{7, 5, 3, 2, 1};
   const std::array<double, 2> tpp{11, 10};

@@ -41,8 +41,10 @@ bool is_unbound();
 bool is_open_mpi();
 bool is_open_mpi_5();
 
-/// While one is there, MPI looks for new connections at each of its calls, where Open MPI otherwise does so every 10 ms
-/// (docs/decisions/0125). Several count; with another MPI it does nothing.
+/// While one is there, MPI looks for new connections at each of its calls. Otherwise Open MPI does so every 10 ms, and
+/// a growth has a chain of first messages. (Its TCP transport asks for more looks only on the side that already knows
+/// the partner.) It is not on for the whole run, since each look is a system call. Several count; with another MPI it
+/// does nothing.
 class LooksForConnections {
 public:
   LooksForConnections();
