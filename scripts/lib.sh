@@ -98,3 +98,28 @@ under_timeout() {
   shift
   timeout --kill-after=10 "$seconds" "$@"
 }
+
+# section NAME SECONDS COMMAND...: runs a benchmark of scripts/bench or studies/bench, which writes NAME.csv into the
+# folder $out, beside NAME.log. The arrays sections and failed have the names of all and of those that failed.
+sections=() failed=()
+section() {
+  local name="$1" limit="$2" status=0 begin=$SECONDS
+  shift 2
+  sections+=("$name")
+  say "$name ..."
+  rm -f "$out/$name.csv" "$out/$name.skipped"
+  under_timeout "$limit" "$@" --csv "$out/$name.csv" >"$out/$name.log" 2>&1 </dev/null || status=$?
+  if [ "$status" -eq 77 ]; then
+    say "$name: skipped: $(tail -n 1 "$out/$name.log")"
+    echo "Skipped: $(tail -n 1 "$out/$name.log")" >"$out/$name.skipped"
+    rm -f "$out/$name.csv"
+  elif [ "$status" -ne 0 ]; then
+    say "$name: FAILED with status $status; its output is in $out/$name.log"
+    tail -n 5 "$out/$name.log" >&2
+    failed+=("$name")
+    { echo "Failed with status $status:"; tail -n 20 "$out/$name.log"; } >"$out/$name.skipped"
+    rm -f "$out/$name.csv"
+  else
+    say "$name: $((SECONDS - begin)) s"
+  fi
+}

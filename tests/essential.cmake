@@ -10,9 +10,9 @@ set(DYNGRID_ESSENTIAL_TESTS
   blacs-dyn.control_job blacs-dyn.control_load blacs-dyn.control_socket blacs-dyn.balancer blacs-dyn.offer
   sched.journal sched.journal_file sched.traces sched.talk apps.help apps.bad_block apps.bad_first_grid apps.bad_grid
   apps.bad_matrix_file apps.options_capacitance apps.options_flame apps.options_jacobi apps.options_life
-  apps.options_particles apps.options_pdgemm apps.options_pdgemv apps.options_pdgetrf apps.options_pipeline
+  apps.options_particles apps.options_pdgemm apps.options_pdgemv apps.options_pdgetrf
   apps.options_sor apps.cmd_decide apps.cmd_plan apps.dyngrid_plan_bad_grid apps.dyngrid_plan_bad_schedule
-  apps.matrix_market apps.stock_ways apps.bench_order apps.bench_papers apps.launch apps.variables apps.watch
+  apps.matrix_market apps.bench_order apps.launch apps.variables apps.watch
   apps.slurm
   # exchanges, p?gemr2d, the halo, the kernels
   redist.desc_c redist.exec_schedules redist.exec_memory redist.exec_prepared redist.moves_c redist.moves_fortran
@@ -38,7 +38,7 @@ set(DYNGRID_ESSENTIAL_TESTS
   # the applications, the command, the scheduler, the installed tree
   apps.pdgemm_up_and_down apps.pdgemv_up_and_down apps.pdgetrf_between_panels apps.pdgetrf_matrix_market
   apps.life_up_and_down apps.jacobi_up_and_down apps.sor_up_and_down apps.particles_up_and_down apps.capacitance_plate
-  apps.flame_in_phases apps.pipeline_in_phases apps.run_and_doctor apps.refused_in_words apps.csv_and_json
+  apps.flame_in_phases apps.run_and_doctor apps.refused_in_words apps.csv_and_json
   sched.two_pdgemm_and_a_third sched.inside_a_factorization sched.offered_and_booked install.tree install.exports
   install.headers install.pages install.completion install.pkg_config install.find_package install.preload
   install.readme install.licence_lines install.picture

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our kernels against ScaLAPACK's: products, LU and Cholesky of matrices in equal blocks, as DTYPE_ 1 and as 601, and
-// in blocks of unequal sizes, which ScaLAPACK does not know. The runs of a case take turns in one mpirun.
+// Our kernels against ScaLAPACK's: products, LU and Cholesky of matrices in equal blocks, as DTYPE_ 1 and as 601. The
+// runs of a case take turns in one mpirun.
 //
 //   mpirun --oversubscribe -np 4 bench_pblas --n 2000,4000 --csv out.csv
 //   mpirun --oversubscribe -np 2 bench_pblas --grow 2x2 --n 256,512,1000,2000
-//   mpirun --oversubscribe -np 9 -x LD_PRELOAD=.../libdyngrid-slow.so bench_pblas --unequal --processors 4 --n 2048
-//   mpirun --oversubscribe -np 4 -x LD_PRELOAD=.../libdyngrid-slow.so bench_pblas --competitor --n 2048
 
 #include <string>
 #include <vector>
@@ -17,7 +15,6 @@
 #include "common/blacs.hpp"
 #include "common/mpi_main.hpp"
 #include "common/report.hpp"
-#include "emulated.hpp"
 #include "equal.hpp"
 
 namespace {
@@ -28,9 +25,7 @@ struct Settings {
   std::vector<std::string> grids, routines{"gemm", "getrf", "potrf"};
   int reps = 5;
   std::string csv, grow;
-  bool check = false, is_unequal = false, has_competitor = false;
-  double gflops = 0.2;
-  int processors = 0;
+  bool check = false;
 };
 
 const std::vector<std::string> methods{"stock", "own", "listed"};
@@ -63,21 +58,6 @@ void add_options(base::CommandLine& app, Settings& settings) {
                  "dyngrid starts more processes beside those of mpirun, up to this grid, and then ours is measured "
                  "against ScaLAPACK's on it: between old and new processes Open MPI sends over TCP")
       .type_name("PxQ");
-  app.add_flag("--unequal", settings.is_unequal,
-               "processors of unequal speed, emulated by libdyngrid-slow.so, which is to be preloaded: shares by speed "
-               "against equal ones, with the bound, for the sets of speeds that have as many as there are processes "
-               "(2, 4 or 6), and against what can be done with ScaLAPACK's kernels: threads, more processes; the first "
-               "of --nb");
-  app.add_option("--processors", settings.processors,
-                 "with --unequal: so many, 2, 4 or 6, on which all processes are for the way with more processes")
-      .check(base::positive_number());
-  app.add_flag(
-      "--competitor", settings.has_competitor,
-      "on such processors, one of which has to be shared from a third of a factorization on: what it takes who "
-      "had known, who adapts inside (DYNGRID_BALANCE=auto) and who never does, with the bound; the first of "
-      "--nb");
-  app.add_option("--gflops", settings.gflops, "with --unequal and --competitor: of a processor of speed 1")
-      .show_default();
 }
 
 int run(int argc, char** argv) {
@@ -89,22 +69,10 @@ int run(int argc, char** argv) {
   add_options(app, settings);
   if (const auto status = base::read_command_line(app, argc, argv, rank == 0)) return *status;
   if (settings.grids.empty()) settings.grids = all_shapes(size);
-  if (settings.is_unequal + settings.has_competitor + !settings.grow.empty() > 1)
-    throw base::CommandLineError("--grow, --unequal and --competitor are measurements of their own");
   if (!settings.grow.empty())
     return bench::run_grown({settings.grow, settings.orders, settings.blocks, settings.routines, settings.reps,
                              settings.csv, settings.check});
-  apps::Report report(settings.is_unequal       ? "bench_unequal"
-                      : settings.has_competitor ? "bench_competitor"
-                                                : "bench_pblas",
-                      rank == 0 ? settings.csv : "");
-  if (settings.is_unequal || settings.has_competitor) {
-    const bench::EmulatedSettings emulated{settings.orders, settings.blocks[0], settings.routines,  settings.reps,
-                                           settings.gflops, settings.check,     settings.processors};
-    const bool is_done =
-        settings.is_unequal ? bench::run_unequal(emulated, report) : bench::run_competitor(emulated, report);
-    return is_done && (rank != 0 || report.finish()) ? 0 : 1;
-  }
+  apps::Report report("bench_pblas", rank == 0 ? settings.csv : "");
   apps::Table table{"Seconds of a call, medians; ratios are stock's time over ours",
                     {"routine", "grid", "n", "nb", "stock", "own", "listed", "own ratio", "listed ratio"},
                     {}};

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/grid_shape.hpp"
+#include "common/need.hpp"
 #include "dyngrid.h"
 #include "equal.hpp"
-#include "need.hpp"
 
 namespace bench {
 namespace {

@@ -33,7 +33,8 @@ void refuse_mpirun() {
 } // namespace
 
 Launcher::Launcher(std::string mpirun, int limit_s)
-    : mpirun_(std::move(mpirun)), folder_(std::filesystem::read_symlink("/proc/self/exe").parent_path().string()),
+    : mpirun_(std::move(mpirun)),
+      folder_((std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "apps").string()),
       limit_s_(limit_s) {
   refuse_mpirun();
   // as the scripts set them: one thread for each process, and waiting processes give way

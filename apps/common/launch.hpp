@@ -40,7 +40,7 @@ public:
   bool preload(const std::string& library);
   /// A variable for mpirun, and so for every process and every newcomer.
   void set(const std::string& name, const std::string& value);
-  /// Runs `program`, which lies beside the running one, with `arguments` on `processes` processes.
+  /// Runs `program` of build/apps with `arguments` on `processes` processes.
   /// @throws std::runtime_error with the command and the last lines of its output when it fails.
   RunRecord run(const std::string& program, int processes, const std::vector<std::string>& arguments) const;
   /// The same without --csv; returns what it printed.

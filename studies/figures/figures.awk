@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # awk -v folder=FOLDER -f figures.awk pictures.txt published.csv BENCHMARK.csv...: for each picture that the lines give,
 # ID.gp for gnuplot (none for a table), ID.html and ID.md (title, table, published figures, sentence), and a line
-# "benchmark|id|title" in FOLDER/figures. Called by scripts/draw.
+# "benchmark|id|title" in FOLDER/figures. Called by studies/figures/draw.
 
 function quoted(s) { gsub(/["\\]/, "\\\\&", s); return "\"" s "\"" }
 function html(s) { gsub(/&/, "\\&amp;", s); gsub(/</, "\\&lt;", s); gsub(/>/, "\\&gt;", s); return s }

@@ -8,9 +8,9 @@
 // the measured time here. The theoretical time is the largest rows * columns / speed; one factor, measured first, turns
 // it into milliseconds of this machine.
 #include "base/command_line.hpp"
-#include "common/fitted_speeds.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
+#include "fitted_speeds.hpp"
 
 #include <fmt/format.h>
 
@@ -47,7 +47,7 @@ struct Settings {
   std::string mpirun = "mpirun --oversubscribe", csv;
   bool is_quick = false, is_checked = false, is_live = false;
   std::vector<std::string> tables{"6.20"}, applications{"life", "pdgemm"}; ///< --live
-  std::string published = "docs/published.csv";
+  std::string published = "studies/papers/published.csv";
   int rounds = 3;
 };
 

@@ -12,7 +12,7 @@
 
 namespace bench {
 
-Processor::Processor() : folder_(std::filesystem::temp_directory_path() / fmt::format("bench_pblas.{}", getpid())) {
+Processor::Processor() : folder_(std::filesystem::temp_directory_path() / fmt::format("bench_kernels.{}", getpid())) {
   std::filesystem::create_directories(folder_);
   set(0);
   setenv("SLOWLAB_FILE", (folder_ / "speed").c_str(), 1);
@@ -26,7 +26,7 @@ bool Processor::is_there(const char* option, int rank) {
   if (dlsym(RTLD_DEFAULT, "dyngrid_slow_work") != nullptr) return true;
   if (rank == 0)
     std::fprintf(stderr,
-                 "bench_pblas: %s wants processors of chosen speed: preload libdyngrid-slow.so "
+                 "bench_kernels: %s wants processors of chosen speed: preload libdyngrid-slow.so "
                  "(mpirun -x LD_PRELOAD=.../lib/dyngrid/libdyngrid-slow.so)\n",
                  option);
   return false;

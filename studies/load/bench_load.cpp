@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How near control::LoadReader comes to the truth: the part of a processor that a process gets on an emulated node
-// (scripts/loadlab) with competitors and a quota.
+// (studies/load/loadlab) with competitors and a quota.
 //
 // The truth is taken by clocks of the program itself: CPU time over wall time of its computing, once without a pause
 // and once with pauses of 10 ms, which are no load and must not count.
@@ -37,7 +37,7 @@ struct Settings {
   std::vector<double> quotas{0.1, 0.3, 0.5, 0.7, 0.9, 1};
   double seconds = 2, one_after_s = -1, watch_s = -1, quiet_s = 0;
   bool is_live = false;
-  std::string loadlab = "scripts/loadlab", way = "cgroup", csv;
+  std::string loadlab = "studies/load/loadlab", way = "cgroup", csv;
   bool is_quick = false;
 };
 
@@ -220,7 +220,7 @@ int main(int argc, char** argv) {
   Settings s;
   base::CommandLine cli(
       "How near the load monitor comes to the truth: the part of a processor that a process gets beside "
-      "competitors and under a quota, on emulated nodes (scripts/loadlab). Status 1 beyond the bar of "
+      "competitors and under a quota, on emulated nodes (studies/load/loadlab). Status 1 beyond the bar of "
       "0.05, 77 where no node can be emulated.",
       "bench_load");
   cli.add_option("--competitors", s.competitors, "numbers of competing processes")

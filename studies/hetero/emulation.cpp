@@ -28,7 +28,7 @@ void write_script(const fs::path& path, const std::string& text) {
 }
 
 fs::path folder_of_programs() {
-  return fs::read_symlink("/proc/self/exe").parent_path();
+  return fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "apps";
 }
 fs::path slow_processor() {
   return folder_of_programs().parent_path() / "lib" / "dyngrid" / "libdyngrid-slow.so";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tables of the five papers that can be worked out again, ours beside the printed figures, with a verdict for each. No
-// process is started. docs/published.csv has the figures of [Chinnusamy2004] that other benchmarks show too.
+// process is started. studies/papers/published.csv has the figures of [Chinnusamy2004] that other benchmarks show too.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -14,9 +14,9 @@
 
 #include "base/command_line.hpp"
 #include "base/index.hpp"
-#include "common/fitted_speeds.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
+#include "fitted_speeds.hpp"
 #include "gridmap/mapping.hpp"
 #include "gridmap/payoff.hpp"
 #include "gridmap/placement.hpp"
@@ -209,7 +209,7 @@ void placement(Papers& papers) {
   transfers_by_placement(papers);
 }
 
-/// A line of docs/published.csv.
+/// A line of studies/papers/published.csv.
 struct Figure {
   std::string table, application, n, from, to;
   std::string placement; ///< or, where there is none, the method
@@ -464,7 +464,7 @@ void time_adaptation(Papers& papers) {
 } // namespace
 
 int main(int argc, char** argv) {
-  std::string published = "docs/published.csv";
+  std::string published = "studies/papers/published.csv";
   bool is_short = false;
   base::CommandLine cli("Tables of the five papers that can be worked out again: printed, ours, and a verdict. Starts "
                         "nothing. Status 1 when a table comes out otherwise than it is known to.",

@@ -51,7 +51,7 @@ void say(const std::string& what) {
   if (isatty(2) != 0) std::fprintf(stderr, "\r\033[K%s", what.c_str());
 }
 
-/// Figures of docs/published.csv, in seconds.
+/// Figures of studies/papers/published.csv, in seconds.
 class Published {
 public:
   explicit Published(const std::string& path) {

@@ -16,7 +16,6 @@
 #include "common/blacs.hpp"
 #include "common/scalapack.h"
 #include "dyngrid/pblas.h"
-#include "equal.hpp"
 #include "gridmap/dealing.hpp"
 #include "gridmap/factor_mapping.hpp"
 #include "processor.hpp"
@@ -30,6 +29,8 @@ namespace {
 
 using base::at;
 using gridmap::Axis;
+
+constexpr int one = 1; ///< the first row or column
 
 /// Speeds of a set, and the grid that they are put on.
 struct Set {
@@ -211,7 +212,7 @@ void check(Ways& ways, const std::string& routine) {
   if (own.call) most = difference(own.grid.ctxt, equal.call->result(), own.call->result());
   MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   if (most[0] <= 1e-9 * most[1]) return;
-  std::fprintf(stderr, "bench_pblas: %s by speed is %g off\n", routine.c_str(), most[0] / most[1]);
+  std::fprintf(stderr, "bench_kernels: %s by speed is %g off\n", routine.c_str(), most[0] / most[1]);
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
@@ -261,7 +262,7 @@ bool run_unequal(const EmulatedSettings& settings, apps::Report& report) {
   if (std::none_of(sets.begin(), sets.end(), fits)) {
     if (rank == 0)
       std::fprintf(stderr,
-                   "bench_pblas: --unequal for %d processors on %d processes: the sets of speeds are of 2, 4 and 6\n",
+                   "bench_kernels: --unequal for %d processors on %d processes: the sets of speeds are of 2, 4 and 6\n",
                    processors, size);
     return false;
   }

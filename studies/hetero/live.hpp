@@ -13,7 +13,7 @@ namespace bench {
 /// Processors that a program begins on, those that are free, and what of their speed it is offered.
 struct LiveSeries {
   std::string part;                        ///< for the CSV file
-  std::string table;                       ///< of docs/published.csv, "6.7"; empty: none
+  std::string table;                       ///< of studies/papers/published.csv, "6.7"; empty: none
   std::string title;                       ///< "Four growths"
   std::vector<double> first;               ///< 2 x 2, row-major
   std::vector<double> free_ones;           ///< one on each host
@@ -26,7 +26,7 @@ struct LiveGrid {
   int nprow, npcol;
   std::vector<double> speeds; ///< row-major
   std::vector<std::int64_t> rows, cols;
-  std::vector<std::string> processes; ///< row-major, as docs/published.csv names them
+  std::vector<std::string> processes; ///< row-major, as studies/papers/published.csv names them
 };
 struct LiveGrids {
   std::string part, table, title;
@@ -42,7 +42,7 @@ struct LiveSettings {
   std::vector<std::string> applications{"life", "pdgemm"};
   int steps = 5;  ///< measured on each grid
   int rounds = 3; ///< of all strategies in turn
-  std::string mpirun = "mpirun", published = "docs/published.csv";
+  std::string mpirun = "mpirun", published = "studies/papers/published.csv";
 };
 
 /// Table 6.20. Its own list is not printed; this one is of numbers from 0.5 to 10 too. It was chosen: seed 111 of 25

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What bench_pblas measures on processors of chosen speed, emulated by libdyngrid-slow.so.
+// What bench_kernels measures on processors of chosen speed, emulated by libdyngrid-slow.so.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench_pblas/stock_ways.hpp"
+#include "stock_ways.hpp"
 
 #include <gtest/gtest.h>
 

@@ -18,10 +18,10 @@
 
 #include "base/index.hpp"
 #include "common/local.hpp"
-#include "common/own_kernel.hpp"
+#include "common/need.hpp"
 #include "dyngrid.h"
 #include "gridmap/mapping.hpp"
-#include "need.hpp"
+#include "own_kernel.hpp"
 #include "processor.hpp"
 
 namespace bench {
@@ -161,7 +161,7 @@ private:
     for (std::int64_t k = 0; k < lld * n_loc; ++k) off = std::max(off, std::abs(x[k] - y[k]));
     MPI_Allreduce(MPI_IN_PLACE, &off, 1, MPI_DOUBLE, MPI_MAX, dyngrid_comm());
     if (off > 1e-9 * n_) {
-      std::fprintf(stderr, "bench_pblas: %s, %s, is %g off\n", routine_.c_str(), name_of(method), off);
+      std::fprintf(stderr, "bench_kernels: %s, %s, is %g off\n", routine_.c_str(), name_of(method), off);
       MPI_Abort(MPI_COMM_WORLD, 1);
     }
   }
