@@ -10,8 +10,7 @@ module dyngrid_grids
   implicit none
   private
 
-  integer, parameter, public :: DYNGRID_BLOCKING = 0, DYNGRID_SPAWN = 0, DYNGRID_JOIN = 1, &
-    DYNGRID_BACKGROUND = 2
+  integer, parameter, public :: DYNGRID_BLOCKING = 0, DYNGRID_JOIN = 1, DYNGRID_BACKGROUND = 2
   integer, parameter, public :: DYNGRID_BALANCE_OFF = 0, DYNGRID_BALANCE_ADVISE = 1, DYNGRID_BALANCE_AUTO = 2
   integer, parameter, public :: DYNGRID_ORDER_BLOCK = 1, DYNGRID_ORDER_CYCLIC = 2, &
     DYNGRID_ORDER_FACTOR = 3

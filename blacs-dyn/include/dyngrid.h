@@ -176,13 +176,13 @@ DYNGRID_API int dyngrid_set_placement(int placement);
 DYNGRID_API int dyngrid_set_schedule(int schedule);
 /* How new processes come: DYNGRID_BACKGROUND (default where it can be used), started in the same mpirun at one resize
  * point and let in at a later one, while the application computes; DYNGRID_BLOCKING, by MPI_Comm_spawn, which the
- * application waits for (DYNGRID_SPAWN is its old name); DYNGRID_JOIN, each unit an mpirun of its own on one host that
- * meets the application over an ompi-server: mpirun has to be started with --ompi-server, as `dyngrid run --processes
- * join` does. With DYNGRID_BACKGROUND and DYNGRID_JOIN a growth at a resize point only sends for the new processes:
- * DYNGRID_SAME, until a later resize point finds them ready and lets them in; dyngrid_resize waits for them, and with
- * DYNGRID_WAIT=on every resize point does. The environment's DYNGRID_PROCESSES=background|blocking|join sets it at the
- * start. Collective; not after a growth (DYNGRID_ERR_STATE); DYNGRID_ERR_UNSUPPORTED where it cannot be used. */
-enum { DYNGRID_BLOCKING = 0, DYNGRID_SPAWN = 0, DYNGRID_JOIN = 1, DYNGRID_BACKGROUND = 2 };
+ * application waits for; DYNGRID_JOIN, each process group an mpirun of its own on one host that meets the application
+ * over an ompi-server: mpirun has to be started with --ompi-server, as `dyngrid run --processes join` does. With
+ * DYNGRID_BACKGROUND and DYNGRID_JOIN a growth at a resize point only sends for the new processes: DYNGRID_SAME, until
+ * a later resize point finds them ready and lets them in; dyngrid_resize waits for them, and with DYNGRID_WAIT=on every
+ * resize point does. The environment's DYNGRID_PROCESSES=background|blocking|join sets it at the start. Collective; not
+ * after a growth (DYNGRID_ERR_STATE); DYNGRID_ERR_UNSUPPORTED where it cannot be used. */
+enum { DYNGRID_BLOCKING = 0, DYNGRID_JOIN = 1, DYNGRID_BACKGROUND = 2 };
 DYNGRID_API int dyngrid_set_processes(int way);
 /* Report of the last change of the grid; all zero before the first. Local; the same on all processes of the grid. */
 DYNGRID_API int dyngrid_last_resize(dyngrid_resize_report* report);
@@ -342,14 +342,10 @@ DYNGRID_API int64_t dyngrid_block_rule(void* context, char axis, int64_t length,
 /* Local array, column-major, leading dimension LLD_ of the descriptor; null on a process outside the grid. Changes with
  * the grid. */
 DYNGRID_API void* dyngrid_local(const dyngrid_matrix* matrix);
-/* Alias of dyngrid_local. */
-DYNGRID_API void* dyngrid_matrix_local(const dyngrid_matrix* matrix);
 /* ScaLAPACK descriptor, nine integers (ten are readable). The pointer stays the same while the matrix lives, the
  * content follows the grid. Of a matrix with a rule: as many integers as it says, and to be asked for again after each
  * change. */
 DYNGRID_API const int* dyngrid_desc(const dyngrid_matrix* matrix);
-/* Alias of dyngrid_desc. */
-DYNGRID_API const int* dyngrid_matrix_desc(const dyngrid_matrix* matrix);
 /* My rows and columns. Any pointer may be null. Local. */
 DYNGRID_API int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* n_loc, int64_t* lld);
 /* The matrix of that name, null when there is none. Local. */

@@ -496,14 +496,8 @@ int64_t dyngrid_block_rule(void*, char axis, int64_t length, int nprow, int npco
 void* dyngrid_local(const dyngrid_matrix* matrix) {
   return matrix ? matrix->local.data() : nullptr;
 }
-void* dyngrid_matrix_local(const dyngrid_matrix* matrix) {
-  return dyngrid_local(matrix);
-}
 const int* dyngrid_desc(const dyngrid_matrix* matrix) {
   return matrix ? matrix->desc.data() : nullptr;
-}
-const int* dyngrid_matrix_desc(const dyngrid_matrix* matrix) {
-  return dyngrid_desc(matrix);
 }
 
 int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* n_loc, int64_t* lld) {

@@ -51,10 +51,10 @@ module dyngrid_redist
   public :: dyngrid_plan_create_window
   public :: dyngrid_array_create, dyngrid_array_data, dyngrid_array_destroy
   public :: dyngrid_executor_create, dyngrid_execute, dyngrid_execute_start, dyngrid_execute_advance
-  public :: dyngrid_execute_finish, dyngrid_execute_in_place, dyngrid_executor_ranks_on_host, dyngrid_executor_destroy
+  public :: dyngrid_execute_finish, dyngrid_execute_in_place, dyngrid_executor_destroy
   public :: dyngrid_halo_create, dyngrid_halo_shape, dyngrid_halo_stretch, dyngrid_halo_exchange, dyngrid_halo_start
   public :: dyngrid_halo_finish, dyngrid_halo_fill, dyngrid_halo_destroy
-  public :: dyngrid_halo_to_ghosted, dyngrid_halo_from_ghosted, dyngrid_halo_to_framed, dyngrid_halo_from_framed
+  public :: dyngrid_halo_to_ghosted, dyngrid_halo_from_ghosted
 
   interface
     integer(c_int) function dyngrid_desc_init(desc, m, n, n_row_sizes, row_sizes, n_col_sizes, col_sizes, rsrc, csrc, &
@@ -242,11 +242,6 @@ module dyngrid_redist
       type(dyngrid_execute_report), intent(out), optional :: report
     end function
 
-    integer(c_int) function dyngrid_executor_ranks_on_host(executor) bind(C)
-      import :: c_int, c_ptr
-      type(c_ptr), value :: executor
-    end function
-
     integer(c_int) function dyngrid_executor_destroy(executor) bind(C)
       import :: c_int, c_ptr
       type(c_ptr), intent(inout) :: executor
@@ -309,23 +304,6 @@ module dyngrid_redist
       import :: c_int, c_int64_t, c_ptr
       type(c_ptr), value :: halo
       type(*), intent(in) :: ghosted(*)
-      integer(c_int64_t), value :: lld_local, lld
-      type(*), intent(inout) :: local(*)
-    end function
-
-    ! earlier names of these two
-    integer(c_int) function dyngrid_halo_to_framed(halo, local, lld_local, framed, lld) bind(C)
-      import :: c_int, c_int64_t, c_ptr
-      type(c_ptr), value :: halo
-      type(*), intent(in) :: local(*)
-      integer(c_int64_t), value :: lld_local, lld
-      type(*), intent(inout) :: framed(*)
-    end function
-
-    integer(c_int) function dyngrid_halo_from_framed(halo, framed, lld, local, lld_local) bind(C)
-      import :: c_int, c_int64_t, c_ptr
-      type(c_ptr), value :: halo
-      type(*), intent(in) :: framed(*)
       integer(c_int64_t), value :: lld_local, lld
       type(*), intent(inout) :: local(*)
     end function

@@ -72,7 +72,7 @@ int main(int, char** argv) {
     need(app.need("2:4") == dyngrid::Outcome::same, "it has what it needs");
     refused(DYNGRID_ERR_UNSUPPORTED, "scheduler", [&] { app.need("9:16"); });
     refused(DYNGRID_ERR_ARGUMENT, "grids", [&] { app.need("no grids"); });
-    app.set_processes(DYNGRID_SPAWN);
+    app.set_processes(DYNGRID_BLOCKING);
     if (kind == "join")
       app.set_processes(DYNGRID_JOIN);
     else

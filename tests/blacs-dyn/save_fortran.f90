@@ -27,7 +27,7 @@ program save_fortran
     call dyngrid_need('9:16', outcome); call need(outcome == DYNGRID_ERR_UNSUPPORTED, 'a need without a scheduler')
     call dyngrid_need('no grids', outcome); call need(outcome == DYNGRID_ERR_ARGUMENT, 'a need of no grids')
     call dyngrid_set_processes(7, info); call need(info == DYNGRID_ERR_ARGUMENT, 'no such way')
-    call dyngrid_set_processes(DYNGRID_SPAWN, info); call need(info == DYNGRID_SUCCESS, 'spawn')
+    call dyngrid_set_processes(DYNGRID_BLOCKING, info); call need(info == DYNGRID_SUCCESS, 'spawn')
     call dyngrid_set_processes(DYNGRID_JOIN, info)
     if (kind == 'join') then
       call need(info == DYNGRID_SUCCESS, 'join')

@@ -44,7 +44,7 @@ program halo_fortran
     end do
   end do
   local = 0
-  call expect(dyngrid_halo_from_framed(halo, u, 0_c_int64_t, local, 8_c_int64_t) == 0, 'by its earlier name')
+  call expect(dyngrid_halo_from_ghosted(halo, u, 0_c_int64_t, local, 8_c_int64_t) == 0, 'from the ghosted array')
   call expect(local(3, 6) == value(global(2, rank / 2), global(5, mod(rank, 2))), 'back')
   call expect(dyngrid_halo_exchange(halo, u, 15_c_int64_t) /= 0, 'a leading dimension too small')
   call expect(dyngrid_halo_destroy(halo) == 0 .and. .not. c_associated(halo), 'destroy')

@@ -47,11 +47,6 @@ DYNGRID_API int dyngrid_halo_to_ghosted(const dyngrid_halo* halo, const void* lo
                                         int64_t lld);
 DYNGRID_API int dyngrid_halo_from_ghosted(const dyngrid_halo* halo, const void* ghosted, int64_t lld, void* local,
                                           int64_t lld_local);
-/* Earlier names of these two. */
-DYNGRID_API int dyngrid_halo_to_framed(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* ghosted,
-                                       int64_t lld);
-DYNGRID_API int dyngrid_halo_from_framed(const dyngrid_halo* halo, const void* ghosted, int64_t lld, void* local,
-                                         int64_t lld_local);
 /* Every place of the ghosted array, borders included, becomes *value, one element. */
 DYNGRID_API int dyngrid_halo_fill(const dyngrid_halo* halo, void* ghosted, int64_t lld, const void* value);
 /* Collective. Waits for an exchange under way. */

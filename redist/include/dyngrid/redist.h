@@ -166,8 +166,6 @@ DYNGRID_API int dyngrid_execute_finish(dyngrid_executor* executor, dyngrid_execu
  * straight from the system: dyngrid_array, mmap, a large malloc. */
 DYNGRID_API int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers,
                                          int slabs, dyngrid_execute_report* report);
-/* Ranks that share memory with this one, itself included; a negative status for null. */
-DYNGRID_API int dyngrid_executor_ranks_on_host(const dyngrid_executor* executor);
 /* Collective. Waits for an exchange under way. */
 DYNGRID_API int dyngrid_executor_destroy(dyngrid_executor** executor);
 

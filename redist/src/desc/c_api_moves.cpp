@@ -152,10 +152,6 @@ int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngri
   });
 }
 
-int dyngrid_executor_ranks_on_host(const dyngrid_executor* executor) {
-  return guard([&]() -> int { return not_null(executor, "redist: executor").executor.ranks_on_host(); });
-}
-
 int dyngrid_executor_destroy(dyngrid_executor** executor) {
   return guard([&] {
     not_null(executor, "redist: address of the executor");

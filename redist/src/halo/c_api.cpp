@@ -100,15 +100,6 @@ int dyngrid_halo_from_ghosted(const dyngrid_halo* halo, const void* ghosted, int
   return guard([&] { not_null(halo, "redist: halo").halo.from_ghosted(ghosted, local, lld_local, lld); });
 }
 
-int dyngrid_halo_to_framed(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* ghosted, int64_t lld) {
-  return dyngrid_halo_to_ghosted(halo, local, lld_local, ghosted, lld);
-}
-
-int dyngrid_halo_from_framed(const dyngrid_halo* halo, const void* ghosted, int64_t lld, void* local,
-                             int64_t lld_local) {
-  return dyngrid_halo_from_ghosted(halo, ghosted, lld, local, lld_local);
-}
-
 int dyngrid_halo_fill(const dyngrid_halo* halo, void* ghosted, int64_t lld, const void* value) {
   return guard([&] { not_null(halo, "redist: halo").halo.fill(ghosted, value, lld); });
 }
