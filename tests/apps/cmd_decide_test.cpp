@@ -12,7 +12,7 @@
 #include "control/job_server.hpp"
 #include "control/job_state.hpp"
 #include "dyngrid/command.hpp"
-#include "dyngrid/failure.hpp"
+#include "shared/failure.hpp"
 
 namespace {
 

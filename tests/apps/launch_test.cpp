@@ -7,10 +7,10 @@
 
 #include "base/text.hpp"
 #include "control/variables.hpp"
-#include "dyngrid/blas.hpp"
 #include "dyngrid/command.hpp"
-#include "dyngrid/findings.hpp"
-#include "dyngrid/launch.hpp"
+#include "shared/blas.hpp"
+#include "shared/findings.hpp"
+#include "shared/launch.hpp"
 
 namespace {
 using namespace command;

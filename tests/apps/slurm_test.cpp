@@ -14,8 +14,8 @@
 #include <functional>
 
 #include "../without_pidfd.hpp"
-#include "dyngrid/failure.hpp"
-#include "dyngrid/launch.hpp"
+#include "shared/failure.hpp"
+#include "shared/launch.hpp"
 #include "slurm/check.hpp"
 #include "slurm/decide.hpp"
 #include "slurm/link.hpp"

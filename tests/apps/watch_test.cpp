@@ -9,8 +9,8 @@
 
 #include "base/json.hpp"
 #include "dyngrid/job_text.hpp"
-#include "dyngrid/text.hpp"
 #include "dyngrid/watch_view.hpp"
+#include "shared/text.hpp"
 
 namespace {
 

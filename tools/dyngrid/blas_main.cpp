@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "blas.hpp"
+#include "shared/blas.hpp"
 
 int main(int argc, char** argv) {
   if (argc == 4 && std::string_view(argv[2]) == "--dgemm") { // the child of run_dgemm

@@ -22,7 +22,7 @@
 #include "job_text.hpp"
 #include "json_reader.hpp"
 #include "redist/measure.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

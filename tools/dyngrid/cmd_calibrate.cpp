@@ -17,8 +17,8 @@
 #include "control/history.hpp"
 #include "control/variables.hpp"
 #include "gridmap/calls.hpp"
-#include "launch.hpp"
-#include "text.hpp"
+#include "shared/launch.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

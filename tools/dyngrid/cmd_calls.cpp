@@ -13,7 +13,7 @@
 #include "control/history.hpp"
 #include "control/runtime_dir.hpp"
 #include "job_text.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

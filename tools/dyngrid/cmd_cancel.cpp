@@ -9,7 +9,7 @@
 #include "command.hpp"
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "job_text.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

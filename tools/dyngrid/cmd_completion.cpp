@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

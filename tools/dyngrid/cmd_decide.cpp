@@ -27,7 +27,7 @@
 #include "redist/element.hpp"
 #include "redist/measure.hpp"
 #include "redist/predict.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

@@ -21,7 +21,6 @@
 #include "base/command_line.hpp"
 #include "base/environment.hpp"
 #include "base/json.hpp"
-#include "blas.hpp"
 #include "checkpoint/file.hpp"
 #include "command.hpp"
 #include "control/host.hpp"
@@ -29,10 +28,11 @@
 #include "control/mpi_settings.hpp"
 #include "control/runtime_dir.hpp"
 #include "control/variables.hpp"
-#include "findings.hpp"
 #include "job_text.hpp"
-#include "launch.hpp"
-#include "text.hpp"
+#include "shared/blas.hpp"
+#include "shared/findings.hpp"
+#include "shared/launch.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {
@@ -361,28 +361,6 @@ void run(const DoctorOptions& o) {
 }
 
 } // namespace
-
-Verdict show(const std::vector<Finding>& findings, bool as_json) {
-  Verdict worst = Verdict::ok;
-  Json list = Json::array();
-  for (const Finding& f : findings) {
-    worst = std::max(worst, f.verdict);
-    list.push_back({{"check", f.check},
-                    {"verdict", to_string(f.verdict)},
-                    {"finding", f.text},
-                    {"cure", f.cure.empty() ? Json(nullptr) : Json(f.cure)}});
-  }
-  if (!print_json(as_json, {{"verdict", to_string(worst)}, {"findings", list}})) {
-    std::size_t width = 0;
-    for (const Finding& f : findings) width = std::max(width, f.check.size());
-    for (const Finding& f : findings) {
-      fmt::print("{:7}  {:{}}  {}\n", to_string(f.verdict), f.check, width, f.text);
-      if (!f.cure.empty()) fmt::print("{:7}  {:{}}  -> {}\n", "", "", width, f.cure);
-    }
-  }
-  std::fflush(stdout);
-  return worst;
-}
 
 void add_doctor(CommandLine& root) {
   CommandLine& app =

@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 
 #include "base/json.hpp"
-#include "blas.hpp"
 #include "command.hpp"
 #include "control/mpi_settings.hpp"
 #include "control/variables.hpp"
-#include "text.hpp"
+#include "shared/blas.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

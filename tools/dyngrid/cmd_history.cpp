@@ -14,7 +14,7 @@
 #include "control/history_json.hpp"
 #include "control/runtime_dir.hpp"
 #include "job_text.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

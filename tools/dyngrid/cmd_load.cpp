@@ -12,7 +12,7 @@
 #include "command.hpp"
 #include "control/load_reader.hpp"
 #include "job_text.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

@@ -16,7 +16,7 @@
 #include "json_reader.hpp"
 #include "redist/measure.hpp"
 #include "redist/plan.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

@@ -12,7 +12,7 @@
 #include "command.hpp"
 #include "gridmap/placement.hpp"
 #include "processes/process_set.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

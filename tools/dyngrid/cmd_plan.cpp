@@ -17,7 +17,7 @@
 #include "base/status.hpp"
 #include "gridmap/placement.hpp"
 #include "redist/plan.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"
 #include "sched/timeline.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

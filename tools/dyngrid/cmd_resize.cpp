@@ -2,7 +2,7 @@
 #include "base/grid_shape.hpp"
 #include "command.hpp"
 #include "job_text.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 

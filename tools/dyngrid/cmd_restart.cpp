@@ -13,8 +13,8 @@
 #include "base/text.hpp"
 #include "checkpoint/file.hpp"
 #include "command.hpp"
-#include "launch.hpp"
-#include "text.hpp"
+#include "run_options.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

@@ -17,9 +17,10 @@
 #include "gridmap/calls.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/timetable.hpp"
-#include "launch.hpp"
 #include "redist/schedule.hpp"
-#include "text.hpp"
+#include "run_options.hpp"
+#include "shared/launch.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

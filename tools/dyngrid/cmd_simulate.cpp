@@ -20,8 +20,8 @@
 #include "command.hpp"
 #include "plot.hpp"
 #include "sched/simulate.hpp"
+#include "shared/text.hpp"
 #include "simulate_trace.hpp"
-#include "text.hpp"
 
 namespace command {
 namespace {

@@ -15,15 +15,15 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "control/host.hpp"
-#include "findings.hpp"
-#include "launch.hpp"
-#include "program.hpp"
+#include "shared/findings.hpp"
+#include "shared/launch.hpp"
+#include "shared/program.hpp"
+#include "shared/text.hpp"
 #include "slurm/check.hpp"
 #include "slurm/jobs.hpp"
 #include "slurm/link.hpp"
 #include "slurm/runner.hpp"
 #include "slurm/words.hpp"
-#include "text.hpp"
 
 namespace command {
 namespace {

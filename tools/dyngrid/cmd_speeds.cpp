@@ -23,7 +23,7 @@
 #include "command.hpp"
 #include "control/limits.hpp"
 #include "gridmap/host_plan.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

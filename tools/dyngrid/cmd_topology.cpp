@@ -8,7 +8,7 @@
 #include "base/json.hpp"
 #include "command.hpp"
 #include "gridmap/topology.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

@@ -18,8 +18,8 @@
 #include "command.hpp"
 #include "control/runtime_dir.hpp"
 #include "job_text.hpp"
+#include "shared/text.hpp"
 #include "terminal.hpp"
-#include "text.hpp"
 #include "watch_view.hpp"
 
 namespace command {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/command_line.hpp"
-#include "failure.hpp"
+#include "shared/failure.hpp"
 
 namespace command {
 

@@ -17,7 +17,7 @@
 #include "control/without.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/selection.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 

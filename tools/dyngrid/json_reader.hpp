@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "control/variables.hpp"
-#include "failure.hpp"
-#include "text.hpp"
+#include "shared/failure.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gridmap/mapping.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 

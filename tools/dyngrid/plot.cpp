@@ -7,7 +7,7 @@
 
 #include "base/file_descriptor.hpp"
 #include "base/process.hpp"
-#include "failure.hpp"
+#include "shared/failure.hpp"
 
 namespace command {
 

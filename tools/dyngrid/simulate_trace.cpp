@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include "base/json.hpp"
-#include "failure.hpp"
 #include "plot.hpp"
 #include "sched/synthetic.hpp"
-#include "text.hpp"
+#include "shared/failure.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/json.hpp"
 #include "base/printable.hpp"
 #include "job_text.hpp"
-#include "text.hpp"
+#include "shared/text.hpp"
 
 namespace command {
 namespace {

@@ -29,7 +29,7 @@
 #include "control/history_json.hpp"
 #include "control/limits.hpp"
 #include "control/runtime_dir.hpp"
-#include "program.hpp"
+#include "shared/program.hpp"
 #include "talk.hpp"
 
 namespace sched {

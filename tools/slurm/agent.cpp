@@ -32,11 +32,11 @@
 #include "base/text.hpp"
 #include "control/client.hpp"
 #include "decide.hpp"
-#include "dyngrid/failure.hpp"
-#include "dyngrid/launch.hpp"
 #include "jobs.hpp"
 #include "link.hpp"
 #include "runner.hpp"
+#include "shared/failure.hpp"
+#include "shared/launch.hpp"
 
 namespace slurm {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "dyngrid/findings.hpp"
-#include "dyngrid/launch.hpp"
+#include "shared/findings.hpp"
+#include "shared/launch.hpp"
 #include "words.hpp"
 
 namespace slurm {

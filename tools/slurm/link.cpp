@@ -17,7 +17,7 @@
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "control/host.hpp"
-#include "dyngrid/failure.hpp"
+#include "shared/failure.hpp"
 
 namespace slurm {
 

@@ -20,10 +20,10 @@
 
 #include "base/environment.hpp"
 #include "base/process.hpp"
-#include "dyngrid/failure.hpp"
 #include "jobs.hpp"
 #include "link.hpp"
 #include "runner.hpp"
+#include "shared/failure.hpp"
 
 namespace slurm {
 

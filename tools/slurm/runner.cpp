@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
-#include "dyngrid/failure.hpp"
+#include "shared/failure.hpp"
 
 namespace slurm {
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "dyngrid/failure.hpp"
+#include "shared/failure.hpp"
 
 namespace slurm {
 

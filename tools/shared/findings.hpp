@@ -53,7 +53,7 @@ std::vector<Finding> judge_program(const ProgramFiles& found);
 /// What a preload of libdyngrid.so does not take of it; empty: it takes all.
 std::string idle_preload(const ProgramFiles& found);
 
-/// Prints them, as a table or as one JSON object; the worst verdict. (In cmd_doctor.cpp.)
+/// Prints them, as a table or as one JSON object; the worst verdict.
 Verdict show(const std::vector<Finding>& findings, bool as_json);
 
 } // namespace command

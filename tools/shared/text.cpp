@@ -13,7 +13,7 @@
 #include "base/json.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "command.hpp"
+#include "failure.hpp"
 
 namespace command {
 

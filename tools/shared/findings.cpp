@@ -2,10 +2,14 @@
 #include "findings.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <sstream>
 
 #include <fmt/format.h>
+
+#include "base/json.hpp"
+#include "text.hpp"
 
 namespace command {
 
@@ -233,6 +237,28 @@ std::vector<Finding> judge_probe(const ProbeReport& report) {
                         fmt::format("{}, {:.1f} s in all, the matrix right both times", times, report.seconds),
                         report.seconds > 5 ? "the machine is busy, or starts programs from a slow disk" : ""});
   return findings;
+}
+
+Verdict show(const std::vector<Finding>& findings, bool as_json) {
+  Verdict worst = Verdict::ok;
+  Json list = Json::array();
+  for (const Finding& f : findings) {
+    worst = std::max(worst, f.verdict);
+    list.push_back({{"check", f.check},
+                    {"verdict", to_string(f.verdict)},
+                    {"finding", f.text},
+                    {"cure", f.cure.empty() ? Json(nullptr) : Json(f.cure)}});
+  }
+  if (!print_json(as_json, {{"verdict", to_string(worst)}, {"findings", list}})) {
+    std::size_t width = 0;
+    for (const Finding& f : findings) width = std::max(width, f.check.size());
+    for (const Finding& f : findings) {
+      fmt::print("{:7}  {:{}}  {}\n", to_string(f.verdict), f.check, width, f.text);
+      if (!f.cure.empty()) fmt::print("{:7}  {:{}}  -> {}\n", "", "", width, f.cure);
+    }
+  }
+  std::fflush(stdout);
+  return worst;
 }
 
 } // namespace command

@@ -13,10 +13,6 @@
 #include "base/process.hpp"
 #include "findings.hpp"
 
-namespace base {
-class CommandLine;
-}
-
 namespace command {
 
 using base::Mpi;
@@ -106,16 +102,5 @@ int run_with_signals(const Launch& launch);
 /// Runs it, standard output and error together, at most so many seconds; then it and everything it started is ended.
 /// @throws base::Error
 base::Outcome run_for(const Launch& launch, double seconds);
-
-/// What `run` and `restart` share.
-struct RunOptions {
-  RunRequest request;
-  std::string mpirun = DYNGRID_MPIRUN;
-  bool preload = false, dry_run = false, explain = false;
-};
-/// Options of both, but for the program.
-void add_run_options(base::CommandLine& app, RunOptions& options);
-/// Becomes mpirun with the application, or prints the line that would. @throws Failure
-void run_application(const RunOptions& options);
 
 } // namespace command
