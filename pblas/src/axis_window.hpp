@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A part of an axis, and who has what of it. Pure.
+// A part of an axis, and which process owns what of it. Pure.
 #pragma once
 #include <cstdint>
 #include <vector>

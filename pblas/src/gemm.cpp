@@ -297,7 +297,7 @@ public:
     buffers_.resize(is_together ? 2 : 1); // with the copy these are the two panels that there may be
     const std::int64_t most = *std::max_element(lengths_.begin(), lengths_.end());
     for (Room& buffer : buffers_) buffer = Room::of<T>(most);
-    for (int step = 1; step < size_; ++step) { // to who uses it first
+    for (int step = 1; step < size_; ++step) { // first to the process that uses it first
       const int to = (rank_ - step + size_) % size_;
       if (height * width > 0)
         base::check_mpi(MPI_Isend(mine, blas::to_int(height * width), blas::mpi_type<T>(), to, base::tag_panel, comm_,
@@ -355,8 +355,9 @@ bool is_panel_each(const Position& here, const AxisWindow& moving, std::int64_t 
   return k >= least_mean * size;
 }
 
-/// A product whose panels are what each process has of the operand that moves: that is copied once, by who uses it, and
-/// nobody waits for a neighbour to hand it on. The other operand, of which a process has all k, is put into its order.
+/// A product whose panels are what each process has of the operand that moves: each process copies it
+/// once, from its owner, and waits for no neighbour to hand it on. The other operand, of which a process has all k, is
+/// put into its order.
 template <class T>
 void multiply_by_owners(T alpha, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c, Part part,
                         const Indices& indices) {

@@ -29,7 +29,7 @@ bool is_always_on = false;
 
 /// Some are of a world that is not this process's: so says each of them, or none.
 bool spans_worlds(MPI_Comm comm) {
-  const auto group = base::Group::of(comm), world = base::Group::of(MPI_COMM_WORLD); // for who is in it only
+  const auto group = base::Group::of(comm), world = base::Group::of(MPI_COMM_WORLD); // for processes in it only
   const int size = group.size();
   std::vector<int> ranks(at(size)), in_world(at(size));
   for (int r = 0; r < size; ++r) ranks[at(r)] = r;
@@ -115,7 +115,7 @@ bool InPlace::has_been_read(Round round, bool waits) {
   return is_read(turns_[round == Round::last ? turn_ : 1 - turn_], waits);
 }
 
-/// Empty slices are not told of.
+/// Empty slices are not announced.
 void InPlace::start(char* buffer, const std::int64_t* offsets, std::int64_t element_bytes, const void* mine) {
   buffer_ = buffer;
   offsets_ = offsets;

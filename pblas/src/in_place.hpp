@@ -22,8 +22,8 @@ void read_memory(std::int64_t process, void* to, std::uint64_t from, std::size_t
 
 enum class Round { last, before_last };
 
-/// As Ring, but everybody fetches each slice from its owner, which says by a short message where it is, and hears when
-/// it was read.
+/// As Ring, but each process fetches each slice from its owner. The owner sends a short message with the address, and
+/// gets an empty one when the slice was read.
 class InPlace {
 public:
   InPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes);
@@ -43,7 +43,7 @@ private:
   struct Turn {
     Room mine; ///< a copy: others read it while the buffer is used for the next panel
     std::uint64_t address = 0;
-    std::vector<MPI_Request> requests; ///< that it is told, and that it was read
+    std::vector<MPI_Request> requests; ///< its announcement, and that it was read
   };
   void look(bool waits);
   void fetch(std::size_t owner);
@@ -85,7 +85,7 @@ private:
   std::size_t bytes_ = 0;
   std::uint64_t address_ = 0;
   MPI_Request told_ = MPI_REQUEST_NULL; ///< where it is
-  std::vector<MPI_Request> requests_;   ///< root: that others are told, and have read. Others: that they have
+  std::vector<MPI_Request> requests_;   ///< root: announced to others, and read by them. Others: that they have
 };
 
 } // namespace pblas

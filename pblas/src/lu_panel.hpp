@@ -39,7 +39,7 @@ private:
 /// The panel's place, and what is known of it when it is factored.
 template <class T> struct LuPanel {
   std::int64_t first = 0, width = 0; ///< columns, and the rows of its diagonal block
-  int prow = 0, pcol = 0;            ///< who has that block
+  int prow = 0, pcol = 0;            ///< position of the owner of that block
   std::int64_t row = 0, col = 0;     ///< local: rows and columns before it
   std::int64_t height = 0;           ///< local rows below the diagonal block
   std::vector<T> elements;           ///< the diagonal block, width x width, then my rows below it, height x width

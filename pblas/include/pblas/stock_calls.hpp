@@ -18,11 +18,11 @@ void* stock_routine(const char* name);
 /// Calls it.
 void invoke(void* routine, const std::vector<void*>& arguments);
 
-/// Who is asked to carry out such calls instead of `invoke`; null: nobody. Local.
+/// Sets the function that carries out such calls instead of `invoke`; null: none. Local.
 using StockCaller = void (*)(const StockCall& call);
 void route_stock_calls(StockCaller caller);
 
-/// What the names do: hands the call to who is asked, else calls the routine.
+/// Hands the call to the function of route_stock_calls if there is one, otherwise calls the routine.
 void call_stock(const char* name, void* routine, std::initializer_list<const void*> arguments);
 
 } // namespace pblas

@@ -21,7 +21,7 @@ extern "C" {
  * and the PBLAS take only that. */
 enum { DYNGRID_DTYPE = 601, DYNGRID_DESC_FIXED = 9 };
 
-/* Integers that a descriptor with so many sizes takes. */
+/* Integers that a descriptor with this number of sizes takes. */
 #define DYNGRID_DESC_LENGTH(row_sizes, col_sizes) (DYNGRID_DESC_FIXED + (row_sizes) + (col_sizes))
 
 /* Fills in `desc`, DYNGRID_DESC_LENGTH(n_row_sizes, n_col_sizes) integers, for an m x n matrix on the BLACS grid

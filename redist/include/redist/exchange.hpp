@@ -8,7 +8,7 @@
 
 namespace redist {
 
-/// One exchange of any number of matrices over an executor's ranks, prepared once and run as often as wanted, with the
+/// One exchange of any number of matrices over an executor's ranks, prepared once and run as often as needed, with the
 /// matrices wherever they lie:
 ///
 ///     const Plan plan(from, to);

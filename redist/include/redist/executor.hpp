@@ -63,8 +63,8 @@ public:
   /// with that call on the others.
   [[noreturn]] void refuse(const base::Error& why);
   /// Exchange::run() when all ranks bring one and the same number, which is not negative; otherwise nothing is moved,
-  /// and false on all ranks. For who keeps exchanges by number and wants to hear whether all still have this one. Costs
-  /// no more than a run. With a negative number `exchange` may be null.
+  /// and false on all ranks. For callers that keep exchanges by number and need to know whether all ranks still have
+  /// this one. Costs no more than a run. With a negative number `exchange` may be null.
   bool run_if_same(std::int64_t number, const Exchange* exchange, const std::vector<Pointers>& pointers);
   /// execute() in two halves; between them neither side's memory may be touched. What goes through shared
   /// memory moves on by itself, in a thread of its own that ends with finish(); what goes over MPI moves in

@@ -63,7 +63,7 @@ struct RankHalo {
   std::vector<HaloMessage> keeps; ///< none or one: borders that are elements of this rank itself
 };
 
-/// Who sends what when the borders of a distributed matrix are fetched. Pure: no MPI, no matrix data.
+/// The messages that fetch the borders of a distributed matrix. Pure: no MPI, no matrix data.
 ///
 /// Works for every layout but a replicated one: block, one variable block per process, uniform and
 /// heterogeneous block-cyclic, block lists. Stretches that follow each other on one process are one. A border

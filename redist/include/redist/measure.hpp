@@ -20,7 +20,7 @@ namespace redist {
 /// @throws Error{mpi_failure, out_of_memory}
 Machine measure_machine(MPI_Comm comm, Transport transport = Transport::automatic, bool measure_again = false);
 
-/// What measure_machine found earlier for so many ranks, from its file. Empty when there is none. Local.
+/// What measure_machine found earlier for this number of ranks, from its file. Empty when there is none. Local.
 std::optional<Machine> known_machine(int ranks, Transport transport = Transport::automatic);
 
 /// Where rank 0 keeps them; empty: nowhere. Local.

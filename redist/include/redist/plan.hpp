@@ -94,7 +94,7 @@ public:
   gridmap::PlanVolume volume(int element_bytes) const;
   /// Seconds that carrying out this plan takes: gridmap::exchange_cost of volume().
   double predicted_seconds(const Machine& machine, int element_bytes) const;
-  /// Of each of so many ranks: the busiest takes predicted_seconds, others less as they send and receive less. Cost:
+  /// For each of `ranks` ranks: the busiest takes predicted_seconds, others less as they send and receive less. Cost:
   /// that of for_rank for all of them.
   std::vector<double> predicted_seconds_of_ranks(const Machine& machine, int element_bytes, int ranks) const;
   /// A few lines for people.

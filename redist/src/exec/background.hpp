@@ -18,7 +18,7 @@ public:
     if (thread_.joinable()) thread_.join(); // its partners are in the same exchange: it ends
   }
 
-  /// Only when nothing goes over MPI. Without a thread to be had finish() does it all.
+  /// Only when nothing goes over MPI. If no thread can be started, finish() does it all.
   void start(Prepared& exchange);
   bool is_running() const { return thread_.joinable(); }
   bool is_done() const { return is_done_.load(); }

@@ -7,15 +7,15 @@
 
 namespace redist::detail {
 
-/// The same under one running kernel, different elsewhere; 0 when it cannot be told.
+/// The same under one running kernel, different elsewhere; 0 when it is not known.
 std::uint64_t kernel_id();
 
 /// Tells whether the processes of a communicator that run under this kernel are still there. MPI's launcher
 /// normally ends the whole job when one of them dies; where it does not (mpirun --enable-recovery, some
-/// schedulers), who waits for the dead one in shared memory would wait for ever.
+/// schedulers), a process that waits for the dead one in shared memory would wait for ever.
 class Liveness {
 public:
-  /// Collective. number: the smallest of all ranks' afterwards, since they hear of each other anyway.
+  /// Collective. number: the smallest of all ranks' afterwards, since they exchange a message anyway.
   Liveness(MPI_Comm comm, std::int64_t& number);
   /// @throws Error{timeout} when `rank` has ended. Others than those under this kernel are taken to live.
   /// Reads one small file of /proc.

@@ -285,7 +285,7 @@ void measure(MPI_Comm comm, Transport transport, Figures& figures) {
   options.transport = transport;
   Executor executor(comm, options);
   const bool is_first = figures.is_empty();
-  const bool is_blind = transport == Transport::mpi; // who shares a host is not known then
+  const bool is_blind = transport == Transport::mpi; // which ranks share a host is not known then
   if (is_first) {
     figures = {};
     figures.cores = is_blind ? 0 : cores_of(comm, executor);

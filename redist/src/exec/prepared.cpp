@@ -10,7 +10,8 @@
 namespace redist::detail {
 namespace {
 
-/// Up to here the panels take so little time that nobody waits for who fills them before it arrives.
+/// Up to this size filling the panels takes so little time that no rank waits for one that fills them before it
+/// arrives.
 constexpr std::int64_t short_exchange_bytes = std::int64_t{512} << 10;
 
 std::int64_t signature_of(const std::vector<TransferPlan>& plans, Slab slab) {

@@ -19,7 +19,7 @@ double now_s() {
 /// Kept data are copied in slices, so that messages go on meanwhile.
 constexpr std::int64_t copy_slice_bytes = std::int64_t{256} << 10;
 
-/// Up to here a rank is done within some tens of microseconds, and who waits does not sleep at once.
+/// Up to this size a rank is done within tens of microseconds, and a waiting rank does not sleep at once.
 constexpr std::int64_t longest_awake_bytes = std::int64_t{64} << 10;
 
 } // namespace
@@ -135,8 +135,8 @@ bool Prepared::send_group(const Group& group) {
   return true;
 }
 
-/// Fills what panels are free. Who has arrived at the agreement then finds in it all that the others have for it, and
-/// waits once. True when there was anything.
+/// Fills the free panels. A rank that comes out of the agreement then finds all panels from the others, and waits only
+/// once. True when there was anything to fill.
 bool Prepared::send_ahead() {
   bool any = false;
   for (; !host_turn.done() && send_group(groups[group_of_lead[host_turn.next_index()]]); any = true)
@@ -168,8 +168,8 @@ bool Prepared::receive_panels() {
   return moved;
 }
 
-/// Takes all panels that have come and fills those of one group. Not more at once: who fills all of its panels before
-/// it looks leaves its partner without free ones meanwhile, and then waits for it in turn.
+/// Takes all panels that have arrived and fills those of one group. Not more at once: a rank that fills all of its
+/// panels before it looks leaves its partner without free ones meanwhile, and then waits for it in turn.
 bool Prepared::host_progress() {
   bool moved = receive_panels();
   if (!host_turn.done() && send_group(groups[group_of_lead[host_turn.next_index()]])) {
@@ -207,7 +207,7 @@ void Prepared::drain() {
   double last_moved = 0;
   while (!done()) {
     const std::uint32_t bell = ranks.host ? ranks.host->bell() : 0;
-    const double t = now_s(); // a round of asking in vain is waiting too
+    const double t = now_s(); // an empty poll is waiting too
     if (progress() || done()) {
       last_moved = 0;
       continue;

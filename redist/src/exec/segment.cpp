@@ -57,7 +57,7 @@ Segment Segment::map(int fd, std::size_t bytes) noexcept {
   if (at > begin) munmap(space, at - begin);
   const std::uintptr_t end = at + round_up(bytes, small_page);
   if (begin + reserve > end) munmap(reinterpret_cast<void*>(end), begin + reserve - end);
-  madvise(data, bytes, MADV_HUGEPAGE); // a wish
+  madvise(data, bytes, MADV_HUGEPAGE); // a request: the kernel may decline
   s.data_ = static_cast<char*>(data);
   s.bytes_ = bytes;
   return s;

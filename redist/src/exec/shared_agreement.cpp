@@ -15,8 +15,8 @@ namespace {
 /// Of a wait for all: often enough for what passes through MPI meanwhile, too seldom to cost anything.
 constexpr double longest_slice_s = 16e-3;
 
-/// Who copies in a fresh context has just made it together with the others; a core that goes idle until they come costs
-/// more than this.
+/// A rank that copies in a fresh context has just made it together with the others; a core that goes idle until they
+/// come costs more than this.
 constexpr int yields_of_a_short_agreement = 400;
 
 /// Looking for a message that is not there moves on all that are under way.
@@ -59,7 +59,7 @@ void SharedHost::wait_for_all(std::uint32_t now, const Liveness& processes, bool
     else
       __builtin_ia32_pause();
   }
-  // Who is late may be waiting for a message of mine: stock PDGEMR2D, for one, returns with its sends under way, and
+  // A late rank may be waiting for a message of mine: stock PDGEMR2D, for one, returns with its sends under way, and
   // a large message gets on only while its sender is inside MPI. So a long wait looks into MPI from time to time
   // (seen as a deadlock with MPICH).
   double slice_s = 1e-3, since_check_s = 0;

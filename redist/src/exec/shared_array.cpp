@@ -111,7 +111,7 @@ void SharedArray::clear() noexcept {
       const std::lock_guard<std::mutex> guard(lock);
       registry().erase(reinterpret_cast<std::uintptr_t>(data_));
     }
-    // Another process may keep its mapping until its next exchange: the memory goes now all the same.
+    // Another process may keep its mapping until its next exchange: the memory is freed now anyway.
     if (fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes_)) !=
         0) { /* it goes with the last mapping */
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who shares memory with whom: found out once, when an executor is made.
+// Which ranks share memory with each other: found out once, when an executor is made.
 #include "exec/shared_host.hpp"
 
 #include <sched.h>
@@ -95,7 +95,7 @@ SharedHost::Card SharedHost::my_card(int key) const {
   return {kernel_id(), {control->cookie[0], control->cookie[1]}, getpid(), mine_.fd(), key, 0, usable_cores()};
 }
 
-/// Opens the segments of those who claim to run under this kernel, and signs in them.
+/// Opens the segments of the ranks that claim to run under this kernel, and signs in them.
 void SharedHost::find_others(const std::vector<Card>& cards, std::size_t bytes) {
   const Card& mine = cards[static_cast<std::size_t>(rank_)];
   for (int r = 0; r < size_; ++r) {

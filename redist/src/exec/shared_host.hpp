@@ -24,7 +24,7 @@ class Liveness;
 ///     my segment:  bell | panel states | signatures | one queue per sender | panels
 ///
 /// A sender fills a free panel of its own segment and puts its number into the receiver's queue; the receiver
-/// unpacks it in place and marks it free. Who has nothing to do sleeps on his bell (futex).
+/// unpacks it in place and marks it free. A rank that has nothing to do sleeps on its bell (futex).
 class SharedHost {
 public:
   static constexpr std::size_t usual_panels = 8;
@@ -49,7 +49,7 @@ public:
   int panel_count() const { return panel_count_; }
   char* panel(int index) const { return panel_of(rank_, index); }
   std::size_t panel_bytes() const { return panel_bytes_; }
-  /// Gives panel `index` to `peer`, who hears of it at the next flush().
+  /// Gives panel `index` to `peer`, which is notified at the next flush().
   void post(int peer, int index, std::size_t bytes);
   /// Wakes those that were given panels since the last flush.
   void flush();
@@ -88,7 +88,7 @@ public:
   void drop_unused();
   /// Tells `rank` that I have read all I need of its arrays.
   void tell_read(int rank);
-  /// How many ranks have told me so since the beginning.
+  /// Calls of tell_read for this rank since the beginning.
   std::uint32_t told() const;
 
   std::size_t buffer_bytes() const { return mine_.bytes(); }

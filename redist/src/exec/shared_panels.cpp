@@ -106,7 +106,7 @@ void SharedHost::wait(std::uint32_t seen, double timeout_s, bool is_short) {
     if (control->bell.load() != seen) return;
     sched_yield();
   }
-  // Who rings adds to the bell first and looks at `asleep` afterwards; here it is the other way round, so one
+  // The ringing rank adds to the bell first and looks at `asleep` afterwards; here it is the other way round, so one
   // of the two notices.
   control->asleep.store(1);
   if (control->bell.load() == seen) futex_wait(&control->bell, seen, timeout_s);

@@ -17,7 +17,7 @@ bool non_temporal_is_possible() noexcept;
 
 /// Whole lines of 64 bytes; dst is the beginning of one.
 void copy_lines(char* dst, const char* src, std::size_t lines);
-/// To be called before others are told of what was stored.
+/// To be called before others are notified of what was stored.
 void finish_non_temporal();
 
 /// Pieces below this go through the cache: too few whole lines.

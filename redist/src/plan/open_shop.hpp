@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Preemptive open shop: who sends to whom when, one partner at a time, in the shortest time there is.
+// Preemptive open shop: the times of all messages, one partner at a time, in the shortest time there is.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -168,7 +168,7 @@ std::vector<Edge> edges_of(const OverlapTable& table, int from) {
   return edges;
 }
 
-/// Who keeps what, taken apart by axis: along the rows everybody at a stays at (*rows)[a], along the columns
+/// The data that stay, separated by axis: along the rows all processes at a stay at (*rows)[a], along the columns
 /// likewise. False when the placement is no such product.
 bool kept_by_axis(const PlanTables& tables, std::vector<int>& rows, std::vector<int>& cols) {
   rows.assign(at(tables.rows.from.nprocs()), -1);
@@ -241,8 +241,8 @@ std::int64_t one_percent(const PlanTables& tables, int element_bytes) {
                                    10e-9);
 }
 
-/// So many operations, about half a second, are spent on exactness whatever the transfer takes: enough for some
-/// 600,000 messages.
+/// Operations, about half a second, that are spent on exactness whatever the transfer takes: enough for some 600,000
+/// messages.
 constexpr std::int64_t exact_at_any_rate = 60'000'000;
 
 } // namespace
