@@ -14,7 +14,7 @@ namespace gridmap::detail {
 
 namespace {
 
-/// Potentials may reach (nodes x largest cost): costs are shifted right by so many bits.
+/// Potentials may reach (nodes x largest cost): costs are shifted right by this number of bits.
 int bits_too_many(const std::vector<Pair>& pairs, const std::vector<std::int64_t>& bonus, int nodes) {
   std::int64_t largest = 1, largest_bonus = 0;
   for (const Pair& pair : pairs) largest = std::max(largest, std::abs(pair.weight));
@@ -27,7 +27,7 @@ int bits_too_many(const std::vector<Pair>& pairs, const std::vector<std::int64_t
   return shift;
 }
 
-/// Whom an arc of the network stands for; -1 is the hub, -2 the rest.
+/// The process that an arc of the network stands for; -1 is the hub, -2 the rest.
 struct ArcInfo {
   int left, right;
   std::int64_t weight;

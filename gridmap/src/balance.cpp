@@ -137,7 +137,7 @@ public:
     std::vector<BalanceChoice> choices = look();
     double least = steps_ * now_.step_s();
     const BalanceChoice* quickest = nullptr;
-    double without_recent = now_.step_s(); // seconds of a step of the best choice without who left lately
+    double without_recent = now_.step_s(); // seconds of a step of the best choice without processes that left lately
     for (const bool recent : {false, true}) {
       for (const BalanceChoice& choice : choices) {
         if (has_recent(choice) != recent || is_as_now(choice)) continue;
@@ -320,8 +320,8 @@ private:
     return r_.fixed_s + longest + messages(choice.grid);
   }
 
-  /// The change, and, where the load may end before the steps do, the way back: until its end is seen and who left may
-  /// come back, steps are longer than they would have been.
+  /// The change, and, where the load may end before the steps do, the way back: until its end is seen and the processes
+  /// that left may return, steps are longer than they would have been.
   double price_s(const BalanceChoice& choice) const {
     const double change_s = choice.change.total();
     if (!is_load_new_) return change_s;
@@ -352,8 +352,8 @@ private:
     return std::any_of(choice.order.begin(), choice.order.end(), [&](int k) { return left_lately(k); });
   }
 
-  /// Why a choice is not taken; empty when it may be. Who left lately is measured by what is possible without: a step
-  /// of `without_recent` seconds.
+  /// Why a choice is not taken; empty when it may be. A process that left lately is measured by what is possible
+  /// without it: a step of `without_recent` seconds.
   std::string refusal(const BalanceChoice& choice, double without_recent) const {
     const bool is_soon = has_recent(choice);
     const double before = is_soon ? without_recent : now_.step_s();
@@ -361,9 +361,10 @@ private:
     const double sure = r_.rules.gain / 2; // where nothing is predicted
     const double gain = std::min(
         choice.is_measured ? factor * sure + 2 * r_.measured_error : factor * r_.rules.gain + 2 * r_.error, 1.0);
-    const std::string soon =
-        is_soon ? fmt::format(" ({:.3g} times as much for who left less than {:.3g} s ago)", factor, r_.rules.soon_s)
-                : "";
+    const std::string soon = is_soon
+                                 ? fmt::format(" ({:.3g} times as much for a process that left less than {:.3g} s ago)",
+                                               factor, r_.rules.soon_s)
+                                 : "";
     if (choice.step_s() > before * (1 - gain))
       return fmt::format("{} would save {:.1f} % of a step, expected at least {:.3g} %{}", to_string(choice.grid),
                          100 * (1 - choice.step_s() / before), 100 * gain, soon);
@@ -381,7 +382,7 @@ private:
     return {};
   }
 
-  /// Who waits least first; of these the strongest, those in the grid, by place.
+  /// Order: least waiting, then the strongest, then those in the grid, then position.
   std::vector<int> strongest(bool with_recent) const {
     std::vector<int> all;
     for (int k = 0; k < static_cast<int>(r_.processes.size()); ++k) {
@@ -438,7 +439,7 @@ private:
     return parts.grid == now_.grid && parts.order == now_.order && parts.rows == now_.rows && parts.cols == now_.cols;
   }
 
-  /// Those who must stay are in it, who sleeps may come.
+  /// Processes that must stay are in it, sleeping ones may join.
   bool may_be(const MeasuredStep& known) const {
     if (is_as_now(known)) return false;
     const std::vector<int> eligible = strongest(true);
@@ -479,7 +480,7 @@ private:
     return choices;
   }
 
-  /// Equal parts; who stays is placed so that least moves.
+  /// Equal parts; processes that stay are placed so that least moves.
   BalanceChoice with_equal_parts(const Candidate& candidate) const {
     BalanceChoice choice;
     choice.grid = candidate.grid;
@@ -501,7 +502,7 @@ private:
       const bool stays = number < r_.grid.size() && bonus[at(number)] > 0;
       choice.order.push_back(stays ? now_.order[at(number)] : next < newcomers.size() ? newcomers[next++] : -1);
     }
-    // whom place() left out for somebody who leaves
+    // processes that place() left out for one that leaves
     for (const int k : candidate.members)
       if (std::count(choice.order.begin(), choice.order.end(), k) == 0)
         *std::find(choice.order.begin(), choice.order.end(), -1) = k;
@@ -510,8 +511,8 @@ private:
     return choice;
   }
 
-  /// Speeds that make up for messages: who waits longer for them has that much less time to work in `seconds`, work and
-  /// messages together.
+  /// Speeds that make up for messages: a process that waits longer for them has that much less time to work in
+  /// `seconds`, work and messages together.
   std::vector<double> speeds(GridShape grid, const std::vector<int>& members, double seconds) const {
     std::vector<double> speeds;
     for (const int k : members) speeds.push_back(process(k).speed * std::max(1 - messages(grid, k) / seconds, 1e-6));

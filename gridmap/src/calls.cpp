@@ -326,7 +326,7 @@ CallPlace forced_place(GridShape here, int nb, std::int64_t call, int workers) {
   return places[static_cast<std::size_t>(call) % places.size()];
 }
 
-// ---- what is told
+// ---- the report
 
 std::string describe(const std::vector<CallTally>& tallies, bool is_report) {
   if (tallies.empty()) return {};

@@ -16,7 +16,7 @@ double process_speed(const HostSpeed& host, int processes, int threads) {
   return threads * core_speed(host, processes * threads);
 }
 
-/// The fewest threads with which each of so many processes is at least as fast as `least`; 0: no number is enough.
+/// The fewest threads with which each of the processes is at least as fast as `least`; 0: no number is enough.
 int threads_for(const HostSpeed& host, int processes, double least) {
   for (int t = 1; processes * t <= host.cores; ++t)
     if (process_speed(host, processes, t) >= least) return t;

@@ -48,7 +48,7 @@ Counts overlaps(const Side& side, const std::vector<int>& order) {
   return table;
 }
 
-/// Who stands where: old positions of the process of (row, col) of the new grid on this side and on the other
+/// Positions: old positions of the process of (row, col) of the new grid on this side and on the other
 /// one, -1 for new ones.
 struct Cell {
   int here, there;
@@ -177,7 +177,7 @@ void check_side(const char* name, const Axis& from, const std::vector<std::int64
                 fmt::format("gridmap: order: {} add up to {}, expected {} as before", name, sum, from.n));
 }
 
-/// Where each process of the new grid is in the old one; {-1, -1} for a newcomer. @throws Error
+/// Where each process of the new grid is in the old one; {-1, -1} for a new process. @throws Error
 CellTable cells_of(const GridOrderRequest& request, const Side& rows, const Side& cols) {
   if (request.grid.size() != request.rows.size() * request.cols.size())
     throw Error(Status::shape_mismatch,

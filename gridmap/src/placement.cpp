@@ -200,7 +200,7 @@ private:
     return grid;
   }
 
-  /// Whom a rule per axis places, and then the other old processes row-major where positions are free.
+  /// The processes that a rule per axis places, and then the other old processes row-major where positions are free.
   Grid from_axes(const std::vector<int>& row_to, const std::vector<int>& col_to) const {
     Grid grid(at(new_count_), -1);
     std::vector<int> unplaced;

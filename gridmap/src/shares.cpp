@@ -243,7 +243,7 @@ std::vector<std::int64_t> largest_remainder(std::int64_t n, const std::vector<do
     remainder[i] = exact - static_cast<double>(result[i]);
     left -= result[i];
   }
-  // one unit at a time to whom most is missing; back from whom has most too much when the floor of 1 took
+  // one unit at a time to the position that lacks most; back from the one with most too much when the floor of 1 took
   // more than there was
   while (left != 0) {
     std::size_t pick = weights.size();

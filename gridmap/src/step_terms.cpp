@@ -19,7 +19,7 @@ Row row_of(const StepObservation& o) {
   return {o.work, messages, messages / o.share};
 }
 
-/// Least squares with the terms of `mask`, of relative errors; nothing where they cannot be told apart, or one would be
+/// Least squares with the terms of `mask`, of relative errors; nothing where they cannot be separated, or one would be
 /// negative.
 std::optional<Row> fit(const std::vector<StepObservation>& observed, unsigned mask) {
   std::vector<std::size_t> used;

@@ -52,7 +52,7 @@ StepTable step_table(const std::vector<ShapeTime>& times) {
   return table;
 }
 
-/// With more processes than cores, work and messages are shared by so many as there are cores: those of a grid of the
+/// With more processes than cores, work and messages are shared by as many as there are cores: those of a grid of the
 /// same proportions.
 StepModel::Row StepModel::basis(GridShape s, int cores) {
   const double useful = useful_processes(s.size(), cores);

@@ -317,7 +317,7 @@ TEST(Balancer, WhoLeftLessThanAMinuteAgoDoesNotReturnForLess) {
     run.steps(1);
     b = run.balancer.decide(all, run.now);
     if (b && run.now > left_s + 15 && run.now < left_s + 55) {
-      EXPECT_NE(b->why.find("2 times as much for who left less than 60 s ago"), std::string::npos) << b->why;
+      EXPECT_NE(b->why.find("2 times as much for a process that left less than 60 s ago"), std::string::npos) << b->why;
     }
   }
   ASSERT_TRUE(b);

@@ -364,7 +364,8 @@ TEST(Balance, SleepersComeBackWhenTheyAreCalm) {
   r.processes[12].away_s = 59;
   b = gridmap::decide_balance(r);
   EXPECT_EQ(b.action, BalanceAction::stay);
-  EXPECT_NE(b.why.find("expected at least 10 % (2 times as much for who left less than 60 s ago)"), std::string::npos)
+  EXPECT_NE(b.why.find("expected at least 10 % (2 times as much for a process that left less than 60 s ago)"),
+            std::string::npos)
       << b.why;
   r.processes[12].away_s = 60;
   EXPECT_EQ(gridmap::decide_balance(r).action, BalanceAction::take_back);

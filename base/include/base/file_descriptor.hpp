@@ -28,8 +28,8 @@ private:
 /// A new file to write to. What lies there is removed first, and no link is followed: another user may have put one
 /// into a folder that many write to. None with errno when it cannot be.
 FileDescriptor new_file(const std::string& path, unsigned mode);
-/// A file in memory that begins with `content`, to be read from there: who writes to it never waits for a reader, and
-/// nothing is left of it. @throws Error{io_failure}
+/// A file in memory that begins with `content`, to be read from there: a writer never waits for a reader, and the
+/// file leaves nothing behind. @throws Error{io_failure}
 FileDescriptor memory_file(const char* name, std::string_view content = {});
 /// All that is in a file, from its beginning; where others write next is not changed.
 std::string content_of(int fd);

@@ -27,7 +27,7 @@ pid_t start(const Command& command);
 int status_in_words(int wait_status);
 /// Waits for a child. Its status in words; -1 when it is none.
 int wait_for(pid_t child);
-/// The same, at most so many seconds; nothing when it still runs.
+/// The same, at most for that time; nothing when it still runs.
 std::optional<int> wait_for(pid_t child, double limit_s);
 /// Ends a child that has a group of its own, and the group: SIGTERM, and after `patience_s` SIGKILL. Its status.
 int end_group(pid_t child, double patience_s);

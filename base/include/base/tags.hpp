@@ -7,7 +7,7 @@ namespace base {
 enum Tag : int {
   tag_border = 1,             ///< halo: successive exchanges keep their order
   tag_slab,                   ///< checkpoints
-  tag_hello,                  ///< a newcomer to who started it
+  tag_hello,                  ///< a new process to the one that started it
   tag_job,                    ///< the same, in dyngrid_init: what mpirun calls its group
   tag_go,                     ///< and what that answers
   tag_wake,                   ///< to a process that sleeps
@@ -16,7 +16,7 @@ enum Tag : int {
   tag_letter,                 ///< process 0, outside the grid, wants to be called
   tag_work,                   ///< to a worker: a call that it has a part in
   tag_exchange_first = 100,   ///< redist: exchanges take turns, so that a late message is not taken for one of the next
-  tag_exchange_count = 16384, ///< so many, from the first
+  tag_exchange_count = 16384, ///< number of tags, from the first
   tag_panel = 20007,          ///< pblas: panels along a row or a column of the grid
   tag_rows,                   ///< its interchanges of rows
   tag_relay,                  ///< its panels from one process to all in a row

@@ -14,7 +14,7 @@
 enum {
   DYNGRID_SUCCESS = 0,
   DYNGRID_ERR_ARGUMENT = -1,    /* a value that is not allowed */
-  DYNGRID_ERR_NULL = -2,        /* a null pointer where an object is wanted */
+  DYNGRID_ERR_NULL = -2,        /* a null pointer where an object is expected */
   DYNGRID_ERR_TYPE = -3,        /* not one of the element types s d c z i */
   DYNGRID_ERR_SHAPE = -4,       /* sizes or grids that do not fit each other */
   DYNGRID_ERR_DESCRIPTOR = -5,  /* an array descriptor that is not valid */

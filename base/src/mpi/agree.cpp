@@ -22,7 +22,7 @@ Verdict agree(MPI_Comm comm, Status mine) {
   return {static_cast<Status>(-worst.badness), worst.rank};
 }
 
-/// message: of the rank that the verdict names. Collective.
+/// message: of the rank that the agreed status names. Collective.
 static void throw_unless_success(MPI_Comm comm, const Verdict& verdict, const std::string& message) {
   if (verdict.status == Status::success) return;
   std::vector<char> text(message.begin(), message.end());

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Grid shapes, placement of processes, mapping onto processors of different speed, choice of processors, balance. Pure
  * mathematics: no MPI, no state, the same answer on every process. Every function but the two payoff functions returns
- * a status (dyngrid/status.h). Outputs are written on success only; a null pointer for an output means that it is not
- * wanted. Grids and matrices are row-major. */
+ * a status (dyngrid/status.h). Outputs are written on success only; an output may be a null pointer. Grids and matrices
+ * are row-major. */
 #ifndef DYNGRID_GRIDMAP_H
 #define DYNGRID_GRIDMAP_H
 

@@ -17,7 +17,7 @@ namespace gridmap {
 /// Uniform block-cyclic is k = 1; 'block' is one size ceil(n/nprocs); a variable block per position is k =
 /// nprocs with sum n; Beaumont's heterogeneous block-cyclic is k = nprocs repeated.
 struct Axis {
-  static constexpr std::int64_t most_sizes = 1 << 24; ///< 128 MB of them; who gives more has miscounted
+  static constexpr std::int64_t most_sizes = 1 << 24; ///< 128 MB of them; more is a mistake of the caller
 
   std::int64_t n = 0;
   std::vector<std::int64_t> sizes{1};

@@ -46,8 +46,8 @@ struct BalanceRules {
   double worth = 0.01;          ///< where that is known: least part of the time left that is saved, the change included
   double seen_s = 2;            ///< a load has gone for so long when that is seen
   double calm_s = 10;           ///< a sleeper comes back only after so long without a competitor
-  double soon_s = 60;           ///< who left less than this ago
-  double soon_factor = 2;       ///< must bring so many times the gain, in so much less time
+  double soon_s = 60;           ///< a process that left less than this ago
+  double soon_factor = 2;       ///< must bring the gain times this, in the time divided by this
   std::int64_t steps_left = 50; ///< where the number is not known
 };
 

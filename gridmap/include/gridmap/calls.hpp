@@ -32,7 +32,7 @@ std::string to_string(const CallPlace& place); ///< "2x2/64"
 struct CallRule {
   enum class Mode {
     direct,    ///< not looked at
-    report,    ///< runs where it is; what another place would bring is told
+    report,    ///< runs where it is; what another place would bring is reported
     automatic, ///< runs where it is expected to end first
     fixed,     ///< runs on `place`
     measure,   ///< is measured in all places at its full size, then runs where it is
@@ -199,7 +199,7 @@ std::vector<CallPlace> call_places(GridShape here, int nb, int workers = 0);
 /// are any.
 CallPlace forced_place(GridShape here, int nb, std::int64_t call, int workers = 0);
 
-// ---- what is told
+// ---- the report
 
 /// Calls of one routine and size.
 struct CallTally {

@@ -39,7 +39,7 @@ base::GridShape grid_for_rest(base::GridShape now, std::int64_t m, std::int64_t 
 /// n elements in whole blocks of nb (the last one cut short) for positions with these shares, which are proportions. No
 /// shares: all are alike, and the axis is uniform. Otherwise each position has blocks by largest remainder, at least
 /// one where there are enough and its share is not 0. In factor order a size of 0 skips a position, and blocks are
-/// joined where there are so many that the list would be long.
+/// joined where the list would be long.
 /// @throws Error{bad_argument}
 Axis deal_out(std::int64_t n, std::int64_t nb, int nprocs, const std::vector<double>& shares, DealOrder order);
 

@@ -9,7 +9,7 @@
 
 namespace gridmap {
 
-/// Who has which blocks of nb rows and of nb columns.
+/// The owners of the blocks of nb rows and of nb columns.
 struct FactorMapping {
   Mapping map;                             ///< places and shares; rows and cols are those of the blocks
   std::vector<int> row_owners, col_owners; ///< of each block, the grid row or column

@@ -15,7 +15,7 @@ struct HostSpeed {
 /// Of each core while `busy` of them compute: on the straight line between the two measured speeds.
 double core_speed(const HostSpeed& host, int busy);
 
-/// Processes of one host; each has so many threads and is so fast.
+/// Processes of one host, the threads of each and its speed.
 struct HostShare {
   int processes = 0, threads = 0;
   double speed = 0;
@@ -26,9 +26,9 @@ struct HostPlan {
   double slowest = 0;           ///< speed of the slowest process
 };
 
-/// So many processes on unequal hosts, each with threads, such that the slowest process is as fast as can be; then no
-/// more threads than that takes, so that all are about equally fast, and the first hosts filled first. Exact under this
-/// model: t threads do t times what one does, at the speed that a core has with so many busy. Pure.
+/// Processes on unequal hosts, each with threads, such that the slowest process is as fast as possible. No process has
+/// more threads than that needs, so that all are about equally fast, and the first hosts are filled first. Exact under
+/// this model: t threads do t times what one does, at the speed of a core with that many busy cores. Pure.
 ///
 /// Cost: O(c log c log(h c)) for h hosts of c cores each.
 /// @throws base::Error{bad_argument} for hosts without cores or speed, or more processes than cores.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the candidates of phases took in a program that runs: which one is tried next, what is planned with, and when a
-// plan is to be made anew. Pure; the same on all processes where they are told the same.
+// plan is to be made anew. Pure; the same on all processes if they get the same figures.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -19,7 +19,7 @@ using PhaseMoveKey = std::tuple<int, int, int>;
 class PhaseTrials {
 public:
   static constexpr std::size_t tries = 2;   ///< of a candidate before all are planned
-  static constexpr std::size_t settled = 9; ///< after so many its time is known
+  static constexpr std::size_t settled = 9; ///< runs after which its time is known
   static constexpr std::size_t kept = 15;   ///< the last ones
 
   PhaseTrials() = default;
@@ -41,7 +41,7 @@ public:
   /// so that what may only have been unlucky is tried again where it could pay, with its moves.
   double hope(int phase, int candidate) const;
 
-  /// A copy of a matrix was made, in so many times the predicted seconds.
+  /// A copy of a matrix was made, in `times_predicted` times the predicted seconds.
   void moved(const PhaseMoveKey& move, double times_predicted);
   /// The same, of an earlier run.
   void knows_move(const PhaseMoveKey& move, double times_predicted);

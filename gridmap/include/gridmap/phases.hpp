@@ -58,7 +58,7 @@ struct PhaseStep {
 struct PhasePlan {
   std::vector<PhaseStep> steps;
   double seconds = 0; ///< of all steps
-  /// Of endless runs: steps lead_in .. end are repeated; they are so many cycles, and take so many seconds a cycle.
+  /// Of endless runs: steps lead_in .. end are repeated; they are `period` cycles of `cycle_s` seconds each.
   std::size_t lead_in = 0;
   int period = 0;
   double cycle_s = 0;
@@ -68,7 +68,7 @@ struct PhasePlan {
 /// Source: Morris, Lowenthal 2001, section 3.2.2.
 double redistribution_s(const std::vector<double>& compute_s, const std::vector<double>& move_s);
 
-/// The plan with the least seconds for so many cycles. Exact: a layered dynamic programme over the layouts in which
+/// The plan with the least seconds for a number of cycles. Exact: a layered dynamic programme over the layouts in which
 /// each matrix has a valid copy; copies are dropped only where the memory wants it. Cost: states of a layer *
 /// candidates for each phase of each cycle.
 /// @throws Error{bad_argument, shape_mismatch}; out_of_memory where a phase's own copies do not fit; unsupported above

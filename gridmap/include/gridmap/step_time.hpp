@@ -33,7 +33,7 @@ using StepTable = std::map<std::pair<int, int>, StepTimes>; ///< by (nprow, npco
 /// Times that are taken as they are given: they have no error of their own.
 StepTable step_table(const std::vector<ShapeTime>& times);
 
-/// Of so many processes, those that share the work: no gain is predicted beyond the cores.
+/// The processes that share the work, of all: no gain is predicted beyond the cores.
 /// @param cores of the hosts; 0: not known.
 constexpr int useful_processes(int processes, int cores) {
   return cores > 0 && processes > cores ? cores : processes;
@@ -52,8 +52,8 @@ struct Prediction {
 /// weighted by their errors, with every choice of terms that the number of grids allows (d alone only with two grids or
 /// more); their mean by Akaike's weights, and as error their own and the spread between them. docs/decisions/0006.
 ///
-/// A grid of more processes than there are cores shares its work among so many only, and is predicted to be no quicker
-/// than the quickest measured one that fills them.
+/// A grid of more processes than there are cores shares its work among as many as cores only, and is predicted to be no
+/// quicker than the quickest measured one that fills them.
 class StepModel {
 public:
   /// Cost: at most 15 fits of four terms, once.

@@ -40,7 +40,7 @@ struct Connections {
   std::unique_ptr<Wire> wire;
   std::unique_ptr<SharedHost> host; ///< null: everything goes over MPI
   std::uint64_t round = 0;
-  std::uint32_t readers_expected = 0; ///< value of host->told() at which my sources are free
+  std::uint32_t readers_expected = 0; ///< count of readers at which my sources are free
   Prepared* active = nullptr;         ///< the exchange under way
   bool broken = false; ///< MPI failed or a partner died: the communicator is in an unknown state, not touched again
 

@@ -22,7 +22,8 @@ struct Verdict {
 };
 Verdict agree(MPI_Comm comm, Status mine);
 
-/// As agree; when the verdict is not success every rank throws the same status with the text of the rank that it names.
+/// As agree; when the agreed status is not success every rank throws the same status with the text of the rank that it
+/// names.
 void agree_or_throw(MPI_Comm comm, Status mine, const std::string& message);
 
 /// The same, and `number` has to be the same everywhere, else all throw rank_mismatch with `differs`. One round.
