@@ -15,7 +15,6 @@ install(TARGETS dyngrid_fortran EXPORT dyngridTargets)
 if(TARGET dyngrid_yield)
   install(TARGETS dyngrid_yield LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/dyngrid" COMPONENT runtime NAMELINK_SKIP)
 endif()
-install(TARGETS dyngrid_worker RUNTIME DESTINATION "${CMAKE_INSTALL_LIBDIR}/dyngrid" COMPONENT runtime)
 install(EXPORT dyngridTargets NAMESPACE dyngrid:: DESTINATION "${DYNGRID_INSTALL_CMAKEDIR}" COMPONENT dev)
 
 # The C interface and the C++ one, which is header-only. The headers of the modules' own namespaces (gridmap/*.hpp,

@@ -57,8 +57,7 @@ int finalize_hook(MPI_Comm, int, void*, void*) {
   const char* rank =
       environment("OMPI_COMM_WORLD_RANK") ? environment("OMPI_COMM_WORLD_RANK") : environment("PMI_RANK");
   int was_mpi_used = 0;
-  if (processes.has_left() || processes.was_spawned() || calls::is_worker() || !rank || std::string_view(rank) != "0")
-    return;
+  if (processes.has_left() || processes.was_spawned() || !rank || std::string_view(rank) != "0") return;
   MPI_Initialized(&was_mpi_used);
   if (!was_mpi_used) return;
   if (calls::were_none_seen())

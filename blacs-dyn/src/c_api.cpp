@@ -97,7 +97,6 @@ const auto null_comm_f = static_cast<MPI_Fint>(MPI_COMM_NULL);
 extern "C" {
 
 int dyngrid_init(void) {
-  if (blacs_dyn::calls::is_worker()) blacs_dyn::calls::work(); // to the end
   return guard([] { app().init(std::nullopt); });
 }
 

@@ -167,14 +167,6 @@ void close_ours(const base::Group& staying, const base::Group& world, const std:
   }
 }
 
-bool can_widen() {
-  return tables().has_value();
-}
-
-void abandon(int context) {
-  if (tables() && context >= 0 && context < *tables()->capacity) (*tables()->contexts)[context] = closed_mark();
-}
-
 void close_all(int not_done) {
   if (tables())
     for (int context = 0; context < *tables()->capacity; ++context)

@@ -37,10 +37,6 @@ int processes_in_making();
 /// @param staying, world  the new grid's processes, and those that were started with this one; both outlive the call.
 /// @param by  what closes them, as a routine says that is given one of them later
 void close_ours(const base::Group& staying, const base::Group& world, const std::string& by);
-/// Whether grids of more processes than the first one's can be made while others stay open. Local.
-bool can_widen();
-/// A context of which a process has ended: it is closed for all, and its communicator is left as it is. Local.
-void abandon(int context);
 /// All contexts, as blacs_exit does.
 void close_all(int not_done);
 /// The same at the end of MPI, unless stock BLACS is doing it itself.

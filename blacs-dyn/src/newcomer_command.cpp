@@ -109,8 +109,7 @@ SpawnOptions NewcomerCommand::options(Mode mode, const std::string& entry, doubl
   SpawnOptions options;
   options.program = find_program("env"); // which sets the variables
   options.join_limit_s = join_limit_s;
-  const std::string role = !role_.empty() ? role_ : mode == Mode::classical ? "classical" : "managed";
-  options.arguments.push_back("DYNGRID_NEWCOMER=" + role);
+  options.arguments.push_back(mode == Mode::classical ? "DYNGRID_NEWCOMER=classical" : "DYNGRID_NEWCOMER=managed");
   if (!entry.empty()) options.arguments.push_back("DYNGRID_ENTRY=" + entry);
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text = *variable;

@@ -14,15 +14,12 @@ class NewcomerCommand {
 public:
   /// The classical way: what blacs_setup.dat says. No arguments: this process's own.
   void set(std::string program, std::optional<std::vector<std::string>> arguments);
-  /// What DYNGRID_NEWCOMER says of them instead of the mode.
-  void set_role(std::string role) { role_ = std::move(role); }
   /// @param entry  name of the resize point where the others wait; empty: it has none
   SpawnOptions options(Mode mode, const std::string& entry, double join_limit_s) const;
   /// @throws Error{not_found, spawn_failure} when it cannot be started. Local.
   void check() const;
 
 private:
-  std::string role_;    ///< empty: by the mode
   std::string program_; ///< empty: DYNGRID_START=program=PATH, or this one
   std::optional<std::vector<std::string>> arguments_;
 };

@@ -19,8 +19,6 @@ std::string describe(const CallReport& r) {
     text += fmt::format("{} calls in other contexts than those of the first processes that called: left alone\n",
                         r.other_contexts);
   if (r.without_memory > 0) text += fmt::format("{} calls without memory for a copy\n", r.without_memory);
-  if (r.has_lost_workers)
-    text += fmt::format("the {} workers ended before the program: later calls went on without them\n", r.workers);
   return text;
 }
 
@@ -45,8 +43,6 @@ Json members_of(const CallReport& r, std::size_t most) {
           {"left_out", r.left_out + left_out},
           {"other_contexts", r.other_contexts},
           {"without_memory", r.without_memory},
-          {"workers", r.workers},
-          {"lost_workers", r.has_lost_workers},
           {"measured", r.measured}};
 }
 
@@ -59,8 +55,6 @@ CallReport call_report_from(const Json& json) {
   r.left_out = json.at("left_out").get<std::int64_t>();
   r.other_contexts = json.at("other_contexts").get<std::int64_t>();
   r.without_memory = json.at("without_memory").get<std::int64_t>();
-  r.workers = json.value("workers", r.workers); // older runs in the history have none
-  r.has_lost_workers = json.value("lost_workers", r.has_lost_workers);
   r.measured = json.at("measured").get<std::int64_t>();
   for (const Json& call : json.at("calls")) {
     CallTally t;
@@ -133,16 +127,6 @@ void CallsBoard::had_no_memory() {
 void CallsBoard::measured_place() {
   const Lock lock(mutex_);
   ++counts_.measured;
-}
-
-void CallsBoard::workers_came(std::int64_t count) {
-  const Lock lock(mutex_);
-  counts_.workers = count;
-}
-
-void CallsBoard::workers_went() {
-  const Lock lock(mutex_);
-  counts_.has_lost_workers = true;
 }
 
 CallReport CallsBoard::report() const {

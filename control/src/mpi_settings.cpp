@@ -64,16 +64,8 @@ const std::vector<MpiSetting>& settings_of_open_mpi_5() {
       {"OMPI_MCA_coll_han_priority", "-1",
        "its collectives hang in communicators of old and new processes, which disagree about who is on this host",
        "none on one host, where han does nothing; programs that mpirun starts on several hosts keep it"},
-      {"OMPI_MCA_mpi_ft_enable", "true",
-       "where DYNGRID_CALLS has workers: otherwise the death of one ends the program between two calls",
-       "not measured; programs without workers do not have it", true},
   };
   return all;
-}
-
-bool is_wanted(const MpiSetting& setting) {
-  const char* calls = base::environment("DYNGRID_CALLS");
-  return !setting.is_for_workers || (calls != nullptr && std::strstr(calls, "workers=") != nullptr);
 }
 
 bool is_set_by_user(const MpiSetting& setting) {

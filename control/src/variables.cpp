@@ -38,9 +38,9 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_PBLAS", "", "auto|stock|own", "auto",
        "which p?gemm, syrk, trsm, getrf, getrs, gesv, potrf and potrs run: auto takes dyngrid's for matrices in blocks "
        "of any sizes and ScaLAPACK's for others, own takes dyngrid's for all, stock takes ScaLAPACK's"},
-      {"DYNGRID_CALLS", "", "off|report|ROUTINE[=auto|PxQ/NB|measure|forced],...,workers=N", "off",
+      {"DYNGRID_CALLS", "", "off|report|ROUTINE[=auto|PxQ/NB|measure|forced],...", "off",
        "calls of these routines of ScaLAPACK run where they run best: on another shape of the same processes, on "
-       "fewer, in other blocks, on N more; report only tells what that would bring"},
+       "fewer, in other blocks; report only tells what that would bring"},
       {"DYNGRID_UNIT", "", "auto|all|N", "auto", "processes of a group: what comes together leaves together"},
       {"DYNGRID_HOSTS", "", "HOST[:MAX[:SPEED]],...", "the hosts where mpirun started processes",
        "where new processes go, the fastest first, at most how many on each, and how fast its processes are"},

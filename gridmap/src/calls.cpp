@@ -87,40 +87,11 @@ CallRule rule_from(std::string_view what, std::string_view entry, std::string_vi
   return rule;
 }
 
-constexpr std::string_view workers_name = "workers";
-constexpr int most_workers = 4096;
-
-bool is_of_workers(std::string_view entry) {
-  return entry.size() > workers_name.size() && entry.substr(0, workers_name.size()) == workers_name &&
-         (entry[workers_name.size()] == '=' || entry[workers_name.size()] == ':');
-}
-
 } // namespace
-
-int call_workers(std::string_view text, std::string_view where) {
-  int workers = 0;
-  for (const std::string& entry : base::split(base::trimmed(text), ',')) {
-    if (!is_of_workers(entry)) continue;
-    const auto count = base::whole_number<int>(std::string_view(entry).substr(workers_name.size() + 1));
-    if (!count || *count < 0 || *count > most_workers)
-      throw Error(Status::bad_argument,
-                  fmt::format("{} has \"{}\", expected a number of processes from 0 to {} behind workers", where, entry,
-                              most_workers));
-    workers = *count;
-  }
-  return workers;
-}
 
 CallRules parse_call_rules(std::string_view text, std::string_view where) {
   CallRules rules;
-  std::vector<std::string> entries;
-  for (const std::string& entry : base::split(base::trimmed(text), ','))
-    if (!is_of_workers(entry)) entries.push_back(entry);
-  if (entries.empty() && call_workers(text, where) > 0)
-    throw Error(Status::bad_argument,
-                fmt::format("{} is \"{}\" and names no routine whose calls the workers are for, expected one beside "
-                            "it: pdgetrf,{}",
-                            where, base::trimmed(text), base::trimmed(text)));
+  std::vector<std::string> entries = base::split(base::trimmed(text), ',');
   const bool is_one = entries.size() == 1;
   if (entries.empty() || (is_one && (entries[0].empty() || entries[0] == "off"))) return rules;
   if (is_one && entries[0] == "report") entries[0] = "all=report";
@@ -286,7 +257,7 @@ std::int64_t CallTurns::looks_again_below() const {
   return stayed_ < late ? 1 + std::lround(std::log2(stayed_)) : remembered_calls + 1;
 }
 
-std::vector<CallPlace> call_places(GridShape here, int nb, int workers) {
+std::vector<CallPlace> call_places(GridShape here, int nb) {
   std::vector<CallPlace> places;
   const auto add = [&](GridShape grid, int block) {
     const CallPlace place{grid, block};
@@ -302,23 +273,11 @@ std::vector<CallPlace> call_places(GridShape here, int nb, int workers) {
   add({1, processes}, usual);
   add({processes, 1}, usual);
   for (int fewer = processes / 2; fewer >= 1; fewer /= 2) add(base::squarest(fewer), usual);
-  if (workers == 0) return places;
-  const int all = processes + workers;
-  for (const GridShape grid : {base::squarest(all), GridShape{1, all}}) // the latter sends least, for pivots nothing
-    for (const int block : {usual, 32}) add(grid, block);
-  const int side = static_cast<int>(std::sqrt(all));
-  for (const GridShape square : {GridShape{side, side}, GridShape{side, side + 1}}) // of 2 + 3 processes 2x2
-    if (square.size() > processes && square.size() <= all) add(square, usual);
   return places;
 }
 
-CallPlace forced_place(GridShape here, int nb, std::int64_t call, int workers) {
-  const int processes = here.size(), all = processes + workers;
-  if (workers > 0 && call % 2 == 0) {
-    const std::array<CallPlace, 4> wide{
-        {{base::squarest(all), 6}, {{1, all}, 11}, {{all, 1}, 4}, {{processes + 1, 1}, 8}}};
-    return wide[static_cast<std::size_t>(call / 2) % wide.size()];
-  }
+CallPlace forced_place(GridShape here, int nb, std::int64_t call) {
+  const int processes = here.size();
   std::vector<CallPlace> places{{{1, processes}, 5}, {{processes, 1}, 7}, {base::squarest(processes), 13}};
   if (processes > 1)
     places.insert(places.end(), {{base::squarest(processes - 1), 9}, {{processes - 1, 1}, 3}, {{1, 1}, 33}});

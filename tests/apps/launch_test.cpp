@@ -66,24 +66,6 @@ TEST(Launch, ResizePointsWait) {
   EXPECT_NE(shell_line(plan_launch(r, quiet_site())).find(" -x DYNGRID_WAIT=on "), std::string::npos);
 }
 
-TEST(Launch, WorkersAreOfCalls) {
-  RunRequest r = request(2);
-  r.workers = 3;
-  EXPECT_THROW(plan_launch(r, quiet_site()), Failure) << "no calls";
-  r.calls = "pdgetrf=2x2/64";
-  EXPECT_NE(shell_line(plan_launch(r, quiet_site())).find("DYNGRID_CALLS=pdgetrf=2x2/64,workers=3"), std::string::npos);
-  Site site = quiet_site(); // in the environment
-  site.environment["DYNGRID_CALLS"] = "p?gemm";
-  r.calls.clear();
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("DYNGRID_CALLS=p?gemm,workers=3"), std::string::npos)
-      << shell_line(plan_launch(r, site));
-  site.yield_library = "/lib/yield.so"; // 2 processes have 4 cores, 5 do not
-  site.cores = 4;
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("LD_PRELOAD"), std::string::npos);
-  r.workers = 0;
-  EXPECT_EQ(shell_line(plan_launch(r, site)).find("LD_PRELOAD"), std::string::npos);
-}
-
 TEST(Launch, OpenMpi5) {
   Site site = quiet_site();
   site.is_open_mpi_5 = true;

@@ -48,45 +48,6 @@ TEST(CallRules, NameRoutinesAndPlaces) {
   EXPECT_EQ(gridmap::parse_call_rules("pdgetrf=measure", "X").at("pdgetrf").mode, Mode::measure);
 }
 
-TEST(CallRules, WorkersAreNoRoutine) {
-  for (const char* text : {"workers=3,pdgetrf", "pdgetrf,workers=3", "workers=8,pdgetrf,workers:3"}) {
-    EXPECT_EQ(gridmap::parse_call_rules(text, "X").size(), 1u) << text;
-    EXPECT_EQ(gridmap::call_workers(text, "X"), 3) << text;
-  }
-  EXPECT_EQ(gridmap::call_workers("pdgetrf", "X"), 0);
-  EXPECT_EQ(refusal_of("workers=2"), "X is \"workers=2\" and names no routine whose calls the workers are for, "
-                                     "expected one beside it: pdgetrf,workers=2");
-  EXPECT_TRUE(gridmap::parse_call_rules("workers=0", "X").empty());
-  EXPECT_TRUE(gridmap::parse_call_rules("off,workers=2", "X").empty());
-  EXPECT_EQ(gridmap::parse_call_rules("report,workers=2", "X").size(), gridmap::call_routines().size());
-  for (const char* wrong : {"workers=", "workers=-1", "workers=2x", "workers=99999"})
-    EXPECT_THROW(gridmap::call_workers(wrong, "X"), base::Error) << wrong;
-}
-
-TEST(CallPlaces, WithWorkersAreMore) {
-  for (const auto& [p, q, workers] : {std::tuple{1, 2, 2}, {1, 1, 1}, {2, 2, 5}, {1, 3, 2}, {4, 1, 12}}) {
-    const auto without = gridmap::call_places({p, q}, 64), with = gridmap::call_places({p, q}, 64, workers);
-    ASSERT_GT(with.size(), without.size());
-    for (std::size_t k = 0; k < with.size(); ++k) {
-      if (k < without.size()) {
-        EXPECT_EQ(with[k], without[k]);
-      } else {
-        EXPECT_GT(with[k].grid.size(), p * q);
-        EXPECT_LE(with[k].grid.size(), p * q + workers);
-      }
-      for (std::size_t l = 0; l < k; ++l) EXPECT_FALSE(with[k] == with[l]);
-    }
-    for (const int nb : {64, 32}) // a search for a pivot stays on one process there
-      EXPECT_TRUE(std::find(with.begin(), with.end(), CallPlace{{1, p * q + workers}, nb}) != with.end()) << nb;
-    for (int call = 0; call < 20; ++call) {
-      const CallPlace to = gridmap::forced_place({p, q}, 64, call, workers);
-      EXPECT_LE(to.grid.size(), p * q + workers);
-      EXPECT_EQ(to.grid.size() > p * q, call % 2 == 0);
-    }
-  }
-  EXPECT_EQ(to_string(gridmap::call_places({1, 3}, 64, 2).back()), "2x2/64") << "five in one row are not all";
-}
-
 TEST(CallRules, AllAndReportAreAllRoutines) {
   const auto forced = gridmap::parse_call_rules("all:forced", "X"), told = gridmap::parse_call_rules("report", "X");
   EXPECT_EQ(forced.size(), 44u); // nine in four types, four in two

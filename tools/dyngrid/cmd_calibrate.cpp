@@ -27,7 +27,7 @@ using gridmap::CallSample;
 
 struct CalibrateOptions {
   std::string calls = "pdgemm,pdgetrf,pdpotrf", sizes = "500,1500", blocks = "4,64", mpirun = DYNGRID_MPIRUN;
-  int processes = 0, workers = 0, nrhs = 0;
+  int processes = 0, nrhs = 0;
   double timeout_s = 3600;
   std::vector<std::string> mpirun_options;
   bool json = false, verbose = false;
@@ -48,8 +48,6 @@ std::vector<std::string> read_routines(const std::string& text) {
       names.push_back(name);
     else
       throw Failure(fmt::format("--calls is \"{}\", expected names of routines only, such as pdgetrf,p?gemm", text));
-  if (gridmap::call_workers(text, "--calls") > 0)
-    throw Failure(fmt::format("--calls is \"{}\", expected names of routines only; workers are --workers here", text));
   if (names.empty()) throw Failure(fmt::format("--calls is \"{}\", expected names of routines", text));
   return names;
 }
@@ -61,16 +59,12 @@ std::vector<CallSample> table_of(const CalibrateOptions& o, const std::vector<st
   for (const CallSample& s :
        control::call_samples_in(base::content_of(control::call_speeds_file()), control::machine_name()))
     if (std::find(routines.begin(), routines.end(), s.routine) != routines.end() &&
-        std::find(sizes.begin(), sizes.end(), s.n) != sizes.end() && s.place.grid.size() <= o.processes + o.workers)
+        std::find(sizes.begin(), sizes.end(), s.n) != sizes.end() && s.place.grid.size() <= o.processes)
       samples.push_back(s);
   std::stable_sort(samples.begin(), samples.end(), [](const CallSample& a, const CallSample& b) {
     return std::tie(a.routine, a.n, a.aspect, a.seconds) < std::tie(b.routine, b.n, b.aspect, b.seconds);
   });
   return samples;
-}
-
-std::string place_text(const CallSample& s) {
-  return s.aspect < 0 ? to_string(s.place) + " with workers" : to_string(s.place);
 }
 
 void print(const CalibrateOptions& o, const std::vector<CallSample>& samples) {
@@ -84,7 +78,7 @@ void print(const CalibrateOptions& o, const std::vector<CallSample>& samples) {
                    {"nb", s.place.nb},
                    {"seconds", s.seconds},
                    {"operations", s.work}});
-    rows.push_back({s.routine, std::to_string(s.n), place_text(s), duration_text(s.seconds),
+    rows.push_back({s.routine, std::to_string(s.n), to_string(s.place), duration_text(s.seconds),
                     fmt::format("{:.2f}", s.work / s.seconds / 1e9)});
   }
   if (print_json(o.json, {{"file", control::call_speeds_file()}, {"table", all}})) return;
@@ -102,7 +96,6 @@ void run(const CalibrateOptions& o) {
     throw Failure("there is no dyngrid-calibrate beside this command: install dyngrid as a whole", 1);
   RunRequest request;
   request.processes = o.processes;
-  request.workers = o.workers;
   request.mpirun_options = o.mpirun_options;
   request.program = {program, base::joined(routines, ","), base::joined(sizes, ","), base::joined(blocks, ","),
                      std::to_string(o.nrhs)};
@@ -134,9 +127,6 @@ void add_calibrate(CommandLine& root) {
       .type_name("N")
       .check(base::positive_number())
       .required();
-  app.add_option("--workers", o->workers, "processes beyond these, as for dyngrid run --workers")
-      .type_name("N")
-      .check(base::in_range(1, 4096));
   app.add_option("--calls", o->calls, "routines, as for dyngrid run --calls").type_name("ROUTINE,...").show_default();
   app.add_option("--n", o->sizes, "orders of the matrices; each is measured as it is")
       .type_name("N,...")

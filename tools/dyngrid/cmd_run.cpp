@@ -69,7 +69,6 @@ void run_application(const RunOptions& o) {
   try {
     gridmap::parse_timetable(request.resize_at, "--resize-at");
     gridmap::parse_call_rules(request.calls, "--calls");
-    gridmap::call_workers(request.calls, "--calls");
   } catch (const base::Error& error) {
     throw Failure(error.what());
   }
@@ -157,11 +156,6 @@ void add_run_options(CommandLine& app, RunOptions& o) {
          "p?gemm, all; report only tells what that would bring. With --preload for a program that knows nothing "
          "of dyngrid")
       .type_name("ROUTINE,...");
-  app.add_option("--workers", r.workers,
-                 "so many processes beyond the program's own that those calls may run on, too: they are started at the "
-                 "first of them and sleep in between (DYNGRID_CALLS=...,workers=N)")
-      .type_name("N")
-      .check(base::in_range(1, 4096));
   app.add_option("--unit", r.group, "processes per spawned world: auto, all or a number (DYNGRID_UNIT)");
   app.add_option("--hosts", r.hosts, "where to start, and with how many slots; as mpirun's -H")
       .type_name("HOST:SLOTS,...");

@@ -31,7 +31,6 @@
 #include "control/mpi_settings.hpp"
 #include "failure.hpp"
 #include "findings.hpp"
-#include "gridmap/calls.hpp"
 #include "gridmap/timetable.hpp"
 #include "program.hpp"
 #include "text.hpp"
@@ -109,27 +108,6 @@ int spare_processes(const RunRequest& request, const Site& site, int processes) 
   return site.can_spawn ? 0 : std::max(0, processes_to_come(request, site) - processes);
 }
 
-/// DYNGRID_CALLS as the program gets it; empty: as it is set already, or not at all. @throws Failure
-std::string calls_of(const RunRequest& request, const Site& site) {
-  if (request.workers == 0) return request.calls;
-  const std::string set = has(site, "DYNGRID_CALLS") ? site.environment.at("DYNGRID_CALLS") : "";
-  const std::string& calls = request.calls.empty() ? set : request.calls;
-  if (calls.empty() || calls == "off")
-    throw Failure("--workers is for calls of routines, and neither --calls nor DYNGRID_CALLS names any");
-  return base::with_entry(calls.c_str(), "workers", std::to_string(request.workers));
-}
-
-/// Processes that come at the first such call.
-int workers_to_come(const RunRequest& request, const Site& site) {
-  std::string calls = calls_of(request, site);
-  if (calls.empty() && has(site, "DYNGRID_CALLS")) calls = site.environment.at("DYNGRID_CALLS");
-  try {
-    return gridmap::call_workers(calls, "--calls");
-  } catch (const base::Error&) { // the program itself says it
-    return 0;
-  }
-}
-
 /// Nobody knows the processors and folders of other hosts.
 bool is_one_host(const RunRequest& request, const Site& site) {
   const auto nodes = site.environment.find("SLURM_JOB_NUM_NODES");
@@ -144,7 +122,7 @@ bool must_yield(const RunRequest& request, const Site& site, int started) {
     throw Failure(fmt::format("DYNGRID_YIELD is \"{}\", expected on or off", said->second));
   if (said != site.environment.end() && said->second == "off") return false;
   return !site.yield_library.empty() && is_one_host(request, site) &&
-         std::max(started, processes_to_come(request, site)) + workers_to_come(request, site) > site.cores;
+         std::max(started, processes_to_come(request, site)) > site.cores;
 }
 
 std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request, const Site& site) {
@@ -166,7 +144,7 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
   put("DYNGRID_UNIT", request.group);
   put("DYNGRID_PROCESSES", request.processes_come);
   put("DYNGRID_BALANCE", request.balance);
-  put("DYNGRID_CALLS", calls_of(request, site));
+  put("DYNGRID_CALLS", request.calls);
   put("DYNGRID_VERBOSE", request.is_verbose ? "on" : "");
   put("DYNGRID_WAIT", request.waits ? "on" : "");
   return set;
@@ -417,7 +395,7 @@ Site look_around(const std::string& mpirun) {
   site.is_open_mpi_5 = base::is_open_mpi_5(mpi);
   if (site.is_open_mpi_5)
     for (const control::MpiSetting& s : control::settings_of_open_mpi_5())
-      if (control::is_wanted(s) && !control::is_set_by_user(s)) site.before_mpi.push_back({s.name, s.value, s.reason});
+      if (!control::is_set_by_user(s)) site.before_mpi.push_back({s.name, s.value, s.reason});
   site.has_ompi_server = !base::search_path("ompi-server").empty();
   site.can_spawn = base::starts_processes(mpi);
   const Blas blas = look_at_blas();

@@ -28,7 +28,6 @@ struct RunRequest {
   std::string resize_at, placement, schedule, group, hosts;
   std::string balance;        ///< off, advise, auto or empty
   std::string calls;          ///< as DYNGRID_CALLS, or empty
-  int workers = 0;            ///< processes beyond the program's own for these calls
   std::string processes_come; ///< spawn, join or empty
   std::string ompi_server;    ///< for join: its address
   std::string preload;        ///< full path of the library, or empty

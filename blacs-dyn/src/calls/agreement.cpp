@@ -22,12 +22,6 @@ namespace {
 
 bool are_speeds_kept = false;
 
-/// Whether the call cannot be decided on before the workers are there.
-bool waits_for_workers(const Call& call, const CallRule& rule) {
-  return rule.mode == CallMode::forced || rule.mode == CallMode::measure ||
-         (rule.mode == CallMode::fixed && rule.place.grid.size() > call.callers->size);
-}
-
 /// While the others are waited for. One that the program did not tell where the call runs may be in ScaLAPACK's routine
 /// already, and never comes: that is said once it takes long.
 class Watch {
@@ -64,7 +58,7 @@ private:
 } // namespace
 
 Agreement agree_on_call(const Call& call, const CallRule& rule, double* unsaid_s) {
-  enum { acceptable, hash, minus_hash, first, run, copy, workers, unsaid, count };
+  enum { acceptable, hash, minus_hash, first, run, copy, unsaid, count };
   constexpr double per_second = 1e9;
   std::array<std::int64_t, count> said{};
   const bool are_known = !call.callers->is_one_of_many;
@@ -74,9 +68,6 @@ Agreement agree_on_call(const Call& call, const CallRule& rule, double* unsaid_s
   said[hash] = what.number(rule.place.grid.nprow).number(rule.place.grid.npcol).positive();
   said[minus_hash] = -said[hash];
   said[first] = are_known && call.callers->is_first ? 1 : 0;
-  said[workers] = Workers::in;
-  if (said[first] == 1 && call.callers->rank == 0 && said[acceptable] == 1)
-    said[workers] = Workers::all().look(waits_for_workers(call, rule));
   if (are_known && call.callers->last.sample.count > 0) {
     said[run] = -static_cast<std::int64_t>(call.callers->last.sample.seconds * per_second);
     said[copy] = -static_cast<std::int64_t>(call.callers->last.copy_s * per_second);
@@ -89,7 +80,6 @@ Agreement agree_on_call(const Call& call, const CallRule& rule, double* unsaid_s
   }
   const Agreement agreed{said[hash] == -said[minus_hash], said[acceptable] == 1, said[first] == 1};
   if (unsaid_s != nullptr) *unsaid_s = static_cast<double>(-said[unsaid]) / per_second;
-  if (agreed.is_first) Workers::all().go_by(said[workers], call.comm);
   if (are_known && call.callers->last.sample.count > 0)
     call.callers->know_last(static_cast<double>(-said[run]) / per_second,
                             static_cast<double>(-said[copy]) / per_second);

@@ -64,9 +64,4 @@ bool is_query(const Routine& routine, const Arguments& a) {
   return false;
 }
 
-std::string place_text(const Call& call, const CallPlace& place) {
-  const int more = place.grid.size() - call.callers->size;
-  return more > 0 ? fmt::format("{} ({} worker{})", to_string(place), more, more == 1 ? "" : "s") : to_string(place);
-}
-
 } // namespace blacs_dyn::calls

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calls/workers.hpp"
+#include "calls/elsewhere.hpp"
 #include "pblas/stock_calls.hpp"
 
 namespace blacs_dyn::calls {
@@ -35,23 +35,11 @@ struct Call {
   char type() const { return name[1]; }
   const Arguments& arguments() const { return stock.arguments; }
   CallPlace place() const { return {here.grid, nb}; }
-  bool is_wide(const CallPlace& at) const { return at.grid.size() > callers->size; } ///< needs workers
-  /// Workers talk to the others in another way than these among themselves: what is known of them stands apart.
-  int aspect_at(const CallPlace& at) const { return is_wide(at) ? -1 - aspect : aspect; }
-  int workers() const { return callers->is_first ? Workers::all().count() : 0; }
-  Everyone everyone(const CallPlace& at) const {
-    return is_wide(at) ? Workers::all().merged().everyone(here) : Everyone{comm, callers->size, here.ctxt, here};
-  }
-  Standing standing_at(const CallPlace& at) const {
-    return is_wide(at) ? Workers::all().merged().context(at.grid) : place_context(*callers, at.grid, here, comm);
-  }
-  /// What they have a part in: a call with these arguments. Local.
-  void tell_workers(WorkOrder::What what, const Problem& asked, const Arguments& a, const CallPlace& at) const {
-    Workers::all().tell(order_for(what, stock.name, routine, asked, a, type(), at));
-  }
+  Everyone everyone() const { return {comm, callers->size, here.ctxt, here}; }
+  Standing standing_at(const CallPlace& at) const { return place_context(*callers, at.grid, here, comm); }
   gridmap::CallTurns& turns() const { return callers->turns[{name, aspect, n, place()}]; }
   gridmap::CallExpectation expect(const CallPlace& at, std::int64_t looks_again_below = 0) const {
-    return callers->speeds.expect(name, aspect_at(at), at, n, problem.work, looks_again_below);
+    return callers->speeds.expect(name, aspect, at, n, problem.work, looks_again_below);
   }
 };
 
@@ -63,8 +51,6 @@ bool is_query(const Routine& routine, const Arguments& a);
 Call look_at(const pblas::StockCall& stock, const Routine& routine, const std::string& name);
 /// The rest.
 void look_closer(Call& call);
-/// "2x2/64", with the number of workers in it.
-std::string place_text(const Call& call, const CallPlace& place);
 
 // ---- what all processes know alike: agreement.cpp
 
@@ -74,7 +60,7 @@ struct Agreement {
   bool is_first = false;      ///< they are those that called first
   bool holds() const { return is_same && is_acceptable; }
 };
-/// What the last call took becomes known, and whether there are workers. `unsaid_s`: of such calls, which nothing was
+/// What the last call took becomes known. `unsaid_s`: of such calls, which nothing was
 /// agreed on; it becomes what it was for the slowest process.
 Agreement agree_on_call(const Call& call, const CallRule& rule, double* unsaid_s = nullptr);
 /// This run begins with what earlier ones know of speeds, and later ones with what it knows. Local.
@@ -105,8 +91,8 @@ double seconds_of_direct(const Call& call);
 void keep_for_agreement(const Call& call, double seconds);
 /// Where the caller has it, and it is counted.
 void run_directly(const Call& call, bool is_agreed);
-/// False where it was not moved: there was no memory, or the routine did not want it there, or workers have gone. The
-/// caller's operands are untouched then.
+/// False where it was not moved: there was no memory, or the routine did not want it there. The caller's operands are
+/// untouched then.
 bool run_elsewhere(const Call& call, const Decision& decision);
 
 // ---- all of it, by mode: modes.cpp

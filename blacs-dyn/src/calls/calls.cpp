@@ -101,7 +101,6 @@ void take(const pblas::StockCall& stock) {
   if (text == nullptr) return false;
   try {
     rules() = gridmap::parse_call_rules(text, "DYNGRID_CALLS");
-    Workers::all().ask_for(gridmap::call_workers(text, "DYNGRID_CALLS"));
   } catch (const base::Error& error) {
     std::fprintf(stderr, "dyngrid: %s\n", error.what());
     std::exit(1);
@@ -134,7 +133,6 @@ void run_on_end() {
 }
 
 void contexts_are_closed() {
-  Workers::all().close_contexts();
   forget_places();
 }
 

@@ -16,12 +16,7 @@ bool were_none_seen();
 void run_on(int nprow, int npcol, int nb, const char* routines);
 void run_on_begin(int nprow, int npcol, int nb, const char* routines);
 void run_on_end();
-/// True in a process that was started as a worker of a program. Local.
-bool is_worker();
-/// All that a worker does, MPI_Init and MPI_Finalize too; does not return.
-[[noreturn]] void work();
-/// All contexts are being closed: those of other places are forgotten. Collective over the processes that
-/// called first, where they have workers; else local.
+/// All contexts are being closed: those of other places are forgotten. Local.
 void contexts_are_closed();
 
 } // namespace blacs_dyn::calls

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call at another place than the caller's: its arrays there, the routine on them, and the way there and back. Workers
-// have a part in it by the same functions, with arguments that were sent to them.
+// A call at another place than the caller's: its arrays there, the routine on them, and the way there and back.
 #pragma once
 #include <cstdlib>
 #include <memory>
@@ -10,12 +9,12 @@
 
 namespace blacs_dyn::calls {
 
-/// Who has a part in a call: the processes of the caller's context, and with workers these behind them.
+/// The processes that have a part in a call: those of the caller's context.
 struct Everyone {
   MPI_Comm comm = MPI_COMM_NULL;
   int size = 0;
   int cover = -1;    ///< a context of all of them
-  Standing caller{}; ///< of this process in the caller's grid; outside: a worker
+  Standing caller{}; ///< of this process in the caller's grid
 };
 
 /// What a process has of a call at a place. Nothing is initialized. Null pointers where there was no memory.

@@ -27,12 +27,10 @@ Decision where_asked(const Call& call, const CallPlace& asked) {
   Decision decision;
   decision.place = {asked.grid.size() == 0 ? call.here.grid : asked.grid, asked.nb == 0 ? call.nb : asked.nb};
   decision.is_moved = !(decision.place == call.place());
-  const int workers = call.workers();
-  if (decision.place.grid.size() > call.callers->size + workers) {
+  if (decision.place.grid.size() > call.callers->size) {
     say_once(call.name + " too large",
-             fmt::format("{} is sent to a grid of {}, but its caller has {} processes{}: it stays where it is",
-                         call.name, to_string(decision.place.grid), call.callers->size,
-                         workers > 0 ? fmt::format(" and {} workers", workers) : ""));
+             fmt::format("{} is sent to a grid of {}, but its caller has {} processes: it stays where it is", call.name,
+                         to_string(decision.place.grid), call.callers->size));
     decision.is_moved = false;
   }
   return decision;
@@ -45,7 +43,7 @@ Decision where(const Call& call, const CallRule& rule) {
   case CallMode::fixed:
     return where_asked(call, rule.place);
   case CallMode::forced:
-    return {true, gridmap::forced_place(call.here.grid, call.nb, call.callers->forced++, call.workers())};
+    return {true, gridmap::forced_place(call.here.grid, call.nb, call.callers->forced++)};
   case CallMode::measure:
     measure_whole(call);
     break;
@@ -81,7 +79,7 @@ bool look_at_reported(Call& call, const CallRule& rule, ReportedCalls& like) {
 }
 
 /// One more, and what all of them would take in the best place.
-void count_reported(const Call& call, ReportedCalls& like, double seconds) {
+void count_reported(ReportedCalls& like, double seconds) {
   if (like.is_left_alone) counts().left_alone();
   like.gain.add(seconds);
   const bool is_known = like.gain.is_known();
@@ -91,7 +89,7 @@ void count_reported(const Call& call, ReportedCalls& like, double seconds) {
   like.told_s = best_s, like.told = known;
   if (is_known && (like.best.nb == 0 || !(like.gain.best() == like.best))) {
     like.best = like.gain.best();
-    counts().best_is(*like.row, like.gain.is_to_move() ? place_text(call, like.best) : "-");
+    counts().best_is(*like.row, like.gain.is_to_move() ? to_string(like.best) : "-");
   }
 }
 
@@ -107,7 +105,7 @@ void report(Call& call, const CallRule& rule) {
     keep_for_agreement(call, seconds);
   else
     like.unsaid_s += seconds;
-  count_reported(call, like, seconds);
+  count_reported(like, seconds);
 }
 
 } // namespace

@@ -22,16 +22,12 @@ double measure(const Call& call, const CallPlace& place, std::int64_t n) {
   Arguments scaled = call.arguments();
   for (std::size_t k = 0; k < sizes.size(); ++k) scaled[static_cast<std::size_t>(call.routine.sizes[k])] = &sizes[k];
   const Problem problem = call.routine.read(scaled, call.type());
-  const bool is_wide = call.is_wide(place);
-  if (is_wide && !all_agree(Workers::all().wake(), call.comm)) return std::nan("");
-  if (is_wide) call.tell_workers(WorkOrder::What::measure, problem, scaled, place);
-  const Everyone all = call.everyone(place);
+  const Everyone all = call.everyone();
   const Standing there = call.standing_at(place);
   Elsewhere small(call.routine, problem, scaled, call.type(), there, place.nb);
   const double least =
       measure_there(small, call.stock.routine, there, all, call.callers->measured_s[{call.name, call.aspect}]);
-  if (is_wide) Workers::all().rest();
-  call.callers->speeds.add({call.name, call.aspect_at(place), place, n, problem.work, least, 1});
+  call.callers->speeds.add({call.name, call.aspect, place, n, problem.work, least, 1});
   return least;
 }
 
@@ -45,7 +41,7 @@ void measure_places(const Call& call, const std::vector<CallPlace>& places) {
   const double by_work = static_cast<double>(call.n) * std::cbrt(most_work / std::max(1.0, call.problem.work));
   const auto n = static_cast<std::int64_t>(std::max(8.0, std::min({most_n, by_work, static_cast<double>(call.n) - 1})));
   for (const CallPlace& place : places) {
-    if (!is_again && call.callers->speeds.knows(call.name, call.aspect_at(place), place)) continue;
+    if (!is_again && call.callers->speeds.knows(call.name, call.aspect, place)) continue;
     measure(call, place, n / 3 + 1);
     measure(call, place, n);
     counts().measured_place();
@@ -57,7 +53,7 @@ double predicted_copies(const Call& call, const CallPlace& place) {
   const auto key = std::make_pair(call.hash, place);
   if (const auto known = call.callers->copies_s.find(key); known != call.callers->copies_s.end()) return known->second;
   redist::Machine machine;
-  machine.cores = std::max(call.callers->size, place.grid.size());
+  machine.cores = call.callers->size;
   double seconds = 0;
   for (const Operand& operand : call.problem.operands) {
     const Given x = given(call.arguments(), operand);
@@ -80,7 +76,7 @@ double predicted_copies(const Call& call, const CallPlace& place) {
 } // namespace
 
 void measure_whole(const Call& call) {
-  std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb, call.workers());
+  std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb);
   places.insert(places.begin(), call.place());
   for (const CallPlace& place : places) {
     if (!call.callers->measured.insert({call.name, call.aspect, place, call.n}).second) continue;
@@ -90,7 +86,7 @@ void measure_whole(const Call& call) {
 }
 
 std::vector<gridmap::CallOption> options_for(const Call& call) {
-  const std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb, call.workers());
+  const std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb);
   // a few short calls are not worth measuring others for
   constexpr double worth_measuring_s = 0.3, slowest_per_s = 1e9;
   const double expected_s = std::max(call.problem.work / (slowest_per_s * call.callers->size),

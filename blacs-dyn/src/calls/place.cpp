@@ -127,7 +127,7 @@ Callers* first_callers() {
 void Callers::know_last(double run_s, double copy_s) {
   last.sample.seconds = run_s;
   speeds.add(last.sample);
-  spent_s[{last.sample.routine, std::max(last.sample.aspect, -1 - last.sample.aspect)}] += run_s;
+  spent_s[{last.sample.routine, last.sample.aspect}] += run_s;
   if (last.predicted_copy_s > 0) copy_factors.add(copy_s / last.predicted_copy_s);
   last = {};
 }

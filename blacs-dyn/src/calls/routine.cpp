@@ -137,9 +137,7 @@ Problem eigen_by_division(const Arguments& a, char) {
 std::vector<Routine> all_routines() {
   std::vector<Routine> all;
   all.push_back({"gemm", 19, {0, 1}, {2, 3, 4}, Alignment::any, gemm});
-  all.back().scalars = {5, 14};
   all.push_back({"trsm", 15, {0, 1, 2, 3}, {4, 5}, Alignment::any, trsm});
-  all.back().scalars = {6};
   all.push_back({"getrf", 8, {}, {0, 1}, Alignment::factor, getrf, 7, 6});
   all.push_back({"getrs", 13, {0}, {1, 2}, Alignment::factor, getrs, 12, 7, Use::in});
   all.push_back({"gesv", 12, {}, {0, 1}, Alignment::factor, gesv, 11, 6});

@@ -53,7 +53,6 @@ struct Routine {
   int work = none;  ///< elements of the matrices' type
   int rwork = none; ///< real
   int iwork = none;
-  std::vector<int> scalars{}; ///< of the matrices' type
 };
 
 /// By ScaLAPACK's name, "pdgetrf_"; null for others.

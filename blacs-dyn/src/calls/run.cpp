@@ -85,19 +85,12 @@ void run_directly(const Call& call, bool is_agreed) {
 
 bool run_elsewhere(const Call& call, const Decision& decision) {
   const double begin = MPI_Wtime();
-  const bool is_wide = call.is_wide(decision.place);
   const bool may_move = has_own_work(call) && has_only_numbers(call);
-  const bool is_awake = !is_wide || Workers::all().wake();
-  if (!all_agree(may_move && is_awake, call.comm)) {
-    if (is_wide) Workers::all().rest();
-    return false;
-  }
-  if (is_wide) call.tell_workers(WorkOrder::What::run, call.problem, call.arguments(), decision.place);
-  const Everyone all = call.everyone(decision.place);
+  if (!all_agree(may_move, call.comm)) return false;
+  const Everyone all = call.everyone();
   const Standing there = call.standing_at(decision.place);
   Elsewhere elsewhere(call.routine, call.problem, call.arguments(), call.type(), there, decision.place.nb);
   const Run run = run_there(elsewhere, call.routine, call.stock.routine, there, all);
-  if (is_wide) Workers::all().rest();
   if (run.outcome == Run::Outcome::no_memory) {
     counts().had_no_memory();
     say_once("no memory", fmt::format("there is no memory for a copy of the operands of {} of {}: it stays where it "
@@ -108,11 +101,10 @@ bool run_elsewhere(const Call& call, const Decision& decision) {
   if (call.routine.info != Routine::none)
     *static_cast<int*>(call.arguments()[static_cast<std::size_t>(call.routine.info)]) = run.info;
   const double seconds = MPI_Wtime() - begin;
-  add_tally(call, place_text(call, decision.place), seconds, decision.stay_s, elsewhere.moved_bytes());
-  call.callers->last = {
-      {call.name, call.aspect_at(decision.place), decision.place, call.n, call.problem.work, run.run_s, 1},
-      seconds - run.run_s,
-      decision.copy_s};
+  add_tally(call, to_string(decision.place), seconds, decision.stay_s, elsewhere.moved_bytes());
+  call.callers->last = {{call.name, call.aspect, decision.place, call.n, call.problem.work, run.run_s, 1},
+                        seconds - run.run_s,
+                        decision.copy_s};
   return true;
 }
 

@@ -44,13 +44,12 @@ private:
   std::vector<Coming> coming_;
 };
 
-class BackgroundLauncher final : public RendezvousLauncher, public Meeting, public Reserve, public Resting {
+class BackgroundLauncher final : public RendezvousLauncher, public Meeting, public Reserve {
 public:
   explicit BackgroundLauncher(LossText loss) : RendezvousLauncher(std::move(loss), base::environment("DYNGRID_MEET")) {}
 
   Meeting* meeting() override { return this; }
   Reserve* reserve() override { return this; }
-  Resting* resting() override { return this; }
 
   std::unique_ptr<Launch> start(const std::vector<NewGroup>& groups, const SpawnOptions& options) override {
     open_rendezvous("unix", "");
@@ -149,18 +148,6 @@ public:
   }
 
   Comm meet(const std::string& where) override { return accept_at(where, MPI_COMM_SELF); }
-
-  void rest(int group) override { rendezvous_->rest(tickets_[group]); }
-  bool wake(int group) override {
-    std::string why;
-    if (!rendezvous_->hold(tickets_[group], limit_s_, &why)) return false;
-    rendezvous_->has_come(tickets_[group]); // it is in already
-    return true;
-  }
-  bool has_ended(int group, std::string* why) const override {
-    return rendezvous_->presence(tickets_.at(group), why) == Presence::gone;
-  }
-  void abandon(int group) override { rendezvous_->end(tickets_[group]); }
 
   void close_ports() { ports_.clear(); }
 

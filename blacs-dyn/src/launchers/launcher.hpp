@@ -98,18 +98,6 @@ public:
   virtual Count count() const = 0;
 };
 
-/// Groups that are in and sleep until they are called: one that ends while it sleeps is no loss. Process 0.
-class Resting {
-public:
-  virtual ~Resting() = default;
-  virtual void rest(int group) = 0;
-  /// From here on its end is the end of everything, until it rests again. False: it has ended.
-  virtual bool wake(int group) = 0;
-  virtual bool has_ended(int group, std::string* why) const = 0;
-  /// What is left of a group that has ended in part ends by itself.
-  virtual void abandon(int group) = 0;
-};
-
 /// One way in which processes come and go. What follows (parent communicator, union, sleep) is the same for all, and
 /// the matter of Processes.
 class Launcher {
@@ -132,7 +120,6 @@ public:
   virtual Introduction* introduction() { return nullptr; } ///< null: one mpirun knows all
   virtual Meeting* meeting() { return nullptr; }           ///< null: admit() has the intercommunicators
   virtual Reserve* reserve() { return nullptr; }           ///< null: nobody waits beforehand
-  virtual Resting* resting() { return nullptr; }           ///< null: the end of who is in is always a loss
   /// Process 0, now and then: those that were called off while they started are on their way to hear of it.
   virtual void look_after_called_off() {}
 

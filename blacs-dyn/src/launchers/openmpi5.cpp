@@ -47,7 +47,7 @@ namespace {
   if (!version || std::atoi(version) < 5) return;
   if (!is_on_one_host()) return;
   for (const control::MpiSetting& setting : control::settings_of_open_mpi_5())
-    if (control::is_wanted(setting) && !control::is_set_by_user(setting)) setenv(setting.name, setting.value, 1);
+    if (!control::is_set_by_user(setting)) setenv(setting.name, setting.value, 1);
 }
 
 } // namespace

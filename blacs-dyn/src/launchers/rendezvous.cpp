@@ -482,18 +482,6 @@ void Rendezvous::has_come(int group) {
   state_->groups[group].in_by = {};
 }
 
-void Rendezvous::rest(int group) {
-  const std::lock_guard lock(state_->mutex);
-  state_->groups[group].is_held = false;
-}
-
-void Rendezvous::end(int group) {
-  const std::lock_guard lock(state_->mutex);
-  state_->groups[group].may_go = true;
-  for (const auto& c : state_->connections)
-    if (c->group == group) send_line(c->socket.fd, std::string(end_line) + "not wanted any more");
-}
-
 void Rendezvous::let_go(int group) {
   const std::lock_guard lock(state_->mutex);
   state_->groups[group].may_go = true;

@@ -75,8 +75,6 @@ public:
   /// has gone already, and why.
   bool hold(int group, double limit_s, std::string* why);
   void has_come(int group); ///< it is in
-  void rest(int group);     ///< its end is no loss any more, until it is held again
-  void end(int group);      ///< its processes end by themselves
   void let_go(int group);   ///< it may end as it likes
   /// Tells a group that never came, or is not wanted any more, to go; its launcher is ended too. comes_in_s: where it
   /// has not come it has so long to hear of it.

@@ -221,7 +221,6 @@ void RendezvousLauncher::hear_of_the_end() {
 
 /// Not MPI_Abort: this thread must not call MPI, and mpirun ends a job one of whose processes has exited.
 void RendezvousLauncher::end_all(const std::string& what, double grace_s) const {
-  if (loss_.ends_silently) _exit(0);
   const std::string go_on = loss_.where_to_go_on ? loss_.where_to_go_on() : "";
   std::fprintf(stderr, "dyngrid: %s; the application cannot go on and ends [pid %d]%s\n", what.c_str(),
                static_cast<int>(getpid()), go_on.c_str());

@@ -16,7 +16,6 @@ namespace blacs_dyn {
 struct LossText {
   int id = -1; ///< of this process
   std::function<std::string()> where_to_go_on;
-  bool ends_silently = false; ///< a worker: the application's end is its own, and no fault
 };
 
 class RendezvousLauncher : public Launcher {

@@ -24,8 +24,6 @@ struct CallReport {
   std::int64_t left_out = 0;             ///< routines and sizes beyond these
   std::int64_t other_contexts = 0;       ///< calls by other processes than the first that called: left alone
   std::int64_t without_memory = 0;       ///< calls without memory for a copy
-  std::int64_t workers = 0;              ///< that came, beyond the program's own processes
-  bool has_lost_workers = false;         ///< they ended before the program
   std::int64_t measured = 0;             ///< places of routines that were measured in this run
 };
 
@@ -50,8 +48,6 @@ public:
   void left_alone();
   void had_no_memory();
   void measured_place();
-  void workers_came(std::int64_t count);
-  void workers_went();
   CallReport report() const;
 
 private:

@@ -16,8 +16,7 @@ namespace gridmap {
 
 using base::GridShape;
 
-/// Where a call runs: on a grid of the caller's first processes, and of workers behind all of them, row-major, in
-/// square blocks.
+/// Where a call runs: on a grid of the caller's first processes, row-major, in square blocks.
 struct CallPlace {
   GridShape grid;
   int nb = 0;
@@ -46,13 +45,9 @@ struct CallRule {
 using CallRules = std::map<std::string, CallRule>;
 
 /// "off", "report", or routines and what they are to do: "pdgetrf,pdpotrf=2x2/64,p?gemm=/32,all=forced". A colon does
-/// for =; ? stands for all types of a routine, `all` for all routines; a later entry goes before an earlier one. An
-/// entry "workers=2" is not of a routine: see call_workers(). It needs one beside it.
+/// for =; ? stands for all types of a routine, `all` for all routines; a later entry goes before an earlier one.
 /// @throws Error{bad_argument} naming `where`
 CallRules parse_call_rules(std::string_view text, std::string_view where);
-/// Processes beyond the program's own that its calls may run on: "workers=2" in such a text, else 0.
-/// @throws Error{bad_argument} naming `where`
-int call_workers(std::string_view text, std::string_view where);
 /// The routines whose calls can be moved: pdgetrf, ...
 const std::vector<std::string>& call_routines();
 
@@ -192,12 +187,11 @@ private:
 };
 
 /// The places worth looking at for a call that is now in blocks of nb on `here`: other block sizes, other shapes of the
-/// same processes, fewer processes, more with `workers`. Not `here` itself.
-std::vector<CallPlace> call_places(GridShape here, int nb, int workers = 0);
+/// same processes, fewer processes. Not `here` itself.
+std::vector<CallPlace> call_places(GridShape here, int nb);
 
-/// Mode::forced: never the same place twice in a row, neither where the call is; every other one with workers, if there
-/// are any.
-CallPlace forced_place(GridShape here, int nb, std::int64_t call, int workers = 0);
+/// Mode::forced: never the same place twice in a row, neither where the call is.
+CallPlace forced_place(GridShape here, int nb, std::int64_t call);
 
 // ---- the report
 
