@@ -72,9 +72,8 @@ DYNGRID_API int dyngrid_is_newcomer(void);
 /* ---- the current grid (local calls) ---- */
 
 /* 1 on the process at (0,0) of the current grid, 0 on all others and on those outside the grid, a newcomer before its
- * first resize point included. It is the same process on every grid, rank 0 of mpirun, unless that is sent away by
- * name, host or speed, or the environment's DYNGRID_PLACEMENT=optimal,keep-first=off leaves (0,0) to the placement and
- * lets a balance do without it: who is first prints and has the files open. */
+ * first resize point included. It is the same process on every grid, rank 0 of mpirun: a program prints and keeps files
+ * open there. */
 DYNGRID_API int dyngrid_is_first(void);
 /* BLACS context of the current grid, -1 outside it. New after every change; older contexts are closed. */
 DYNGRID_API int dyngrid_context(void);
@@ -137,9 +136,10 @@ DYNGRID_API int dyngrid_resize(int nprow, int npcol, int placement);
  * of one host, "slowest" or "slowest:2" by dyngrid_set_speed, any of them joined by commas. The grid may keep its
  * shape, where a process that sleeps takes the place. The others stay where least has to move. A process that mpirun
  * started, or whose group has others in the grid, sleeps in this call until a later change needs it; others leave for
- * good. Nobody new is started. Process 0 goes on with its work for the others where it sleeps. DYNGRID_ERR_NOT_FOUND
- * when nobody is called so; DYNGRID_ERR_ARGUMENT when too few are left, and for the slowest of processes that are
- * alike; DYNGRID_ERR_MISMATCH when processes name different ones. The same on all, and the grid stays. */
+ * good. Nobody new is started. Process 0 stays in every grid, and "slowest" passes it over. DYNGRID_ERR_NOT_FOUND when
+ * nobody is called so; DYNGRID_ERR_ARGUMENT for process 0 or its host, when too few are left, and for the slowest of
+ * processes that are alike; DYNGRID_ERR_MISMATCH when processes name different ones. The same on all, and the grid
+ * stays. */
 DYNGRID_API int dyngrid_resize_without(int nprow, int npcol, int placement, const char* without);
 /* Asks for that at the next resize point, as dyngrid_request does. Local. */
 DYNGRID_API int dyngrid_request_without(int nprow, int npcol, const char* without);
@@ -270,7 +270,7 @@ DYNGRID_API int dyngrid_set_steps(int64_t steps);
  * to the quickest. The environment's DYNGRID_DECIDE=experiment=PxQ,... goes first. */
 DYNGRID_API int dyngrid_experiment(const char* grids);
 /* Name by which `dyngrid resize JOB 3x3` finds this application: DYNGRID_JOB or the number of process 0. "" on other
- * processes, but for the first one of a grid without process 0. Valid until dyngrid_finalize. */
+ * processes. Valid until dyngrid_finalize. */
 DYNGRID_API const char* dyngrid_job(void);
 
 /* ---- matrices that follow ---- */

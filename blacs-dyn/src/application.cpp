@@ -221,11 +221,7 @@ SpawnOptions Application::spawn_options() const {
 }
 
 void Application::use(LauncherKind way) {
-  if (council.is_needed()) {
-    council.call(Council::Call::launcher, Packet().put(way), 0);
-    council.is_over();
-  }
-  const MPI_Comm comm = processes.council() != MPI_COMM_NULL ? processes.council() : processes.world();
+  const MPI_Comm comm = grid.has_me() ? grid.comm() : processes.world();
   together(comm, [&] {
     if (processes.has_grown() || changes.awaits_newcomers())
       throw Error(
@@ -367,7 +363,6 @@ void Application::drop_everything() {
   copier.close();
   phases.grid_changes();
   grid.close_contexts(MPI_COMM_NULL, {}, "dyngrid_finalize");
-  if (council.is_needed()) council.call(Council::Call::end, {}, 0);
   if (processes.is_member()) processes.finish();
   is_finished_ = true;
   phases.clear();

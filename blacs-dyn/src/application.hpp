@@ -8,7 +8,6 @@
 #include "checkpoints.hpp"
 #include "control.hpp"
 #include "copier.hpp"
-#include "council.hpp"
 #include "dyngrid.h"
 #include "grid.hpp"
 #include "headroom.hpp"
@@ -48,7 +47,6 @@ public:
   NewcomerCommand newcomers;
   std::unique_ptr<Control> control; ///< on process 0
   Balancing balancing{*this};
-  Council council{*this};
   Whereabouts whereabouts{*this};
   Changes changes{*this}; ///< its requests die before `control`
   ResizePoints points{*this};

@@ -99,13 +99,10 @@ void Balancing::begin_or_wake() {
 }
 
 std::uint64_t Balancing::flags() {
-  if (app_.council.is_attending())
-    while_asleep();
-  else
-    begin_or_wake();
+  begin_or_wake();
   // where nobody balances and the program asks for none, process 0 asks when it wants loads, and is not called for one
   const bool is_of_use = app_.settings.balance != BalanceMode::off || is_wanted_here_;
-  if (!app_.council.is_attending() && monitor_ && is_of_use && monitor_->has_changed()) return PlaceWord::loads;
+  if (monitor_ && is_of_use && monitor_->has_changed()) return PlaceWord::loads;
   if (is_wanted_here_ && !is_monitored_) return PlaceWord::loads; // from which on all measure
   if (app_.processes.id() != 0 || !app_.control) return 0;
   const control::LoadBoard& board = app_.control->board();
@@ -135,11 +132,11 @@ std::vector<ProcessLoad> Balancing::with_hosts(const std::vector<LoadFigures>& l
 }
 
 Balancing::Verdict Balancing::exchange(bool is_asked) {
-  const MPI_Comm council = app_.processes.council();
+  const MPI_Comm grid = app_.grid.comm();
   const bool is_0 = app_.processes.id() == 0;
   if (is_asked) {
     is_monitored_ = true;
-    if (app_.grid.has_me()) begin_or_wake();
+    begin_or_wake();
   }
   Record mine;
   mine.load = own_load();
@@ -155,8 +152,8 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
   }
   if (!is_0) app_.processes.hear_told(base::tag_load); // passed on
   const std::size_t places = at(app_.grid.shape().size());
-  std::vector<Record> all(places + (app_.processes.is_process0_outside() ? 1 : 0));
-  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, council), "MPI_Allgather");
+  std::vector<Record> all(places);
+  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, grid), "MPI_Allgather");
   if (monitor_) monitor_->told();
   std::vector<LoadFigures> in_grid;
   for (std::size_t k = 0; k < places; ++k) {
@@ -164,21 +161,20 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
     in_grid.back().place = static_cast<std::int32_t>(k);
   }
   loads_ = with_hosts(in_grid);
-  const int root = app_.processes.process_set().grid.rank_of_process0();
   std::vector<std::int64_t> sizes;
   for (const Record& record : all) sizes.push_back(record.item_bytes);
   if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size > 0; }))
-    asked.items = gather(my_items, sizes, root);
+    asked.items = gather(my_items, sizes);
   is_monitored_ = true; // from the first exchange on
   for (const Record& record : all) is_wanted_here_ = is_wanted_here_ || record.wants_loads != 0;
   Verdict verdict;
   verdict.mode = app_.settings.balance;
   if (is_0) verdict = consider(asked);
   verdict.report = last_;
-  if (all[at(root)].has_verdict == 0) return {};
+  if (all[0].has_verdict == 0) return {};
   Packet packet;
   packet.put(verdict);
-  broadcast(packet.bytes(), root, council);
+  broadcast(packet.bytes(), 0, grid);
   if (!is_0) packet.get(verdict);
   set_mode(verdict.mode);
   last_ = verdict.report;
@@ -186,8 +182,8 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
   return verdict;
 }
 
-std::vector<std::vector<char>> Balancing::gather(const std::vector<char>& mine, const std::vector<std::int64_t>& sizes,
-                                                 int root) const {
+std::vector<std::vector<char>> Balancing::gather(const std::vector<char>& mine,
+                                                 const std::vector<std::int64_t>& sizes) const {
   std::vector<int> counts, begins;
   std::int64_t end = 0;
   for (const std::int64_t size : sizes) {
@@ -204,7 +200,7 @@ std::vector<std::vector<char>> Balancing::gather(const std::vector<char>& mine, 
   const bool is_0 = app_.processes.id() == 0;
   std::vector<char> all(is_0 ? at(end) : 0);
   check_mpi(MPI_Gatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(), counts.data(), begins.data(),
-                        MPI_BYTE, root, app_.processes.council()),
+                        MPI_BYTE, 0, app_.grid.comm()),
             "MPI_Gatherv");
   std::vector<std::vector<char>> each;
   for (std::size_t k = 0; is_0 && k < sizes.size(); ++k)
@@ -219,10 +215,6 @@ void Balancing::write(Packet& packet) const {
 }
 
 void Balancing::read(Packet& packet) {
-  if (app_.processes.id() == 0) { // it has decided itself
-    packet.get<control::BalanceReport>();
-    return;
-  }
   packet.get(last_);
   is_doing_ = false; // what this process fell asleep in is over
 }
@@ -236,7 +228,7 @@ int Balancing::lay_out_anew(const GridMap& to) {
   const GridMap before = set.grid;
   app_.processes.take_speeds(set.speeds_on(to), to);
   try {
-    return app_.relayout.all_by_council();
+    return app_.relayout.all();
   } catch (...) {
     app_.processes.take_speeds(set.speeds_on(before), before);
     throw;
@@ -294,15 +286,13 @@ void Balancing::work_items(const Matrix* a, const ItemTimes::Told& told) {
 /// that this process owns.
 void Balancing::while_asleep() {
   constexpr double every_s = 1;
-  const bool is_0 = app_.processes.id() == 0; // which keeps what it is told until all meet
   if (app_.processes.id() < 0) return;
-  if (!is_0) app_.processes.hear_told(base::tag_load);
+  app_.processes.hear_told(base::tag_load);
   if (app_.settings.balance == BalanceMode::off) return;
   start_monitor();
   if (!monitor_) return;
   is_asleep_ = true;
   monitor_->sleeps(true);
-  if (is_0) return;
   const double now = base::monotonic_s();
   if (now - told_asleep_s_ < every_s) return;
   const LoadFigures load = own_load();
@@ -339,11 +329,7 @@ void Balancing::hear_sleepers(std::vector<LoadFigures>& loads) const {
         std::find_if(asleep_.begin(), asleep_.end(), [&](const LoadFigures& load) { return load.process == id; });
     LoadFigures load;
     load.process = id; // nothing is known of it yet
-    if (id == 0) {
-      load = own_load();
-      load.place = -1;
-      load.busy = 0;
-    } else if (known != asleep_.end()) {
+    if (known != asleep_.end()) {
       load = *known;
       const double ago = now - load.busy;
       load.busy = 0;
@@ -363,14 +349,12 @@ void Balancing::hear_sleepers(std::vector<LoadFigures>& loads) const {
 
 void Balancing::all_came() {
   if (panels_) return; // a panel ends otherwise
-  app_.council.step_ended();
   const double now = base::monotonic_s(), begun_s = std::exchange(begun_s_, -1);
   if (app_.processes.id() == 0 && begun_s >= 0 && is_monitored_) balancer_.step(now, now - begun_s);
 }
 
 void Balancing::Panels::all_came() {
   Balancing& b = balancing_;
-  b.app_.council.step_ended(size_);
   const double now = base::monotonic_s(), begun_s = std::exchange(b.begun_s_, -1);
   if (b.app_.processes.id() == 0 && begun_s >= 0 && b.is_monitored_) b.balancer_.step(now, now - begun_s, size_);
 }
@@ -378,23 +362,21 @@ void Balancing::Panels::all_came() {
 Balancing::Panels::Panels(Balancing& balancing, Matrix& matrix, const Place& place)
     : balancing_(balancing), matrix_(matrix), what_{place.text, matrix.name, -1, 0, 0, 0},
       begun_s_(std::exchange(balancing.begun_s_, -1)), // what lies before the first panel is no panel
-      told_from_s_(balancing.app_.council.put_step_aside()), revision_(balancing.app_.matrices.revision()),
-      seen_(balancing.revision_), grid_(balancing.app_.processes.process_set().grid) {
+      revision_(balancing.app_.matrices.revision()), seen_(balancing.revision_),
+      grid_(balancing.app_.processes.process_set().grid) {
   balancing_.panels_ = this;
-  if (balancing_.app_.grid.has_me()) balancing_.know_factored(what_);
+  balancing_.know_factored(what_);
 }
 
 /// The program's step goes on, unless the grid is another one by now.
 Balancing::Panels::~Panels() {
   Balancing& b = balancing_;
   b.panels_ = nullptr;
-  if (!b.app_.grid.has_me()) return; // where the others are, process 0 is told
   b.know_factored({});
   const GridMap& grid = b.app_.processes.process_set().grid;
   const bool is_same = b.app_.matrices.revision() == revision_ && b.revision_ == seen_ && grid.shape == grid_.shape &&
                        grid.ids == grid_.ids && grid.speeds == grid_.speeds;
   b.begun_s_ = is_same ? begun_s_ : -1;
-  b.app_.council.go_on_with_step(is_same ? told_from_s_ : -1);
   if (!is_same) b.balancer_.grid_changed(base::monotonic_s());
 }
 
@@ -408,10 +390,6 @@ void Balancing::Panels::done(std::int64_t first, std::int64_t end) {
   if (balancing_.app_.processes.id() != 0) return;
   balancing_.know_factored(what_);
   if (balancing_.app_.control) balancing_.app_.control->panel(size_, what_.left);
-}
-
-const Balancing::Factored& Balancing::factored() const {
-  return panels_ && app_.processes.id() != 0 ? panels_->what_ : factored_;
 }
 
 void Balancing::know_factored(const Factored& what) {
@@ -431,17 +409,9 @@ void Balancing::know_factored(const Factored& what) {
 }
 
 void Balancing::point_left() {
-  app_.council.step_begins();
   if (app_.processes.id() != 0 || !is_monitored_) return;
   begun_s_ = base::monotonic_s();
   look_at_grid();
-}
-
-void Balancing::steps_were(const std::vector<control::TimedStep>& steps) {
-  if (!is_monitored_) return;
-  double now = base::monotonic_s();
-  for (const control::TimedStep& step : steps) now -= step.step_s;
-  for (const control::TimedStep& step : steps) balancer_.step(now += step.step_s, step.step_s, step.size);
 }
 
 void Balancing::look_at_grid() {
@@ -592,7 +562,7 @@ control::BalanceSubject Balancing::subject() const {
   for (int j = 0; j < shape.npcol; ++j) s.cols.push_back(a->layout.cols.local_size(j));
   const double elements = static_cast<double>(s.m) * static_cast<double>(s.n);
   s.element_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(app_.matrices.bytes() / elements));
-  if (app_.settings.keep_first) s.must_stay = {0}; // where programs print and have files open
+  s.must_stay = {0}; // it answers for the application, and programs print and have files open there
   if (app_.control) {
     s.steps_left = app_.control->steps_left();
     if (!app_.control->allowed().text().empty()) s.max_aspect = 0; // it says all that is to be said of shapes
@@ -635,7 +605,7 @@ Balancing::Verdict Balancing::verdict_for_factors() const {
   return verdict;
 }
 
-/// Once the loads are known: by place, and process 0 outside the grid has none.
+/// Once the loads are known: by place.
 void Balancing::take_items(const std::vector<std::vector<char>>& items) {
   if (items.empty()) return;
   std::vector<double> speeds(items.size(), 1);

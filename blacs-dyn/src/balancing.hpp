@@ -51,7 +51,7 @@ public:
     Balancing& balancing_;
   };
 
-  /// A factorization that is under way, as process 0 knows it, inside it or outside the grid.
+  /// A factorization that is under way.
   struct Factored {
     std::string place;               ///< its resize point; empty: none is under way
     std::string matrix;              ///< its name
@@ -80,7 +80,7 @@ public:
     Matrix& matrix_;
     double size_ = 1; ///< of the last panel, in such panels
     Factored what_;
-    double begun_s_, told_from_s_; ///< of the step of the program that it is in: process 0's, and as told to it
+    double begun_s_;               ///< on process 0: of the step of the program that it is in
     std::int64_t revision_, seen_; ///< of the matrices, and the grid, as of that
     GridMap grid_;
   };
@@ -89,7 +89,7 @@ public:
   /// each point, the first time counts.
   void all_came();
   std::uint64_t flags(); ///< PlaceWord::Flag of this process; local
-  /// Collective over the council. is_asked: the program wants a balance now, whatever the mode is.
+  /// Collective over the grid. is_asked: the program wants a balance now, whatever the mode is.
   Verdict exchange(bool is_asked = false);
   int lay_out_anew(const GridMap& to); ///< collective over it; a dyngrid_outcome. @throws agreed Error
   /// What is done for_factors, from before the change on; taken back unless it is kept. Local, on all.
@@ -109,12 +109,6 @@ public:
   void failed(const std::string& why);      ///< the same: it could not be
   void set_mode(control::BalanceMode mode); ///< local, the same on all processes
   void while_asleep();                      ///< a process of group 0 that sleeps, now and then
-  /// Process 0, which stood outside the grid meanwhile.
-  void steps_were(const std::vector<control::TimedStep>& steps);
-  /// What this process is inside of; of process 0 what it knows.
-  const Factored& factored() const;
-  void know_factored(const Factored& what); ///< process 0
-  void look_at_grid();                      ///< process 0: whether it is another one, or its matrices are; local
   void end();                               ///< no thread is left; local
   // marked work of this process. @throws Error{bad_state, bad_argument}
   void work_begins();
@@ -145,15 +139,16 @@ private:
     bool is_now() const { return by_program || (question && question->now); }
   };
   void point_left();
+  void know_factored(const Factored& what);
+  void look_at_grid();
   void know_grid();
   void start_monitor();
   void begin_or_wake();
   control::LoadFigures own_load() const;
   /// Each with the host of its process.
   std::vector<control::ProcessLoad> with_hosts(const std::vector<control::LoadFigures>& loads) const;
-  /// Those of all on process 0, by place; collective over the council.
-  std::vector<std::vector<char>> gather(const std::vector<char>& mine, const std::vector<std::int64_t>& sizes,
-                                        int root) const;
+  /// Those of all on process 0, by place; collective over the grid.
+  std::vector<std::vector<char>> gather(const std::vector<char>& mine, const std::vector<std::int64_t>& sizes) const;
   void hear_sleepers(std::vector<control::LoadFigures>& loads) const;
   void take_items(const std::vector<std::vector<char>>& items);
   Verdict consider(const Asked& asked);
@@ -207,10 +202,6 @@ private:
   bool is_unmeasured_said_ = false;
   std::map<int, double> stopped_said_; ///< seconds, by process
 };
-
-template <class Archive> void fields(Archive& a, Balancing::Factored& what) {
-  a(what.place, what.matrix, what.left, what.last, what.next, what.first);
-}
 
 template <class Archive> void fields(Archive& a, Balancing::Verdict& verdict) {
   a(verdict.kind, verdict.to, verdict.ids, verdict.speeds, verdict.for_factors, verdict.mode, verdict.report);

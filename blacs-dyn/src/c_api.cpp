@@ -217,10 +217,7 @@ int dyngrid_allow(const char* grids) {
     Application& a = begun("dyngrid_allow");
     if (!grids) throw null_text("dyngrid_allow");
     const control::Allowed allowed = control::Allowed::parse(grids); // on all processes: whether it can be read
-    if (a.control)
-      a.control->allow(allowed);
-    else
-      a.council.tell(blacs_dyn::Council::Word::allow, grids);
+    if (a.control) a.control->allow(allowed);
   });
 }
 
@@ -230,10 +227,7 @@ int dyngrid_set_steps(int64_t steps) {
     if (steps < 0)
       throw base::Error(base::Status::bad_argument, "blacs-dyn: dyngrid_set_steps: steps is " + std::to_string(steps) +
                                                         ", expected 0 (not known) or more");
-    if (a.control)
-      a.control->set_steps(steps);
-    else
-      a.council.tell(blacs_dyn::Council::Word::steps, std::to_string(steps));
+    if (a.control) a.control->set_steps(steps);
   });
 }
 
@@ -242,17 +236,12 @@ int dyngrid_experiment(const char* grids) {
     Application& a = begun("dyngrid_experiment");
     if (!grids) throw null_text("dyngrid_experiment");
     const control::Experiment experiment = control::Experiment::parse(grids, "dyngrid_experiment");
-    if (a.control)
-      a.control->set_experiment(experiment);
-    else
-      a.council.tell(blacs_dyn::Council::Word::experiment, grids);
+    if (a.control) a.control->set_experiment(experiment);
   });
 }
 
 const char* dyngrid_job(void) {
-  if (!app().is_active()) return "";
-  if (app().control) return app().control->name().c_str();
-  return app().council.is_needed() && app().processes.speaks() ? app().settings.job_name.c_str() : "";
+  return app().is_active() && app().control ? app().control->name().c_str() : "";
 }
 
 int dyngrid_resize(int nprow, int npcol, int placement) {
@@ -323,7 +312,6 @@ int dyngrid_set_balance(int mode) {
     Application& a = begun("dyngrid_set_balance");
     a.grid.check_choice("dyngrid_set_balance", "mode", mode, DYNGRID_BALANCE_OFF, DYNGRID_BALANCE_AUTO);
     a.balancing.set_mode(static_cast<control::BalanceMode>(mode));
-    a.council.tell(blacs_dyn::Council::Word::balance, std::to_string(mode));
   });
 }
 

@@ -20,7 +20,7 @@ int Changes::make(Resize::Goal goal, std::optional<control::ResizeRequest> reque
   if (is_at_point && under_way_ && waits_for_growth(next)) {
     if ((all & PlaceWord::own_request) == 0)
       next.put_off();
-    else if (app_.grid.has_me())
+    else
       app_.points.ask_again(next.goal());
     return let_in(all);
   }
@@ -60,7 +60,7 @@ int Changes::carry_out(Resize& next) {
   has_called_off_ = has_called_off_ || under_way_;
   call_off(fmt::format("{} is wanted instead", to_string(goal.to)));
   if (is_there) {
-    const int outcome = app_.relayout.all_by_council(); // the rules may say otherwise by now
+    const int outcome = app_.relayout.all(); // the rules may say otherwise by now
     next.already_there();
     return outcome;
   }
@@ -115,7 +115,6 @@ int Changes::see_through(Resize& change) {
       return leave();
     case Resize::Outcome::asleep:
       app_.points.request({}); // made while this change was on its way: the others have made it too
-      if (app_.council.is_attending()) return asleep_outside;
       break;
     }
     change.rest();

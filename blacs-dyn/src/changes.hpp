@@ -15,12 +15,11 @@ class Changes {
 public:
   explicit Changes(Application& app) : app_(app) {}
 
-  // ---- what comes of one: a dyngrid_outcome, or
-  static constexpr int asleep_outside = -1000; ///< process 0 is not in the grid after it
+  // ---- what comes of one: a dyngrid_outcome
   /// Makes the grid the one that is wanted, or sends for those that it needs. all: what the processes found out at this
-  /// resize point, PlaceWord::Flag. Collective over the council.
+  /// resize point, PlaceWord::Flag. Collective over the grid.
   int make(Resize::Goal goal, std::optional<control::ResizeRequest> request = std::nullopt, std::uint64_t all = 0);
-  /// At a resize point: lets newcomers in when all of those that were sent for are ready. Collective over the council.
+  /// At a resize point: lets newcomers in when all of those that were sent for are ready. Collective over the grid.
   int let_in(std::uint64_t all);
   /// Carries the change through on this process, through all sleeps, until it goes on in the program. Collective over
   /// the union.
@@ -40,7 +39,7 @@ public:
   // ---- those that were sent for, or are kept
   std::uint64_t news(); ///< PlaceWord::Flag. Local
   void keep_warm();     ///< on process 0: what a growth took, or what ended, is started anew. Local
-  void release_kept();  ///< nobody took them in time. Collective over the council
+  void release_kept();  ///< nobody took them in time. Collective over the grid
   /// PlaceWord::Flag: process 0 has heard of warm processes of which the others are to hear. Local
   std::uint64_t introductions() const;
   /// They hear of them, where process 0 said so. @return what is left to be acted on. Collective over the grid

@@ -92,24 +92,23 @@ void Checkpoints::write(const char* path) {
   SavedState state;
   std::vector<SpreadMatrix> matrices;
   together(grid_.comm(), [&] {
-    if (processes_.speaks()) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
+    if (processes_.id() == 0) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
     state = state_of(processes_, settings_, shared_);
     for (const auto& a : matrices_.all()) matrices.push_back(spread(*a, a->layout, a->local_size, a->local.data()));
   });
-  // process 0 writes, where the user started the application; while it is outside, the first process
-  write_checkpoint(grid_.comm(), grid_.rank_of_speaker(), name, std::move(state), matrices);
+  write_checkpoint(grid_.comm(), 0, name, std::move(state), matrices);
 }
 
 void Checkpoints::restore(const char* path) {
   if (grid_.is_still_outside()) return; // what was read comes with the first change that wakes this process
   if (!grid_.has_me())
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_restore before this process's first resize point");
-  const int reader = grid_.rank_of_speaker();
+  constexpr int reader = 0;
   int is_environments = !(path && *path) && !settings_.restore.empty();
   check_mpi(MPI_Bcast(&is_environments, 1, MPI_INT, reader, grid_.comm()), "MPI_Bcast");
   std::string name;
   together(grid_.comm(), [&] {
-    if (processes_.speaks()) name = path_of("dyngrid_restore", path, "DYNGRID_RESTORE", settings_.restore);
+    if (processes_.id() == 0) name = path_of("dyngrid_restore", path, "DYNGRID_RESTORE", settings_.restore);
   });
   try {
     restore_from(name, reader);
@@ -187,7 +186,7 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
   settings_.points = state.resize_points;
   must_restore_ = false;
   last_s_ = MPI_Wtime();
-  if (settings_.is_verbose && processes_.speaks())
+  if (settings_.is_verbose && processes_.id() == 0)
     std::fputs(fmt::format("dyngrid: restored {} on {}: {} matrices, resize point {}, written {} on {}x{}\n", name,
                            to_string(grid_.shape()), state.matrices.size(), state.resize_points, state.written,
                            state.nprow, state.npcol)
@@ -201,8 +200,8 @@ bool Checkpoints::is_due() const {
     return settings_.checkpoint_points > 0 && settings_.points > 0 &&
            settings_.points % settings_.checkpoint_points == 0;
   if (last_s_ < 0) last_s_ = MPI_Wtime();                              // it has joined
-  int is_time = MPI_Wtime() - last_s_ >= settings_.checkpoint_seconds; // clocks differ: the speaker's counts
-  check_mpi(MPI_Bcast(&is_time, 1, MPI_INT, grid_.rank_of_speaker(), grid_.comm()), "MPI_Bcast");
+  int is_time = MPI_Wtime() - last_s_ >= settings_.checkpoint_seconds; // clocks differ: process 0's counts
+  check_mpi(MPI_Bcast(&is_time, 1, MPI_INT, 0, grid_.comm()), "MPI_Bcast");
   return is_time != 0;
 }
 
@@ -243,14 +242,14 @@ std::string Checkpoints::save() {
   last_s_ = MPI_Wtime();
   try {
     write(nullptr);
-    if (settings_.is_verbose && processes_.speaks())
+    if (settings_.is_verbose && processes_.id() == 0)
       std::fputs(fmt::format("dyngrid: checkpoint {} at resize point {}, {:.3f} s\n", settings_.checkpoint,
                              settings_.points, MPI_Wtime() - last_s_)
                      .c_str(),
                  stderr);
   } catch (const Error& error) {
     if (error.status() == Status::mpi_failure) throw;
-    if (processes_.speaks()) std::fprintf(stderr, "dyngrid: no checkpoint: %s; going on\n", error.what());
+    if (processes_.id() == 0) std::fprintf(stderr, "dyngrid: no checkpoint: %s; going on\n", error.what());
     return error.what();
   }
   return {};

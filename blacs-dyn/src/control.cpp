@@ -150,12 +150,6 @@ std::optional<control::ResizeRequest> Control::resize_point(const Matrices& matr
   return state_->want(t);
 }
 
-std::optional<control::ResizeRequest> Control::called(const Matrices& matrices) {
-  look_at(matrices);
-  if (!state_->is_pending()) return std::nullopt;
-  return state_->want(now());
-}
-
 std::uint64_t Control::checkpoint_flags() const {
   const auto wanted = state_->wanted_checkpoint();
   if (!wanted) return 0;
@@ -170,16 +164,6 @@ void Control::checkpointed(const std::optional<control::CheckpointRequest>& requ
 
 void Control::phases_planned(control::Json plan) {
   state_->phases_planned(std::move(plan));
-}
-
-void Control::steps_were(const std::vector<control::TimedStep>& steps) {
-  double begun = now();
-  for (const control::TimedStep& step : steps) begun -= step.step_s;
-  for (const control::TimedStep& step : steps) {
-    state_->step_begins(begun);
-    begun += step.step_s;
-    state_->step_ended(begun, step.size);
-  }
 }
 
 void Control::relaid() {

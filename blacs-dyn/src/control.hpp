@@ -70,12 +70,8 @@ public:
   /// What a checkpoint took is no part of a step. failure: empty where it was written
   void checkpointed(const std::optional<control::CheckpointRequest>& request, const std::string& path,
                     const std::string& failure);
-  /// The same for process 0 outside the grid: its steps are told apart.
-  std::optional<control::ResizeRequest> called(const Matrices& matrices);
   /// Called for every change, whoever wanted it; answers the request. parked: processes that sleep now.
   void changed(const dyngrid_resize_report& report, int parked, std::optional<control::ResizeRequest>& request);
-  /// They were done while process 0 stood outside the grid, one after the other until now.
-  void steps_were(const std::vector<control::TimedStep>& steps);
   // panels of a factorization, as control::JobState has them
   void begin_panels(const std::string& of) { state_->begin_panels(of); }
   void panel(double size, std::int64_t left) { state_->panel(size, left); }

@@ -26,10 +26,6 @@ int Grid::rank() const {
   return rank;
 }
 
-int Grid::rank_of_speaker() const {
-  return processes_.is_process0_outside() ? 0 : processes_.process_set().grid.rank_of_process0();
-}
-
 int Grid::system_handle() {
   if (system_handle_ < 0) system_handle_ = Csys2blacs_handle(comm());
   return system_handle_;

@@ -19,8 +19,7 @@ public:
   bool has_me() const { return comm() != MPI_COMM_NULL; }
   MPI_Comm comm() const { return processes_.grid(); }
   Shape shape() const { return processes_.process_set().grid.shape; }
-  int rank() const;            ///< -1 outside
-  int rank_of_speaker() const; ///< of process 0, or 0 while that is outside
+  int rank() const; ///< -1 outside
   int context() const { return context_; }
   Matrices::Site site() const { return {comm(), shape(), context_, &processes_.process_set().grid}; }
 

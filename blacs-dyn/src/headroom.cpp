@@ -34,8 +34,8 @@ void refuse(const std::string& why) {
 
 void Headroom::check(int fresh, int after, const GroupPolicy& policy, bool is_forced) const {
   std::int64_t mine = bytes_of_a_process(), least = 0;
-  check_mpi(MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, processes_.council()), "MPI_Allreduce");
-  together(processes_.council(), [&] {
+  check_mpi(MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, processes_.grid()), "MPI_Allreduce");
+  together(processes_.grid(), [&] {
     if (processes_.id() == 0) check_here(fresh, after, policy, least, is_forced);
   });
 }

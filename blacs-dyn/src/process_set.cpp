@@ -34,7 +34,7 @@ std::vector<char> marks(const std::vector<int>& numbers, int count) {
 }
 
 /// How many elements it is worth to keep each process of the old grid when, beside the named ones, `to_leave` more go.
-/// Process 0 stays unless it is named: it holds the terminal. What mpirun started can only sleep, so it goes
+/// Process 0 stays: it answers for the application. What mpirun started can only sleep, so it goes
 /// last. Of spawned processes every choice is as good when each is a group of its own; bigger groups leave whole where
 /// they fit into what must go, newest first, and the rest is kept.
 std::vector<std::int64_t> worth_keeping(const ProcessSet& process_set, int to_leave, const std::vector<int>& named) {
@@ -121,19 +121,6 @@ void arrange_by_speed(std::vector<int>& ids, const std::vector<std::size_t>& pla
         }
       }
   }
-}
-
-/// Who answers for the application and holds the terminal comes back before others.
-std::vector<int> zero_first(std::vector<int> ids) {
-  std::stable_partition(ids.begin(), ids.end(), [](int id) { return id == 0; });
-  return ids;
-}
-
-/// Process 0 outside the grid takes part in every change, and sleeps on where it is not in the new grid.
-void call_process0(Change& change) {
-  change.wake.erase(std::remove(change.wake.begin(), change.wake.end(), 0), change.wake.end());
-  change.wake.insert(change.wake.begin(), 0);
-  if (!has(change.to.ids, 0)) change.park.push_back(0);
 }
 
 constexpr std::size_t most_arranged = 16; // processes that join; of more the search takes longer than it saves
@@ -251,7 +238,7 @@ std::vector<int> sleepers_on(const ProcessSet& process_set, std::vector<control:
   const std::vector<control::ProcessInfo> everybody = process_set.everybody();
   for (const control::ProcessInfo& process : everybody) by_id[process.id] = &process;
   std::vector<int> ids;
-  for (const int id : zero_first(process_set.all_parked()))
+  for (const int id : process_set.all_parked())
     for (control::OfferedHost& host : hosts)
       if (host.slots > 0 && (process_set.group_of(id).host == host.name || by_id.at(id)->host == host.name)) {
         --host.slots;
@@ -265,8 +252,7 @@ std::vector<int> sleepers_on(const ProcessSet& process_set, std::vector<control:
 void bring_in(Change& change, const ProcessSet& process_set, int count, const GroupPolicy& policy,
               const std::vector<int>& named, const GrowthForm& growth) {
   std::vector<control::OfferedHost> hosts = growth.hosts;
-  const std::vector<int> sleepers =
-      hosts.empty() ? zero_first(process_set.all_parked()) : sleepers_on(process_set, hosts);
+  const std::vector<int> sleepers = hosts.empty() ? process_set.all_parked() : sleepers_on(process_set, hosts);
   for (const int id : sleepers)
     if (static_cast<int>(change.wake.size()) < count && !has(named, id) && can_wake(process_set, change, id))
       change.wake.push_back(id);
@@ -297,9 +283,6 @@ void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequ
     change.to.ids.push_back(number < before ? ids[static_cast<std::size_t>(number)]
                                             : joining[static_cast<std::size_t>(number - before)]);
   }
-  if (has(ids, 0) && !has(named, 0) && !has(change.to.ids, 0))
-    change.to.ids[0] = 0; // without keep_first: process 0 stays whatever the placement says
-  if (!places.empty() && !has(joining, change.to.ids[places[0]])) places.erase(places.begin()); // it is process 0's
   if (places.size() > 1 && places.size() <= most_arranged)
     arrange_by_speed(change.to.ids, places, change.to.shape, speeds_with(process_set, change));
   if (growth.form && growth.form != gridmap::Strategy::local && after > before && named.empty())
@@ -538,6 +521,10 @@ Change decide_change(const ProcessSet& process_set, Shape to, gridmap::Placement
     place(change, process_set, std::move(placement), policy, named, growth);
   }
 
+  if (change.to.ids.at(0) != 0) // it answers for the application
+    throw Error(Status::internal,
+                fmt::format("blacs-dyn: the new grid has process {} at (0,0), expected process 0", change.to.ids[0]));
+
   const std::vector<char> stays = marks(change.to.ids, process_set.next_id + to.size()),
                           sleeps = marks(process_set.all_parked(), process_set.next_id);
   for (const SpawnGroup& group : process_set.groups) {
@@ -556,7 +543,6 @@ Change decide_change(const ProcessSet& process_set, Shape to, gridmap::Placement
     else
       change.park.insert(change.park.end(), out.begin(), out.end());
   }
-  if (!has(process_set.grid.ids, 0)) call_process0(change);
   for (const int group : leave)
     if (!has(change.release_groups, group))
       throw Error(

@@ -64,18 +64,16 @@ std::vector<int> positions(const std::vector<int>& order, const std::vector<int>
 }
 
 /// Members of group 0 that are woken, and of other groups by owner: who joins over whom, derived alike by everybody.
-/// Process 0 is not among them: outside the grid it takes part from the decision on.
 std::vector<int> woken_of(const Change& change, const SpawnGroup& group) {
   std::vector<int> ids;
   for (const int id : change.wake)
-    if (id != 0 && has(group.members, id)) ids.push_back(id);
+    if (has(group.members, id)) ids.push_back(id);
   return ids;
 }
 
-/// Ids of the council and the woken of group 0, who come together first, in the order of their communicator.
+/// Ids of the grid and of the woken of group 0, who come together first, in the order of their communicator.
 std::vector<int> base_order(const ProcessSet& before, const Change& change) {
   std::vector<int> ids = before.grid.ids;
-  if (!has(ids, 0)) ids.push_back(0);
   for (const int id : woken_of(change, before.groups[0])) ids.push_back(id);
   return ids;
 }
@@ -183,7 +181,7 @@ Comm Processes::wake_unit0(const ProcessSet& before, const Change& change, MPI_C
     packet.put(Order::wake).put(mode_).put(before).put(change);
     for (const int id : woken) send(world_.get(), id, tag_wake, packet);
   }
-  return merge_with(council(), world_.get(), woken[0], false, before.grid.rank_of_process0());
+  return merge_with(grid(), world_.get(), woken[0], false);
 }
 
 void Processes::send_for(const Change& change, const SpawnOptions& options) {
@@ -207,7 +205,7 @@ void Processes::keep_warm(std::vector<int> sizes, const std::function<SpawnOptio
 bool Processes::introduce() {
   Packet packet;
   packet.put(is_keeping_over()).put(std::exchange(to_introduce_, {}));
-  broadcast(packet.bytes(), process_set_.grid.rank_of_process0(), grid());
+  broadcast(packet.bytes(), 0, grid());
   Packet told(packet.bytes());
   const bool is_over = told.get<bool>();
   hear_of(told.get<std::vector<Known>>());
@@ -258,7 +256,7 @@ void Processes::admit(const Change& change, const SpawnOptions& options, std::ve
 }
 
 /// Each owner gets the intercommunicators to its groups. One broadcast and one agreement. @throws agreed Error
-void Processes::meet(Meeting& meeting, const Change& change, const SpawnOptions& options, MPI_Comm base, int process0,
+void Processes::meet(Meeting& meeting, const Change& change, const SpawnOptions& options, MPI_Comm base,
                      std::vector<Newcomers>& newcomers) {
   Packet packet;
   if (id_ == 0) {
@@ -267,7 +265,7 @@ void Processes::meet(Meeting& meeting, const Change& change, const SpawnOptions&
     packet.put(trouble ? trouble->status() : Status::success);
     packet.put(std::string(trouble ? trouble->what() : "")).put(where);
   }
-  broadcast(packet.bytes(), process0, base);
+  broadcast(packet.bytes(), 0, base);
   Packet told(packet.bytes());
   const auto status = told.get<Status>();
   const std::string why = told.get_text();
@@ -397,23 +395,23 @@ Processes::Party Processes::assemble(const ProcessSet& before, const Change& cha
 Processes::Union Processes::gather(const Change& change, const SpawnOptions& options) {
   const LooksForConnections looks;
   const ProcessSet before = process_set_;
-  if (!change.is_growth()) return complete(before, change, council());
+  if (!change.is_growth()) return complete(before, change, grid());
 
   Comm base = wake_unit0(before, change, MPI_COMM_NULL);
-  return gather_from(before, change, base ? Party(std::move(base)) : Party(council()), options);
+  return gather_from(before, change, base ? Party(std::move(base)) : Party(grid()), options);
 }
 
 /// The part of gather that the base does together, the woken of group 0 included.
 Processes::Union Processes::gather_from(const ProcessSet& before, const Change& change, Party base,
                                         const SpawnOptions& options) {
   const double t0 = MPI_Wtime();
-  const int process0 = before.grid.rank_of_process0(); // the base begins with the council
+  constexpr int process0 = 0; // the base begins with the grid
   Introduction* introduction = change.new_groups.empty() ? nullptr : launcher_->introduction();
   Meeting* meeting = change.new_groups.empty() ? nullptr : launcher_->meeting();
   std::vector<Newcomers> newcomers;
   try {
     if (meeting) {
-      meet(*meeting, change, options, base.comm, process0, newcomers);
+      meet(*meeting, change, options, base.comm, newcomers);
     } else {
       if (introduction) together(base.comm, [&] { introduction->watch(base.comm, process0); });
       together(base.comm, [&] { admit(change, options, newcomers); });
@@ -579,22 +577,15 @@ Processes::Fate Processes::commit(Union& gathered) {
   const Change& change = gathered.change;
   const ProcessSet after = apply(gathered.before, change);
   const bool stays = has(change.to.ids, id_);
-  Comm next = std::move(gathered.comm), council;
+  Comm next = std::move(gathered.comm);
   const std::vector<int> order = union_order(gathered.before, change);
-  if (!has(change.to.ids, 0)) {
-    std::vector<int> ids = change.to.ids;
-    ids.push_back(0);
-    council = arranged(next.get(), positions(order, ids));
-  }
   if (!is_union_the_grid(gathered.before, change)) {
     Comm those_that_stay = arranged(next.get(), positions(order, change.to.ids));
     next.close();
     next = std::move(those_that_stay);
   }
   grid_.close();
-  council_.close();
   grid_ = std::move(next);
-  council_ = std::move(council);
   const ProcessSet before = std::move(gathered.before);
   process_set_ = after;
   own_speed_ = 0; // it is in there
@@ -650,7 +641,7 @@ void Processes::release_kept() {
   for (const auto& [group, until] : kept_until_)
     if (until.is_over()) over.push_back(group);
   packet.put(over);
-  broadcast(packet.bytes(), process_set_.grid.rank_of_process0(), council());
+  broadcast(packet.bytes(), 0, grid());
   Change change;
   change.to = process_set_.grid;
   Packet(packet.bytes()).get(change.release_groups);
@@ -675,10 +666,8 @@ Processes::Fate Processes::dismiss(Union& gathered) {
 
 void Processes::finish() {
   grid_.close();
-  council_.close();
   if (id_ == 0)
     for (const int sleeper : process_set_.groups[0].parked) {
-      if (sleeper == 0) continue;
       Packet packet;
       packet.put(Order::finish);
       std::vector<int> groups;
@@ -702,7 +691,6 @@ void Processes::finish() {
 
 void Processes::close() {
   grid_.close();
-  council_.close();
   parent_comm_.close();
   world_.close();
 }

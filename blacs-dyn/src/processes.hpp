@@ -62,16 +62,8 @@ public:
   std::function<void()> while_asleep; ///< called now and then by a process that sleeps
   bool was_spawned() const { return was_spawned_; }
   const ProcessSet& process_set() const { return process_set_; }
-  MPI_Comm grid() const { return grid_.get(); } ///< ranks row-major in the grid
+  MPI_Comm grid() const { return grid_.get(); } ///< ranks row-major in the grid; rank 0 is process 0
   MPI_Comm world() const { return world_.get(); }
-  /// Process 0 sleeps outside the grid, and goes on with what it does for the others.
-  bool is_process0_outside() const { return static_cast<bool>(council_); }
-  /// The grid, and process 0 after it where that is outside: who decides on a change. MPI_COMM_NULL elsewhere.
-  MPI_Comm council() const { return council_ ? council_.get() : grid_.get(); }
-  /// Of the processes of the grid: process 0, or the first one while that is outside.
-  bool speaks() const { return grid_ && (council_ ? grid_.rank() == 0 : id_ == 0); }
-  /// Process 0, outside: what changed while it slept.
-  void know(ProcessSet process_set) { process_set_ = std::move(process_set); }
 
   // ---- speeds: speeds.cpp
   /// Mine, relative to the others'. Collective over the grid, local on a process that is not in it yet. @throws agreed
@@ -106,13 +98,12 @@ public:
   Reserve::Count warm() const; ///< process 0
   /// Process 0: whether there are warm ones of which the others have not heard.
   bool has_to_introduce() const { return !to_introduce_.empty(); }
-  /// They hear of them. @return whether there are kept groups whose time is over. Collective over the grid, process 0
-  /// in it.
+  /// They hear of them. @return whether there are kept groups whose time is over. Collective over the grid.
   bool introduce();
   /// What a group is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
   std::int64_t number_of(int group) const { return launcher_->number_of(group); }
 
-  /// Brings everybody together that `change` needs. Collective over the council. @throws agreed Error, all as before.
+  /// Brings everybody together that `change` needs. Collective over the grid. @throws agreed Error, all as before.
   Union gather(const Change& change, const SpawnOptions& options);
   /// The newcomer's side of gather. Empty: the growth was given up, this process has left.
   std::optional<Union> join();
@@ -131,7 +122,7 @@ public:
   void keep_for(double seconds);
   /// Process 0: whether there are some whose time is over.
   bool is_keeping_over() const;
-  /// They leave. Collective over the council.
+  /// They leave. Collective over the grid.
   void release_kept();
   /// Undoes a gather that led to nothing: newcomers go, the woken sleep again. Collective over the union, which is
   /// freed.
@@ -156,7 +147,7 @@ private:
     MPI_Comm comm = MPI_COMM_NULL;
   };
   void admit(const Change& change, const SpawnOptions& options, std::vector<Newcomers>& newcomers);
-  void meet(Meeting& meeting, const Change& change, const SpawnOptions& options, MPI_Comm base, int process0,
+  void meet(Meeting& meeting, const Change& change, const SpawnOptions& options, MPI_Comm base,
             std::vector<Newcomers>& newcomers);
   void send_away(std::vector<Newcomers>& newcomers);
   Comm wake_unit0(const ProcessSet& before, const Change& change, MPI_Comm sleepers);
@@ -183,7 +174,6 @@ private:
   Comm intercomm_;   ///< to my owner, outside group 0
   Comm parent_comm_; ///< my owner (rank 0) and my group, outside group 0
   Comm grid_;
-  Comm council_; ///< of the grid and process 0, where that is outside
   ProcessSet process_set_;
   bool is_speed_given_ = false;
   double own_speed_ = 0;                     ///< that this process was given before it was in a grid; 0: none

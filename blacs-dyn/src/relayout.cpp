@@ -20,20 +20,6 @@ int Relayout::all() {
   return carry_out("dyngrid_relayout", app_.matrices.list(), [] {});
 }
 
-int Relayout::all_by_council() {
-  if (!app_.processes.is_process0_outside()) return all();
-  int outcome = DYNGRID_SAME;
-  const std::optional<Error> trouble = attempt([&] {
-    if (app_.grid.has_me()) outcome = all();
-  });
-  if (trouble && trouble->status() == Status::mpi_failure) throw *trouble;
-  together(app_.processes.council(), [&] {
-    if (trouble) throw *trouble;
-  });
-  app_.council.share_matrices();
-  return outcome;
-}
-
 int Relayout::reblock(Matrix* matrix, std::int64_t mb, std::int64_t nb) {
   return one("dyngrid_matrix_reblock", matrix, {'R', 0, mb}, {'C', 0, nb});
 }
@@ -158,8 +144,7 @@ void Relayout::move(std::vector<Matrix*> moving) {
   r.moved_bytes = move.moved_bytes;
   r.kept_bytes = move.kept_bytes;
   if (app_.control) app_.control->relaid();
-  app_.council.step_begins();
-  if (app_.settings.is_verbose && app_.processes.speaks())
+  if (app_.settings.is_verbose && app_.processes.id() == 0)
     std::fputs(fmt::format("dyngrid: {} laid out anew: plan {:.4f} s, exchange {:.3f} s, all {:.3f} s; {} bytes moved, "
                            "{} kept\n",
                            to_string(shape), r.plan_s, r.exchange_s, r.total_s, r.moved_bytes, r.kept_bytes)

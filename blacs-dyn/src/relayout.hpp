@@ -18,8 +18,6 @@ public:
   explicit Relayout(Application& app) : app_(app) {}
 
   int all(); ///< asks all rules again
-  /// The same, and process 0 outside the grid hears of it. Collective over the council.
-  int all_by_council();
   /// The matrix in blocks of mb x nb from here on, on every grid.
   int reblock(Matrix* matrix, std::int64_t mb, std::int64_t nb);
   int set_rule(Matrix* matrix, dyngrid_distribution rule, void* context);

@@ -59,7 +59,7 @@ Resize::Resize(Application& app, Processes::Union gathered, double started)
 bool Resize::is_grid_already() {
   const ProcessSet& process_set = app_->processes.process_set();
   if (!goal_.without.is_empty())
-    together(app_->processes.council(), [&] { without_ = goal_.without.among(process_set.everybody()); });
+    together(app_->grid.comm(), [&] { without_ = goal_.without.among(process_set.everybody()); });
   const auto is_inside = [&](int id) { return has(process_set.grid.ids, id); };
   return goal_.to == process_set.grid.shape && !goal_.exact && goal_.leave.empty() &&
          std::none_of(without_.begin(), without_.end(), is_inside);
@@ -69,7 +69,7 @@ void Resize::ask_scheduler() {
   const Processes& processes = app_->processes;
   const GridMap& grid = processes.process_set().grid;
   if (goal_.need.empty() && (!app_->settings.is_scheduled || goal_.to.size() <= grid.shape.size())) return;
-  together(processes.council(), [&] {
+  together(app_->grid.comm(), [&] {
     if (processes.id() != 0) return;
     if (!goal_.need.empty())
       ask_for_need();
@@ -78,7 +78,7 @@ void Resize::ask_scheduler() {
   });
   Packet packet;
   packet.put(goal_.to).put(goal_.growth.hosts);
-  broadcast(packet.bytes(), grid.rank_of_process0(), processes.council());
+  broadcast(packet.bytes(), 0, app_->grid.comm());
   packet = Packet(packet.bytes());
   goal_.to = packet.get<Shape>();
   goal_.growth.hosts = packet.get<std::vector<control::OfferedHost>>();
@@ -157,15 +157,13 @@ void Resize::decide() {
   Matrix* const largest = app_->matrices.largest();
   Matrices::Told told;
   const std::optional<Error> trouble = attempt([&] {
-    if (largest && app_->grid.has_me()) told = Matrices::told_by_others(app_->grid.comm(), {largest}, {goal_.to, {}});
+    if (largest) told = Matrices::told_by_others(app_->grid.comm(), {largest}, {goal_.to, {}});
   });
   if (trouble && trouble->status() == Status::mpi_failure) throw *trouble;
   agree_to_begin([&] {
     if (trouble) throw *trouble;
-    if (!app_->grid.has_me()) return; // it is told
     gridmap::PlacementRequest placement = placement_request(largest, told, process_set.grid.shape, goal_.to);
     placement.method = goal_.placement;
-    placement.keep_first = settings.keep_first;
     change_ = decide_change(process_set, goal_.to, std::move(placement), settings.group_policy,
                             goal_.exact ? &*goal_.exact : nullptr, goal_.leave, without_, goal_.growth);
   });
@@ -183,21 +181,14 @@ void Resize::send_for() {
 }
 
 /// First the decision, then what process 0 starts by it: nothing is started where another process cannot go along.
-/// Outside the grid process 0 is told in between.
 template <class Decision> void Resize::agree_to_begin(Decision&& decision) {
-  const MPI_Comm council = app_->processes.council();
+  const MPI_Comm grid = app_->grid.comm();
   try {
-    together(council, [&] {
+    together(grid, [&] {
       decision();
       require_memory();
     });
-    if (app_->processes.is_process0_outside()) {
-      Packet packet;
-      packet.put(change_);
-      broadcast(packet.bytes(), 0, council);
-      if (!app_->grid.has_me()) packet.get(change_);
-    }
-    if (!change_.new_groups.empty()) together(council, [&] { send_for(); });
+    if (!change_.new_groups.empty()) together(grid, [&] { send_for(); });
   } catch (...) {
     app_->processes.call_off(); // another process could not decide
     throw;
@@ -228,7 +219,7 @@ bool Resize::look_for_newcomers() {
 }
 
 void Resize::await_newcomers() {
-  together(app_->processes.council(), [&] {
+  together(app_->grid.comm(), [&] {
     if (app_->processes.id() != 0) return;
     while (!look_for_newcomers()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   });
@@ -237,9 +228,7 @@ void Resize::await_newcomers() {
 bool Resize::are_they_there_already() {
   if (app_->settings.group_policy.warm == 0) return false;
   int are_there = app_->processes.id() == 0 && news() == News::they_are_there ? 1 : 0;
-  check_mpi(MPI_Bcast(&are_there, 1, MPI_INT, app_->processes.process_set().grid.rank_of_process0(),
-                      app_->processes.council()),
-            "MPI_Bcast");
+  check_mpi(MPI_Bcast(&are_there, 1, MPI_INT, 0, app_->grid.comm()), "MPI_Bcast");
   return are_there != 0;
 }
 
@@ -255,7 +244,7 @@ std::optional<Resize::News> Resize::news() {
 }
 
 void Resize::tell_why_not() {
-  together(app_->processes.council(), [&] {
+  together(app_->grid.comm(), [&] {
     if (trouble_) throw *trouble_;
   });
   throw Error(Status::internal, "blacs-dyn: new processes do not come, and process 0 does not say why");
@@ -271,7 +260,7 @@ void Resize::require_memory() const {
 void Resize::gather() {
   if (change_.is_growth()) {
     try {
-      together(app_->processes.council(), [&] { require_memory(); });
+      together(app_->grid.comm(), [&] { require_memory(); });
     } catch (const Error&) {
       app_->processes.call_off();
       throw;
@@ -297,8 +286,7 @@ Resize::Outcome Resize::move_and_commit() {
   } catch (const Error& error) {
     if (error.status() == Status::mpi_failure) throw; // not agreed: the union's communicator is of no use any more
     const Outcome outcome = abandon();
-    // this process goes on in the old grid, or answers for it outside
-    if (outcome == Outcome::resized || app_->council.is_attending()) throw;
+    if (outcome == Outcome::resized) throw; // this process goes on in the old grid
     return outcome;
   }
   return commit(move);
@@ -343,8 +331,7 @@ bool Resize::share_state() {
   const auto shared = told.get_vector<SavedShared>();
   const Place others = Place::read(told);
   using Where = Whereabouts::Where;
-  const bool comes_in = who_->is_joining && has(change_.to.ids, app_->processes.id()); // process 0 may sleep on
-  const Where where = comes_in ? app_->whereabouts.compare(others, !was_led) : Where::here;
+  const Where where = who_->is_joining ? app_->whereabouts.compare(others, !was_led) : Where::here;
   bool is_one_led = was_led;
   if (!was_led) {
     const auto worst = static_cast<Where>(app_->processes.hear_all(*gathered_, static_cast<int>(where)));
@@ -405,17 +392,15 @@ Resize::Outcome Resize::commit(MatrixMove& move) {
   app_->grid.tie();
   app_->processes.keep_for(app_->settings.keep_s);
   if (fate == Processes::Fate::leaves) return Outcome::gone;
-  if (fate == Processes::Fate::sleeps && !app_->council.is_attending()) return Outcome::asleep;
-  if (fate == Processes::Fate::stays && !app_->is_classical()) app_->grid.open_context();
-  report(move, gathered_->merge_s + (MPI_Wtime() - t0));
   if (fate == Processes::Fate::sleeps) return Outcome::asleep;
-  app_->council.step_begins();
+  if (!app_->is_classical()) app_->grid.open_context();
+  report(move, gathered_->merge_s + (MPI_Wtime() - t0));
   app_->whereabouts.changed();
   app_->routines.call_after();
   return Outcome::resized;
 }
 
-/// Collective over the new council.
+/// Collective over the new grid.
 void Resize::report(const MatrixMove& move, double merge_s) {
   // those that join were not told at which step the change was asked for
   const double asked_at = !who_->is_joining && goal_.is_at_point ? static_cast<double>(asked_at_) : -1;
@@ -426,11 +411,7 @@ void Resize::report(const MatrixMove& move, double merge_s) {
                                    who_->is_joining ? 0 : MPI_Wtime() - started_,
                                    asked_at};
   std::array<double, 6> most{};
-  check_mpi(MPI_Allreduce(mine.data(), most.data(), 6, MPI_DOUBLE, MPI_MAX, app_->processes.council()),
-            "MPI_Allreduce");
-  if (app_->processes.is_process0_outside()) share_name();
-  // process 0 takes part where it sleeps on
-  const int sleeps_on = has(change_.wake, 0) && has(change_.park, 0) ? 1 : 0;
+  check_mpi(MPI_Allreduce(mine.data(), most.data(), 6, MPI_DOUBLE, MPI_MAX, app_->grid.comm()), "MPI_Allreduce");
   const Shape from = gathered_->before.grid.shape, to = change_.to.shape;
   dyngrid_resize_report& r = app_->last_resize;
   r = {};
@@ -439,8 +420,8 @@ void Resize::report(const MatrixMove& move, double merge_s) {
   r.to_nprow = to.nprow;
   r.to_npcol = to.npcol;
   r.spawned = static_cast<int>(change_.new_ids().size());
-  r.woken = static_cast<int>(change_.wake.size()) - sleeps_on;
-  r.parked = static_cast<int>(change_.park.size()) - sleeps_on;
+  r.woken = static_cast<int>(change_.wake.size());
+  r.parked = static_cast<int>(change_.park.size());
   r.released = from.size() + r.spawned + r.woken - to.size() - r.parked;
   r.spawn_s = most[0];
   r.merge_s = most[1];
@@ -455,15 +436,6 @@ void Resize::report(const MatrixMove& move, double merge_s) {
   if (app_->control)
     app_->control->changed(r, static_cast<int>(app_->processes.process_set().all_parked().size()), request_);
   if (app_->settings.is_verbose && app_->processes.id() == 0) say_report(move);
-}
-
-/// What only process 0 has known, for who speaks for it.
-void Resize::share_name() {
-  Packet packet;
-  if (app_->control) packet.put(app_->control->name());
-  broadcast(packet.bytes(), app_->processes.process_set().grid.rank_of_process0(), app_->processes.council());
-  packet = Packet(packet.bytes());
-  packet.get(app_->settings.job_name);
 }
 
 void Resize::say_report(const MatrixMove& move) const {

@@ -36,7 +36,7 @@ public:
   };
   enum class Outcome { resized, redirected, asleep, gone };
 
-  /// On a process of the council. request: on process 0, when somebody asked for it.
+  /// On a process of the grid. request: on process 0, when somebody asked for it.
   Resize(Application& app, Goal goal, std::optional<control::ResizeRequest> request);
   /// On a process that is new or woken: the others have decided.
   Resize(Application& app, Processes::Union gathered, double started);
@@ -44,7 +44,7 @@ public:
   const Goal& goal() const { return goal_; }
   bool is_led() const { return state_.has_value(); } ///< to the resize point where the others are
 
-  // ---- collective over the council: the grid, and process 0 where that is outside
+  // ---- collective over the grid
   /// Whether the grid there is would be the new one. @throws agreed Error{not_found, bad_argument} for processes that
   /// cannot be left out.
   bool is_grid_already();
@@ -93,7 +93,6 @@ private:
   void ask_for_need();
   void take(const control::Grant& grant);
   void send_for();
-  void share_name();
   template <class Decision> void agree_to_begin(Decision&& decision);
   bool look_for_newcomers();
   bool share_state();

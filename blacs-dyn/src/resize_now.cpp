@@ -62,9 +62,7 @@ int ResizePoints::need(const char* grids) {
 
 /// The program waits for it.
 int ResizePoints::change_now(Resize::Goal goal) {
-  const CouncilEnds ends(app_.council);
-  if (app_.council.is_needed()) app_.council.call(Council::Call::change, Packet().put(goal), 0);
-  return after(app_.changes.make(std::move(goal)));
+  return app_.changes.make(std::move(goal));
 }
 
 int ResizePoints::pop() {
@@ -87,9 +85,7 @@ int ResizePoints::rebalance() {
     throw Error(Status::bad_state, fmt::format("blacs-dyn: dyngrid_rebalance while new processes for {} are on their "
                                                "way: ask again when they are there",
                                                to_string(under_way->goal().to)));
-  const CouncilEnds ends(app_.council);
-  if (app_.council.is_needed()) app_.council.call(Council::Call::rebalance, {}, 0);
-  return after(balance_as(app_.balancing.exchange(true)));
+  return balance_as(app_.balancing.exchange(true));
 }
 
 } // namespace blacs_dyn

@@ -36,7 +36,7 @@ int ResizePoints::arrive(const Place& place) {
   if (!goes_on) return DYNGRID_LEAVE;
   int outcome = DYNGRID_SAME;
   try {
-    outcome = after(act_on(std::move(found)));
+    outcome = act_on(std::move(found));
   } catch (const Error& error) {
     was_refused_ = error.status() != Status::mpi_failure;
     if (!was_refused_ || !is_restored) throw;
@@ -57,7 +57,6 @@ bool ResizePoints::restore_if_due() {
 /// A checkpoint by a signal or from outside. Collective over the grid. @return false: the run ends here
 bool ResizePoints::save_as_asked(Findings& found) {
   if (!found.wants_checkpoint()) return true;
-  if (app_.council.is_needed() && found.is_anything()) return true; // at another point: process 0 waits for the rest
   std::optional<control::CheckpointRequest> request;
   if (app_.control) request = app_.control->take_checkpoint();
   Checkpoints::forget_signal();
@@ -65,15 +64,10 @@ bool ResizePoints::save_as_asked(Findings& found) {
   if (app_.control) app_.control->checkpointed(request, app_.settings.checkpoint, failure);
   if ((found.all & PlaceWord::ends_after_it) == 0 || !failure.empty()) return true;
   if (found.request) found.request->put_off();
-  if (app_.processes.speaks())
+  if (app_.processes.id() == 0)
     std::fprintf(stderr, "dyngrid: checkpoint %s written at resize point %lld; the run ends here, as was asked for\n",
                  app_.settings.checkpoint.c_str(), static_cast<long long>(app_.settings.points));
   return false;
-}
-
-/// outcome: of a change in which process 0 may have fallen asleep, which answers for the grid from there on.
-int ResizePoints::after(int outcome) {
-  return outcome == Changes::asleep_outside ? attend() : outcome;
 }
 
 std::optional<int> ResizePoints::come_in(const Place& place) {
@@ -105,7 +99,7 @@ ResizePoints::Findings ResizePoints::next_asked() {
   if (requested_) {
     asked.goal = std::exchange(requested_, std::nullopt);
     if (!asked.goal->is_at_point) asked.goal->placement = settings.placement; // it did not wait for a growth
-  } else if (app_.processes.speaks()) {
+  } else if (app_.processes.id() == 0) {
     for (const TimedRequest& entry : settings.requests)
       if (entry.step == point) {
         asked.goal.emplace();
@@ -173,15 +167,10 @@ ResizePoints::Findings ResizePoints::look() {
   try {
     const std::uint64_t mine = found.asked() | app_.changes.news() | looks_to_come() | app_.balancing.flags() |
                                app_.checkpoints.flags() | (app_.control ? app_.control->checkpoint_flags() : 0);
-    found.all =
-        app_.whereabouts.agree(app_.whereabouts.place(), mine | app_.council.flags() | app_.changes.introductions());
+    found.all = app_.whereabouts.agree(app_.whereabouts.place(), mine | app_.changes.introductions());
     app_.balancing.all_came();
     found.all = app_.changes.introduce(found.all);
     to_pass_ = PlaceWord::points_to_pass(found.all);
-    if (app_.council.is_needed() && found.is_anything()) {
-      found.all = app_.council.call(Council::Call::point, {}, mine);
-      if (!found.is_anything()) app_.council.is_over();
-    }
   } catch (const Error&) { // what was asked for waits for a resize point where all are
     if (found.request)
       found.request->put_off();
@@ -201,8 +190,8 @@ bool ResizePoints::Findings::is_anything() const {
 
 bool ResizePoints::is_change_due() {
   if (!app_.grid.has_me()) return true;
-  bool is_due = requested_.has_value() || app_.council.flags() != 0;
-  if (app_.processes.speaks())
+  bool is_due = requested_.has_value();
+  if (app_.processes.id() == 0)
     for (const TimedRequest& entry : app_.settings.requests) is_due = is_due || entry.step == app_.settings.points;
   is_due = is_due || (app_.control && app_.control->is_pending()) || app_.changes.news() != 0;
   is_due = is_due || app_.checkpoints.flags() != 0 || (app_.control && app_.control->checkpoint_flags() != 0);
@@ -212,12 +201,11 @@ bool ResizePoints::is_change_due() {
 // ---- what is done
 
 int ResizePoints::act(Findings found) {
-  return save_as_asked(found) ? after(act_on(std::move(found))) : DYNGRID_LEAVE;
+  return save_as_asked(found) ? act_on(std::move(found)) : DYNGRID_LEAVE;
 }
 
-/// Collective over the council.
+/// Collective over the grid.
 int ResizePoints::act_on(Findings found) {
-  const CouncilEnds ends(app_.council);
   const bool is_own = (found.all & PlaceWord::own_request) != 0; // goes before one from outside, which process 0 has
   if (!is_own && (found.all & PlaceWord::outside_request) == 0) {
     if ((found.all & PlaceWord::process0_tells) != 0) app_.changes.release_kept();
@@ -255,13 +243,13 @@ Resize::Goal goal_of(const control::ResizeRequest& request, const Application& a
 } // namespace
 
 /// Whose goal counts: the lowest rank's of those that have one of their own, else process 0's. It tells the others.
-/// Collective over the council.
+/// Collective over the grid.
 Resize::Goal ResizePoints::agree_on_goal(const Findings& found, bool is_own) {
-  const MPI_Comm council = app_.processes.council();
-  int root = app_.processes.process_set().grid.rank_of_process0();
+  const MPI_Comm grid = app_.grid.comm();
+  int root = 0;
   if (is_own) {
-    const int mine = found.goal && app_.grid.has_me() ? app_.grid.rank() : INT_MAX;
-    check_mpi(MPI_Allreduce(&mine, &root, 1, MPI_INT, MPI_MIN, council), "MPI_Allreduce");
+    const int mine = found.goal ? app_.grid.rank() : INT_MAX;
+    check_mpi(MPI_Allreduce(&mine, &root, 1, MPI_INT, MPI_MIN, grid), "MPI_Allreduce");
   }
   Resize::Goal goal = found.request ? goal_of(*found.request, app_) : found.goal.value_or(Resize::Goal{});
   goal.is_at_point = true;
@@ -271,7 +259,7 @@ Resize::Goal ResizePoints::agree_on_goal(const Findings& found, bool is_own) {
   goal.growth.seconds_to_move_all = app_.matrices.bytes() / bandwidth / size;
   Packet packet;
   packet.put(goal);
-  broadcast(packet.bytes(), root, council);
+  broadcast(packet.bytes(), root, grid);
   goal = Packet(packet.bytes()).get<Resize::Goal>();
   return goal;
 }
@@ -318,13 +306,7 @@ int ResizePoints::balance_as(const Balancing::Verdict& verdict) {
 int ResizePoints::go_on_where_led() {
   Resize led = app_.changes.take_under_way();
   app_.whereabouts.changed();
-  try {
-    return after(app_.changes.see_through(led));
-  } catch (const Error& error) {
-    if (!app_.council.is_attending() || error.status() == Status::mpi_failure) throw;
-    led.failed(error);
-  }
-  return attend();
+  return app_.changes.see_through(led);
 }
 
 void ResizePoints::end() {

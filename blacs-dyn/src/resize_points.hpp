@@ -5,7 +5,6 @@
 
 #include "balancing.hpp"
 #include "changes.hpp"
-#include "council.hpp"
 #include "packet.hpp"
 #include "place.hpp"
 
@@ -19,8 +18,7 @@ class ResizePoints {
 public:
   explicit ResizePoints(Application& app) : app_(app) {}
 
-  // ---- for the program. Collective over the grid, to which process 0 is called where it is outside. @return a
-  // dyngrid_outcome
+  // ---- for the program. Collective over the grid. @return a dyngrid_outcome
   int arrive(const Place& place);
   int arrive_at(const char* name);
   /// At the last resize point a change was refused or failed, and the program goes on with the grid there is. Local
@@ -56,15 +54,6 @@ public:
   void end(); ///< the application ends: nobody is waited for any more
 
 private:
-  struct CouncilEnds {
-    explicit CouncilEnds(Council& council) : council_(council) {}
-    ~CouncilEnds() { council_.is_over(); }
-    CouncilEnds(const CouncilEnds&) = delete;
-    CouncilEnds& operator=(const CouncilEnds&) = delete;
-
-  private:
-    Council& council_;
-  };
   Findings next_asked();
   bool passes_by();
   std::uint64_t looks_to_come();
@@ -75,12 +64,6 @@ private:
   int balance_as(const Balancing::Verdict& verdict);
   int change_now(Resize::Goal goal);
   int go_on_where_led();
-  // process 0 outside the grid: attend.cpp
-  int after(int outcome);
-  int attend();
-  bool wants_the_grid();
-  int answer(Packet& packet);
-  int end_outside();
 
   Application& app_;
   std::optional<Resize::Goal> requested_;

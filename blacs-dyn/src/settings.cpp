@@ -140,8 +140,6 @@ Settings Settings::from_environment() {
     settings.requests = gridmap::parse_timetable(text, "blacs-dyn: DYNGRID_RESIZE_AT");
   if (const auto text = environment("DYNGRID_PLACEMENT", ""))
     settings.placement = gridmap::parse_placement(*text, "blacs-dyn: DYNGRID_PLACEMENT");
-  settings.keep_first = base::parse_switch("blacs-dyn: DYNGRID_PLACEMENT's keep-first",
-                                           environment("DYNGRID_PLACEMENT", "keep-first"), true);
   if_set("DYNGRID_EXCHANGE", "schedule", [&](const std::string& text, const std::string&) {
     settings.exchange_order = naming("DYNGRID_EXCHANGE's schedule", [&] { return redist::schedule_from(text); });
   });

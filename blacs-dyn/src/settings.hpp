@@ -27,7 +27,6 @@ bool is_switched_on(const char* name, bool fallback);
 /// ones; newcomers are told.
 struct Settings {
   gridmap::Placement placement = gridmap::Placement::optimal;
-  bool keep_first = true; ///< process 0 stays at (0,0)
   redist::Schedule exchange_order = redist::Schedule::automatic;
   GroupPolicy group_policy;
   LauncherKind way = LauncherKind::background; ///< how new processes come
@@ -46,8 +45,7 @@ struct Settings {
   double keep_s = 0; ///< DYNGRID_START=keep: so long groups of which nobody is needed sleep before they leave
   int warm = 0; ///< DYNGRID_START=warm: so many processes are started beforehand, and sleep until a growth takes them
 
-  std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; who speaks for the grid looks at them
-  std::string job_name;               ///< told when process 0 leaves the grid
+  std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; process 0 looks at them
 
   // of this process alone
   int spare = 0; ///< DYNGRID_SPARE: so many of the processes that mpirun started are not for the first grid
@@ -73,10 +71,9 @@ template <class Archive> void fields(Archive& a, GroupPolicy& policy) {
     policy.keeps);
 }
 template <class Archive> void fields(Archive& a, Settings& s) {
-  a(s.placement, s.keep_first, s.exchange_order, s.group_policy, s.way, s.is_way_asked_for, s.waits, s.is_scheduled,
-    s.join_limit_s, s.points, s.warm, s.keep_s);
-  a(s.checkpoint, s.checkpoint_signal, s.checkpoint_points, s.checkpoint_seconds, s.restore, s.balance, s.requests,
-    s.job_name);
+  a(s.placement, s.exchange_order, s.group_policy, s.way, s.is_way_asked_for, s.waits, s.is_scheduled, s.join_limit_s,
+    s.points, s.warm, s.keep_s);
+  a(s.checkpoint, s.checkpoint_signal, s.checkpoint_points, s.checkpoint_seconds, s.restore, s.balance, s.requests);
 }
 inline void Settings::write(Packet& packet) const {
   packet.put(*this);

@@ -58,8 +58,7 @@ const char* Whereabouts::entry_point() {
 }
 
 std::string Whereabouts::name_for_newcomers() const {
-  const Place& place = app_.council.is_attending() ? others_place_ : place_;
-  return place.has_name() ? place.text : std::string();
+  return place_.has_name() ? place_.text : std::string();
 }
 
 // ---- those that join
@@ -71,11 +70,6 @@ void Whereabouts::write(Packet& packet) const {
 
 void Whereabouts::read(Packet& packet) {
   plain_places_count_ = packet.get<bool>();
-}
-
-void Whereabouts::take_place(Packet& packet) {
-  others_place_ = Place::read(packet);
-  read(packet);
 }
 
 Whereabouts::Where Whereabouts::compare(const Place& others, bool may_be_led) const {

@@ -34,8 +34,7 @@ public:
   // ---- what newcomers are told of the place, and where they meet the others
   enum class Where : int { here, elsewhere, nowhere };
   void write(Packet& packet) const;
-  void read(Packet& packet);       ///< after the place itself
-  void take_place(Packet& packet); ///< both: of process 0 that is called to the others
+  void read(Packet& packet); ///< after the place itself
   Where compare(const Place& others, bool may_be_led) const;
   void lead_to(const Place& others) { entry_point_ = others.text; }
   [[noreturn]] void refuse(const Place& others, const char* who) const;
@@ -45,7 +44,6 @@ private:
 
   Application& app_;
   Place place_;
-  Place others_place_;             ///< process 0 outside the grid: where the others called it
   bool plain_places_count_ = true; ///< false where programs differ; the same on all processes of the grid
   std::string entry_point_;
   bool can_be_led_ = false;

@@ -301,8 +301,6 @@ Json JobState::checkpoint(const Request& request) {
   if (!signal.empty() && signal != info_.checkpoint_signal)
     reason = fmt::format("DYNGRID_CHECKPOINT does not ask for one at SIG{}", signal.substr(0, 10));
   const Lock lock(mutex_);
-  for (const ProcessInfo& process : processes_)
-    if (process.id == 0 && process.place < 0) reason = "process 0 sleeps outside the grid";
   if (!reason.empty()) return {{"accepted", false}, {"reason", reason}};
   const CheckpointRequest requested{queue_.number(), flag(request, "stop") || signal == "TERM"};
   if (checkpoint_) outcome(checkpoint_->number, "superseded", {{"by", requested.number}});

@@ -26,10 +26,6 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_RESIZE_AT", "", "STEP:PxQ[@PLACEMENT],...", "no changes",
        "changes of the grid before these resize points, counted from 0"},
       {"DYNGRID_PLACEMENT", "", "optimal|global|local1|local2", "optimal", "where processes stand in a new grid"},
-      {"DYNGRID_PLACEMENT", "keep-first", "on|off", "on",
-       "who is at (0,0), where programs print, stays there unless it is sent away; off: whom the placement puts there, "
-       "and "
-       "a balance may send process 0 away"},
       {"DYNGRID_EXCHANGE", "schedule", "auto|caterpillar|circulant|matching|async", "auto",
        "in which order processes exchange data"},
       {"DYNGRID_EXCHANGE", "hugepages", "on|off", "on", "whether local arrays ask for huge pages"},

@@ -32,23 +32,44 @@ std::string where_they_are(const std::vector<ProcessInfo>& all) {
   return fmt::format("{}{}", base::joined(ids, ", "), is_cut ? ", ..." : "");
 }
 
-/// Of those in the grid that are not in `named`.
+/// Of those in the grid that are not in `named`; never process 0.
 int slowest_of(const std::vector<ProcessInfo>& all, const std::vector<int>& named) {
   const ProcessInfo* slowest = nullptr;
   double fastest = 0;
   for (const ProcessInfo& process : all) {
     if (process.place < 0 || std::find(named.begin(), named.end(), process.id) != named.end()) continue;
     fastest = std::max(fastest, process.speed);
+    if (process.id == 0) continue;
     const bool is_slower =
         slowest && (process.speed < slowest->speed || (process.speed == slowest->speed && process.id > slowest->id));
     if (!slowest || is_slower) slowest = &process;
   }
-  if (!slowest) throw Error(Status::bad_argument, "control: without the slowest: no process of the grid is left");
+  if (!slowest)
+    throw Error(Status::bad_argument, "control: without the slowest: no process but process 0 is left in the "
+                                      "grid, and it stays there");
   if (slowest->speed >= fastest)
-    throw Error(Status::bad_argument, fmt::format("control: without the slowest: no process is slower than the "
-                                                  "others (speed {:.6g}); name it by its id",
-                                                  fastest));
+    throw Error(Status::bad_argument,
+                fmt::format("control: without the slowest: no process but process 0, which stays, "
+                            "is slower than the others (speed {:.6g}); name it by its id",
+                            fastest));
   return slowest->id;
+}
+
+/// Of processes that are named one by one, or by their host.
+[[noreturn]] void refuse_process0(const std::string& what, const std::string& advice) {
+  throw Error(
+      Status::bad_argument,
+      fmt::format("control: without {}: process 0 stays in every grid, since it answers for the application; {}", what,
+                  advice));
+}
+
+std::string advice_for_host(const std::string& host, const std::vector<ProcessInfo>& all) {
+  std::vector<int> others;
+  for (const ProcessInfo& process : all)
+    if (process.host == host && process.id != 0) others.push_back(process.id);
+  std::sort(others.begin(), others.end());
+  return fmt::format("{}to free the host, write a checkpoint and restart the application on other hosts",
+                     others.empty() ? "" : fmt::format("name the others on {}: {}; ", host, base::joined(others, ",")));
 }
 
 } // namespace
@@ -101,12 +122,14 @@ std::vector<int> Without::among(const std::vector<ProcessInfo>& all) const {
     if (at == all.end())
       throw Error(Status::not_found, fmt::format("control: without {}: there is no process {}, expected some of {}", id,
                                                  id, where_they_are(all)));
+    if (id == 0) refuse_process0("0", "name other processes");
     add(named, at->id);
   }
   for (const std::string& host : hosts) {
     bool is_known = false;
     for (const ProcessInfo& process : all) {
       if (process.host != host) continue;
+      if (process.id == 0) refuse_process0("host:" + host, advice_for_host(host, all));
       is_known = true;
       add(named, process.id);
     }

@@ -49,8 +49,7 @@ void add_options(base::CommandLine& app, Settings& settings) {
       "on such processors, one of which has to be shared from a third of a factorization on: seconds of a "
       "program that had known, of one that adapts inside (DYNGRID_BALANCE=auto) and of one that never does, with the "
       "bound");
-  app.add_option("--gflops", emulated.gflops, "of a processor of speed 1")
-      .show_default();
+  app.add_option("--gflops", emulated.gflops, "of a processor of speed 1").show_default();
 }
 
 int run(int argc, char** argv) {

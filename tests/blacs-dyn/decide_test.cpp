@@ -430,17 +430,6 @@ TEST(Change, ProcessZeroStaysAtTheFirstPlace) {
         process_set = apply(process_set, change);
       }
     }
-  // asked otherwise: process 0 is in the grid, wherever that is
-  ProcessSet process_set = first_process_set(1, {1, 1});
-  gridmap::PlacementRequest request = square_matrix(999, 333, {1, 1}, {1, 3}, Placement::local2);
-  request.keep_first = false;
-  const Change grow = decide_change(process_set, {1, 3}, request, groups_of(GroupPolicy::Kind::one_each));
-  EXPECT_EQ(grow.to.ids, (std::vector<int>{1, 0, 2}));
-  process_set = apply(process_set, grow);
-  request = square_matrix(999, 333, {1, 3}, {1, 2}, Placement::global);
-  request.keep_first = false;
-  EXPECT_EQ(decide_change(process_set, {1, 2}, request, groups_of(GroupPolicy::Kind::one_each)).to.ids,
-            (std::vector<int>{1, 0}));
 }
 
 /// Processes that wake stand among their places as is best for a grid that is dealt out by speed, and those that are

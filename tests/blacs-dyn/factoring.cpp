@@ -11,11 +11,9 @@
 //   TEST_SPEED=on  processes get other speeds in the first change: the next entry of the timetable, the same grid,
 //   deals out anew TEST_ELSEWHERE=FILE  a checkpoint that was written inside is not restored outside
 //   TEST_LOADED=FOLDER  processors are slow, and from 2 s after the start on process 1 gets a quarter of its own: the
-//   balancer acts inside. FOLDER: for a /proc of each process. Type d. With TEST_SPEED the speeds of the first change
-//   are those of the processors: what it takes for who had known
+//   balancer acts inside, and the history (DYNGRID_HISTORY) has the panels. FOLDER: for a /proc of each process. Type
+//   d. With TEST_SPEED the speeds of the first change are those of the processors: what it takes for who had known
 //   TEST_ORDERED=on  with TEST_LOADED, but nobody gets slow: a matrix in another order gets that for factorizations
-//   TEST_OUTSIDE=on|before  process 0 leaves at the first panel, or before the first factorization, and is not needed:
-//   the balancer acts on it all the same, and history (DYNGRID_HISTORY) has the panels that it was told
 // factoring statuses: what is refused
 // factoring apart: a process inside a factorization is not let in where the others change the grid themselves
 #include <dlfcn.h>
@@ -309,8 +307,7 @@ void ask_from_outside(std::optional<control::Client>& client) {
 /// In stretches of one block column, and no more of them move later.
 void check_ordered(const dyngrid_matrix* a, const Changes& changes) {
   expect(dyngrid_my_range(a, 'C', 1, nullptr, nullptr) == 1, "dealt out for factorizations");
-  const int left = std::getenv("TEST_OUTSIDE") ? 1 : 0; // process 0 has
-  expect(changes.relayouts == 1 + left && changes.count == 1 + left, "laid out anew once");
+  expect(changes.relayouts == 1 && changes.count == 1, "laid out anew once");
   dyngrid_balance_report balance{};
   expect(dyngrid_last_balance(&balance) == 0 && balance.is_done == 1 && balance.moved_elements > 0, "a balance");
   expect(std::strstr(balance.why, "order for factorizations") != nullptr, balance.why);
@@ -320,26 +317,19 @@ void check_ordered(const dyngrid_matrix* a, const Changes& changes) {
 void check_balance(const Case& c, const Changes& changes) {
   dyngrid_balance_report balance{};
   expect(dyngrid_last_balance(&balance) == 0 && balance.number > 0, "a balance");
-  const bool is_outside = std::getenv("TEST_OUTSIDE") != nullptr; // and may be taken back in the place of process 1
   const auto has_acted = [&](const std::array<std::int64_t, 3>& parts) {
-    if (is_outside) return changes.count > 1 && balance.is_done != 0;
     return c.order == 0 ? parts[0] == 3 : parts[0] == 4 && 2 * parts[1] < parts[2];
   };
   expect(std::any_of(changes.parts.begin(), changes.parts.end(), has_acted), "the balancer has acted");
 }
 
 void check_history() {
-  const char* file = std::getenv("TEST_OUTSIDE") ? std::getenv("DYNGRID_HISTORY") : nullptr;
+  const char* file = std::getenv("TEST_LOADED") ? std::getenv("DYNGRID_HISTORY") : nullptr;
   if (!file || std::string(file) == "off") return;
   std::ifstream in(file);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   expect(text.find("panels of dyngrid_") != std::string::npos, "panels in history: " + text);
   std::filesystem::remove(file);
-}
-
-bool leaves_before() {
-  const char* when = std::getenv("TEST_OUTSIDE");
-  return when && std::string(when) == "before";
 }
 
 template <class T> int run(const Case& c) {
@@ -369,11 +359,6 @@ template <class T> int run(const Case& c) {
     expect(dyngrid_restore(file) == DYNGRID_ERR_STATE, "restored outside");
   std::optional<control::Client> client;
   ask_from_outside(client);
-  if (leaves_before()) {
-    expect(dyngrid_request_without(2, 2, "0") == 0, "request");
-    outcome = dyngrid_resize_point();
-    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize(); // process 0, at the end
-  }
   for (; round < c.rounds; ++round) {
     fill<T>(a, [&](int i, int j) { return element<T>(c, i, j, round); });
     fill<T>(b, [&](int i, int j) { return element_of<T>(99, i, j); });
@@ -381,8 +366,6 @@ template <class T> int run(const Case& c) {
     const int changes_before = changes.count;
     std::vector<int> pivots(static_cast<std::size_t>(c.is_lu() ? std::min(c.m, c.n) : 0));
     int info = -1;
-    if (std::getenv("TEST_OUTSIDE") && !leaves_before() && !(std::getenv("TEST_ORDERED") && round > 0))
-      expect(dyngrid_request_without(2, 2, "0") == 0, "request");
     processor = slow ? &*slow : nullptr;
     const double begun_s = own::now_s();
     outcome =

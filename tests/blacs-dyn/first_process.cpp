@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// first_process FILE PLACEMENT kept|any PxQ PxQ ...: prints one line a step at (0,0), into a file that it opened at the
-// start as well, on one grid after the other; then back by dyngrid_pop. kept: the process is rank 0 of mpirun at every
-// step, and every line is there.
+// first_process FILE PLACEMENT PxQ PxQ ...: prints one line a step at (0,0), into a file that it opened at the start as
+// well, on one grid after the other; then back by dyngrid_pop. The process is rank 0 of mpirun at every step, and every
+// line is there.
 #include <array>
-#include <cstring>
 #include <fstream>
 
 #include "follow.hpp"
@@ -11,12 +10,11 @@
 int main(int argc, char** argv) {
   using follow::expect;
   const std::string name = argv[1];
-  const int placement = std::atoi(argv[2]), steps = argc - 4;
-  const bool is_kept = std::strcmp(argv[3], "kept") == 0;
+  const int placement = std::atoi(argv[2]), steps = argc - 3;
   const auto shape = [&](int step) {
     std::array<int, 2> s{};
-    if (std::sscanf(argv[4 + step], "%dx%d", &s[0], &s[1]) != 2)
-      follow::fail("no grid: " + std::string(argv[4 + step]));
+    if (std::sscanf(argv[3 + step], "%dx%d", &s[0], &s[1]) != 2)
+      follow::fail("no grid: " + std::string(argv[3 + step]));
     return s;
   };
   expect(dyngrid_is_first() == 0, "nobody is first before dyngrid_init");
@@ -38,7 +36,7 @@ int main(int argc, char** argv) {
     int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
     dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
     expect((dyngrid_is_first() != 0) == (myrow == 0 && mycol == 0), "first is who stands at (0,0)");
-    if (is_kept) expect((dyngrid_is_first() != 0) == is_process_0, "(0,0) is process 0");
+    expect((dyngrid_is_first() != 0) == is_process_0, "(0,0) is process 0");
     expect(follow::wrong(a, 'd', 1) == 0, "the matrix");
     if (file && dyngrid_is_first()) std::fprintf(file, "line %d on %dx%d\n", step, nprow, npcol);
     if (dyngrid_is_first()) std::printf("line %d on %dx%d\n", step, nprow, npcol);
@@ -57,10 +55,9 @@ int main(int argc, char** argv) {
   std::ifstream written(name);
   int found = 0;
   for (std::string line; std::getline(written, line); ++found)
-    if (is_kept)
-      expect(line.rfind("line " + std::to_string(found) + " on ", 0) == 0,
-             "line " + std::to_string(found) + " is \"" + line + '"');
-  if (is_kept && found != lines) {
+    expect(line.rfind("line " + std::to_string(found) + " on ", 0) == 0,
+           "line " + std::to_string(found) + " is \"" + line + '"');
+  if (found != lines) {
     std::fprintf(stderr, "FAILED: %d of %d lines are there\n", found, lines);
     return 1;
   }

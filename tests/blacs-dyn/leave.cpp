@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes that are named leave the grid and come back, with every element of every matrix.
-// leave each 2x3 [KEPT]: each process, 0 as well, leaves once, to a grid of one less, and returns; in between the grid
+// leave each 2x3 [KEPT]: each process but 0 leaves once, to a grid of one less, and returns; in between the grid
 // keeps its shape where KEPT (3x2 ...) says so and a sleeper takes the place. leave group: one of two of a spawned
 // group, then the other. leave rules: who slept when a matrix was given a rule lies by it all the same. leave soak 300
 // [--strict]: so many departures and returns, and memory, files and communicators are flat. leave statuses: what cannot
 // be is the same error on all, and the grid stays.
+#include <unistd.h>
+
 #include <algorithm>
 #include <string>
 
@@ -70,13 +72,13 @@ int each(const char* grid, const char* kept) {
   for (;;) {
     if (dyngrid_context() >= 0) {
       const std::string what = "step " + std::to_string(step);
-      const int out = (step + 1) / 2 % size; // who is named next, and was named before an odd step
+      const int out = 1 + step / 2; // is named at an even step, and out of the grid at the odd one after it
       all.check(7, what);
       expect(dyngrid_speed() == mine && dyngrid_process_id() == rank, what + ": speed and id stay");
       const std::vector<int> ids = ids_here();
-      if (step % 2 == 1) expect(!has(ids, step / 2 % size), what + ": the one that was named is out");
+      if (step % 2 == 1) expect(!has(ids, out), what + ": the one that was named is out");
       if (step % 2 == 0) expect(static_cast<int>(ids.size()) == places, what + ": all are back");
-      if (step == 2 * size) break;
+      if (step == 2 * (size - 1)) break;
       if (step % 2 == 1)
         follow::request(grid);
       else if (kept)
@@ -266,7 +268,12 @@ int statuses() {
   refused(1, 3, is_odd ? "x" : "3", DYNGRID_ERR_ARGUMENT, "expected ids");
   refused(1, 3, is_odd ? "3" : "2", DYNGRID_ERR_MISMATCH, "differ");
   refused(1, 3, "4", DYNGRID_ERR_NOT_FOUND, "there is no process 4, expected some of 0, 1, 2, 3");
-  refused(2, 2, "0", DYNGRID_ERR_ARGUMENT, "needs 4 processes, but 3 are left");
+  for (const int fewer : {2, 3}) refused(1, fewer, "0", DYNGRID_ERR_ARGUMENT, "process 0 stays in every grid");
+  refused(1, 2, "3,0", DYNGRID_ERR_ARGUMENT, "process 0 stays in every grid");
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  const std::string mine = "host:" + std::string(host);
+  refused(1, 1, mine.c_str(), DYNGRID_ERR_ARGUMENT, "name the others on");
   refused(1, 3, "host:nowhere", DYNGRID_ERR_NOT_FOUND, "no process is on that host");
   refused(2, 2, "3", DYNGRID_ERR_ARGUMENT, "needs 4 processes, but 3 are left (3 in the grid, 0 asleep)");
   refused(1, 3, "1,2", DYNGRID_ERR_ARGUMENT, "needs 3 processes, but 2 are left");

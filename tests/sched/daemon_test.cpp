@@ -1109,20 +1109,6 @@ TEST_F(SchedulerTest, ANeedIsGrantedWhenAnotherEndsAsPdgemmShows) {
   EXPECT_EQ(call("status")["free"], 4);
 }
 
-// The job is asked and told by process 0, which is not in the grid that needs more.
-TEST_F(SchedulerTest, ANeedWithProcess0OutsideAsPdgemmShows) {
-  start({"--procs", "4", "--policy", "rs"}, true);
-  const auto rigid =
-      submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "2"}, {"rigid", true}});
-  const auto id = submit({NEED_OUTSIDE}, {{"allow", "1,2,4"}});
-  until("it waits", [&] { return job(id)["asks"].is_object(); });
-  EXPECT_EQ(out(id), "process 1 alone\n");
-  EXPECT_EQ(job(rigid)["phase"], "running");
-  std::ofstream(folder_ + "/go") << "go";
-  EXPECT_EQ(wait(id)["status"], "0") << read_file(folder_ + "/s/jobs/2.err");
-  EXPECT_EQ(out(id), "process 1 alone\non 2 x 2: 0 wrong\n");
-}
-
 // Its timetable wants four processors, which it does not get, since two are taken, and later two.
 TEST_F(SchedulerTest, PdgemmAsksForWhatItsTimetableWants) {
   start({"--procs", "4", "--policy", "ls", "--verbose"}, true);

@@ -13,7 +13,6 @@ enum Tag : int {
   tag_wake,                   ///< to a process that sleeps
   tag_join,                   ///< of two communicators that become one
   tag_load,                   ///< what a process that sleeps would get of a processor
-  tag_letter,                 ///< process 0, outside the grid, wants to be called
   tag_exchange_first = 100,   ///< redist: exchanges take turns, so that a late message is not taken for one of the next
   tag_exchange_count = 16384, ///< number of tags, from the first
   tag_panel = 20007,          ///< pblas: panels along a row or a column of the grid

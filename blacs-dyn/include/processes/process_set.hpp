@@ -23,9 +23,6 @@ struct GridMap {
   /// What each grid row and column gets of what is dealt out by speed, in proportion; empty: all alike.
   std::vector<double> row_shares = {}, col_shares = {};
   std::vector<double> speeds = {}; ///< of the processes, row-major, as far as shares are by them; empty: 1 each
-
-  /// In the grid's communicator, and in every one that begins with the grid; outside the grid, process 0 follows it.
-  int rank_of_process0() const { return static_cast<int>(position(ids, 0)); }
 };
 
 /// One MPI world of the application: what mpirun started (group 0) or what one spawn started. It leaves as a whole or
@@ -119,9 +116,9 @@ struct NewGroup {
 /// What it takes to come from one grid to another. Decided the same on every process, without MPI.
 struct Change {
   GridMap to;
-  std::vector<int> wake; ///< parked ids, group 0 first; process 0 always, before all others
+  std::vector<int> wake; ///< parked ids, group 0 first
   std::vector<NewGroup> new_groups;
-  std::vector<int> park;           ///< ids that fall asleep, or sleep on that were woken
+  std::vector<int> park;           ///< ids that fall asleep
   std::vector<int> release_groups; ///< group ids, all of whose members leave for good
   bool is_growth() const { return !wake.empty() || !new_groups.empty(); }
   std::vector<int> new_ids() const;
@@ -165,12 +162,11 @@ std::vector<HostShare> share_among_hosts(const ProcessSet& process_set, int n, c
 /// Groups `n` new processes into groups. @throws Error{no_slots} when the hosts' slots do not suffice.
 std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, const GroupPolicy& policy);
 
-/// `placement`: method, and the matrix that decides who goes where, on the old grid and on the new one. With its
-/// keep_first the process at (0,0) stays there; in the first grid that is process 0. A target grid of known ids (a pop)
-/// is taken as it is when `exact` is given. `leave`: ids of groups that are not in the new grid; `without`: ids of
-/// processes, each alive; none or more. Nobody new is started for a grid without them. Who sleeps is woken by its
-/// owner, so only where that is in the grid or is woken, too. Process 0 takes part in every change. With hosts in
-/// `growth` nobody else joins than those there.
+/// `placement`: method, and the matrix that decides who goes where, on the old grid and on the new one. Process 0 is at
+/// (0,0) of every grid. A target grid of known ids (a pop) is taken as it is when `exact` is given. `leave`: ids of
+/// groups that are not in the new grid; `without`: ids of processes, each alive and not process 0; none or more. No
+/// process is started for a grid without them. A parked process is woken by its owner, so only where that is in the
+/// grid or is woken, too. With hosts in `growth` only processes on these hosts join.
 /// @throws Error{bad_argument} when the new grid is too large to do without them.
 Change decide_change(const ProcessSet& process_set, Shape to, gridmap::PlacementRequest placement,
                      const GroupPolicy& policy, const GridMap* exact = nullptr, const std::vector<int>& leave = {},

@@ -33,10 +33,10 @@ struct Without {
   static Without parse(std::string_view text, std::string_view where);
   std::string text() const;
 
-  /// Their ids, ascending, those that sleep included. The slowest is the one with the least speed; of several the one
-  /// that came last.
-  /// @throws base::Error{not_found} for an id or a host of nobody, {bad_argument} for the slowest of processes that are
-  /// all alike
+  /// Their ids, ascending, those that sleep included. Never process 0, which stays in every grid. The slowest is the
+  /// one with the least speed; of several the one that came last.
+  /// @throws base::Error{not_found} for an id or a host of nobody, {bad_argument} for process 0 or its host, and for
+  /// the slowest of processes that are all alike
   std::vector<int> among(const std::vector<ProcessInfo>& all) const;
 };
 template <class Archive> void fields(Archive& a, Without& without) {
