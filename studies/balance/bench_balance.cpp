@@ -26,7 +26,7 @@
 #include "control/balancer.hpp"
 #include "gridmap/balance.hpp"
 #include "gridmap/chain.hpp"
-#include "gridmap/published_balance.hpp"
+#include "published/balance.hpp"
 
 namespace {
 
@@ -126,7 +126,7 @@ double ours(const Row& row, double believed_part) {
 
 /// A-MPI's micro-benchmark on the model: the linear trend over ratios 1 to 10 of the best part for the loaded one of
 /// two.
-gridmap::WorkFunction work_functions(double processor_part) {
+published::WorkFunction work_functions(double processor_part) {
   std::vector<std::pair<double, double>> lines; // by competitors: at ratio 0, per ratio
   for (int competing = 0; competing <= 5; ++competing) {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
@@ -155,7 +155,7 @@ struct Methods {
 };
 
 /// A-MPI's: naive; successive balancing; the loaded ones keep next to nothing; they leave; and what A-MPI ends with.
-Methods published(const Row& row, const gridmap::WorkFunction& work_function) {
+Methods published_methods(const Row& row, const published::WorkFunction& work_function) {
   std::vector<double> speeds, logical, physical;
   const auto unloaded = static_cast<double>(std::count(row.competing.begin(), row.competing.end(), 0));
   for (const int k : row.competing) {
@@ -163,15 +163,15 @@ Methods published(const Row& row, const gridmap::WorkFunction& work_function) {
     logical.push_back(k > 0 ? 0 : row.work / unloaded);
     physical.push_back(k > 0 ? -1 : row.work / unloaded);
   }
-  std::vector<double> naive = gridmap::naive_shares(speeds);
+  std::vector<double> naive = published::naive_shares(speeds);
   for (double& share : naive) share *= row.work;
   Methods m{};
   m.naive = row.step(naive);
-  m.successive =
-      row.step(gridmap::successive_balancing(row.work, row.comm, row.competing, work_function, 1e-6 * row.work).work_s);
+  m.successive = row.step(
+      published::successive_balancing(row.work, row.comm, row.competing, work_function, 1e-6 * row.work).work_s);
   m.logical = row.step(logical);
   m.physical = row.step(physical);
-  const bool leave = gridmap::loaded_processes_leave(m.successive, row.work, static_cast<int>(unloaded), row.comm);
+  const bool leave = published::loaded_processes_leave(m.successive, row.work, static_cast<int>(unloaded), row.comm);
   m.ampi = leave ? m.physical : m.successive;
   return m;
 }
@@ -250,7 +250,7 @@ void power(Report& report) {
 
 void successive(Report& report) {
   const auto printed = [](int competing, double) { return competing == 2 ? 0.17 : 0.265; };
-  const auto b = gridmap::successive_balancing(800, 50, {2, 1, 0, 0}, printed, 0.01);
+  const auto b = published::successive_balancing(800, 50, {2, 1, 0, 0}, printed, 0.01);
   Table table{"[Weatherly2002] Figure 4.7: 800 ms of work, 50 ms of communication, two and one competitors, in ms",
               {"", "P0", "P1", "P2", "P3", "as printed"},
               {},
@@ -272,7 +272,7 @@ void successive(Report& report) {
   add("ours", work_of(gridmap::decide_balance(r).then, row, r.n), {});
   report.add(table);
   report.text(fmt::format("A step on the model: naive {:.0f} ms, successive balancing {:.0f} ms, ours {:.0f} ms.",
-                          published(row, printed).naive, row.step(b.work_s), ours(row, 1)));
+                          published_methods(row, printed).naive, row.step(b.work_s), ours(row, 1)));
 }
 
 /// 84 cases with one loaded node, and four configurations with several.
@@ -303,17 +303,17 @@ void nearest_neighbour(Report& report) {
               "four in 106 cases.\nNot printed: one of the seven ratios, 50 here, and the configurations with several "
               "loaded nodes,\n(2,1) (1,1) of 4 and (1,1) (3,2,1) of 8 here."};
   for (const double part : {1.0, 0.5, 0.0}) {
-    const gridmap::WorkFunction work_function = work_functions(part);
+    const published::WorkFunction work_function = work_functions(part);
     struct Method {
       std::string name;
       std::function<double(const Row&)> step;
       bool has_bar;
     };
     const Method methods[] = {
-        {"naive", [&](const Row& r) { return published(r, work_function).naive; }, false},
-        {"successive", [&](const Row& r) { return published(r, work_function).successive; }, false},
-        {"loaded ones leave", [&](const Row& r) { return published(r, work_function).physical; }, false},
-        {"A-MPI", [&](const Row& r) { return published(r, work_function).ampi; }, false},
+        {"naive", [&](const Row& r) { return published_methods(r, work_function).naive; }, false},
+        {"successive", [&](const Row& r) { return published_methods(r, work_function).successive; }, false},
+        {"loaded ones leave", [&](const Row& r) { return published_methods(r, work_function).physical; }, false},
+        {"A-MPI", [&](const Row& r) { return published_methods(r, work_function).ampi; }, false},
         {"ours", [&](const Row& r) { return ours(r, part); }, true},
         {"ours believing 0.5", [&](const Row& r) { return ours(r, 0.5); }, false}};
     double successive_mean = 0;

@@ -20,8 +20,8 @@
 #include "gridmap/mapping.hpp"
 #include "gridmap/payoff.hpp"
 #include "gridmap/placement.hpp"
-#include "gridmap/published_balance.hpp"
 #include "gridmap/selection.hpp"
+#include "published/balance.hpp"
 
 namespace {
 
@@ -388,15 +388,15 @@ void ampi(Papers& papers) {
   const double least[] = {8.33, 8.00, 8.02, 8.05, 8.03, 7.96, 8.03, 8.04};
   std::vector<Entry> entries;
   for (std::size_t k = 0; k < wall_ms.size(); ++k)
-    entries.push_back({fmt::format("item {}, ms", k), least[k], gridmap::unloaded_item_s(wall_ms[k]), 0.01});
+    entries.push_back({fmt::format("item {}, ms", k), least[k], published::unloaded_item_s(wall_ms[k]), 0.01});
   papers.table("Figure 4.3, what an item takes alone", entries, {8, 0, 0});
 
-  const auto shares = gridmap::naive_shares({1, 0.25, 1, 1});
+  const auto shares = published::naive_shares({1, 0.25, 1, 1});
   papers.table("2.3.1, shares by speed, three competitors on one of four, %",
                {{"alone", 30.77, 100 * shares[0], 0.01}, {"loaded", 7.69, 100 * shares[1], 0.01}}, {2, 0, 0});
 
   const auto printed = [](int competing, double) { return competing == 2 ? 0.17 : 0.265; };
-  const auto b = gridmap::successive_balancing(800, 50, {2, 1, 0, 0}, printed, 0.01);
+  const auto b = published::successive_balancing(800, 50, {2, 1, 0, 0}, printed, 0.01);
   const double round[] = {68, 106, 313, 313};
   entries.clear();
   for (std::size_t k = 0; k < 4; ++k) entries.push_back({fmt::format("P{}, ms", k), round[k], b.rounds[0][k]});

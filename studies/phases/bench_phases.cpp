@@ -24,6 +24,7 @@
 #include "common/launch.hpp"
 #include "common/report.hpp"
 #include "gridmap/phases.hpp"
+#include "published/phases.hpp"
 
 namespace {
 
@@ -97,7 +98,7 @@ void time_plans(const PlanOptions& o, apps::Report& report) {
     time("1 cycle", [&] { gridmap::plan_phases(p, 1); });
     time(fmt::format("{} cycles", o.cycles), [&] { gridmap::plan_phases(p, o.cycles); });
     time("endless", [&] { endless = gridmap::plan_endless_phases(p); });
-    time("published", [&] { published = gridmap::published_phases(p, true); });
+    time("published", [&] { published = published::phases(p, true); });
     row.emplace_back(endless.cycle_s, 4);
     row.emplace_back(published.cycle_s, 4);
     table.rows.push_back(row);

@@ -11,7 +11,6 @@
 
 #include "base/index.hpp"
 #include "base/status.hpp"
-#include "gridmap/published_balance.hpp"
 
 namespace {
 using gridmap::Balance;
@@ -470,7 +469,7 @@ TEST(Balance, BadInputIsRefusedInWords) {
   EXPECT_NE(refusal([](auto& r) { r.max_aspect = 0.5; }).find("max_aspect"), std::string::npos);
 }
 
-// ---- the published methods
+// ---- a published figure
 
 // SUIF-Adapt [MorrisLowenthal2001], Figure 10: Jacobi on 2, 4 and 8 nodes for 100 iterations; from iteration 20, 60 or
 // 90 on somebody competes with half of the nodes. Its seconds are not printed, only which decision was right: to
@@ -645,47 +644,6 @@ TEST(Balance, UnequalItemsAreCutInWholeBlocks) {
   EXPECT_THROW(gridmap::decide_balance(r), base::Error);
   r.col_costs = {{0, 0, 0, 0, 0, 0, 0, 0}, 8}; // nothing takes time: all are alike
   EXPECT_EQ(gridmap::decide_balance(r).action, BalanceAction::stay);
-}
-
-TEST(PublishedBalance, Figure43UnloadedTimes) {
-  const std::vector<std::vector<double>> wall_ms = {
-      {8.55, 8.55, 8.33, 8.37, 8.37},   {8.08, 8.08, 8.00, 8.01, 8.01},   {8.06, 8.06, 208.04, 8.04, 8.02},
-      {208.08, 8.08, 8.07, 8.05, 8.07}, {8.03, 8.04, 8.04, 408.06, 8.04}, {8.05, 407.99, 7.96, 8.02, 167.99},
-      {8.05, 8.04, 8.03, 8.04, 8.05},   {8.07, 8.04, 208.07, 8.05, 8.04}};
-  const std::vector<double> printed = {8.33, 8.00, 8.02, 8.05, 8.03, 7.96, 8.03, 8.04};
-  for (std::size_t i = 0; i < printed.size(); ++i) EXPECT_EQ(gridmap::unloaded_item_s(wall_ms[i]), printed[i]);
-  EXPECT_EQ(gridmap::unloaded_item_s({0.05, 0.03}, 0.02), 0.02);
-  EXPECT_EQ(gridmap::unloaded_item_s({0.05, 0.003}, 0.002), 0.003); // its clock is too coarse
-}
-
-TEST(PublishedBalance, Figure47SuccessiveBalancing) {
-  std::vector<double> ratios;
-  const auto work_function = [&](int competing, double ratio) { // the two values that are printed
-    ratios.push_back(ratio);
-    return competing == 2 ? 0.17 : 0.265;
-  };
-  const auto b = gridmap::successive_balancing(800, 50, {2, 1, 0, 0}, work_function, 0.01);
-  ASSERT_GE(b.rounds.size(), 2U);
-  const std::vector<double> printed = {68, 106, 313, 313};
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(b.rounds[0][i], printed[i], 1e-9);
-  EXPECT_EQ(ratios[0], 8);
-  EXPECT_EQ(ratios[1], 8);
-  const std::vector<double> end = {63.9, 112.4, 311.8, 311.8}; // with both values held fixed
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(b.work_s[i], end[i], 0.06);
-  EXPECT_NEAR(std::accumulate(b.work_s.begin(), b.work_s.end(), 0.0), 800, 1e-9);
-}
-
-TEST(PublishedBalance, NaiveSharesAndRemoval) {
-  const std::vector<double> shares = gridmap::naive_shares({1, 0.25, 1, 1}); // three competitors on one of four
-  EXPECT_NEAR(shares[0], 0.3077, 5e-5);
-  EXPECT_NEAR(shares[1], 0.0769, 5e-5);
-  EXPECT_TRUE(gridmap::loaded_processes_leave(0.5, 0.9, 3, 0.15));
-  EXPECT_FALSE(gridmap::loaded_processes_leave(0.4, 0.9, 3, 0.15));
-  EXPECT_FALSE(gridmap::loaded_processes_leave(9, 0.9, 0, 0.15));
-  EXPECT_THROW(gridmap::naive_shares({1, 0}), base::Error);
-  EXPECT_THROW(gridmap::successive_balancing(1, 0, {0, 1}, {}), base::Error);
-  EXPECT_THROW(gridmap::successive_balancing(1, 1, {2, 1}, {}), base::Error);
-  EXPECT_THROW(gridmap::unloaded_item_s({}), base::Error);
 }
 
 } // namespace

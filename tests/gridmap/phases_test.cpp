@@ -175,7 +175,6 @@ private:
 };
 
 TEST(Phases, Table1) {
-  EXPECT_EQ(gridmap::redistribution_s({10, 15}, {8, 2}), 3);
   PhaseProblem p;
   p.matrices = {{"x", 2, 1}};
   p.phases = {{"i", {PhaseUse::read_write}, {{"", {0}, {1, 1}}}},
@@ -186,8 +185,6 @@ TEST(Phases, Table1) {
   EXPECT_EQ(plan.steps[1].seconds, 18);
   EXPECT_EQ(plan.steps[1].move_s, 3);
   EXPECT_EQ(plan.seconds, 19);
-  EXPECT_EQ(gridmap::redistribution_s({3}, {0}), 0);
-  EXPECT_THROW(gridmap::redistribution_s({1, 2}, {1}), base::Error);
 }
 
 TEST(Phases, ExactAgainstAllChoices) {
@@ -305,53 +302,19 @@ TEST(Phases, ACycleOfTwoCycles) {
   EXPECT_EQ(plan.period, 2);
   EXPECT_EQ(gridmap::plan_phases(p, 10).seconds, 20);
   EXPECT_EQ(gridmap::plan_phases(p, 1001).seconds, 2002);
-  EXPECT_GE(gridmap::published_phases(p, true).cycle_s, 12);
 }
 
-// SUIF-Adapt, sections 3.2.3 and 4.3: without unrolling its graph it took pages that are read in both distributions for
-// pages that have to be moved in every cycle, and chose one distribution for both phases.
-TEST(Phases, UnrollingSeesCopiesThatStayValid) {
-  PhaseProblem p;
-  p.matrices = {{"table", 2, 1}, {"x", 2, 1}};
-  p.start = {0, 0};
-  const PhaseUse r = PhaseUse::read, w = PhaseUse::write, none = PhaseUse::none;
-  p.phases = {{"uniform", {r, none}, {{"B", {0, 0}, {5, 5}}, {"V", {1, 0}, {7, 3}}}},
-              {"adaptive", {r, w}, {{"B", {0, 0}, {12, 2}}, {"V", {1, 1}, {5, 5}}}}};
-  p.move = [](int, int, int) { return std::vector<double>{4, 4}; };
-  const PhasePlan once = gridmap::published_phases(p, false), unrolled = gridmap::published_phases(p, true),
-                  exact = gridmap::plan_endless_phases(p);
-  EXPECT_EQ(once.steps[0].candidate, 1);
-  EXPECT_EQ(once.steps[1].candidate, 1);
-  EXPECT_EQ(once.cycle_s, 12); // BB is 17 and BV 5 + 9, until the table is known to be in both
-  EXPECT_EQ(unrolled.cycle_s, 10);
-  EXPECT_EQ(unrolled.steps[0].candidate, 0);
-  EXPECT_EQ(unrolled.steps[1].candidate, 1);
-  EXPECT_EQ(exact.cycle_s, 10);
-  EXPECT_EQ(exact.period, 1);
-  EXPECT_EQ(exact.steps[exact.lead_in].candidate, 0);
-  EXPECT_EQ(exact.steps[exact.lead_in + 1].candidate, 1);
-  EXPECT_EQ(gridmap::plan_phases(p, 10).seconds, 104); // one copy, once
-}
-
-TEST(Phases, NeverBehindThePublishedMethodNorTheBestSingleLayout) {
+TEST(Phases, NeverBehindTheBestSingleLayout) {
   RandomPhases random(23);
-  int better = 0;
   for (int run = 0; run < 100; ++run) {
     const PhaseProblem p = random.problem(random.whole(2, 4), 3, 2, 3);
-    // what the published choice takes when it is repeated: the same problem with nothing else to choose
-    PhaseProblem fixed = p;
-    for (const gridmap::PhaseStep& step : gridmap::published_phases(p, true).steps)
-      fixed.phases[at(step.phase)].candidates = {p.phases[at(step.phase)].candidates[at(step.candidate)]};
-    const double ours = gridmap::plan_endless_phases(p).cycle_s, theirs = gridmap::plan_endless_phases(fixed).cycle_s;
-    ASSERT_LE(ours, theirs + 1e-9);
-    better += ours < theirs - 1e-9 ? 1 : 0;
+    const double ours = gridmap::plan_phases(p, 500).seconds;
     for (int c = 0; c < 3; ++c) {
       PhaseProblem single = p;
       for (std::size_t k = 0; k < p.phases.size(); ++k) single.phases[k].candidates = {p.phases[k].candidates[at(c)]};
-      ASSERT_LE(gridmap::plan_phases(p, 500).seconds, gridmap::plan_phases(single, 500).seconds + 1e-6);
+      ASSERT_LE(ours, gridmap::plan_phases(single, 500).seconds + 1e-6);
     }
   }
-  EXPECT_GT(better, 0);
 }
 
 template <class Change> std::string phase_refusal(Change change) {

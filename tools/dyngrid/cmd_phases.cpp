@@ -28,7 +28,7 @@ using gridmap::PhaseUse;
 struct PhasesOptions {
   std::string file;
   std::int64_t cycles = 0;
-  bool is_published = false, json = false;
+  bool json = false;
 };
 
 /// What the file says of a matrix beside what gridmap is told.
@@ -243,10 +243,9 @@ void run(const PhasesOptions& o, const CommandLine& app) {
   problem.plan.move = [&](int m, int from, int to) {
     return move_s(matrices[static_cast<std::size_t>(m)], from, to, processes);
   };
-  const bool is_endless = cycles == 0 || o.is_published;
-  const PhasePlan plan = o.is_published ? gridmap::published_phases(problem.plan, true)
-                         : is_endless   ? gridmap::plan_endless_phases(problem.plan)
-                                        : gridmap::plan_phases(problem.plan, cycles);
+  const bool is_endless = cycles == 0;
+  const PhasePlan plan =
+      is_endless ? gridmap::plan_endless_phases(problem.plan) : gridmap::plan_phases(problem.plan, cycles);
   if (!print_json(o.json, json_of(problem, plan, is_endless))) print(problem, plan, is_endless);
 }
 
@@ -258,7 +257,6 @@ void add_phases(CommandLine& root) {
   app.add_option("FILE", o->file, "phases, candidates and matrices as JSON; - is stdin").required();
   app.add_option("--cycles", o->cycles, "cycles of phases that are left; 0: there is no end to them")
       .check(base::non_negative_number());
-  app.add_flag("--published", o->is_published, "plan as SUIF-Adapt does, to compare with");
   app.add_flag("--json", o->json, "print one JSON object");
   app.footer(
       "Members of FILE: matrices, phases, memory_bytes (for all copies; without it any), cycles.\n"

@@ -16,9 +16,7 @@ struct ChainRequest {
 /// Process i has the items first[i] .. first[i+1]-1; first[0] = 0, the last one is the number of items.
 struct Chain {
   std::vector<std::int64_t> first;
-  double seconds = 0;     ///< largest of cost of the stretch / speed + fixed_s
-  std::vector<int> order; ///< the process at each stretch: 0, 1, ... where the order was given
-  std::int64_t moved = 0; ///< weight of the items whose owner changes; 0 where no owners were given
+  double seconds = 0; ///< largest of cost of the stretch / speed + fixed_s
 };
 
 /// The stretches with the least largest time, for processes in the given order. Exact: no other stretches are faster.
@@ -28,34 +26,6 @@ struct Chain {
 /// Cost: O(processes * log items) for each of some 60 probes.
 /// @throws Error{bad_argument, shape_mismatch}
 Chain balance_chain(const ChainRequest& request);
-
-/// The same where the order of the processes is free, too. Exact (`proved`) up to `most_free_order` processes, by
-/// dynamic programming over sets of processes; above, exchanges of two stretches while they help, from the given order.
-struct FreeChain {
-  Chain chain;
-  bool proved = false;
-};
-constexpr int most_free_order = 12;
-FreeChain balance_chain_in_any_order(const ChainRequest& request);
-
-/// Where the items are now, and what moving one weighs.
-struct ChainOwners {
-  std::vector<int> owners;           ///< process of each item, as in speeds; -1: somebody who is not among them
-  std::vector<std::int64_t> weights; ///< elements of each item, at least 0; empty: 1 each
-};
-
-/// The stretches in the given order that move least, among those that take at most `seconds`.
-/// Cost: O(items * processes), by a window over the borders.
-/// @throws Error{bad_argument, shape_mismatch}; not_found when no stretches take so little; unsupported above 2^24
-/// items
-///         times processes
-Chain least_movement(const ChainRequest& request, const ChainOwners& now, double seconds);
-
-/// Time against movement: stretches of which none is both faster and nearer to where the items are, fastest first. At
-/// most `most` of them: when there are more, the difference in time between two neighbours is at least a `most`-th of
-/// that between the first and the last.
-/// @throws as least_movement
-std::vector<Chain> chain_front(const ChainRequest& request, const ChainOwners& now, int most = 32);
 
 /// A matrix of cells with unequal work on a grid whose places are given: row i of the grid gets one stretch of the
 /// matrix's rows, column j one of its columns.

@@ -64,10 +64,6 @@ struct PhasePlan {
   double cycle_s = 0;
 };
 
-/// What a redistribution adds to the phase after it: max_k(T_k + R_k) - max_k T_k.
-/// Source: Morris, Lowenthal 2001, section 3.2.2.
-double redistribution_s(const std::vector<double>& compute_s, const std::vector<double>& move_s);
-
 /// The plan with the least seconds for a number of cycles. Exact: a layered dynamic programme over the layouts in which
 /// each matrix has a valid copy; copies are dropped only where the memory wants it. Cost: states of a layer *
 /// candidates for each phase of each cycle.
@@ -79,11 +75,5 @@ PhasePlan plan_phases(const PhaseProblem& problem, std::int64_t cycles);
 /// may be several cycles of phases long, after Karp 1978; before it the way from the start that loses least.
 /// @throws as plan_phases
 PhasePlan plan_endless_phases(const PhaseProblem& problem);
-
-/// As SUIF-Adapt plans, to compare with: the least of the shortest paths from each candidate of the first phase back to
-/// the same one. A vertex keeps the state of the path that is shortest to it, so it may be wrong about what still has
-/// to be moved. unrolled: the path goes through two cycles, and the second counts. Source: Morris, Lowenthal 2001,
-/// sections 2.2 and 3.2.3.
-PhasePlan published_phases(const PhaseProblem& problem, bool unrolled);
 
 } // namespace gridmap

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-namespace gridmap {
+namespace published {
 
 /// The part of all work that each process gets by its speed alone.
 /// @throws Error{bad_argument}  speeds that are not finite and above 0
@@ -40,4 +40,4 @@ bool loaded_processes_leave(double largest_mean_step_s, double work_s, int unloa
 /// @throws Error{bad_argument}  without wall times
 double unloaded_item_s(const std::vector<double>& wall_s, double cpu_s = -1);
 
-} // namespace gridmap
+} // namespace published

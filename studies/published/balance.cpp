@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gridmap/published_balance.hpp"
+#include "published/balance.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,14 +9,14 @@
 
 #include "base/status.hpp"
 
-namespace gridmap {
+namespace published {
 
 using base::Error;
 using base::Status;
 namespace {
 
 [[noreturn]] void bad_rule(const std::string& message) {
-  throw Error(Status::bad_argument, "gridmap: published balance: " + message);
+  throw Error(Status::bad_argument, "published balance: " + message);
 }
 
 } // namespace
@@ -70,4 +70,4 @@ double unloaded_item_s(const std::vector<double>& wall_s, double cpu_s) {
   return cpu_s >= 0.01 ? cpu_s : *std::min_element(wall_s.begin(), wall_s.end());
 }
 
-} // namespace gridmap
+} // namespace published

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The published way to plan phases beside the library's, and SUIF-Adapt's figures [MorrisLowenthal2001].
+#include "published/phases.hpp"
+
+#include <random>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/index.hpp"
+#include "base/status.hpp"
+
+namespace {
+using base::at;
+using gridmap::Phase;
+using gridmap::PhaseCandidate;
+using gridmap::PhasePlan;
+using gridmap::PhaseProblem;
+using gridmap::PhaseUse;
+
+class RandomPhases {
+public:
+  explicit RandomPhases(unsigned seed) : engine_(seed) {}
+  int whole(int least, int most) { return std::uniform_int_distribution<int>(least, most)(engine_); }
+  double real(double least, double most) { return std::uniform_real_distribution<double>(least, most)(engine_); }
+
+  PhaseProblem problem(int phases, int candidates, int matrices, int layouts) {
+    return problem(phases, candidates, matrices, layouts, whole(1, 3));
+  }
+  PhaseProblem problem(int phases, int candidates, int matrices, int layouts, int processes) {
+    PhaseProblem p;
+    std::vector<double> costs(at(matrices * layouts * layouts * processes));
+    for (double& cost : costs) cost = real(0, 4);
+    p.move = [=](int m, int from, int to) {
+      const auto first = costs.begin() + ((m * layouts + from) * layouts + to) * processes;
+      return std::vector<double>(first, first + processes);
+    };
+    for (int m = 0; m < matrices; ++m) {
+      p.matrices.push_back({"m" + std::to_string(m), layouts, whole(1, 5)});
+      p.start.push_back(whole(0, layouts - 1));
+    }
+    for (int k = 0; k < phases; ++k) {
+      Phase phase{"p" + std::to_string(k), {}, {}};
+      for (int m = 0; m < matrices; ++m) phase.uses.push_back(static_cast<PhaseUse>(whole(0, 3)));
+      for (int c = 0; c < candidates; ++c) {
+        PhaseCandidate candidate{std::to_string(c), {}, {}};
+        for (int m = 0; m < matrices; ++m) candidate.layouts.push_back(whole(0, layouts - 1));
+        for (int q = 0; q < processes; ++q) candidate.seconds.push_back(real(0, 3));
+        phase.candidates.push_back(candidate);
+      }
+      p.phases.push_back(phase);
+    }
+    return p;
+  }
+
+private:
+  std::mt19937 engine_;
+};
+
+TEST(PublishedPhases, Table1) {
+  EXPECT_EQ(published::redistribution_s({10, 15}, {8, 2}), 3);
+  EXPECT_EQ(published::redistribution_s({3}, {0}), 0);
+  EXPECT_THROW(published::redistribution_s({1, 2}, {1}), base::Error);
+}
+
+TEST(PublishedPhases, EveryCycleIsTheSame) {
+  PhaseProblem p;
+  p.matrices = {{"x", 4, 1}};
+  p.start = {0};
+  p.phases = {{"first", {PhaseUse::read_write}, {{"0", {0}, {1}}, {"1", {1}, {1}}}},
+              {"second", {PhaseUse::read_write}, {{"2", {2}, {1}}, {"3", {3}, {1}}}}};
+  const std::set<std::pair<int, int>> quick = {{2, 0}, {0, 3}, {3, 1}, {1, 2}};
+  p.move = [quick](int, int from, int to) { return std::vector<double>{quick.count({from, to}) > 0 ? 0.0 : 10.0}; };
+  EXPECT_EQ(gridmap::plan_endless_phases(p).cycle_s, 2);
+  EXPECT_GE(published::phases(p, true).cycle_s, 12);
+}
+
+// SUIF-Adapt, sections 3.2.3 and 4.3: without unrolling its graph it took pages that are read in both distributions for
+// pages that have to be moved in every cycle, and chose one distribution for both phases.
+TEST(PublishedPhases, UnrollingSeesCopiesThatStayValid) {
+  PhaseProblem p;
+  p.matrices = {{"table", 2, 1}, {"x", 2, 1}};
+  p.start = {0, 0};
+  const PhaseUse r = PhaseUse::read, w = PhaseUse::write, none = PhaseUse::none;
+  p.phases = {{"uniform", {r, none}, {{"B", {0, 0}, {5, 5}}, {"V", {1, 0}, {7, 3}}}},
+              {"adaptive", {r, w}, {{"B", {0, 0}, {12, 2}}, {"V", {1, 1}, {5, 5}}}}};
+  p.move = [](int, int, int) { return std::vector<double>{4, 4}; };
+  const PhasePlan once = published::phases(p, false), unrolled = published::phases(p, true),
+                  exact = gridmap::plan_endless_phases(p);
+  EXPECT_EQ(once.steps[0].candidate, 1);
+  EXPECT_EQ(once.steps[1].candidate, 1);
+  EXPECT_EQ(once.cycle_s, 12); // BB is 17 and BV 5 + 9, until the table is known to be in both
+  EXPECT_EQ(unrolled.cycle_s, 10);
+  EXPECT_EQ(unrolled.steps[0].candidate, 0);
+  EXPECT_EQ(unrolled.steps[1].candidate, 1);
+  EXPECT_EQ(exact.cycle_s, 10);
+  EXPECT_EQ(exact.period, 1);
+  EXPECT_EQ(exact.steps[exact.lead_in].candidate, 0);
+  EXPECT_EQ(exact.steps[exact.lead_in + 1].candidate, 1);
+  EXPECT_EQ(gridmap::plan_phases(p, 10).seconds, 104); // one copy, once
+}
+
+TEST(PublishedPhases, OursIsNeverBehindThePublishedMethod) {
+  RandomPhases random(23);
+  int better = 0;
+  for (int run = 0; run < 100; ++run) {
+    const PhaseProblem p = random.problem(random.whole(2, 4), 3, 2, 3);
+    // what the published choice takes when it is repeated: the same problem with nothing else to choose
+    PhaseProblem fixed = p;
+    for (const gridmap::PhaseStep& step : published::phases(p, true).steps)
+      fixed.phases[at(step.phase)].candidates = {p.phases[at(step.phase)].candidates[at(step.candidate)]};
+    const double ours = gridmap::plan_endless_phases(p).cycle_s, theirs = gridmap::plan_endless_phases(fixed).cycle_s;
+    ASSERT_LE(ours, theirs + 1e-9);
+    better += ours < theirs - 1e-9 ? 1 : 0;
+  }
+  EXPECT_GT(better, 0);
+}
+
+} // namespace
