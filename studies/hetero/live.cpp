@@ -114,7 +114,7 @@ private:
   }
 
   void start() {
-    const auto steps = (offers_.size() + 1) * static_cast<std::size_t>(settings_.steps + 2);
+    const auto steps = (offers_.size() + 1) * static_cast<std::size_t>(settings_.steps + settings_.spare_steps);
     std::vector<std::string> arguments{"--n",           std::to_string(settings_.n),
                                        "--nb",          "1",
                                        "--grid",        "2x2",
