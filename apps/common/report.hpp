@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the benchmarks share: tables for people, and a CSV file of single runs that scripts/draw makes pictures, the
-// page and docs/benchmarks.md from.
+// What the benchmarks share: tables for people, and a CSV file of single runs, of which
+// studies/figures/draw makes pictures.
 #pragma once
 
 #include <cstdint>

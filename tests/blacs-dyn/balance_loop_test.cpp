@@ -334,7 +334,7 @@ World in_the_middle_third(double quota, int steps) {
 }
 
 TEST(BalanceLoop, OneCompetitorInTheMiddleThird) {
-  for (const double quota : {1.0, 0.45}) // of a processor: nodes that are processors, and those of scripts/loadlab
+  for (const double quota : {1.0, 0.45}) // of a processor: nodes that are processors, and those of studies/load/loadlab
     for (const int steps : {800, 2000}) {
       World world = in_the_middle_third(quota, steps);
       const double ideal = ideal_s(world);
