@@ -34,7 +34,7 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_PBLAS", "", "auto|stock|own", "auto",
        "which p?gemm, syrk, trsm, getrf, getrs, gesv, potrf and potrs run: auto takes dyngrid's for matrices in blocks "
        "of any sizes and ScaLAPACK's for others, own takes dyngrid's for all, stock takes ScaLAPACK's"},
-      {"DYNGRID_CALLS", "", "off|report|ROUTINE[=auto|PxQ/NB|measure|forced],...", "off",
+      {"DYNGRID_CALLS", "", "off|report|ROUTINE[=auto|PxQ/NB|forced],...", "off",
        "calls of these routines of ScaLAPACK run where they run best: on another shape of the same processes, on "
        "fewer, in other blocks; report only tells what that would bring"},
       {"DYNGRID_UNIT", "", "auto|all|N", "auto", "processes of a group: what comes together leaves together"},

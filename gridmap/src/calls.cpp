@@ -73,16 +73,14 @@ CallRule rule_from(std::string_view what, std::string_view entry, std::string_vi
     rule.mode = CallRule::Mode::forced;
   else if (what == "report")
     rule.mode = CallRule::Mode::report;
-  else if (what == "measure")
-    rule.mode = CallRule::Mode::measure;
   else if (what == "off")
     rule.mode = CallRule::Mode::direct;
   else if (read_place(what, rule.place))
     rule.mode = CallRule::Mode::fixed;
   else
     throw Error(Status::bad_argument,
-                fmt::format("{} has \"{}\", expected auto, off, report, measure, forced or a place like 2x2/64, 2x2 "
-                            "or /64 behind the routine",
+                fmt::format("{} has \"{}\", expected auto, off, report, forced or a place like 2x2/64, 2x2 or "
+                            "/64 behind the routine",
                             where, entry));
   return rule;
 }
@@ -136,6 +134,11 @@ double Recent::at(double part) const {
   return sorted[below] + (where - static_cast<double>(below)) * (above - sorted[below]);
 }
 
+double Recent::usual() const {
+  constexpr std::int64_t few = 5; // a quartile of fewer lies above the least even where one call was not disturbed
+  return at(count() < few ? 0 : 0.25);
+}
+
 double Recent::spread() const {
   const auto n = static_cast<double>(count());
   return std::max(unsure_of_quartile * (usual() - at(0)) / std::sqrt(n), unsure_of_one / n * usual());
@@ -175,20 +178,17 @@ double CallSpeeds::fitted(const Sizes& sizes, std::int64_t n, double work, std::
 }
 
 CallExpectation CallSpeeds::expect(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n,
-                                   double work, std::int64_t looks_again_below) const {
+                                   double work) const {
   const auto found = known_.find({routine, aspect, place});
   if (found == known_.end()) return {};
   const Sizes& sizes = found->second;
   const auto same = sizes.find(n);
-  const std::int64_t count = same == sizes.end() ? 0 : same->second.seconds.count();
   const double by_others = fitted(sizes, n, work, n);
-  if (count == 0 || (count < looks_again_below && std::isfinite(by_others)))
-    return {by_others, looks_again_below > 0 ? 0 : unsure_of_one * by_others};
+  if (same == sizes.end()) return {by_others, unsure_of_one * by_others};
   const Recent& known = same->second.seconds;
-  CallExpectation all{known.usual(), looks_again_below > 0 ? 0 : known.spread()};
-  if (looks_again_below == 0 && count < few_calls && std::isfinite(by_others))
-    all.spread_s = std::max(all.spread_s, all.seconds - by_others);
-  return all;
+  // one disturbed call must not close a place for good, nor make the caller's own place look bad
+  if (known.count() < few_calls && by_others < known.usual()) return {by_others, unsure_of_one * by_others};
+  return {known.usual(), known.spread()};
 }
 
 double CallSpeeds::predict(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n,
@@ -200,25 +200,41 @@ bool CallSpeeds::knows(const std::string& routine, int aspect, const CallPlace& 
   return known_.count({routine, aspect, place}) > 0;
 }
 
-std::vector<CallSample> CallSpeeds::samples() const {
-  std::vector<CallSample> all;
-  for (const auto& [key, sizes] : known_)
-    for (const auto& [n, size] : sizes)
-      all.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), n, size.work, size.seconds.usual(),
-                     size.seconds.count()});
-  return all;
-}
-
 // ---- what is decided
 
-std::size_t choose_call(const std::vector<CallOption>& options, double least_gain) {
+CallVerdict decide_call(const std::vector<CallOption>& options, double least_gain) {
   const CallOption& stay = options[0];
+  CallVerdict verdict;
+  verdict.stay_s = stay.seconds();
   std::size_t best = 0;
-  for (std::size_t k = 1; k < options.size(); ++k)
-    if (options[k].seconds() < options[best].seconds()) best = k; // false with NaN
-  const double gain = stay.seconds() - options[best].seconds();
-  const double unsure = stay.spread_s + options[best].spread_s;
-  return best != 0 && gain > least_gain * stay.seconds() && gain >= unsure ? best : 0;
+  for (std::size_t k = 1; k < options.size(); ++k) {
+    const bool is_known = !std::isnan(options[k].seconds());
+    if (is_known && (best == 0 || options[k].seconds() < options[best].seconds())) best = k;
+  }
+  if (best == 0) return verdict;
+  verdict.best = options[best].place;
+  verdict.run_s = options[best].run_s;
+  verdict.copy_s = options[best].copy_s;
+  verdict.needed_s = std::max(least_gain * verdict.stay_s, stay.spread_s + options[best].spread_s);
+  const double gain = verdict.stay_s - options[best].seconds();
+  if (gain > least_gain * verdict.stay_s && gain >= verdict.needed_s) verdict.chosen = best; // false with NaN
+  return verdict;
+}
+
+std::string to_string(const CallVerdict& verdict) {
+  if (std::isnan(verdict.stay_s)) return "stays: what it takes here is not known";
+  if (std::isnan(verdict.run_s)) return fmt::format("stays: {:.3g} s here, no other place is known", verdict.stay_s);
+  return fmt::format("{} {}: {:.3g} s + {:.3g} s of copies, here {:.3g} s; a move has to save {:.3g} s",
+                     verdict.is_moved() ? "moves to" : "stays, the best other place is", to_string(verdict.best),
+                     verdict.run_s, verdict.copy_s, verdict.stay_s, verdict.needed_s);
+}
+
+bool is_time_to_measure(const CallsSoFar& so_far, double expected_s) {
+  constexpr double worth_measuring_s = 0.3; // a few short calls are not
+  constexpr double most_measured = 0.01;
+  constexpr int most_rounds = 4;
+  if (so_far.rounds == 0) return std::max(expected_s, so_far.spent_s) > worth_measuring_s;
+  return so_far.rounds < most_rounds && so_far.measured_s < most_measured * so_far.spent_s;
 }
 
 void CallGain::look_at(std::vector<CallOption> options) {
@@ -241,20 +257,13 @@ void CallGain::choose() {
   CallOption& stay = options_[0];
   stay.run_s = stayed_.usual();
   stay.spread_s = stayed_.spread();
-  if (calls_ < few_calls && std::isfinite(expected_s_))
-    stay.spread_s = std::max(stay.spread_s, stay.run_s - expected_s_); // as CallSpeeds::expect() has it
-  chosen_ = choose_call(options_);
+  if (calls_ < few_calls && expected_s_ < stay.run_s) stay.run_s = expected_s_; // as CallSpeeds::expect() has it
+  chosen_ = decide_call(options_).chosen;
 }
 
 double CallGain::best_s() const {
   if (chosen_ == 0) return seconds_;
   return std::min(seconds_, static_cast<double>(calls_) * options_[chosen_].seconds());
-}
-
-std::int64_t CallTurns::looks_again_below() const {
-  constexpr std::int64_t first = 4, late = 64;
-  if (stayed_ < first || (stayed_ & (stayed_ - 1)) != 0) return 0;
-  return stayed_ < late ? 1 + std::lround(std::log2(stayed_)) : remembered_calls + 1;
 }
 
 std::vector<CallPlace> call_places(GridShape here, int nb) {

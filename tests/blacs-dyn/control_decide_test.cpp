@@ -19,7 +19,6 @@
 #include "base/json.hpp"
 #include "base/status.hpp"
 #include "control/allowed.hpp"
-#include "control/call_speeds_file.hpp"
 #include "control/decide.hpp"
 #include "control/history.hpp"
 #include "control/history_json.hpp"
@@ -1264,14 +1263,7 @@ TEST(History, ANameWithoutAFolderIsAFile) {
   std::filesystem::current_path(folder.path);
   EXPECT_TRUE(control::append_history("name", app, {{{2, 2}, steps(3, 1.0)}}, {}));
   EXPECT_EQ(control::read_history("name", app).steps.size(), 1u);
-  gridmap::CallSample sample;
-  sample.routine = "pdgetrf";
-  sample.place = {{2, 2}, 64};
-  sample.n = sample.count = 10;
-  sample.seconds = 1;
-  control::save_call_samples("name.calls", {sample}, "machine");
-  EXPECT_EQ(control::call_samples_in(base::content_of("name.calls"), "machine").size(), 1u);
-  for (const char* file : {"name", "name.lock", "name.calls"}) EXPECT_EQ(unlink(file), 0) << file;
+  for (const char* file : {"name", "name.lock"}) EXPECT_EQ(unlink(file), 0) << file;
   std::filesystem::current_path(here);
 }
 

@@ -45,7 +45,6 @@ TEST(CallRules, NameRoutinesAndPlaces) {
   EXPECT_EQ(rules.at("pzgemm").mode, Mode::direct);
   EXPECT_EQ(to_string(rules.at("pspotrf").place), "2x3/48");
   EXPECT_EQ(to_string(rules.at("pcheev").place), "1x4/0");
-  EXPECT_EQ(gridmap::parse_call_rules("pdgetrf=measure", "X").at("pdgetrf").mode, Mode::measure);
 }
 
 TEST(CallRules, AllAndReportAreAllRoutines) {
@@ -69,13 +68,13 @@ TEST(CallRules, ErrorsSayWhich) {
 }
 
 TEST(CallChoice, HandMade) {
-  EXPECT_EQ(gridmap::choose_call({option(10, 0), option(5, 1), option(4, 3)}), 1u);
-  EXPECT_EQ(gridmap::choose_call({option(10, 0), option(9, 0.1)}), 0u) << "saves 9 %";
-  EXPECT_EQ(gridmap::choose_call({option(10, 0), option(8, 0.9)}), 1u) << "saves 11 %";
-  EXPECT_EQ(gridmap::choose_call({option(10, 0), option(unknown, 0), option(2, 9)}), 0u)
+  EXPECT_EQ(gridmap::decide_call({option(10, 0), option(5, 1), option(4, 3)}).chosen, 1u);
+  EXPECT_EQ(gridmap::decide_call({option(10, 0), option(9, 0.1)}).chosen, 0u) << "saves 9 %";
+  EXPECT_EQ(gridmap::decide_call({option(10, 0), option(8, 0.9)}).chosen, 1u) << "saves 11 %";
+  EXPECT_EQ(gridmap::decide_call({option(10, 0), option(unknown, 0), option(2, 9)}).chosen, 0u)
       << "copying costs more than it saves";
-  EXPECT_EQ(gridmap::choose_call({option(unknown, 0), option(1, 0)}), 0u) << "nothing to compare with";
-  EXPECT_EQ(gridmap::choose_call({option(10, 0)}), 0u);
+  EXPECT_EQ(gridmap::decide_call({option(unknown, 0), option(1, 0)}).chosen, 0u) << "nothing to compare with";
+  EXPECT_EQ(gridmap::decide_call({option(10, 0)}).chosen, 0u);
 }
 
 TEST(CallChoice, IsTheLeastOfAll) {
@@ -89,7 +88,7 @@ TEST(CallChoice, IsTheLeastOfAll) {
     double least = options[0].seconds();
     for (const CallOption& o : options)
       if (!std::isnan(o.run_s)) least = std::min(least, o.run_s + o.copy_s);
-    const std::size_t chosen = gridmap::choose_call(options, gain);
+    const std::size_t chosen = gridmap::decide_call(options, gain).chosen;
     if (least < (1 - gain) * options[0].seconds())
       EXPECT_EQ(options[chosen].seconds(), least);
     else
@@ -127,77 +126,30 @@ TEST(CallSpeeds, AreFittedAndCorrected) {
   EXPECT_NEAR(speeds.predict("pdgetrf", 0, place, 4000, work(4000)), seconds(4000), 1e-9 * seconds(4000));
   EXPECT_TRUE(std::isnan(speeds.predict("pdgetrf", 1, place, 4000, work(4000)))) << "another aspect";
   EXPECT_TRUE(std::isnan(speeds.predict("pdgetrf", 0, {{2, 2}, 32}, 4000, work(4000)))) << "another place";
-  speeds.add({"pdgetrf", 0, place, 4000, work(4000), 9, 1});
-  EXPECT_DOUBLE_EQ(speeds.predict("pdgetrf", 0, place, 4000, work(4000)), 9);
-  speeds.add({"pdgetrf", 0, place, 4000, work(4000), 12, 1});
-  EXPECT_DOUBLE_EQ(speeds.predict("pdgetrf", 0, place, 4000, work(4000)), 9.75) << "the lower quartile";
+  for (const double slow : {9.0, 12.0, 10.0}) speeds.add({"pdgetrf", 0, place, 4000, work(4000), slow, 1});
+  EXPECT_DOUBLE_EQ(speeds.predict("pdgetrf", 0, place, 4000, work(4000)), 9) << "the least of few";
   for (int k = 0; k < 60; ++k) speeds.add({"pdgetrf", 0, place, 4000, work(4000), 3, 1});
   EXPECT_NEAR(speeds.predict("pdgetrf", 0, place, 4000, work(4000)), 3, 0.01) << "what is old is forgotten";
-  EXPECT_EQ(speeds.samples().size(), 3u);
 }
 
 TEST(CallChoice, IsNotMovedForLessThanItMayBeOffBy) {
-  EXPECT_EQ(gridmap::choose_call({{{}, 10, 0, 1.5}, {{}, 6, 1, 1.6}}), 0u);
-  EXPECT_EQ(gridmap::choose_call({{{}, 10, 0, 1.4}, {{}, 6, 1, 1.6}}), 1u);
+  EXPECT_EQ(gridmap::decide_call({{{}, 10, 0, 1.5}, {{}, 6, 1, 1.6}}).chosen, 0u);
+  EXPECT_EQ(gridmap::decide_call({{{}, 10, 0, 1.4}, {{}, 6, 1, 1.6}}).chosen, 1u);
 }
 
-TEST(CallSpeeds, OneSlowCallIsUnsure) {
+TEST(CallSpeeds, OneSlowCallIsNotBelieved) {
   CallSpeeds speeds;
   const CallPlace place{{2, 2}, 64};
   for (const int n : {100, 200}) speeds.add({"pdgemm", 0, place, n, 2.0 * n * n * n, 1e-9 * n * n * n, 1});
-  const auto expected = [&](int below) { return speeds.expect("pdgemm", 0, place, 1000, 2e9, below); };
-  EXPECT_NEAR(expected(0).seconds, 1, 1e-9);
-  EXPECT_NEAR(expected(0).spread_s, 0.15, 1e-9);
+  const auto expected = [&] { return speeds.expect("pdgemm", 0, place, 1000, 2e9); };
+  EXPECT_NEAR(expected().seconds, 1, 1e-9);
+  EXPECT_NEAR(expected().spread_s, 0.15, 1e-9);
   speeds.add({"pdgemm", 0, place, 1000, 2e9, 3, 1});
-  EXPECT_DOUBLE_EQ(expected(0).seconds, 3);
-  EXPECT_NEAR(expected(0).spread_s, 2, 1e-9) << "as far as from what the others let expect";
-  EXPECT_NEAR(expected(3).seconds, 1, 1e-9) << "it is looked at again";
+  EXPECT_NEAR(expected().seconds, 1, 1e-9) << "other sizes promise less";
+  for (int k = 0; k < 2; ++k) speeds.add({"pdgemm", 0, place, 1000, 2e9, 3, 1});
+  EXPECT_DOUBLE_EQ(expected().seconds, 3) << "three calls are believed";
   for (int k = 0; k < 2; ++k) speeds.add({"pdgemm", 0, place, 1000, 2e9, 1, 1});
-  EXPECT_DOUBLE_EQ(expected(0).seconds, 1) << "the lower quartile";
-  EXPECT_DOUBLE_EQ(expected(3).seconds, 1);
-}
-
-TEST(CallTurns, ComeLessAndLessOften) {
-  gridmap::CallTurns turns;
-  std::vector<int> checks, looks;
-  for (int k = 1; k <= 300; ++k) {
-    turns.count(true, 1);
-    if (!turns.checks_staying(0.1)) continue;
-    checks.push_back(k);
-    turns.count(false, 1.1);
-  }
-  gridmap::CallTurns staying;
-  for (int k = 1; k <= 300; ++k) {
-    staying.count(false, 1);
-    if (staying.looks_again_below() > 0) looks.push_back(k);
-    EXPECT_EQ(staying.looks_again_below() > 8, k == 64 || k == 128 || k == 256);
-  }
-  EXPECT_EQ(checks, (std::vector<int>{4, 16, 64, 256}));
-  EXPECT_EQ(looks, (std::vector<int>{4, 8, 16, 32, 64, 128, 256}));
-}
-
-TEST(CallTurns, StayOnlyWhereThatIsCheap) {
-  gridmap::CallTurns turns;
-  std::vector<int> checks;
-  double lost = 0;
-  for (int k = 1; k <= 300; ++k) {
-    turns.count(true, 1);
-    if (!turns.checks_staying(1)) continue; // a call that stays takes twice as long
-    checks.push_back(k);
-    turns.count(false, 2);
-    lost += 1;
-    EXPECT_LE(lost, k / 16.0);
-  }
-  EXPECT_EQ(checks, (std::vector<int>{16, 64, 256}));
-  gridmap::CallTurns others;
-  checks.clear();
-  for (int k = 1; k <= 1100; ++k) {
-    others.count(true, 1);
-    if (!others.checks_staying(100)) continue;
-    checks.push_back(k);
-    others.count(false, 101);
-  }
-  EXPECT_EQ(checks, (std::vector<int>{16, 256})) << "at the next turn in any case: what is known may be wrong";
+  EXPECT_DOUBLE_EQ(expected().seconds, 1) << "the lower quartile of five";
 }
 
 /// A program of 400 calls of one size on a machine that others disturb: every time is off by some per cent, one of
@@ -206,25 +158,25 @@ class DisturbedProgram {
 public:
   DisturbedProgram(unsigned seed, double stay_s, double there_s, double copy_s)
       : engine_(seed), stay_s_(stay_s), there_s_(there_s), copy_s_(copy_s) {
-    measure(here_, stay_s_ * real(0.9, 1.1));
+    stay_bias_ = real(0.9, 1.1);
     bias_ = real(0.9, 1.1);
-    measure(there_, there_s_ * bias_);
+    measure_both();
   }
   /// Seconds of all calls, over those of as many that stay.
   double run() {
     double sum = 0, stayed = 0;
     for (int call = 0; call < 400; ++call) {
-      if (turns_.looks_again_below() > 0) measure(there_, there_s_ * bias_);
+      if (gridmap::is_time_to_measure(so_far_, 1)) measure_both();
       const double noise = disturbed(), stay = stay_s_ * noise, there = there_s_ * noise, copy = copy_s_ * disturbed();
       const auto now = speeds_.expect("pdgetrf", 0, here_, 1000, 1),
-                 other = speeds_.expect("pdgetrf", 0, there_, 1000, 1, turns_.looks_again_below());
+                 other = speeds_.expect("pdgetrf", 0, there_, 1000, 1);
       const double factor = factors_.count() > 0 ? factors_.usual() : 1;
-      const bool is_moved = gridmap::choose_call({{here_, now.seconds, 0, now.spread_s},
-                                                  {there_, other.seconds, factor * copy_s_, other.spread_s}}) != 0 &&
-                            !turns_.checks_staying(now.seconds - other.seconds - factor * copy_s_);
-      turns_.count(is_moved, is_moved ? there + copy : stay);
+      const bool is_moved = gridmap::decide_call({{here_, now.seconds, 0, now.spread_s},
+                                                  {there_, other.seconds, factor * copy_s_, other.spread_s}})
+                                .is_moved();
       sum += is_moved ? there + copy : stay;
       stayed += stay;
+      so_far_.spent_s += is_moved ? there : stay;
       speeds_.add({"pdgetrf", 0, is_moved ? there_ : here_, 1000, 1, is_moved ? there : stay, 1});
       if (is_moved) factors_.add(copy / copy_s_);
     }
@@ -232,6 +184,12 @@ public:
   }
 
 private:
+  void measure_both() {
+    measure(here_, stay_s_ * stay_bias_);
+    measure(there_, there_s_ * bias_);
+    so_far_.measured_s += 0.02; // short ones of a call of a second
+    ++so_far_.rounds;
+  }
   void measure(const CallPlace& place, double seconds) {
     for (const double part : {0.25, 0.5}) {
       const double work = part * part * part, least = std::min(disturbed(), disturbed());
@@ -242,10 +200,10 @@ private:
   double disturbed() { return real(0.97, 1.03) * (real(0, 12) < 1 ? real(1.2, 3) : 1); }
 
   std::mt19937 engine_;
-  double stay_s_, there_s_, copy_s_, bias_ = 1;
+  double stay_s_, there_s_, copy_s_, bias_ = 1, stay_bias_ = 1;
   const CallPlace here_{{1, 4}, 4}, there_{{2, 2}, 64};
   CallSpeeds speeds_;
-  gridmap::CallTurns turns_;
+  gridmap::CallsSoFar so_far_;
   gridmap::Recent factors_;
 };
 
@@ -261,7 +219,31 @@ TEST(CallChoice, NeverLosesTwoPerCentOnADisturbedMachine) {
 TEST(CallChoice, FindsAGainOfHalfAsMuchAgainOnADisturbedMachine) {
   std::vector<double> all;
   for (unsigned seed = 0; seed < 600; ++seed) all.push_back(DisturbedProgram(seed, 1, 1 / 1.5 - 0.05, 0.05).run());
-  EXPECT_LE(*std::max_element(all.begin(), all.end()), 1 / 1.4);
+  std::sort(all.begin(), all.end());
+  EXPECT_LE(all[all.size() * 99 / 100], 1 / 1.4);
+  EXPECT_LE(all.back(), 1.0) << "where half of the last eight calls were disturbed they may stay";
+}
+
+TEST(CallChoice, SaysItsTerms) {
+  const auto verdict = gridmap::decide_call({{{{1, 4}, 4}, 10, 0, 0.5}, {{{2, 2}, 64}, 6, 1, 0.25}});
+  EXPECT_TRUE(verdict.is_moved());
+  EXPECT_EQ(to_string(verdict), "moves to 2x2/64: 6 s + 1 s of copies, here 10 s; a move has to save 1 s");
+  const auto stays = gridmap::decide_call({{{{1, 4}, 4}, 10, 0, 3}, {{{2, 2}, 64}, 6, 1, 0.25}});
+  EXPECT_FALSE(stays.is_moved());
+  EXPECT_EQ(to_string(stays),
+            "stays, the best other place is 2x2/64: 6 s + 1 s of copies, here 10 s; a move has to save 3.25 s");
+  EXPECT_EQ(to_string(gridmap::decide_call({{{{1, 4}, 4}, 10, 0, 0}})), "stays: 10 s here, no other place is known");
+  EXPECT_EQ(to_string(gridmap::decide_call({{{{1, 4}, 4}, unknown, 0, 0}, {{{2, 2}, 64}, 6, 1, 0}})),
+            "stays: what it takes here is not known");
+}
+
+TEST(CallMeasuring, IsOfLittleAndAtMostFourTimes) {
+  EXPECT_FALSE(gridmap::is_time_to_measure({0.1, 0, 0}, 0.2)) << "a few short calls";
+  EXPECT_TRUE(gridmap::is_time_to_measure({0.4, 0, 0}, 0.01)) << "many";
+  EXPECT_TRUE(gridmap::is_time_to_measure({0, 0, 0}, 5)) << "a long one";
+  EXPECT_FALSE(gridmap::is_time_to_measure({40, 0.5, 1}, 5)) << "measuring took more than a hundredth";
+  EXPECT_TRUE(gridmap::is_time_to_measure({60, 0.5, 1}, 5));
+  EXPECT_FALSE(gridmap::is_time_to_measure({6000, 0.5, 4}, 5)) << "four times are enough";
 }
 
 TEST(CallGain, IsWhatTheTableSays) {
@@ -306,7 +288,7 @@ TEST(CallSpeeds, NeverFallBelowZero) {
   speeds.add({"pdgemm", 0, {{1, 1}, 8}, 200, 16e6, 1, 1}); // grows slower than n: b would be below 0
   EXPECT_GT(speeds.predict("pdgemm", 0, {{1, 1}, 8}, 4000, 1.28e11), 1);
   speeds.add({"pdgemm", 0, {{1, 1}, 8}, 300, 54e6, unknown, 1});
-  EXPECT_EQ(speeds.samples().size(), 4u) << "no number is no measurement";
+  EXPECT_GT(speeds.predict("pdgemm", 0, {{1, 1}, 8}, 300, 54e6), 0) << "no number is no measurement";
 }
 
 TEST(CallTallies, AreATable) {

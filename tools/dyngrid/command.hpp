@@ -12,7 +12,6 @@ namespace command {
 using base::CommandLine;
 
 void add_balance(CommandLine& root);
-void add_calibrate(CommandLine& root);
 void add_calls(CommandLine& root);
 void add_phases(CommandLine& root);
 void add_decide(CommandLine& root);

@@ -22,16 +22,16 @@ constexpr struct {
   const char* group;
   void (*add)(CommandLine&);
 } commands[] = {
-    {"Run", command::add_run},        {"Look", command::add_ps},         {"Look", command::add_watch},
-    {"Look", command::add_history},   {"Look", command::add_calls},      {"Change", command::add_resize},
-    {"Change", command::add_grow},    {"Change", command::add_shrink},   {"Change", command::add_checkpoint},
-    {"Change", command::add_restart}, {"Queue", command::add_submit},    {"Queue", command::add_queue},
-    {"Queue", command::add_cancel},   {"Queue", command::add_slurm},     {"Plan", command::add_decide},
-    {"Plan", command::add_topology},  {"Plan", command::add_place},      {"Plan", command::add_plan},
-    {"Plan", command::add_map},       {"Plan", command::add_select},     {"Plan", command::add_speeds},
-    {"Plan", command::add_balance},   {"Plan", command::add_phases},     {"Plan", command::add_calibrate},
-    {"Plan", command::add_simulate},  {"Help", command::add_load},       {"Help", command::add_doctor},
-    {"Help", command::add_env},       {"Help", command::add_completion},
+    {"Run", command::add_run},         {"Look", command::add_ps},       {"Look", command::add_watch},
+    {"Look", command::add_history},    {"Look", command::add_calls},    {"Change", command::add_resize},
+    {"Change", command::add_grow},     {"Change", command::add_shrink}, {"Change", command::add_checkpoint},
+    {"Change", command::add_restart},  {"Queue", command::add_submit},  {"Queue", command::add_queue},
+    {"Queue", command::add_cancel},    {"Queue", command::add_slurm},   {"Plan", command::add_decide},
+    {"Plan", command::add_topology},   {"Plan", command::add_place},    {"Plan", command::add_plan},
+    {"Plan", command::add_map},        {"Plan", command::add_select},   {"Plan", command::add_speeds},
+    {"Plan", command::add_balance},    {"Plan", command::add_phases},   {"Plan", command::add_simulate},
+    {"Help", command::add_load},       {"Help", command::add_doctor},   {"Help", command::add_env},
+    {"Help", command::add_completion},
 };
 
 int fail(const CommandLine& root, const std::string& text, int status) {

@@ -9,18 +9,12 @@
 #include <optional>
 #include <thread>
 
-#include "base/files.hpp"
 #include "base/fnv1a.hpp"
 #include "base/thread.hpp"
-#include "control/call_speeds_file.hpp"
-#include "control/history.hpp"
 #include "mpi_util.hpp"
-#include "packet.hpp"
 
 namespace blacs_dyn::calls {
 namespace {
-
-bool are_speeds_kept = false;
 
 /// While the others are waited for. One that the program did not tell where the call runs may be in ScaLAPACK's routine
 /// already, and never comes: that is said once it takes long.
@@ -84,34 +78,6 @@ Agreement agree_on_call(const Call& call, const CallRule& rule, double* unsaid_s
     call.callers->know_last(static_cast<double>(-said[run]) / per_second,
                             static_cast<double>(-said[copy]) / per_second);
   return agreed;
-}
-
-void keep_speeds() {
-  are_speeds_kept = true;
-}
-
-void load_speeds(Callers& callers, MPI_Comm comm) {
-  if (callers.is_loaded) return;
-  callers.is_loaded = true;
-  if (!are_speeds_kept) return;
-  Packet known;
-  if (callers.rank == 0) {
-    const std::string machine = control::machine_name();
-    const std::string file = base::content_of(control::call_speeds_file());
-    known.put(machine).put(control::lines_of(control::call_samples_in(file, machine), machine));
-  }
-  broadcast(known.bytes(), 0, comm);
-  known = Packet(known.bytes());
-  const auto machine = known.get<std::string>();
-  for (const gridmap::CallSample& sample : control::call_samples_in(known.get<std::string>(), machine))
-    callers.speeds.add(sample);
-}
-
-void save_speeds() {
-  Callers* first = first_callers();
-  if (!are_speeds_kept || first == nullptr) return;
-  if (first->last.sample.count > 0) first->speeds.add(first->last.sample);
-  control::save_call_samples(control::call_speeds_file(), first->speeds.samples(), control::machine_name());
 }
 
 } // namespace blacs_dyn::calls

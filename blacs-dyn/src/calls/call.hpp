@@ -37,9 +37,9 @@ struct Call {
   CallPlace place() const { return {here.grid, nb}; }
   Everyone everyone() const { return {comm, callers->size, here.ctxt, here}; }
   Standing standing_at(const CallPlace& at) const { return place_context(*callers, at.grid, here, comm); }
-  gridmap::CallTurns& turns() const { return callers->turns[{name, aspect, n, place()}]; }
-  gridmap::CallExpectation expect(const CallPlace& at, std::int64_t looks_again_below = 0) const {
-    return callers->speeds.expect(name, aspect, at, n, problem.work, looks_again_below);
+  gridmap::CallsSoFar& so_far() const { return callers->so_far[{name, aspect}]; }
+  gridmap::CallExpectation expect(const CallPlace& at) const {
+    return callers->speeds.expect(name, aspect, at, n, problem.work);
   }
 };
 
@@ -63,19 +63,10 @@ struct Agreement {
 /// What the last call took becomes known. `unsaid_s`: of such calls, which nothing was
 /// agreed on; it becomes what it was for the slowest process.
 Agreement agree_on_call(const Call& call, const CallRule& rule, double* unsaid_s = nullptr);
-/// This run begins with what earlier ones know of speeds, and later ones with what it knows. Local.
-void keep_speeds();
-/// What earlier runs know, the first time.
-void load_speeds(Callers& callers, MPI_Comm comm);
-/// At the end. Local.
-void save_speeds();
-
 // ---- what is known of the ways to carry it out: options.cpp
 
-/// The first of them is to stay. Places of which nothing is known are measured where that is worth it.
+/// The first of them is to stay. Places are measured before where that is worth it. Collective.
 std::vector<gridmap::CallOption> options_for(const Call& call);
-/// The call as it is, at each place that it may go to, once in a run: for the table.
-void measure_whole(const Call& call);
 
 // ---- carried out: run.cpp
 
@@ -83,7 +74,7 @@ void measure_whole(const Call& call);
 struct Decision {
   bool is_moved = false;
   CallPlace place;
-  double stay_s = std::nan(""), best_s = std::nan(""), copy_s = 0;
+  double stay_s = std::nan(""), copy_s = 0;
 };
 /// ScaLAPACK's routine where the caller has it: seconds.
 double seconds_of_direct(const Call& call);

@@ -54,7 +54,6 @@ const Named& named(const char* stock_name) {
 void tell() {
   if (!is_teller() || rules().empty()) return; // the program itself knows where it sent its calls
   tell_and_keep();
-  save_speeds();
 }
 
 /// At the first call that is looked at.
@@ -105,9 +104,6 @@ void take(const pblas::StockCall& stock) {
     std::fprintf(stderr, "dyngrid: %s\n", error.what());
     std::exit(1);
   }
-  for (const auto& entry : rules())
-    for (const CallMode mode : {CallMode::automatic, CallMode::report, CallMode::measure})
-      if (entry.second.mode == mode) keep_speeds();
   if (!rules().empty()) pblas::route_stock_calls(take);
   return true;
 }();

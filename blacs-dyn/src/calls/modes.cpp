@@ -15,11 +15,11 @@ namespace {
 
 /// automatic: where it is expected to end first. Collective.
 Decision where_best(const Call& call) {
-  const std::vector<gridmap::CallOption> options = options_for(call);
-  const std::size_t chosen = gridmap::choose_call(options);
-  const double stay_s = options[0].seconds(), best_s = options[chosen].seconds();
-  return {chosen != 0 && !call.turns().checks_staying(stay_s - best_s), options[chosen].place, stay_s, best_s,
-          options[chosen].copy_s / call.callers->copy_factor()};
+  const gridmap::CallVerdict verdict = gridmap::decide_call(options_for(call));
+  const std::string told = fmt::format("{} of {} on {} {}", call.name, call.size, to_string(call.place()),
+                                       verdict.is_moved() ? to_string(verdict.best) : "stays");
+  if (is_verbose()) say_once(told, fmt::format("{} of {} {}", call.name, call.size, to_string(verdict)));
+  return {verdict.is_moved(), verdict.best, verdict.stay_s, verdict.copy_s / call.callers->copy_factor()};
 }
 
 /// fixed: where it was asked to run, if there are enough processes.
@@ -44,9 +44,6 @@ Decision where(const Call& call, const CallRule& rule) {
     return where_asked(call, rule.place);
   case CallMode::forced:
     return {true, gridmap::forced_place(call.here.grid, call.nb, call.callers->forced++)};
-  case CallMode::measure:
-    measure_whole(call);
-    break;
   case CallMode::report: // has a way of its own
   case CallMode::direct:
     break;
@@ -64,8 +61,7 @@ bool look_at_reported(Call& call, const CallRule& rule, ReportedCalls& like) {
   const bool holds = agreed.holds();
   like.is_left_alone = holds && !agreed.is_first;
   if (holds && agreed.is_first) {
-    load_speeds(*call.callers, call.comm);
-    call.callers->spent_s[{call.name, call.aspect}] += like.unsaid_s;
+    call.so_far().spent_s += like.unsaid_s;
     like.gain.look_at(options_for(call));
   }
   like.unsaid_s = 0;
@@ -115,16 +111,13 @@ void carry_out(Call& call, const CallRule& rule) {
   look_closer(call);
   const Agreement agreed = agree_on_call(call, rule);
   if (!agreed.holds()) return run_directly(call, false);
-  load_speeds(*call.callers, call.comm);
-  if (!agreed.is_first && (rule.mode == CallMode::automatic || rule.mode == CallMode::measure)) {
+  if (!agreed.is_first && rule.mode == CallMode::automatic) {
     counts().left_alone();
     return run_directly(call, true);
   }
   const Decision decision = where(call, rule);
   const bool is_moved = decision.is_moved && run_elsewhere(call, decision);
   if (!is_moved) run_directly(call, true);
-  const double seconds = std::isfinite(decision.best_s) ? decision.best_s : 0; // of a fixed place they are not known
-  call.turns().count(is_moved, seconds);
 }
 
 } // namespace blacs_dyn::calls

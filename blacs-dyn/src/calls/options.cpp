@@ -12,8 +12,8 @@
 namespace blacs_dyn::calls {
 namespace {
 
-/// The call scaled down to its largest size n, at a place: seconds of the slowest process. Collective.
-double measure(const Call& call, const CallPlace& place, std::int64_t n) {
+/// The call scaled down to its largest size n, at a place: seconds of the slowest process become known. Collective.
+void measure(const Call& call, const CallPlace& place, std::int64_t n) {
   std::vector<int> sizes;
   for (const int at : call.routine.sizes)
     sizes.push_back(static_cast<int>(
@@ -25,27 +25,21 @@ double measure(const Call& call, const CallPlace& place, std::int64_t n) {
   const Everyone all = call.everyone();
   const Standing there = call.standing_at(place);
   Elsewhere small(call.routine, problem, scaled, call.type(), there, place.nb);
-  const double least =
-      measure_there(small, call.stock.routine, there, all, call.callers->measured_s[{call.name, call.aspect}]);
+  const double least = measure_there(small, call.stock.routine, there, all, call.so_far().measured_s);
   call.callers->speeds.add({call.name, call.aspect, place, n, problem.work, least, 1});
-  return least;
 }
 
-/// Two sizes at each place of which nothing is known; again, where that takes less than a hundredth of the calls, when
-/// places are looked at again. Collective.
+/// Two sizes at each place. Collective.
 void measure_places(const Call& call, const std::vector<CallPlace>& places) {
-  const auto key = std::make_pair(call.name, call.aspect);
-  const bool is_again =
-      call.turns().looks_again_below() > 0 && call.callers->measured_s[key] < 0.01 * call.callers->spent_s[key];
   constexpr double most_work = 3e8, most_n = 768; // some 10 ms each
   const double by_work = static_cast<double>(call.n) * std::cbrt(most_work / std::max(1.0, call.problem.work));
   const auto n = static_cast<std::int64_t>(std::max(8.0, std::min({most_n, by_work, static_cast<double>(call.n) - 1})));
   for (const CallPlace& place : places) {
-    if (!is_again && call.callers->speeds.knows(call.name, call.aspect, place)) continue;
     measure(call, place, n / 3 + 1);
     measure(call, place, n);
     counts().measured_place();
   }
+  ++call.so_far().rounds;
 }
 
 /// Predicted seconds to a place and back, as planned. The same on every process.
@@ -75,23 +69,10 @@ double predicted_copies(const Call& call, const CallPlace& place) {
 
 } // namespace
 
-void measure_whole(const Call& call) {
-  std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb);
-  places.insert(places.begin(), call.place());
-  for (const CallPlace& place : places) {
-    if (!call.callers->measured.insert({call.name, call.aspect, place, call.n}).second) continue;
-    measure(call, place, call.n);
-    counts().measured_place();
-  }
-}
-
 std::vector<gridmap::CallOption> options_for(const Call& call) {
   const std::vector<CallPlace> places = gridmap::call_places(call.here.grid, call.nb);
-  // a few short calls are not worth measuring others for
-  constexpr double worth_measuring_s = 0.3, slowest_per_s = 1e9;
-  const double expected_s = std::max(call.problem.work / (slowest_per_s * call.callers->size),
-                                     call.callers->spent_s[{call.name, call.aspect}]);
-  if (expected_s > worth_measuring_s) {
+  constexpr double slowest_per_s = 1e9; // operations of a process
+  if (gridmap::is_time_to_measure(call.so_far(), call.problem.work / (slowest_per_s * call.callers->size))) {
     std::vector<CallPlace> all = places;
     all.insert(all.begin(), call.place());
     measure_places(call, all);
@@ -99,7 +80,7 @@ std::vector<gridmap::CallOption> options_for(const Call& call) {
   const gridmap::CallExpectation stay = call.expect(call.place());
   std::vector<gridmap::CallOption> options{{call.place(), stay.seconds, 0, stay.spread_s}};
   for (const CallPlace& place : places) {
-    const gridmap::CallExpectation there = call.expect(place, call.turns().looks_again_below());
+    const gridmap::CallExpectation there = call.expect(place);
     const double copy_s = std::isnan(there.seconds) ? 0 : call.callers->copy_factor() * predicted_copies(call, place);
     options.push_back({place, there.seconds, copy_s, there.spread_s});
   }

@@ -120,14 +120,10 @@ Callers& callers_of(MPI_Comm comm) {
   return callers;
 }
 
-Callers* first_callers() {
-  return all_callers().empty() ? nullptr : &all_callers().front();
-}
-
 void Callers::know_last(double run_s, double copy_s) {
   last.sample.seconds = run_s;
   speeds.add(last.sample);
-  spent_s[{last.sample.routine, last.sample.aspect}] += run_s;
+  so_far[{last.sample.routine, last.sample.aspect}].spent_s += run_s;
   if (last.predicted_copy_s > 0) copy_factors.add(copy_s / last.predicted_copy_s);
   last = {};
 }

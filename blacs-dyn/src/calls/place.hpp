@@ -4,9 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -69,17 +67,12 @@ struct Callers {
   bool is_first = false;       ///< whose calls came first in this process
   std::map<GridShape, int> contexts;
   gridmap::CallSpeeds speeds;
-  gridmap::Recent copy_factors; ///< measured over predicted seconds of copies
-  std::int64_t forced = 0;      ///< calls moved by Mode::forced
-  /// In calls of a routine and aspect, and in measuring for them.
-  std::map<std::pair<std::string, int>, double> spent_s, measured_s;
-  /// Of a routine, aspect and size where the caller has it.
-  std::map<std::tuple<std::string, int, std::int64_t, CallPlace>, gridmap::CallTurns> turns;
-  std::set<std::tuple<std::string, int, CallPlace, std::int64_t>> measured; ///< Mode::measure: in this run
-  std::map<std::pair<std::int64_t, CallPlace>, double> copies_s;            ///< predicted, by a call's hash
+  gridmap::Recent copy_factors;                                      ///< measured over predicted seconds of copies
+  std::int64_t forced = 0;                                           ///< calls moved by Mode::forced
+  std::map<std::pair<std::string, int>, gridmap::CallsSoFar> so_far; ///< by routine and aspect
+  std::map<std::pair<std::int64_t, CallPlace>, double> copies_s;     ///< predicted, by a call's hash
   /// Each of them has the same ones, as all come to the same calls.
   std::unordered_map<std::int64_t, ReportedCalls> reported; ///< by hash
-  bool is_loaded = false;                                   ///< has what earlier runs know
 
   double copy_factor() const { return copy_factors.count() > 0 ? copy_factors.usual() : 1; }
 
@@ -94,7 +87,6 @@ struct Callers {
 MPI_Comm comm_of_context(int ctxt);
 /// The processes of `comm`; local. What is known of them stays where it is.
 Callers& callers_of(MPI_Comm comm);
-Callers* first_callers(); ///< null: none has called
 /// The context of a grid of the first ones of them, -1 outside; that of the caller where the shape is the same. It
 /// stays open. Collective the first time.
 Standing place_context(Callers& callers, GridShape grid, const Standing& caller, MPI_Comm comm);

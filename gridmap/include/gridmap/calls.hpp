@@ -34,7 +34,6 @@ struct CallRule {
     report,    ///< runs where it is; what another place would bring is reported
     automatic, ///< runs where it is expected to end first
     fixed,     ///< runs on `place`
-    measure,   ///< is measured in all places at its full size, then runs where it is
     forced     ///< is moved each time, to odd grids and block sizes: for tests
   };
   Mode mode = Mode::direct;
@@ -69,7 +68,8 @@ class Recent {
 public:
   void add(double value);
   std::int64_t count() const { return static_cast<std::int64_t>(values_.size()); }
-  double usual() const { return at(0.25); } ///< the lower quartile: what is disturbed only takes longer. NaN of none
+  /// The lower quartile, since a disturbance only makes a call longer; of fewer than five the least. NaN of none.
+  double usual() const;
   /// What that may be off by: twice its standard error, as the least tells.
   double spread() const;
 
@@ -92,13 +92,11 @@ public:
   /// Expected seconds; NaN where nothing is known of this routine, aspect and place. What was measured for this very
   /// size is taken as it is; else a n + b work is fitted, neither below 0, by relative errors, near sizes first.
   double predict(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n, double work) const;
-  /// predict(), and how sure that is: few measurements of this size are as unsure as they are above what other sizes
-  /// let expect. looks_again_below above 0: fewer than these are left out, and what is expected is taken as if it were
-  /// sure.
-  CallExpectation expect(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n, double work,
-                         std::int64_t looks_again_below = 0) const;
+  /// predict(), and how sure that is. Fewer than three measurements of this size do not count where other sizes promise
+  /// less.
+  CallExpectation expect(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n,
+                         double work) const;
   bool knows(const std::string& routine, int aspect, const CallPlace& place) const;
-  std::vector<CallSample> samples() const;
 
 private:
   struct Size {
@@ -126,51 +124,43 @@ struct CallOption {
 /// A move has to save this part of the call.
 constexpr double least_call_gain = 0.1;
 
-/// The number of the option to take: the least of those that are known, where it saves enough against the first one,
-/// which is to stay, and more than both may be off by; else 0. Nothing is known of the first one: 0.
-std::size_t choose_call(const std::vector<CallOption>& options, double least_gain = least_call_gain);
-
-/// What calls of one size did so far, and when the other way is looked at again: a choice that was wrong by chance
-/// would stay for good, because only what is done is measured.
-class CallTurns {
-public:
-  /// `seconds`: that the call was to take where it ran, copies included; the same on all processes, and finite.
-  void count(bool is_moved, double seconds) {
-    moved_ += is_moved ? 1 : 0;
-    moved_s_ = is_moved ? moved_s_ + seconds : 0;
-    stayed_ = is_moved ? 0 : stayed_ + 1;
-    if (!is_moved)
-      while (check_ <= moved_) check_ *= 4;
-  }
-  /// The next one stays although it is to be moved, to be compared: after the 4th, the 16th, the 64th, ... that is
-  /// moved, as soon as it loses little of what those since the last one that stayed have taken; at the next turn in any
-  /// case, since what it would lose may be wrong.
-  bool checks_staying(double lost_s) const {
-    constexpr double most_lost = 1.0 / 16;
-    return moved_ >= check_ && (!(lost_s > most_lost * moved_s_) || moved_ >= 4 * check_);
-  }
-  /// Places where fewer calls ran are taken for what other sizes let expect: of a few calls those that were disturbed
-  /// may be most. At the 4th, the 8th, the 16th, ... in a row that stays, from the 64th on all; else 0.
-  std::int64_t looks_again_below() const;
-
-private:
-  std::int64_t moved_ = 0;
-  double moved_s_ = 0;      ///< since one stayed
-  std::int64_t stayed_ = 0; ///< in a row
-  std::int64_t check_ = 4;
+/// Where a call runs, and the terms that led to it.
+struct CallVerdict {
+  std::size_t chosen = 0;                                   ///< number of the option; 0: it stays
+  double stay_s = std::numeric_limits<double>::quiet_NaN(); ///< expected where it is; NaN: not known
+  CallPlace best;                                           ///< the other place that would take least
+  double run_s = std::numeric_limits<double>::quiet_NaN();  ///< expected of the routine there; NaN: no place is known
+  double copy_s = 0;                                        ///< of its operands, there and back
+  double needed_s = 0;                                      ///< a move has to save at least this
+  bool is_moved() const { return chosen != 0; }
 };
+/// The option that takes least is chosen where it saves `least_gain` of the first one, which is to stay, and more than
+/// both may be off by. The call stays where nothing is known of the first one.
+CallVerdict decide_call(const std::vector<CallOption>& options, double least_gain = least_call_gain);
+std::string to_string(const CallVerdict& verdict); ///< "moves to 2x2/64: 0.1 s + 0.01 s of copies, here 0.5 s"
+
+/// What calls of a routine took so far, and what its places were measured for.
+struct CallsSoFar {
+  double spent_s = 0;    ///< in the calls
+  double measured_s = 0; ///< in measuring places
+  int rounds = 0;        ///< of measuring all places
+};
+/// Whether all places are measured before a call that is expected to take `expected_s`: first where the calls take long
+/// enough to be worth it, later once the calls took a hundred times as long as measuring, at most four times in all. A
+/// measurement that was disturbed is corrected so.
+bool is_time_to_measure(const CallsSoFar& so_far, double expected_s);
 
 /// What calls of one size, all of which stay, would take where they run best: of Mode::report.
 class CallGain {
 public:
-  /// Options as for choose_call(); what is known of the first one, to stay, is from before the first call.
+  /// Options as for decide_call(); what is known of the first one, to stay, is from before the first call.
   void look_at(std::vector<CallOption> options);
   /// One more call, where it was.
   void add(double seconds);
   std::int64_t calls() const { return calls_; }
   /// Something is known of another place.
   bool is_known() const { return is_known_; }
-  /// Where calls would run; `here` as long as no place is better by more than choose_call() wants.
+  /// Where calls would run; `here` as long as no place is better by more than decide_call() asks for.
   CallPlace best() const { return options_[chosen_].place; }
   bool is_to_move() const { return chosen_ != 0; }
   /// Of all calls, in the best place; never more than they took.
