@@ -37,7 +37,7 @@ Cell spread(const Cell* here, std::int64_t stride) {
   return {here->real() + 0.2 * (around - 4 * here->real()), here->imag()};
 }
 
-/// So many small steps: the hotter, the faster.
+/// The number of small steps: the hotter, the faster.
 Cell burnt(Cell cell, int steps) {
   double heat = cell.real(), fuel = cell.imag();
   for (int k = 0; k < steps; ++k) {
@@ -52,7 +52,7 @@ int burn_steps(std::int64_t i, std::int64_t n, int spin) {
   return 4 * i < n ? spin : 1;
 }
 
-/// All cells after so many cycles, by one process.
+/// All cells after this many cycles, by one process.
 std::vector<Cell> alone(std::int64_t n, int cycles, int sweeps, int spin) {
   const std::int64_t stride = n + 2;
   std::vector<Cell> cells(stride * stride), next(stride * stride);

@@ -49,7 +49,7 @@ double updated(double north, double south, double west, double east, double load
   return (north + south + west + east + load) / 4;
 }
 
-// All of u after so many sweeps, by one process, column by column.
+// All of u after this many sweeps, by one process, column by column.
 std::vector<double> serial(const Problem& problem, std::int64_t sweeps) {
   const std::int64_t n = problem.n, stride = n + 2;
   std::vector<double> u(stride * stride), next(stride * stride);
@@ -138,7 +138,7 @@ public:
     return change;
   }
 
-  /// Collective, after so many steps; says what is wrong.
+  /// Collective, after this many steps; prints what is wrong.
   void check(apps::Run& run, int step, double residual) const {
     const std::int64_t done = static_cast<std::int64_t>(step) * settings_.sweeps;
     const bool is_last = step == settings_.common.steps;

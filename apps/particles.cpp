@@ -60,7 +60,7 @@ std::uint64_t drawn(std::uint64_t seed, int rounds) {
   return seed;
 }
 
-/// Who leaves a cell in a step, by where to, and who stays.
+/// The particles that leave a cell in a step, by direction, and those that stay.
 struct Moves {
   std::int32_t north = 0, south = 0, west = 0, east = 0, stay = 0;
 };

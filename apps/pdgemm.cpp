@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
                         *const c = apps::make_matrix("C", n, n, options);
   int step = 0;
   std::vector<double> expected(options.check ? n : 1);
-  apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share"); // replicated state, given to newcomers
+  apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share"); // replicated state, given to new processes
   apps::require(dyngrid_share("expected", expected.data(), expected.size() * sizeof(double)), "dyngrid_share");
 
   double largest = 0; // of |A| |B| |x|, for A out of a file

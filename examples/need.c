@@ -5,7 +5,7 @@
  *   mpicc need.c $(pkg-config --cflags --libs dyngrid) -o need
  *   dyngrid-sched --procs 4 & dyngrid submit --allow 1:4 --wait -- ./need
  *
- * Without dyngrid-sched, as `dyngrid run -np 1 -- ./need`, it is told that nobody could grant them. */
+ * Without dyngrid-sched, as `dyngrid run -np 1 -- ./need`, it gets a status: no scheduler could grant them. */
 #include <dyngrid.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ int main(void) {
     dyngrid_grid(&nprow, &npcol, NULL, NULL);
     if (dyngrid_is_first()) printf("on %d x %d: %.0f\n", nprow, npcol, sum), fflush(stdout);
   }
-  outcome = dyngrid_need("4:16"); /* newcomers join here */
+  outcome = dyngrid_need("4:16"); /* new processes join here */
   if (outcome == DYNGRID_LEAVE) return dyngrid_finalize() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
   if (outcome < 0) {
     if (dyngrid_is_first()) fprintf(stderr, "need: %s\n", dyngrid_last_message());

@@ -36,7 +36,7 @@ struct GrownSettings {
   bool check = false;
 };
 /// --grow: dyngrid starts the processes that are missing, and then all is measured on the larger grid. Collective over
-/// MPI_COMM_WORLD; newcomers come here too. @return exit status
+/// MPI_COMM_WORLD; new processes come here too. @return exit status
 int run_grown(const GrownSettings& settings);
 
 } // namespace bench

@@ -34,7 +34,7 @@ using redist::Layout;
 
 enum class Kind { uniform, listed, block, variable };
 
-std::int64_t align = 8; ///< unequal blocks are multiples of so many elements, as uniform ones usually are
+std::int64_t align = 8; ///< unequal blocks are multiples of this many elements, as uniform ones usually are
 
 /// 2 : 3 : 4 : ... shares, as of processors of unequal speed, with about the mean of the uniform block.
 std::vector<std::int64_t> unequal(int count, std::int64_t mean, int turn) {
@@ -141,7 +141,7 @@ int run(int argc, char** argv) {
   app.add_option("--n", n, "order of the matrix").check(base::positive_number()).show_default();
   app.add_option("--reps", reps, "runs of each case").check(base::positive_number()).show_default();
   app.add_option("--align", align,
-                 "unequal blocks are multiples of so many elements; 1 costs what blocks that share cache lines cost")
+                 "unequal blocks are multiples of this many elements; 1 costs what blocks that share cache lines cost")
       .check(base::positive_number())
       .show_default();
   int rank = 0, size = 1;

@@ -596,7 +596,7 @@ std::optional<int> read_command_line(Settings& settings, int argc, char** argv) 
       .check(base::one_of(known));
   app.add_option("--reps", settings.reps, "runs per method and case").check(base::positive_number());
   app.add_option("--rounds", settings.rounds,
-                 "go through all cases so many times and take the medians of all runs of a case: on a machine whose "
+                 "go through all cases this many times and take the medians of all runs of a case: on a machine whose "
                  "speed changes in the meantime no case "
                  "meets only one of its speeds")
       .check(base::positive_number());

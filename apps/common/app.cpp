@@ -237,7 +237,7 @@ Run::Run(std::string name, const Options& options, std::string what_is_a_step)
   require(dyngrid_share("apps.steps", steps_.data(), steps_.size() * sizeof(Step)), "dyngrid_share");
 }
 
-// Each change is an item of its own: newcomers get those that there are, not all that there may be. Those that came
+// Each change is an item of its own: new processes get those that there are, not all that there may be. Those that came
 // with a join or a checkpoint are taken here; a new one is shared by the whole grid.
 void Run::share_changes() {
   for (; changes_shared_ < counts_.changes; ++changes_shared_)
@@ -279,7 +279,7 @@ int Run::resize_point(const int& step) {
   if (outcome == DYNGRID_RESIZED && report.to_nprow == 0) return outcome; // a checkpoint was restored on the first grid
   if (outcome == DYNGRID_ERR_MPI || outcome == DYNGRID_ERR_INTERNAL || (outcome < 0 && is_newcomer))
     require(outcome, "dyngrid_resize_point");
-  changed(step, outcome); // a newcomer has just received the step
+  changed(step, outcome); // a new process has just received the step
   return outcome == DYNGRID_RESIZED ? outcome : DYNGRID_SAME;
 }
 

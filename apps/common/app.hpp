@@ -29,7 +29,7 @@ struct Options {
   std::string balance;             ///< off, advise, auto; empty: the environment's
   std::string pace;                ///< a file that says how many seconds to rest before each step
   std::vector<double> speeds;      ///< of add_speeds
-  std::vector<double> host_speeds; ///< of add_host_speeds: newcomers have the speeds of their hosts
+  std::vector<double> host_speeds; ///< of add_host_speeds: new processes have the speeds of their hosts
   bool deals_by_speed = false;     ///< of add_speeds: where balanced, its matrices are dealt out by speed
 
   bool has_host_speeds() const { return !host_speeds.empty(); }
@@ -89,7 +89,7 @@ struct Change {
 /// of it. All member functions are collective over the current grid unless said otherwise.
 class Run {
 public:
-  /// Call after start(), at the same place in old processes and newcomers.
+  /// Call after start(), at the same place in old and new processes.
   /// @param what_is_a_step  word for the table, e.g. "step" or "panel".
   Run(std::string name, const Options& options, std::string what_is_a_step = "step");
   Run(const Run&) = delete;
@@ -104,16 +104,16 @@ public:
   void ask(int step);
   /// Prints and records a change before `step`. outcome: DYNGRID_RESIZED, or the status of one that failed.
   void changed(int step, int outcome);
-  /// A step that took `seconds` on this process. It has no verdict.
+  /// A step that took `seconds` on this process. It has no check.
   void done(int step, double flops, double seconds);
 
   // ---- a step
   /// Starts the clock of a step: all processes of the grid start together. `flops` of the step, 0 for none.
   void begin(int step, double flops);
-  /// Stops it; the time of a step is that of the slowest process. With --check a verdict must follow, unless
+  /// Stops it; the time of a step is that of the slowest process. With --check a check must follow, unless
   /// has_verdict is false.
   void end(bool has_verdict = true);
-  /// The verdict on the step that ended last, the same on all processes. `residual` is recorded, `note` printed.
+  /// The check of the step that ended last, the same on all processes. `residual` is recorded, `note` printed.
   void verdict(bool right, double residual = 0, const std::string& note = "");
 
   /// A line from process (0,0) only.

@@ -55,8 +55,8 @@ public:
 
   /// Calls visit(i_loc, j_loc, count, centre, stride) for pieces of my columns: `count` elements from local (i_loc,
   /// j_loc) on. `centre` points to the first in the ghosted array; the neighbours of centre[i] are centre[i-1],
-  /// centre[i+1] (rows) and centre[i-stride], centre[i+stride] (columns). Local. `columns`: only so many of my columns,
-  /// from the first.
+  /// centre[i+1] (rows) and centre[i-stride], centre[i+stride] (columns). Local. `columns`: only this many of my
+  /// columns, from the first.
   template <class Visit> void for_each_piece(Visit visit, std::int64_t columns = INT64_MAX) const {
     for (const Stretch& c : columns_)
       for (std::int64_t j = 0; j < c.size && c.loc + j < columns; ++j)

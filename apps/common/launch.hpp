@@ -35,10 +35,10 @@ public:
   /// @param mpirun  words in front of "-np P PROGRAM ...", e.g. "mpirun --oversubscribe"; for the shell.
   /// @param limit_s a run is ended after that many seconds.
   Launcher(std::string mpirun, int limit_s);
-  /// Every process and every newcomer gets this library besides: one of build/lib/dyngrid, "libdyngrid-yield.so". False
+  /// Every process, also a new one, gets this library besides: one of build/lib/dyngrid, "libdyngrid-yield.so". False
   /// when it was not built (with sanitizers).
   bool preload(const std::string& library);
-  /// A variable for mpirun, and so for every process and every newcomer.
+  /// A variable for mpirun, and so for every process, also a new one.
   void set(const std::string& name, const std::string& value);
   /// Runs `program` of build/apps with `arguments` on `processes` processes.
   /// @throws std::runtime_error with the command and the last lines of its output when it fails.

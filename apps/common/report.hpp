@@ -21,7 +21,7 @@ struct Cell {
   Cell(std::string text) : shown(std::move(text)) {}
   Cell(std::int64_t number) : shown(std::to_string(number)) {}
   Cell(int number) : Cell(static_cast<std::int64_t>(number)) {}
-  /// So many significant digits are shown. Not a number: "-".
+  /// Significant digits that are shown. Not a number: "-".
   Cell(double number, int digits);
 };
 

@@ -2,8 +2,8 @@
 // libdyngrid-slow.so, for benchmarks and tests, not installed: lets every process compute as if on a slow processor of
 // its own, so that a grid of sixteen processes takes on two cores the steps that it would take on sixteen processors.
 // Preloaded, it stands before the BLAS routines that PBLAS and ScaLAPACK spend their time in: the real one runs, its
-// result is the real one, and then the process sleeps until a processor of the given speed would have been done. Who
-// sleeps leaves the cores to the others.
+// result is the real one, and then the process sleeps until a processor of the given speed would have been done. A
+// sleeping process leaves the cores to the others.
 //
 // A program that computes by itself asks for dyngrid_slow_work (apps/common/own_work.hpp) and calls it after a stretch
 // of work.

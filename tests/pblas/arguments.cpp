@@ -167,7 +167,7 @@ TEST(Arguments, OfOtherBlocksAreTaken) {
   }
 }
 
-/// One process is wrong, all hear of it.
+/// One process is wrong, all get its error.
 TEST(Arguments, OneIsWrong) {
   const spread::Grid grid(2, 2);
   for (const Mistake& mistake : mistakes) {

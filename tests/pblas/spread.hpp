@@ -57,7 +57,7 @@ template <class T> struct Dense {
   int ld() const { return static_cast<int>(m > 1 ? m : 1); }
 };
 
-/// Who has index i, and where: counted block by block.
+/// The owner of index i, and its place: counted block by block.
 struct Axis {
   std::vector<int> owner, local;
   std::vector<int> count;

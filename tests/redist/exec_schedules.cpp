@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Element-exact moves through MPI: the plans' own schedules x every way the executor has, over random
-// distributions of every kind, windows, operations and types. Who owns what is dealt out one index at a time.
+// distributions of every kind, windows, operations and types. Owners are dealt out one index at a time.
 #include <sched.h>
 
 #include <algorithm>

@@ -161,7 +161,7 @@ TEST(Gemr2d, FortranNamesTwinsAndTheFormWithoutContext) {
   };
   pdgemr2d_(&n, &n, a.data(), &one, &one, from, b.data(), &one, &one, to, &ctxt);
   EXPECT_TRUE(right());
-  EXPECT_EQ(redist::remembered_contexts(), redist::detail::wants_stock() ? 0u : 1u); // who did it
+  EXPECT_EQ(redist::remembered_contexts(), redist::detail::wants_stock() ? 0u : 1u); // which of the two did it
   dyngrid_pdgemr2d_(&n, &n, a.data(), &one, &one, from, b.data(), &one, &one, to, &ctxt);
   EXPECT_TRUE(right());
   pdgemr2do_(&n, &n, a.data(), &one, &one, from, b.data(), &one, &one, to);

@@ -264,7 +264,7 @@ TEST(Turn, ServesTheEarliestStepInTurn) {
   EXPECT_EQ(order, (std::vector<std::size_t>{1, 2, 1, 2, 1, 2, 1, 2, 0, 0, 0, 0}));
 }
 
-// The message names what was wrong, what was got and what was wanted.
+// The message names what was wrong, what was got and what was expected.
 TEST(Work, RefusesWrongTransfers) {
   Matrix matrix = rows_split();
   const auto status_of = [](const Transfer& x, int rank) {
