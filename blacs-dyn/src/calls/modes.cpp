@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "calls/account.hpp"
+#include "stock_blacs.hpp"
 
 namespace blacs_dyn::calls {
 namespace {
