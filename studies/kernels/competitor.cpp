@@ -19,9 +19,9 @@
 #include "base/index.hpp"
 #include "common/local.hpp"
 #include "common/need.hpp"
+#include "common/own_kernel.hpp"
 #include "dyngrid.h"
 #include "gridmap/mapping.hpp"
-#include "own_kernel.hpp"
 #include "processor.hpp"
 
 namespace bench {
