@@ -87,7 +87,6 @@ struct Settings {
   int rounds = 1;
   bool check = false;
   bool grow = false;
-  bool fresh = false;
   bool dropin = false; ///< the table of p?gemr2d
   bool child = false;
   std::string csv;
@@ -316,11 +315,13 @@ CaseRun::CaseRun(MPI_Comm comm, const Case& c, const Settings& settings, Result&
   mine_ = plan.for_rank(rank_);
   result_.plan_s = MPI_Wtime() - t0;
   t0 = MPI_Wtime();
-  static std::map<int, double> measure_s; // per number of ranks
-  const bool anew = settings.fresh && measure_s.count(size) == 0;
-  result_.predicted_s =
-      plan.predicted_seconds(redist::measure_machine(comm, redist::Transport::automatic, anew), sizeof(double));
-  result_.measure_s = measure_s[size] += MPI_Wtime() - t0;
+  static std::map<int, std::pair<gridmap::Machine, double>> measured; // by number of ranks, with the seconds it took
+  if (measured.count(size) == 0) {
+    const gridmap::Machine machine = redist::measure_machine(comm);
+    measured[size] = {machine, MPI_Wtime() - t0};
+  }
+  result_.predicted_s = plan.predicted_seconds(measured[size].first, sizeof(double));
+  result_.measure_s = measured[size].second;
 
   usual_.emplace(comm);
   for (const std::string& name : settings.methods) {
@@ -602,8 +603,6 @@ std::optional<int> read_command_line(Settings& settings, int argc, char** argv) 
       .check(base::positive_number());
   app.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");
   app.add_flag("--check", settings.check, "compare every element");
-  app.add_flag("--fresh", settings.fresh,
-               "measure this machine's figures, which predictions need, anew instead of reading them");
   app.add_flag("--dropin", settings.dropin,
                "p?gemr2d against stock as a table: n from 64 to 2000, contexts that are kept and fresh ones, on 4 "
                "processes");

@@ -14,6 +14,7 @@
 #include "hosts.hpp"
 #include "launchers/background.hpp"
 #include "launchers/join.hpp"
+#include "machine_figures.hpp"
 #include "matrices.hpp"
 #include "newcomer_command.hpp"
 #include "phases.hpp"
@@ -40,6 +41,7 @@ public:
   Grid grid{processes, matrices};
   Copier copier; ///< of this grid
   ChangeRoutines routines;
+  MachineFigures machine;
   Headroom headroom{processes, settings, hosts, matrices};
   Checkpoints checkpoints{processes, settings, grid, matrices, shared};
   Relayout relayout{*this};

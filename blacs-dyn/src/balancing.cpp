@@ -19,7 +19,6 @@
 #include "gridmap/dealing.hpp"
 #include "gridmap/factor_layout.hpp"
 #include "gridmap/payoff.hpp"
-#include "redist/measure.hpp"
 #include "redist/plan.hpp"
 
 namespace blacs_dyn {
@@ -499,8 +498,7 @@ std::optional<Balance> Balancing::factor_order(const Balance& stays) const {
   const std::vector<double> speeds = speeds_on(grid);
   if (speeds.size() != grid.ids.size()) return std::nullopt;
   const redist::Plan plan = move_of(a, to);
-  const gridmap::Cost change =
-      gridmap::exchange_cost(redist::known_machine(grid.shape.size()).value_or(redist::Machine{}), volume_of(plan, a));
+  const gridmap::Cost change = gridmap::exchange_cost(app_.machine.figures(), volume_of(plan, a));
   const gridmap::FactorLayoutDecision decision =
       gridmap::decide_factor_layout({a.layout.rows, a.layout.cols, to.rows, to.cols, speeds, factored_.next,
                                      factor_unit_s(a, speeds), change.total(), balancer_.request().rules});
@@ -533,12 +531,11 @@ gridmap::Cost Balancing::price(const gridmap::BalanceChoice& choice) const {
     const auto was = static_cast<int>(position(from.ids, id));
     ranks.push_back(was < from.shape.size() ? was : next++);
   }
-  const auto machine = redist::known_machine(std::max(from.shape.size(), to.shape.size())).value_or(redist::Machine{});
   gridmap::Cost planned;
   for (const Matrix* a : app_.matrices.list()) {
     redist::Layout layout = a->on(to);
     layout.grid.ranks = ranks;
-    planned += gridmap::exchange_cost(machine, volume_of(move_of(*a, std::move(layout)), *a));
+    planned += gridmap::exchange_cost(app_.machine.figures(), volume_of(move_of(*a, std::move(layout)), *a));
   }
   if (from.shape == to.shape && from.ids == to.ids) return planned;
   return app_.control ? app_.control->change_cost({to.shape.nprow, to.shape.npcol}, planned) : planned;

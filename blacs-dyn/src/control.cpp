@@ -19,7 +19,6 @@
 #include "control/runtime_dir.hpp"
 #include "place.hpp"
 #include "preflight.hpp"
-#include "redist/measure.hpp"
 #include "redist/predict.hpp"
 
 namespace blacs_dyn {
@@ -113,9 +112,8 @@ void Control::look_at(const Matrices& matrices) {
     sizes.push_back({a->rows.n, a->cols.n, a->has_rule() ? 0 : a->rows.nb, a->has_rule() ? 0 : a->cols.nb, size});
     bytes += a->rows.n * a->cols.n * size;
   }
-  planned_exchange_ = [sizes](gridmap::GridShape from, gridmap::GridShape to) {
-    const auto machine = redist::known_machine(std::max(from.size(), to.size())).value_or(redist::Machine{});
-    return redist::predict_exchange(sizes, from, to, machine);
+  planned_exchange_ = [sizes, state = state_.get()](gridmap::GridShape from, gridmap::GridShape to) {
+    return redist::predict_exchange(sizes, from, to, state->machine());
   };
   state_->set_matrices({size_of(matrices), bytes, planned_exchange_,
                         [sizes](gridmap::GridShape grid) { return redist::used_grid(sizes, grid); }});

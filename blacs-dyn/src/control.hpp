@@ -32,6 +32,8 @@ public:
   }
   void know_groups(std::vector<control::GroupInfo> groups) { state_->set_groups(std::move(groups)); }
   void know_warm(Reserve::Count warm) { state_->set_warm(warm.asleep, warm.starting); }
+  void know_machine(const gridmap::Machine& machine) { state_->set_machine(machine); }
+  gridmap::Machine machine() const { return state_->machine(); } ///< as measured, in this run or an earlier one
   // where the environment does not say otherwise
   void allow(const control::Allowed& allowed);
   void set_steps(std::int64_t steps);

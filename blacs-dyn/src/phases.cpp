@@ -10,7 +10,6 @@
 #include "base/fnv1a.hpp"
 #include "base/statistics.hpp"
 #include "mpi_util.hpp"
-#include "redist/measure.hpp"
 #include "redist/plan.hpp"
 #include "registered_name.hpp"
 
@@ -275,7 +274,10 @@ void Phases::begin(Phase* phase) {
   agree_on_number(comm, mine ? mine->status() : Status::success, mine ? mine->what() : "", number,
                   "blacs-dyn: dyngrid_phase_begin: the processes begin different phases, or declared them differently");
   const int p = index_of(phase);
-  if (!executor_) executor_.emplace(comm);
+  if (!executor_) {
+    if (app_.machine.measure_once(comm) && app_.control) app_.control->know_machine(app_.machine.figures());
+    executor_.emplace(comm);
+  }
   const double t0 = MPI_Wtime();
   if (is_new) recall();
   for (Shared& shared : shared_)
@@ -375,8 +377,7 @@ Phases::Move& Phases::move_between(int shared, int from, int to) {
     if (executor_->ranks_on_host() == app_.grid.shape().size()) options.schedule = redist::Schedule::async;
     const redist::Plan plan(layout(from), layout(to), options);
     const std::vector<double> each =
-        plan.predicted_seconds_of_ranks(redist::known_machine(app_.grid.shape().size()).value_or(redist::Machine{}),
-                                        options.element_bytes, app_.grid.shape().size());
+        plan.predicted_seconds_of_ranks(app_.machine.figures(), options.element_bytes, app_.grid.shape().size());
     made.predicted_s = *std::max_element(each.begin(), each.end());
     made.moved_bytes = plan.totals().moved_elements * options.element_bytes;
     made.plan = plan.for_rank(app_.grid.rank());

@@ -9,7 +9,6 @@
 #include "base/statistics.hpp"
 #include "mpi_util.hpp"
 #include "phases.hpp"
-#include "redist/measure.hpp"
 #include "redist/plan.hpp"
 
 namespace blacs_dyn {

@@ -9,7 +9,6 @@
 #include "gridmap/phase_trials.hpp"
 #include "mpi_util.hpp"
 #include "phases.hpp"
-#include "redist/measure.hpp"
 #include "redist/plan.hpp"
 
 namespace blacs_dyn {
@@ -168,9 +167,8 @@ std::vector<double> Phases::move_seconds(int shared, int from, int to, int proce
   const Shared& s = shared_[static_cast<std::size_t>(shared)];
   const redist::Plan plan(s.copies[static_cast<std::size_t>(from)].layout,
                           s.copies[static_cast<std::size_t>(to)].layout);
-  std::vector<double> each =
-      plan.predicted_seconds_of_ranks(redist::known_machine(processes).value_or(redist::Machine{}),
-                                      static_cast<int>(element_bytes(s.matrix->type)), processes);
+  std::vector<double> each = plan.predicted_seconds_of_ranks(
+      app_.machine.figures(), static_cast<int>(element_bytes(s.matrix->type)), processes);
   const double factor = trials_.move_factor({shared, from, to});
   for (double& seconds : each) seconds *= factor;
   return each;

@@ -277,6 +277,8 @@ Resize::Outcome Resize::move_and_commit() {
   try {
     if (!share_state()) return Outcome::redirected;
     app_->processes.share_out(*gathered_);
+    if (app_->machine.measure_once(gathered_->comm.get()) && app_->control)
+      app_->control->know_machine(app_->machine.figures());
     const GridMap& to = gathered_->change.to;
     move.told = Matrices::told_by_others(gathered_->comm.get(), app_->matrices.list(), to);
     move.run(gathered_->comm.get(), to, app_->matrices.list(), app_->settings.exchange_order,
@@ -299,6 +301,7 @@ Packet Resize::write_state() const {
   app_->whereabouts.write(packet);
   app_->settings.write(packet);
   app_->balancing.write(packet);
+  app_->machine.write(packet);
   app_->matrices.write(packet);
   return packet;
 }
@@ -309,6 +312,7 @@ void Resize::read_state(Packet& state, const std::vector<SavedShared>& shared) {
   app_->shared.expect(shared, is_newcomer);
   app_->settings.read(state);
   app_->balancing.read(state);
+  app_->machine.read(state);
   app_->matrices.read(state, is_newcomer || app_->grid.is_still_outside(), is_newcomer);
 }
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "application.hpp"
-#include "redist/measure.hpp"
 
 namespace blacs_dyn {
 
@@ -253,9 +252,9 @@ Resize::Goal ResizePoints::agree_on_goal(const Findings& found, bool is_own) {
   }
   Resize::Goal goal = found.request ? goal_of(*found.request, app_) : found.goal.value_or(Resize::Goal{});
   goal.is_at_point = true;
-  // told with the rest: what is known of the machine may differ between hosts
+  // told with the rest: what earlier runs measured is known to process 0 alone
   const int size = app_.processes.process_set().grid.shape.size();
-  const double bandwidth = redist::known_machine(size).value_or(redist::Machine{}).bandwidth_bytes_per_s;
+  const double bandwidth = app_.machine.figures().bandwidth_bytes_per_s;
   goal.growth.seconds_to_move_all = app_.matrices.bytes() / bandwidth / size;
   Packet packet;
   packet.put(goal);

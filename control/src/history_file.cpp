@@ -93,16 +93,23 @@ std::string line_of(const HistoryKey& key, const PhaseKey& phase, const StepTime
   return to_line(line);
 }
 
+std::string line_of(const HistoryKey& key, const gridmap::Machine& m, std::int64_t when) {
+  Json line = named(key, "machine", when);
+  line.update(members_of(m));
+  return to_line(line);
+}
+
 struct Record {
   HistoryKey key;
   std::int64_t when = 0;
-  enum class Kind { steps, change, balance, calls, phase } kind = Kind::steps;
+  enum class Kind { steps, change, balance, calls, phase, machine } kind = Kind::steps;
   std::pair<int, int> grid;
   StepTimes times;
   ChangeCost change;
   BalanceReport balance;
   CallReport calls;
   PhaseKey phase; ///< with `times`
+  gridmap::Machine figures;
 };
 
 /// Empty for a line that is not whole, or says what cannot be.
@@ -157,6 +164,9 @@ std::optional<Record> record_of(const std::string& line) {
     } else if (json.at("kind") == "phase") {
       r.kind = Record::Kind::phase;
       std::tie(r.phase, r.times) = phase_times_from(json);
+    } else if (json.at("kind") == "machine") {
+      r.kind = Record::Kind::machine;
+      r.figures = machine_from(json);
     } else {
       return std::nullopt; // of a later version
     }
@@ -211,6 +221,7 @@ std::map<HistoryKey, Book> books_of(const std::string& file) {
   std::map<HistoryKey, Book> books;
   std::map<std::string, std::vector<ChangeCost>> spawns; // by machine
   each_record(file, [&](const Record& r) {
+    if (r.kind == Record::Kind::machine) return;
     Book& book = books[r.key];
     book.last = std::max(book.last, r.when);
     if (r.kind == Record::Kind::steps) {
@@ -246,6 +257,15 @@ std::map<HistoryKey, Book> books_of(const std::string& file) {
   return books;
 }
 
+/// What was measured last on each machine.
+std::map<std::string, Record> machines_of(const std::string& file) {
+  std::map<std::string, Record> last;
+  each_record(file, [&](const Record& r) {
+    if (r.kind == Record::Kind::machine) last[r.key.machine] = r;
+  });
+  return last;
+}
+
 /// One line per grid and the last changes, of the keys used last. The caller has the lock.
 void put_together(const std::string& file) {
   const std::map<HistoryKey, Book> books = books_of(file);
@@ -269,6 +289,7 @@ void put_together(const std::string& file) {
     for (const auto& [phase, times] : entry->second.history.phases)
       text += line_of(entry->first, phase, times, entry->second.last);
   }
+  for (const auto& [machine, record] : machines_of(file)) text += line_of(record.key, record.figures, record.when);
   while (text.size() > static_cast<std::size_t>(largest_file) / 2) text.erase(0, text.find('\n') + 1); // oldest first
   const std::string part = file + ".new";
   const Fd out = base::new_file(part, 0600);
@@ -305,6 +326,18 @@ History read_history(const std::string& file, const HistoryKey& key) {
   for (const auto& [other, book] : books) // a program that never ran here still learns what starting a process takes
     if (other.machine == key.machine && history.spawns.empty()) history.spawns = book.history.spawns;
   return history;
+}
+
+std::optional<gridmap::Machine> read_machine(const std::string& file, const std::string& machine) {
+  if (file.empty()) return std::nullopt;
+  const std::map<std::string, Record> last = machines_of(file);
+  const auto at = last.find(machine);
+  if (at == last.end()) return std::nullopt;
+  return at->second.figures;
+}
+
+gridmap::Machine known_machine() {
+  return read_machine(history_file(), machine_name()).value_or(gridmap::Machine{});
 }
 
 std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& file) {
@@ -356,6 +389,10 @@ bool append_history(const std::string& file, const HistoryKey& key,
   for (const auto& [phase, times] : phases)
     if (times.count > 0) text += line_of(key, phase, times, when);
   return append_lines(file, std::move(text), wait_s);
+}
+
+bool append_machine(const std::string& file, const HistoryKey& key, const gridmap::Machine& figures, double wait_s) {
+  return append_lines(file, line_of(key, figures, now_s()), wait_s);
 }
 
 bool append_calls(const std::string& file, const HistoryKey& key, const CallReport& report, double wait_s) {

@@ -2,6 +2,7 @@
 #include "control/history_json.hpp"
 
 #include <cmath>
+#include <stdexcept>
 
 #include "base/json.hpp"
 
@@ -104,6 +105,26 @@ Json members_of(const ChangeCost& cost) {
           {"planned_exchange_s", cost.predicted_exchange_s},
           {"asked_at_step", cost.asked_at_step},
           {"changed_at_step", cost.changed_at_step}};
+}
+
+Json members_of(const gridmap::Machine& figures) {
+  return {{"latency_s", figures.latency_s},
+          {"bandwidth_bytes_per_s", figures.bandwidth_bytes_per_s},
+          {"pack_bytes_per_s", figures.pack_bytes_per_s},
+          {"cores", figures.cores}};
+}
+
+gridmap::Machine machine_from(const Json& json) {
+  gridmap::Machine figures;
+  figures.latency_s = json.at("latency_s").get<double>();
+  figures.bandwidth_bytes_per_s = json.at("bandwidth_bytes_per_s").get<double>();
+  figures.pack_bytes_per_s = json.at("pack_bytes_per_s").get<double>();
+  figures.cores = json.at("cores").get<int>();
+  for (const double figure : {figures.latency_s, figures.bandwidth_bytes_per_s, figures.pack_bytes_per_s})
+    if (!std::isfinite(figure) || figure <= 0)
+      throw std::out_of_range("control: history: a figure of the machine is not above 0");
+  if (figures.cores < 0) throw std::out_of_range("control: history: cores are below 0");
+  return figures;
 }
 
 } // namespace control

@@ -34,6 +34,7 @@ Json to_json(const ChangeReport& r) {
 JobState::JobState(JobInfo info, GridShape first_grid, double now)
     : info_(std::move(info)), first_grid_(first_grid), started_(now), grid_(first_grid),
       book_(&books_.open(size_, {})) {
+  machine_ = read_machine(info_.history_file, info_.machine);
   board.wake = [this] {
     if (wake) wake();
   };
@@ -330,6 +331,17 @@ void JobState::set_matrices(Matrices matrices) {
   if (!panels_of.empty()) begin_panels(panels_of);
 }
 
+void JobState::set_machine(const gridmap::Machine& figures) {
+  const Lock lock(mutex_);
+  machine_ = figures;
+  is_machine_saved_ = false;
+}
+
+gridmap::Machine JobState::machine() const {
+  const Lock lock(mutex_);
+  return machine_.value_or(gridmap::Machine{});
+}
+
 /// The file is read without the lock.
 bool JobState::open_book(const std::string& size, const std::string& panels_of) {
   const std::string key = panels_of.empty() ? size : fmt::format("{}, panels of {}", size, panels_of);
@@ -426,9 +438,17 @@ PhaseTimes JobState::phases() const {
 void JobState::save_history(bool is_end) {
   constexpr double wait_s = 0.2;
   std::vector<UnsavedHistory> parts;
+  std::optional<gridmap::Machine> machine;
+  HistoryKey key{info_.app, "", info_.machine};
   {
     const Lock lock(mutex_);
     parts = books_.take_unsaved(is_end);
+    if (!std::exchange(is_machine_saved_, true)) machine = machine_;
+    key.size = size_;
+  }
+  if (machine && !info_.history_file.empty() && !append_machine(info_.history_file, key, *machine, wait_s)) {
+    const Lock lock(mutex_);
+    is_machine_saved_ = false;
   }
   for (const UnsavedHistory& part : parts) {
     if (info_.history_file.empty() || append_history(info_.history_file, {info_.app, part.size, info_.machine},

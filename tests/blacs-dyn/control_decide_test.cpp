@@ -1154,6 +1154,30 @@ TEST(History, IsKeptByProgramSizeAndMachine) {
   EXPECT_EQ(found.st_mode & 0777, 0600u);
 }
 
+TEST(History, FiguresOfAMachineAreTheLastOnesOfAnyProgram) {
+  const Folder folder;
+  const control::HistoryKey other{"other", "d9x9", "machine"}, elsewhere{"app", "d8x8", "faster"};
+  EXPECT_FALSE(control::read_machine(folder.file, "machine"));
+  const gridmap::Machine first{1e-5, 2e9, 3e9, 0.1, 4}, last{2e-5, 4e9, 5e9, 0.1, 2}, faster{1e-6, 1e10, 2e10, 0.1, 64};
+  ASSERT_TRUE(control::append_machine(folder.file, app, first));
+  ASSERT_TRUE(control::append_machine(folder.file, elsewhere, faster));
+  ASSERT_TRUE(control::append_machine(folder.file, other, last));
+  std::ofstream(folder.file, std::ios::app) // no figures: a message takes no less than nothing
+      << R"({"kind":"machine","app":"app","size":"s","machine":"machine","when":1,"latency_s":-1,)"
+      << R"("bandwidth_bytes_per_s":1e9,"pack_bytes_per_s":1e9,"cores":1})" << '\n';
+  std::vector<control::ChangeCost> changes(100);
+  for (auto& c : changes) c = {{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15};
+  for (int i = 0; i < 40; ++i) // so much that the file is put together anew
+    ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, changes));
+  const auto here = control::read_machine(folder.file, "machine"), there = control::read_machine(folder.file, "faster");
+  ASSERT_TRUE(here && there);
+  EXPECT_EQ(here->latency_s, 2e-5);
+  EXPECT_EQ(here->bandwidth_bytes_per_s, 4e9);
+  EXPECT_EQ(here->pack_bytes_per_s, 5e9);
+  EXPECT_EQ(here->cores, 2);
+  EXPECT_EQ(there->cores, 64);
+}
+
 TEST(History, WhatIsNewWeighsMoreThanWhatIsOld) {
   const Folder folder;
   ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(100000, 1.0)}}, {}));

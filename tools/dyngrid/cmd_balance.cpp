@@ -18,10 +18,10 @@
 #include "command.hpp"
 #include "control/balance_mode.hpp"
 #include "control/balancer.hpp"
+#include "control/history.hpp"
 #include "gridmap/balance.hpp"
 #include "job_text.hpp"
 #include "json_reader.hpp"
-#include "redist/measure.hpp"
 #include "shared/text.hpp"
 
 namespace command {
@@ -159,7 +159,7 @@ BalanceRequest request_of(const BalanceOptions& o, const CommandLine& app) {
   if (r.m == 0) throw Failure("no matrix is given, expected --m ROWS and --n COLUMNS");
   // no terms: all of a step is work, a second of it for each process
   if (r.fixed_s + r.work_s + r.border_s + r.volume_s + r.messages_s == 0) r.work_s = in_grid;
-  r.machine = redist::known_machine(static_cast<int>(r.processes.size())).value_or(gridmap::Machine{});
+  r.machine = control::known_machine();
   const double price = app.count("--change") > 0 ? o.change_s : from_file.change_s;
   if (app.count("--change") > 0 || from_file.change_s > 0)
     r.change = [price](const BalanceChoice&) { return gridmap::Cost{{{"change", price}}}; };

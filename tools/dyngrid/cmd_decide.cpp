@@ -25,7 +25,6 @@
 #include "control/history_json.hpp"
 #include "job_text.hpp"
 #include "redist/element.hpp"
-#include "redist/measure.hpp"
 #include "redist/predict.hpp"
 #include "shared/text.hpp"
 
@@ -160,7 +159,7 @@ Question question_of(const DecideOptions& o, const CommandLine& app) {
   if (app.count("--parked") > 0) s.parked = o.parked;
   s.usual_spawn_s = gridmap::usual_spawn_s;
 
-  q.machine = redist::known_machine(std::max(s.grid.size(), q.to.size())).value_or(gridmap::Machine{});
+  q.machine = control::known_machine();
   if (app.count("--latency") > 0) q.machine.latency_s = o.machine.latency_s;
   if (app.count("--bandwidth") > 0) q.machine.bandwidth_bytes_per_s = o.machine.bandwidth_bytes_per_s;
   if (app.count("--pack-rate") > 0) q.machine.pack_bytes_per_s = o.machine.pack_bytes_per_s;

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -31,6 +32,7 @@ struct RunHistory {
   int cores = 0; ///< of a running job; 0: not known
   control::HistoryKey key;
   control::History history;
+  std::optional<gridmap::Machine> machine; ///< what messages and copies take
 };
 
 /// What a running job knows, the steps of this moment included.
@@ -42,6 +44,8 @@ RunHistory history_of_job(const std::string& name) {
   entry.cores = answer.value("cores", 0);
   entry.key = {answer.at("app").text(), answer.at("size").text(), answer.at("machine").text()};
   entry.history = control::history_from(answer);
+  if (const Json figures = answer.value("figures", Json()); figures.is_object())
+    entry.machine = control::machine_from(figures);
   return entry;
 }
 
@@ -62,11 +66,17 @@ Json as_json(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
           {{"grid", {p, q}}, {"seconds", found->seconds}, {"error", found->error}, {"measured", found->is_measured}});
   }
   const auto sweet = control::sweet_spot(e.history.steps);
-  return {{"app", e.key.app},           {"size", e.key.size},
-          {"machine", e.key.machine},   {"grids", grids},
-          {"resizes", resizes},         {"totals", control::members_of(e.history.totals)},
-          {"balances", balances},       {"phases", phases},
-          {"predictions", predictions}, {"sweet_spot", sweet ? Json{sweet->nprow, sweet->npcol} : Json(nullptr)}};
+  return {{"app", e.key.app},
+          {"size", e.key.size},
+          {"machine", e.key.machine},
+          {"grids", grids},
+          {"resizes", resizes},
+          {"totals", control::members_of(e.history.totals)},
+          {"balances", balances},
+          {"phases", phases},
+          {"figures", e.machine ? control::members_of(*e.machine) : Json(nullptr)},
+          {"predictions", predictions},
+          {"sweet_spot", sweet ? Json{sweet->nprow, sweet->npcol} : Json(nullptr)}};
 }
 
 /// Of a change that a step of the program was asked for; else it has none.
@@ -125,6 +135,12 @@ void print(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
                   found->is_measured
                       ? "measured"
                       : fmt::format("fit through {} grid{}", found->grids, found->grids == 1 ? "" : "s").c_str());
+  if (e.machine)
+    std::printf("exchanges: %s a message, %s/s sent, %s/s copied on each of %d core%s\n",
+                duration_text(e.machine->latency_s).c_str(),
+                bytes_text(static_cast<std::int64_t>(e.machine->bandwidth_bytes_per_s)).c_str(),
+                bytes_text(static_cast<std::int64_t>(e.machine->pack_bytes_per_s)).c_str(), e.machine->cores,
+                e.machine->cores == 1 ? "" : "s");
   print(e.history.phases);
   print(e.history.balances);
   const auto& changes = e.history.changes;
@@ -182,7 +198,7 @@ void run(const HistoryOptions& o) {
   } else {
     for (auto& [key, history] : control::read_all_history(control::history_file()))
       if (key.size != control::calls_size && (o.job.empty() || key.app == o.job))
-        entries.push_back({0, key, std::move(history)});
+        entries.push_back({0, key, std::move(history), control::read_machine(control::history_file(), key.machine)});
     if (!o.job.empty() && entries.empty())
       throw Failure(fmt::format("no job {} is running, and nothing is known of a program of that name", o.job), 1);
   }

@@ -12,9 +12,9 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "control/history.hpp"
 #include "gridmap/phases.hpp"
 #include "json_reader.hpp"
-#include "redist/measure.hpp"
 #include "redist/plan.hpp"
 #include "shared/text.hpp"
 
@@ -159,9 +159,8 @@ std::vector<double> move_s(const Matrix& a, int from, int to, std::size_t proces
     return std::vector<double>(processes, a.moves.at(static_cast<std::size_t>(from)).at(static_cast<std::size_t>(to)));
   const redist::Layout &source = a.layouts[static_cast<std::size_t>(from)],
                        &target = a.layouts[static_cast<std::size_t>(to)];
-  const int most = std::max({source.grid.size(), target.grid.size(), static_cast<int>(processes)});
   const redist::Plan plan(source, target, redist::PlanOptions{});
-  const gridmap::Machine machine = redist::known_machine(most).value_or(gridmap::Machine{});
+  const gridmap::Machine machine = control::known_machine();
   return plan.predicted_seconds_of_ranks(machine, static_cast<int>(a.element_bytes), static_cast<int>(processes));
 }
 

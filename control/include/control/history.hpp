@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "control/call_report.hpp"
 #include "control/phase_times.hpp"
 #include "gridmap/cost.hpp"
+#include "gridmap/machine.hpp"
 
 namespace control {
 
@@ -77,6 +79,11 @@ std::string history_file();
 
 /// All that is known of `key`. An absent file, and lines that cannot be read, are nothing.
 History read_history(const std::string& file, const HistoryKey& key);
+/// What messages and copies took when they were measured last on this machine (machine_name()), by any program. Empty:
+/// never.
+std::optional<gridmap::Machine> read_machine(const std::string& file, const std::string& machine);
+/// The same of history_file() and this machine; the usual figures where nothing was measured.
+gridmap::Machine known_machine();
 /// Every key in the file.
 std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& file);
 
@@ -88,6 +95,10 @@ bool append_history(const std::string& file, const HistoryKey& key,
                     const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
                     double wait_s = 0.2, const std::vector<BalanceReport>& balances = {},
                     const PhaseTimes& phases = {});
+
+/// The same for what messages and copies took.
+bool append_machine(const std::string& file, const HistoryKey& key, const gridmap::Machine& figures,
+                    double wait_s = 0.2);
 
 /// The same for what the calls of a run took; those that took longest.
 bool append_calls(const std::string& file, const HistoryKey& key, const CallReport& report, double wait_s = 0.2);

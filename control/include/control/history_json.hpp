@@ -27,4 +27,9 @@ Json members_of(const ChangeTotals& totals);
 /// What a change cost and from which grid it led; the grid that it led to has another name in the file than in answers.
 Json members_of(const ChangeCost& cost);
 
+/// What messages and copies take: latency_s, bandwidth_bytes_per_s, pack_bytes_per_s, cores.
+Json members_of(const gridmap::Machine& figures);
+/// @throws std::exception when a member is missing, of another kind or not above 0.
+gridmap::Machine machine_from(const Json& json);
+
 } // namespace control

@@ -100,6 +100,10 @@ public:
     end_failed(nullptr, to, status, why);
   }
   void set_matrices(Matrices matrices);
+  /// What messages and copies take, as it was measured in this run. It goes to the history.
+  void set_machine(const gridmap::Machine& figures);
+  /// The same, of this run or else of earlier ones on this machine; else the usual figures. Any thread.
+  gridmap::Machine machine() const;
   void set_groups(std::vector<GroupInfo> groups);
   /// Processes that were started beforehand: so many sleep, so many are on their way.
   void set_warm(int asleep, int starting);
@@ -235,6 +239,8 @@ private:
   std::optional<CheckpointRequest> checkpoint_;
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;
+  std::optional<gridmap::Machine> machine_; ///< as measured
+  bool is_machine_saved_ = true;
   std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange_;
   std::function<gridmap::GridShape(gridmap::GridShape)> used_grid_;
   JobBooks books_;
