@@ -167,7 +167,7 @@ struct CycleGraph {
   double weight(std::size_t from, std::size_t to) const { return weights[from * nodes + to]; }
 };
 
-/// The steps of least seconds for so many cycles, a cycle at a time: what cycles take between the states at their
+/// The steps of least seconds for a number of cycles, a cycle at a time: what cycles take between the states at their
 /// beginning is worked out once.
 class ManyCycles {
 public:
@@ -238,7 +238,7 @@ private:
   PhaseMachine& machine_;
   CycleGraph g_;
   std::vector<Seconds> least_;
-  std::size_t repeated_ = 0; ///< the last so many of least_ come again and again; 0: none are known to
+  std::size_t repeated_ = 0; ///< length of the end of least_ that repeats; 0: none is known to
   std::map<std::size_t, std::vector<Layer>> layers_;
   std::map<std::pair<std::size_t, std::size_t>, std::vector<PhaseStep>> steps_;
 };
