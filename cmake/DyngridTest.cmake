@@ -6,7 +6,7 @@ set(DYNGRID_TEST_ROOM OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default
 set(DYNGRID_TEST_ENV OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 ${DYNGRID_TEST_ROOM} OMPI_MCA_mpi_yield_when_idle=1
   DYNGRID_HISTORY=off # the history of the user is not for tests
   DYNGRID_WAIT=on) # changes at exactly the step that is asked for
-# As root Open MPI wants to be told twice. The variables are set for root only.
+# As root Open MPI needs two variables. The variables are set for root only.
 execute_process(COMMAND id -u OUTPUT_VARIABLE uid OUTPUT_STRIP_TRAILING_WHITESPACE)
 if(uid STREQUAL "0")
   list(APPEND DYNGRID_TEST_ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)

@@ -47,7 +47,7 @@ as_root() {
   sudo "$@"
 }
 
-# Open MPI refuses to run as root unless it is told twice; only root is given the variables. One BLAS thread per
+# Open MPI refuses to run as root without two variables; only root gets them. One BLAS thread per
 # process, because a grid has more processes than this machine has cores.
 mpi_environment() {
   export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1

@@ -87,7 +87,7 @@ void check(const BalanceRequest& r) {
   }
   if (std::count(at_place.begin(), at_place.end(), -1) > 0)
     throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: balance: nobody stands at {} of the {} places of a {} grid",
+                fmt::format("gridmap: balance: {} of the {} places of a {} grid have no process, expected one each",
                             std::count(at_place.begin(), at_place.end(), -1), r.grid.size(), to_string(r.grid)));
   for (const auto& [name, value] :
        {std::pair{"fixed_s", r.fixed_s}, std::pair{"work_s", r.work_s}, std::pair{"border_s", r.border_s},

@@ -222,7 +222,7 @@ CallVerdict decide_call(const std::vector<CallOption>& options, double least_gai
 }
 
 std::string to_string(const CallVerdict& verdict) {
-  if (std::isnan(verdict.stay_s)) return "stays: what it takes here is not known";
+  if (std::isnan(verdict.stay_s)) return "stays: its time here is not known";
   if (std::isnan(verdict.run_s)) return fmt::format("stays: {:.3g} s here, no other place is known", verdict.stay_s);
   return fmt::format("{} {}: {:.3g} s + {:.3g} s of copies, here {:.3g} s; a move has to save {:.3g} s",
                      verdict.is_moved() ? "moves to" : "stays, the best other place is", to_string(verdict.best),

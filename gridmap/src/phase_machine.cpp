@@ -39,7 +39,7 @@ void check_candidate(const PhaseProblem& p, const Phase& phase, const PhaseCandi
 
 void check(const PhaseProblem& p) {
   if (p.phases.empty()) bad_phases("there is no phase");
-  if (!p.move && !p.matrices.empty()) bad_phases("it is not said what moving takes");
+  if (!p.move && !p.matrices.empty()) bad_phases("the cost of moves is missing, expected a function");
   int layouts = 0;
   for (const PhaseMatrix& m : p.matrices) {
     if (m.layouts < 1 || m.copy_bytes < 0)

@@ -234,7 +234,7 @@ TEST(CallChoice, SaysItsTerms) {
             "stays, the best other place is 2x2/64: 6 s + 1 s of copies, here 10 s; a move has to save 3.25 s");
   EXPECT_EQ(to_string(gridmap::decide_call({{{{1, 4}, 4}, 10, 0, 0}})), "stays: 10 s here, no other place is known");
   EXPECT_EQ(to_string(gridmap::decide_call({{{{1, 4}, 4}, unknown, 0, 0}, {{{2, 2}, 64}, 6, 1, 0}})),
-            "stays: what it takes here is not known");
+            "stays: its time here is not known");
 }
 
 TEST(CallMeasuring, IsOfLittleAndAtMostFourTimes) {

@@ -217,7 +217,7 @@ TEST(Command, Balance) {
         {"--speeds 1,1", "no matrix is given"},
         {"--speeds 1,1 --n 9 --load x", "process:competitors"},
         {"--speeds 1,1 --n 9 --stay 4", "a process 0 .. 1"},
-        {"--speeds 1,1,1 --grid 2x2 --n 9", "nobody stands at 1 of the 4 places"},
+        {"--speeds 1,1,1 --grid 2x2 --n 9", "1 of the 4 places of a 2x2 grid have no process"},
         {"--file /nowhere", "cannot be read"}}) {
     const Answer answer = run("balance " + arguments);
     EXPECT_EQ(answer.status, 2) << arguments;
