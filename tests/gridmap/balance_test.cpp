@@ -160,7 +160,8 @@ TEST(Balance, WhoWaitsHoweverLittleItHasToDoLeavesWhereAllAreQuickerForIt) {
     expect_sound(r, balance.then);
     double quickest = std::numeric_limits<double>::infinity();
     for (unsigned set = 1; set < 1U << r.processes.size(); ++set)
-      if (set != 1U << who) quickest = std::min(quickest, step_of_row(r, set)); // who competes is not looked at alone
+      if (set != 1U << who)
+        quickest = std::min(quickest, step_of_row(r, set)); // the competing one is not looked at alone
     ASSERT_GE(balance.then.step_s(), quickest * (1 - 1e-9));
     ASSERT_LE(balance.then.step_s(), quickest * 1.003) << "run " << run; // whole columns
     (balance.leaves.empty() ? kept : removed) += 1;
@@ -309,7 +310,7 @@ TEST(Balance, MovementIsCountedAndPriced) {
   EXPECT_GT(b.then.change.total(), 0);
   EXPECT_EQ(b.then.change.total(),
             b.then.change.of("latency") + b.then.change.of("bandwidth") + b.then.change.of("packing"));
-  // who leaves moves all it has
+  // a process that leaves moves all its data
   r.is_weighted = false;
   const Balance removal = gridmap::decide_balance(r);
   EXPECT_EQ(removal.action, BalanceAction::remove);
@@ -357,7 +358,7 @@ TEST(Balance, SleepersComeBackWhenTheyAreCalm) {
   r.may_return = false;
   EXPECT_EQ(gridmap::decide_balance(r).action, BalanceAction::stay);
   r.may_return = true;
-  // who left lately must bring twice: the 13th of 13 saves 7.7 %
+  // a process that left lately must bring twice: the 13th of 13 saves 7.7 %
   r = request_for({1, 12}, std::vector<double>(13, 1.0));
   r.max_aspect = 0;
   r.processes[12].away_s = 59;
@@ -519,7 +520,7 @@ TEST(PublishedBalance, Figure10NeverLosesTwoPercent) {
   }
 }
 
-/// Calls f(parts) for all ways to cut n items into so many stretches, none of which needs an item.
+/// Calls f(parts) for all ways to cut n items into this many stretches, none of which needs an item.
 template <class F> void each_cut(std::int64_t n, int count, F&& f) {
   std::vector<std::int64_t> parts(at(count), 0);
   const auto choose = [&](auto self, std::size_t k, std::int64_t left) -> void {
@@ -601,8 +602,8 @@ TEST(Balance, UnequalItemsInARowAreCutExactly) { // all cuts into at most 4 stre
     const Balance b = gridmap::decide_balance(u.request);
     expect_sound(u.request, b.then);
     const double here = u.least(b.now, is_row), there = u.least(b.then, is_row);
-    EXPECT_NEAR(b.then.step_s(), there, 1e-12 * there); // no better cut for who stands there
-    EXPECT_LE(b.then.step_s(), here * (1 + 1e-12));     // and none for who stood there
+    EXPECT_NEAR(b.then.step_s(), there, 1e-12 * there); // no better cut for the processes there
+    EXPECT_LE(b.then.step_s(), here * (1 + 1e-12));     // and none for those before
     EXPECT_NEAR(b.now.step_s(), u.step_s(b.now, b.now.rows, b.now.cols), 1e-12 * b.now.step_s());
   }
 }

@@ -78,7 +78,7 @@ TEST(Command, Place) {
   EXPECT_EQ(ask("place --from 2x2 --to 2x2 --m 9 --n 9 --mb 2 --nb 2 --rsrc 1")["moved_elements"], 0);
 }
 
-// What a run does: who was started by mpirun sleeps and is woken again, the others end; process 0 stays at (0,0) unless
+// What a run does: processes of mpirun sleep and are woken again, the others end; process 0 stays at (0,0) unless
 // asked otherwise.
 TEST(Command, PlaceOneChangeAfterTheOther) {
   const Json steps = ask("place --from 2x2 --to 3x3 --to 1x2 --to 2x3 --m 12 --n 12 --mb 1 --nb 1")["steps"];
