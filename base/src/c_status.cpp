@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the C interface says of errors. A file of its own: programs that link base beside libdyngrid.so take the
-// library's exported functions, not a second copy whose text nobody sets.
+// library's exported functions, not a second copy whose text is never set.
 #include <exception>
 #include <new>
 #include <string>

@@ -182,7 +182,7 @@ private:
   bool are_steps_known_ = false; ///< not a guess
   bool is_load_new_ = false;     ///< it may end before the steps do
 
-  /// A set of processes on a shape that nobody has looked at yet.
+  /// A set of processes on a shape that was not considered yet.
   struct Candidate {
     GridShape grid;
     std::vector<int> members; ///< strongest first
@@ -308,7 +308,7 @@ private:
     return saved_s > 0 ? price_s / saved_s : std::numeric_limits<double>::infinity();
   }
 
-  /// Seconds of a step if nobody competed with anybody.
+  /// Seconds of a step without any competitor.
   double alone_s(const BalanceChoice& choice) const {
     const std::vector<double> by_row = row_work_.parts(choice.rows), by_col = col_work_.parts(choice.cols);
     double longest = 0;
@@ -635,7 +635,7 @@ private:
     choice = std::move(best);
   }
 
-  /// Everybody stays where it is, the parts are new.
+  /// All processes keep their places, the parts are new.
   BalanceChoice new_parts() const {
     BalanceChoice choice = best_parts(r_.grid, now_.order, map_in_place);
     cut_by_costs(choice);

@@ -85,7 +85,7 @@ template <class Time> double time_of(const Time& time, const std::vector<std::in
   return seconds;
 }
 
-/// Everybody in turn takes as much as fits; false when something is left over.
+/// Each process in turn takes as much as fits; false when something is left over.
 template <class Time>
 bool probe(const Time& time, int processes, std::int64_t items, double seconds, std::vector<std::int64_t>& first) {
   first.assign(1, 0);

@@ -116,7 +116,7 @@ public:
     if (size_ > 1) packed_ = Room::of<T>(most);
     if (is_unpacked()) panel_ = Room::of<T>(most);
   }
-  /// Rows k .. k_end-1 are sent for as soon as nobody reads mine of the panel before.
+  /// Rows k .. k_end-1 are requested as soon as no process reads mine of the panel before.
   void start(std::int64_t k, std::int64_t k_end) {
     k_ = k, k_end_ = k_end;
     is_held_ = size_ > 1;
@@ -280,7 +280,7 @@ void update_in_strips(T alpha, const T* a, std::int64_t ld_a, const T* b, std::i
 }
 
 /// What each process of the only row or column of a grid has of the operand that moves, which is a panel: from where it
-/// lies to everybody. In step s a process is given that of the s-th one after it.
+/// lies to all processes. In step s a process gets that of the s-th one after it.
 template <class T> class PanelsOfOwners {
 public:
   /// Mine is height x width and stays as it is until the end of this.

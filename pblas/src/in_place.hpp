@@ -62,7 +62,7 @@ private:
   std::vector<MPI_Request> read_; ///< what says to owners that it was read
 };
 
-/// As Relay, but everybody fetches the buffer from the process that has it, where it is.
+/// As Relay, but each process fetches the buffer from its owner, in place.
 class RelayInPlace {
 public:
   RelayInPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes);

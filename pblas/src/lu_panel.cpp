@@ -139,8 +139,8 @@ template <class T> const T* PivotSearch<T>::top() const {
 
 namespace {
 
-/// The panel in blocks of some columns. Pivot rows are kept by all in the panel's diagonal block, so everybody can
-/// update his rows without asking.
+/// The panel in blocks of some columns. Pivot rows are kept by all in the panel's diagonal block, so each process can
+/// update its rows without communication.
 template <class T>
 void factor_together(const Operand<T>& a, const std::vector<std::int64_t>& rows, PivotSearch<T>& search,
                      LuPanel<T>& panel) {

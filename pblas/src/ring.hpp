@@ -16,8 +16,8 @@
 
 namespace pblas {
 
-/// Hands slices round a ring: in each step everybody sends on what came last. start(), any number of advance(),
-/// finish(). One round at a time on a communicator.
+/// Hands slices round a ring: in each step each process sends on what it received last. start(), any number of
+/// advance(), finish(). One round at a time on a communicator.
 template <class T> class Ring {
 public:
   /// @param rank, size  of this process in comm, and of comm

@@ -26,7 +26,7 @@ enum {
   DYNGRID_ERR_IO = -11,         /* reading or writing failed */
   DYNGRID_ERR_SLOTS = -12,      /* fewer processors than asked for */
   DYNGRID_ERR_SPAWN = -13,      /* new processes could not be started */
-  DYNGRID_ERR_TIMEOUT = -14,    /* somebody did not come in time */
+  DYNGRID_ERR_TIMEOUT = -14,    /* a process did not arrive in time */
   DYNGRID_ERR_MPI = -15,        /* an MPI call failed */
   DYNGRID_ERR_INTERNAL = -16    /* a mistake of dyngrid's own */
 };

@@ -22,7 +22,7 @@ struct BalanceProcess {
   int place = -1;        ///< in the grid there is, row-major; -1: it sleeps
   bool may_leave = true; ///< false: it stays in every grid
   double away_s = std::numeric_limits<double>::infinity(); ///< sleeps since so long
-  double calm_s = std::numeric_limits<double>::infinity(); ///< nobody has competed with it for so long
+  double calm_s = std::numeric_limits<double>::infinity(); ///< seconds without a competitor
 };
 
 /// One way to spread the work: over which processes, on which grid, in which parts.
@@ -80,7 +80,7 @@ struct BalanceRequest {
   double error = 0;                   ///< of a prediction, relative: what was never measured has to save twice as much
   double measured_error = 0;          ///< of step_s, relative: what was measured has to save twice as much
 
-  /// Whether a grid ran whose rows, whose columns were several: else nobody knows what cutting that axis costs, and a
+  /// Whether a grid ran whose rows, whose columns were several: else the cost of cutting that axis is not known, and a
   /// choice that does counts for twice the error longer than it is predicted.
   bool rows_were_cut = true, cols_were_cut = true;
 

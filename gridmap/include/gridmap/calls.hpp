@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of ScaLAPACK's routines by a program that nobody changes: where each of them would run best, and what is asked
+// Calls of ScaLAPACK's routines by an unmodified program: where each of them would run best, and what is asked
 // of them. Pure.
 #pragma once
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Items in a row, dealt out to processes of different speed: everybody gets one stretch. Pure.
+// Items in a row, dealt out to processes of different speed: each gets one stretch. Pure.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -26,7 +26,7 @@ struct ExecuteOptions {
   std::size_t extra_bytes = std::size_t{64} << 20;   ///< cap on buffers per process; in use are at most 6 MB
   PanelWrites panel_writes = PanelWrites::automatic; ///< automatic: non-temporal from 1 MB on
   int host_key = 0;                                  ///< ranks with different keys are taken to be on different hosts
-  bool is_comm_lent = false;                         ///< nobody else uses the communicator while the executor is open:
+  bool is_comm_lent = false;                         ///< the communicator has no other user while the executor is open:
                                                      ///< it is not duplicated
 };
 

@@ -192,7 +192,7 @@ int dyngrid_layout_create(const int* desc, int nprow, int npcol, const int* rank
     not_null(layout, "redist: place for the layout");
     not_null(desc, "redist: descriptor");
     Grid grid = grid_of(nprow, npcol, ranks);
-    // The caller's LLD_ belongs to one process; the layout is everybody's.
+    // The caller's LLD_ belongs to one process; the layout is the same on all.
     const Descriptor descriptor = redist::read_descriptor(desc, 0, {nprow, npcol, -1, -1});
     return create(layout, {descriptor.rows, descriptor.cols, std::move(grid)});
   });

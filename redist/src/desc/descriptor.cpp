@@ -121,7 +121,7 @@ Descriptor read_descriptor(const int* desc, std::size_t length, const GridPositi
                 fmt::format("redist: descriptor entry {} ({}) is {}, which is not valid on a {}x{} grid", entry,
                             name_of(entry), desc[entry - 1], grid.nprow, grid.npcol));
   }
-  // Outside the grid nobody asks for positions; the axes are there for their sizes.
+  // Outside the grid positions are not used; the axes are there for their sizes.
   return {desc[dtype_], desc[ctxt_], rows_of(desc, std::max(grid.nprow, desc[rsrc_] + 1)),
           cols_of(desc, std::max(grid.npcol, desc[csrc_] + 1)), desc[lld_]};
 }

@@ -91,7 +91,7 @@ std::optional<bool> Connections::agree(const Outcome& mine, std::int64_t signatu
   const bool will_run = all[0] >> 32 == 0 && all[1] == -all[2] && (all[1] >= 0 || !may_differ);
   if (!will_run && all[3] < 0 && host && host->everybody()) {
     host->drop_panels();
-    std::int64_t numbers[SharedHost::numbers_at_once] = {}; // nobody puts down new ones before all have dropped these
+    std::int64_t numbers[SharedHost::numbers_at_once] = {}; // no rank writes new ones before all have dropped these
     minimum_of(numbers);
   }
   return agreed(mine, all, may_differ);

@@ -62,7 +62,7 @@ Liveness::Liveness(MPI_Comm comm, std::int64_t& number) {
   for (std::size_t r = 0; r < cards.size(); ++r) {
     const Card& other = cards[r];
     number = std::min(number, other.number);
-    // in another container the number means somebody else: then it began at another time
+    // in another container the number means another process, which began at another time
     if (mine.kernel != 0 && other.kernel == mine.kernel && other.start >= 0 && start_of(other.pid) == other.start)
       processes_[r] = {other.pid, other.start};
   }

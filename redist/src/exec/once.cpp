@@ -28,7 +28,7 @@ void exchange_once(const std::vector<TransferPlan>& plans, const std::vector<Poi
             base::Status::bad_argument,
             fmt::format("redist: {} bytes between rank {} and rank {} in one message, expected at most {}",
                         stream.bytes_left, rank, stream.peer, std::numeric_limits<int>::max()));
-  // not a vector: nobody needs the zeros
+  // not a vector: the zeros are not needed
   const std::unique_ptr<char[]> buffer(new char[static_cast<std::size_t>(work.bytes_in() + work.bytes_out()) + 1]);
   char* free = buffer.get();
   std::vector<MPI_Request> requests(work.in.size() + work.out.size(), MPI_REQUEST_NULL);

@@ -13,7 +13,7 @@ namespace redist::detail {
 /// buffers hold all that this rank sends and receives, so it is none for large ones.
 ///
 /// Collective in the sense that partners must come; no others are waited for, and nothing is agreed.
-/// @param tag  nobody else uses it on `comm`. Exchanges may follow each other with the same one.
+/// @param tag  not used by others on `comm`. Exchanges may follow each other with the same one.
 /// @throws Error{bad_type, bad_argument, null_pointer, mpi_failure} on this rank alone; std::bad_alloc
 void exchange_once(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers, MPI_Comm comm,
                    int tag);

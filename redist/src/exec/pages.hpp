@@ -16,7 +16,7 @@ SharedPlace find_shared(const void* address);
 /// Gives back the whole pages of any private or shared mapping of ours among [begin, end); the content is
 /// lost.
 void release_pages(void* begin, void* end) noexcept;
-/// Whether nobody has written to this memory yet, as far as a few looks tell.
+/// Whether this memory was not written to yet, as far as a few samples show.
 bool is_untouched(const void* begin, const void* end) noexcept;
 /// Gets pages for memory that will be written all over: huge ones where the kernel gives them, unless the
 /// environment says DYNGRID_EXCHANGE=hugepages=off.

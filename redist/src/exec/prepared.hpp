@@ -45,7 +45,7 @@ struct Prepared {
   /// Puts the pointers in, and puts down what the others may have after the agreement. Writes to no target. Local.
   /// @throws Error{bad_argument, null_pointer}, with nothing put down
   PutDown bind(const std::vector<Pointers>& pointers);
-  /// After the agreement, when somebody offers an array: all ranks read in place or, when one of them cannot map what
+  /// After the agreement, when a rank offers an array: all ranks read in place or, when one of them cannot map what
   /// it needs, none. Collective.
   void read_in_place();
   /// Everything is agreed: from here on data move.

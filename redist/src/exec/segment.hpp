@@ -31,7 +31,7 @@ public:
   std::size_t bytes() const { return bytes_; }
   int fd() const { return fd_; }
   void close_fd() noexcept;
-  /// Leaves mapping and descriptor to somebody else.
+  /// Leaves mapping and descriptor to another owner.
   void forget() noexcept { data_ = nullptr, bytes_ = 0, fd_ = -1; }
   explicit operator bool() const { return data_ != nullptr; }
 

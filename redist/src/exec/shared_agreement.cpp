@@ -37,7 +37,7 @@ void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once], const Livenes
     }
   }
   if (place->arrived.fetch_add(1) + 1 == static_cast<std::uint32_t>(size_)) {
-    // everybody has read the numbers of the time before: its slot is the next one
+    // all ranks have read the numbers of the time before: its slot is the next one
     for (auto& number : place->numbers[(now + 1) % 2]) number.store(INT64_MAX, std::memory_order_relaxed);
     place->arrived.store(0, std::memory_order_relaxed);
     place->generation.store(now + 1);

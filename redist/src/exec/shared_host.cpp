@@ -61,7 +61,7 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_
   find_others(cards, bytes);
   int all = 1;
   for (const Peer& peer : peers_) all = peer.control != nullptr ? all : 0;
-  // after which all have signed, and nobody needs my descriptor any more
+  // after which all have signed, and no rank needs my descriptor any more
   check(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
   mine_.close_fd();
   drop_those_who_did_not_find_me();

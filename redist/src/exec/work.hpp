@@ -60,7 +60,7 @@ void check_pointers(const std::vector<TransferPlan>& plans, const std::vector<Po
 Work work_of(const std::vector<TransferPlan>& plans, Slab slab, int rank, int size,
              const std::function<bool(int)>& is_shared);
 
-/// Gets the pages of targets that nobody has written to yet: one page fault per 4 KiB while unpacking would cost more
+/// Gets the pages of targets that were not written to yet: one page fault per 4 KiB while unpacking would cost more
 /// than the copying itself.
 void prepare_targets(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers);
 

@@ -42,7 +42,7 @@ void close(std::list<ProcessSet>::iterator set) {
 }
 
 /// Called by MPI when the context's communicator goes, on all its ranks: the state goes with it, and an
-/// executor that nobody else uses and that does not stay.
+/// executor of its own that does not stay.
 int on_delete(MPI_Comm, int, void* value, void*) {
   auto& all = states();
   const auto at = std::find_if(all.begin(), all.end(), [&](const auto& s) { return s.get() == value; });

@@ -25,7 +25,7 @@ namespace redist::detail {
 struct ProcessSet {
   base::Group group;
   int rank = 0, size = 1;
-  bool is_of_one_world = false; ///< all of it are in my MPI_COMM_WORLD: nobody can leave it before MPI_Finalize
+  bool is_of_one_world = false; ///< all of it are in my MPI_COMM_WORLD: no process can leave it before MPI_Finalize
   bool is_kept = false;
   int contexts = 0; ///< over it, that have copied
   int load = 0;     ///< of the copies so far

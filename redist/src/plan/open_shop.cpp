@@ -83,7 +83,7 @@ public:
   }
 
 private:
-  /// Keeps to the present matching for as long as its edges last and nobody left out becomes critical;
+  /// Keeps to the present matching for as long as its edges last and no node left out becomes critical;
   /// returns how long.
   std::int64_t step(std::int64_t& remaining, Matchings& result) {
     std::int64_t length = remaining;

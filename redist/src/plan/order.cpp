@@ -10,7 +10,7 @@ namespace {
 
 using base::at;
 
-/// From the next higher neighbour on, so that not everybody begins with rank 0.
+/// From the next higher neighbour on, so that not all ranks begin with rank 0.
 std::vector<Piece> all_at_once(int rank, const std::vector<Message>& messages) {
   std::vector<Piece> order;
   std::size_t begin = 0;

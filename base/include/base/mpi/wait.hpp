@@ -9,7 +9,7 @@ namespace base {
 void wait_asleep(MPI_Request* request);
 /// True when all completed within `seconds`.
 bool wait_asleep_for(int count, MPI_Request* requests, double seconds);
-/// Cancels what nobody will wait for, since an exception is under way: MPI may no longer touch the buffers.
+/// Cancels requests that will not be waited for, since an exception is under way: MPI may no longer touch the buffers.
 void call_off(int count, MPI_Request* requests) noexcept;
 
 } // namespace base
