@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program's command line may say: options, flags, positional words, sub-commands, and the text of --help. The
+// The command line of a program: options, flags, positional words, sub-commands, and the text of --help. The
 // library that reads it (CLI11) costs five seconds of compiler in every file that sees it: only command_line.cpp does.
 #pragma once
 
@@ -20,7 +20,7 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// What a value must be. Each item of a list is checked.
+/// Condition on a value. Each item of a list is checked.
 class Check {
 public:
   struct Rule;
@@ -55,7 +55,7 @@ private:
   void* option_; ///< CLI::Option, owned by the command line
 };
 
-/// What is known of an option, for manual pages and for the completion of shells.
+/// Description of an option, for manual pages and for the completion of shells.
 struct OptionText {
   std::string name;               ///< "--grid", or the word that a positional is called
   std::vector<std::string> names; ///< "-n", "--np"; none for a positional
@@ -84,7 +84,7 @@ public:
 
   CommandLine& add_command(const std::string& name, const std::string& description);
   void require_command();
-  /// What a sub-command does; runs in parse().
+  /// Action of a sub-command; runs in parse().
   void action(std::function<void()> run);
   void group(const std::string& name); ///< its heading in the help text; empty: not shown there
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands in the file of a program or a shared library, and which file a routine of this process is of.
+// Contents of the file of a program or a shared library, and the file of a routine of this process.
 #pragma once
 
 #include <set>

@@ -20,7 +20,7 @@ inline const char* environment(const char* name) {
 /// the value unless a key follows it, of lower-case letters and dashes and then =.
 std::vector<std::pair<std::string, std::string>> entries_of(std::string_view list);
 
-/// What an environment variable that is such a list says of `key`; nothing when it does not, or is empty there. Of
+/// Value of `key` in an environment variable that is such a list; none when the key is missing or empty. Of
 /// several entries the last one counts.
 std::optional<std::string> environment(const char* name, std::string_view key);
 /// `list` with one more entry at its end; `list` may be null.

@@ -20,7 +20,7 @@ enum class Io {
   failed, ///< errno says how
 };
 
-/// What has come in and is no whole line yet.
+/// Input that is no whole line yet.
 class LineReader {
 public:
   explicit LineReader(std::string heard = {}) : input_(std::move(heard)) {}

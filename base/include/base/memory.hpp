@@ -7,7 +7,8 @@
 
 namespace base {
 
-/// What the system would still give this process: "18 MiB of address space are left (ulimit -v)", "731 MiB are free".
+/// Memory that the system would still give this process: "18 MiB of address space are left (ulimit -v)", "731 MiB are
+/// free".
 std::string memory_left();
 /// "no memory for {what}, 36 MiB: 18 MiB of address space are left (ulimit -v)"
 Error out_of_memory(const std::string& what, std::size_t bytes);

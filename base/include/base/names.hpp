@@ -7,7 +7,7 @@
 
 namespace base {
 
-/// What the values of an enum are called, in the order of their numbers, which begin at 0.
+/// Names of the values of an enum, in the order of their numbers, which begin at 0.
 using Names = std::vector<std::string>;
 
 /// "?" for a value without a name.

@@ -66,7 +66,7 @@ struct BalanceRequest {
   std::int64_t mb = 0, nb = 0; ///< equal parts: block-cyclic, 0: one block for each process; unequal: whole ones
   std::vector<std::int64_t> rows, cols; ///< parts there are now; empty: equal
   bool is_weighted = false;             ///< parts may be unequal: the application's matrices can be dealt out by speed
-  /// Of unequal parts, each of which is one stretch: an element takes what its row times its column costs. Groups are
+  /// For unequal parts, each of which is one stretch: an element costs its row times its column. Groups are
   /// of whole blocks.
   ItemCosts row_costs, col_costs;
 

@@ -9,7 +9,7 @@ namespace gridmap {
 struct ChainRequest {
   std::vector<double> costs;  ///< of each item, in seconds at speed 1; finite, at least 0
   std::vector<double> speeds; ///< of each process, in the order of the stretches; finite, above 0
-  /// What a step takes of each process besides its items, in seconds: its messages. Counted with no item too. Empty: 0.
+  /// Seconds of a step of each process besides its items: its messages. Counted with no item too. Empty: 0.
   std::vector<double> fixed_s;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What changes of the grid cost and bring. Together with machine.hpp (an exchange) and step_time.hpp (a step) the one
+// Costs and gains of changes of the grid. Together with machine.hpp (an exchange) and step_time.hpp (a step) the one
 // model by which a shape is chosen, a change is decided on and a plan's seconds are predicted. Pure.
 #pragma once
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace gridmap {
 
-/// What one change of the grid took. Seconds as in dyngrid_resize_report.
+/// Measured times of one change of the grid. Seconds as in dyngrid_resize_report.
 struct ChangeCost {
   GridShape from, to;
   int spawned = 0;
@@ -32,7 +32,7 @@ double predict_spawn(const std::vector<ChangeCost>& growths, int n, double other
 /// of measured over planned.
 double predict_exchange(const std::vector<ChangeCost>& changes, GridShape from, GridShape to, double planned);
 
-/// What a change would cost and bring.
+/// Predicted cost and gain of a change.
 struct Forecast {
   Prediction now, then; ///< seconds of a step before and after
   double spawn_s = 0;
@@ -45,7 +45,7 @@ struct Forecast {
   double exchange_s() const; ///< the terms that are left
 };
 
-/// What was measured of an application, and what follows from it.
+/// Measured times of an application, and predictions from them.
 struct CostModel {
   int cores = 0;                           ///< of the hosts; 0: not known
   StepTable steps;                         ///< this run and earlier ones

@@ -5,14 +5,14 @@
 
 namespace gridmap {
 
-/// What one core of a host does: when it is the only one that computes, and when all do.
+/// Speed of one core of a host: when it computes alone, and when all do.
 struct HostSpeed {
   std::string name;
   int cores = 1;
   double alone = 1, full = 1; ///< in one unit for all hosts; full above alone counts as alone
 };
 
-/// Of each core while `busy` of them compute: on the straight line between the two measured speeds.
+/// Speed of each core while `busy` of them compute: on the straight line between the two measured speeds.
 double core_speed(const HostSpeed& host, int busy);
 
 /// Processes of one host, the threads of each and its speed.

@@ -6,7 +6,7 @@
 
 namespace gridmap {
 
-/// What the items of an axis cost, in groups of neighbours.
+/// Costs of the items of an axis, in groups of neighbours.
 struct ItemCosts {
   std::vector<double> costs; ///< of each group, in order, relative; finite, at least 0; empty: all items are alike
   std::int64_t group = 1;    ///< items of each group; the last one may have fewer

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an exchange costs on a machine, as a sum of terms that have names. Pure.
+// Cost of an exchange on a machine, as a sum of named terms. Pure.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace gridmap {
 
-/// What a message and a copy take. The defaults are those of processes on hosts joined by a 10 Gbit/s network.
+/// Cost of a message and of a copy. The defaults are those of processes on hosts joined by a 10 Gbit/s network.
 struct Machine {
   double latency_s = 1e-5;            ///< per message or step
   double bandwidth_bytes_per_s = 1e9; ///< out of, and at the same time into, one process

@@ -32,7 +32,7 @@ struct Transition {
   double seconds = 0;
 };
 
-/// What a phase does to states, and what it takes.
+/// Effect of a phase on states, and its seconds.
 class PhaseMachine {
 public:
   explicit PhaseMachine(const PhaseProblem& problem);
@@ -70,13 +70,13 @@ private:
   Copies bit(int m, int l) const { return Copies{1} << (offsets_[base::at(m)] + l); }
   Copies all_of(int m) const;
 
-  /// What copies are made of, one bit for each that is made, and the seconds with them.
+  /// Sources of the copies, one bit for each copy that is made, and the seconds with them.
   struct Sourced {
     Copies sources = 0;
     double seconds = std::numeric_limits<double>::infinity();
   };
 
-  /// What is known of a candidate's seconds.
+  /// Known seconds of a candidate.
   struct Costs {
     double longest_s = 0; ///< without copies
     Copies copied = 0;    ///< all that copies may be made of
@@ -104,7 +104,7 @@ private:
   /// The longest of the sums of processes first .. last-1.
   static double longest(const std::vector<double>& own, const Moves& moves, std::size_t first, std::size_t last);
 
-  /// Of each process the most that a copy of matrix m may take, whichever of `sources` it is made of.
+  /// For each process the longest time of a copy of matrix m from any of `sources`.
   const std::vector<double>& longest_move_s(int phase, int candidate, int m, Copies sources);
 
   /// A bound that some hundred of the values reach, or all where there are few: by a sample of 256 values.
@@ -113,7 +113,7 @@ private:
   /// Sums are rounded in the same order as in `longest`, so that no sum of a process is above its bound.
   void find_slowest(int phase, int candidate, Costs& costs);
 
-  /// Of each process, for the copy that a candidate needs, of the layout that a bit stands for.
+  /// For each process, for the copy that a candidate needs, of the layout that a bit stands for.
   const std::vector<double>& move_s(int phase, int candidate, int source);
 
   std::int64_t bytes(Copies state) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the candidates of phases took in a program that runs: which one is tried next, what is planned with, and when a
+// Times of the candidates of phases in a running program: which one is tried next, the planned times, and when a
 // plan is to be made anew. Pure; the same on all processes if they get the same figures.
 #pragma once
 #include <algorithm>
@@ -26,7 +26,7 @@ public:
   /// candidates: of each phase, how many.
   explicit PhaseTrials(const std::vector<std::size_t>& candidates);
 
-  /// Of an earlier run: it need not be tried, but what this run measures takes its place.
+  /// Times of an earlier run: no trial is needed, and measurements of this run replace them.
   void knows(int phase, int candidate, double seconds);
   void took(int phase, int candidate, double seconds);
 
@@ -37,7 +37,7 @@ public:
   bool has_times(int phase, int candidate) const { return typical_s(phase, candidate) >= 0; }
   /// The median of the last ones; of two the lesser, as the first one touches new memory. -1: not known.
   double typical_s(int phase, int candidate) const;
-  /// What is planned with, as part of the typical time: while it ran less than nine times somewhat less than the least,
+  /// Planned time, as part of the typical time: while it ran less than nine times somewhat less than the least,
   /// so that what may only have been unlucky is tried again where it could pay, with its moves.
   double hope(int phase, int candidate) const;
 
@@ -59,7 +59,7 @@ public:
           use({static_cast<int>(m), step.copied_from[m], layouts(step.phase, step.candidate)[m]});
     }
   }
-  /// What the plan is made of is better known than when it was made, or takes 5 % more or less.
+  /// The times of the plan are better known than when it was made, or have changed by 5 %.
   bool is_outdated() const;
 
 private:

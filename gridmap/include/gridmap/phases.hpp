@@ -9,7 +9,7 @@
 
 namespace gridmap {
 
-/// What a phase does with a matrix.
+/// The use of a matrix by a phase.
 enum class PhaseUse {
   none,
   read,      ///< needs a valid copy in its layout; copies elsewhere stay valid
@@ -58,7 +58,7 @@ struct PhaseStep {
 struct PhasePlan {
   std::vector<PhaseStep> steps;
   double seconds = 0; ///< of all steps
-  /// Of endless runs: steps lead_in .. end are repeated; they are `period` cycles of `cycle_s` seconds each.
+  /// For endless runs: steps lead_in .. end are repeated; they are `period` cycles of `cycle_s` seconds each.
   std::size_t lead_in = 0;
   int period = 0;
   double cycle_s = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a step consists of, from what was measured on grids and under loads: for BalanceRequest. Pure.
+// Terms of a step, fitted to measurements on grids and under loads, for BalanceRequest. Pure.
 #pragma once
 #include <vector>
 

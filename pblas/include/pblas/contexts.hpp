@@ -4,8 +4,8 @@
 
 namespace pblas {
 
-/// What these routines keep for a BLACS context (communicators of its rows and columns, an executor of redist) goes
-/// with the context by itself; this lets go of all of it earlier, oldest first. Collective over all processes that
+/// Data that these routines keep for a BLACS context (communicators of its rows and columns, an executor of redist)
+/// goes with the context by itself; this lets go of all of it earlier, oldest first. Collective over all processes that
 /// called a routine in them.
 void forget_all_contexts();
 /// Contexts that something is kept for. Local, for tests.

@@ -8,7 +8,7 @@
 
 namespace pblas {
 
-/// What is known between two panels, the same on all processes.
+/// State between two panels, the same on all processes.
 struct Progress {
   std::int64_t next = 0;            ///< columns that are done
   std::int64_t info = 0;            ///< as getrf's or potrf's

@@ -16,7 +16,7 @@ struct GridPosition {
   int mycol = -1;
 };
 
-/// What an array descriptor says. DTYPE_ 1 is ScaLAPACK's nine integers, one block size per axis; DTYPE_ 601
+/// Contents of an array descriptor. DTYPE_ 1 is ScaLAPACK's nine integers, one block size per axis; DTYPE_ 601
 /// lists them:
 ///
 ///     entry   1      2      3   4   5          6          7      8      9     10 ...

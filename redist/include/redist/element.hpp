@@ -3,7 +3,7 @@
 
 namespace redist {
 
-/// Of one element of type s d c z i; 0 for any other letter.
+/// Bytes of one element of type s d c z i; 0 for any other letter.
 constexpr int element_bytes(char type) noexcept {
   switch (type) {
   case 's':

@@ -10,7 +10,7 @@ namespace redist {
 /// last context. Contexts are let go of by themselves when their communicator is freed (blacs_gridexit);
 /// these two do it earlier. Collective over the context's processes; a context that has nothing is fine.
 void forget_context(int ctxt);
-/// Of all contexts, oldest first. Collective over all processes that called p?gemr2d in them.
+/// For all contexts, oldest first. Collective over all processes that called p?gemr2d in them.
 void forget_all_contexts();
 /// The same, and whatever stays without a context. Collective over all processes that called p?gemr2d
 /// together with this one.

@@ -68,7 +68,7 @@ struct RankHalo {
 /// Works for every layout but a replicated one: block, one variable block per process, uniform and
 /// heterogeneous block-cyclic, block lists. Stretches that follow each other on one process are one. A border
 /// may be wider than the blocks beside it: it then comes from several processes.
-/// What lies outside a matrix that is not periodic is never written.
+/// Places outside a matrix that is not periodic are never written.
 class HaloPlan {
 public:
   /// @throws Error{bad_argument, shape_mismatch} for a layout that is not valid or replicated, or a width

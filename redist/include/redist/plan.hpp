@@ -14,7 +14,7 @@ namespace redist {
 
 enum class Op { none, transpose, conjugate_transpose };
 
-/// What a prediction needs to know of the machine. A plan that chooses by it must get the same figures on every rank.
+/// Machine parameters of a prediction. A plan that chooses by it must get the same figures on every rank.
 using Machine = gridmap::Machine;
 
 /// A rectangle of a matrix, 0-based: rows i .. i+m-1, columns j .. j+n-1.
@@ -48,7 +48,7 @@ struct PlanTotals {
   std::int64_t lower_bound() const { return max_in > max_out ? max_in : max_out; }
 };
 
-/// What a schedule makes of a plan.
+/// Figures of a plan under a schedule.
 struct ScheduleFigures {
   Schedule schedule = Schedule::async;
   std::int64_t steps = 0; ///< in which anything is sent
@@ -80,7 +80,7 @@ public:
   ///   are global.
   Plan(Layout from, Layout to, PlanOptions options = {});
 
-  /// What `rank` sends, receives and keeps, in the order of the schedule. Ranks in neither grid get an empty
+  /// The data that `rank` sends, receives and keeps, in the order of the schedule. Ranks in neither grid get an empty
   /// plan. Cost: time and memory O(my neighbours + my runs).
   RankPlan for_rank(int rank) const;
   PlanTotals totals() const;
@@ -90,7 +90,7 @@ public:
   /// Figures of the schedule in use. Cost: none to speak of but for `caterpillar`, which goes through all
   /// messages.
   ScheduleFigures figures() const;
-  /// What is sent and copied in the schedule in use, for gridmap's cost model.
+  /// Data sent and copied in the schedule in use, for gridmap's cost model.
   gridmap::PlanVolume volume(int element_bytes) const;
   /// Seconds that carrying out this plan takes: gridmap::exchange_cost of volume().
   double predicted_seconds(const Machine& machine, int element_bytes) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it costs to move matrices from grid to grid, before any of them is planned for real. Pure.
+// Cost of moving matrices from grid to grid, before they are planned. Pure.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace redist {
 
-/// Of a matrix, what its exchange depends on.
+/// Properties of a matrix on which its exchange depends.
 struct MatrixSize {
   std::int64_t m = 0, n = 0;   ///< in elements
   std::int64_t mb = 0, nb = 0; ///< of a block; 0: one block for each process

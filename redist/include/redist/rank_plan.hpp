@@ -17,7 +17,7 @@ struct Run {
   std::int64_t to_step = 0;
 };
 
-/// What goes from one position of an axis to one position of another. Pieces do not overlap, neither in the
+/// Data from one position of an axis to one position of another. Pieces do not overlap, neither in the
 /// source nor in the target; within a run they ascend on both sides. Successive runs may interleave (a long
 /// periodic pattern of several pieces keeps one strided run per piece). `total` is the sum of len*count.
 struct RunList {

@@ -6,7 +6,7 @@
 
 namespace redist {
 
-/// What moves: one matrix of an exchange, wherever it lies.
+/// One matrix of an exchange, and where it is.
 struct TransferPlan {
   const RankPlan* plan = nullptr; ///< borrowed; null: nothing to do on this rank
   char type = 'd';                ///< s d c z i

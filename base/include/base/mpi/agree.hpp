@@ -29,7 +29,7 @@ void agree_or_throw(MPI_Comm comm, Status mine, const std::string& message);
 /// The same, and `number` has to be the same everywhere, else all throw rank_mismatch with `differs`. One round.
 void agree_on_number(MPI_Comm comm, Status mine, const std::string& message, std::int64_t number, const char* differs);
 
-/// What `step` throws; empty: nothing.
+/// The error that `step` throws; empty: none.
 template <class Step> std::optional<Error> attempt(Step&& step) {
   try {
     step();
