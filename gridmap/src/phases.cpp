@@ -189,7 +189,8 @@ public:
 private:
   using Seconds = std::vector<double>; ///< to each node, more than to the one that is reached first
 
-  /// From the start, after 0, 1, 2, ... cycles. After the same seconds the same ones follow.
+  /// From the start, after 0, 1, 2, ... cycles. If a cycle has the same seconds as an earlier one, the following cycles
+  /// repeat too.
   void find_least(std::int64_t cycles) {
     constexpr std::size_t looked_back = 8;
     least_ = {Seconds(g_.nodes, infinity)};

@@ -93,7 +93,7 @@ public:
   /// One line for each sub-command, with the heading in front of the first one of each group.
   void list_commands_by_group(int column);
 
-  /// Fills the variables and runs the action. Returns what is to be printed instead, with --help and --version.
+  /// Fills the variables and runs the action. Returns the text to print instead, with --help and --version.
   /// @throws CommandLineError, and what the action throws.
   std::optional<std::string> parse(int argc, const char* const* argv);
   std::optional<std::string> parse(const std::vector<std::string>& words); ///< without the program's name

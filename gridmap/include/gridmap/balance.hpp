@@ -85,7 +85,7 @@ struct BalanceRequest {
   bool rows_were_cut = true, cols_were_cut = true;
 
   std::int64_t steps_left = -1; ///< -1: not known
-  /// The speeds have been what they are for so long. A load is expected to last as long as it has lasted, so nothing is
+  /// Seconds for which the speeds have not changed. A load is expected to last as long as it has lasted, so nothing is
   /// moved for one that comes and goes faster than a move pays off.
   double held_s = std::numeric_limits<double>::infinity();
   bool may_remove = true, may_return = true;
@@ -106,7 +106,7 @@ struct Balance {
   std::vector<int> leaves, comes; ///< processes
   std::int64_t payoff_steps = -1; ///< payoff_point of the change; -1: nothing is done
   double steps = 0;               ///< that were counted on: those left, or fewer for a load that is new
-  std::string why;                ///< one line: what is gained, or why nothing is done
+  std::string why;                ///< one line: the gain, or the reason for no change
   /// The quickest step that was found and not taken, where it is shorter by the least gain; why says why not.
   std::optional<BalanceChoice> refused;
 

@@ -8,11 +8,11 @@
 
 namespace gridmap {
 
-/// In which order the positions of an axis get what is theirs.
+/// Order in which the positions of an axis get their blocks.
 enum class DealOrder {
   block = 1,  ///< one stretch for each
   cyclic = 2, ///< in rounds: as many as the position with the least has blocks, or a divisor or limit of that
-  factor = 3  ///< as factor_order(): of what is left of a factorization each has its share at any time
+  factor = 3  ///< as factor_order(): each has its share of the remaining matrix at any step of a factorization
 };
 
 /// Which position has each of `blocks` blocks of one axis, so that a factorization, which works on all blocks from the

@@ -35,7 +35,7 @@ struct SelectionRequest {
   double max_aspect = 3;
   /// `best` only: grids that it may choose, beside the one in use; empty: any. The published strategies do not ask.
   std::function<bool(int nprow, int npcol)> permits{};
-  /// `best` only: what it costs to come to a grid, in the unit of t_continuous; empty: nothing. The least sum of both
+  /// `best` only: cost of changing to a grid, in the unit of t_continuous; empty: 0. The least sum of both
   /// is best. Of a shape and its transposed the cheaper one is looked at. Infinite: only where there is nothing else.
   std::function<double(int nprow, int npcol)> price{};
 };

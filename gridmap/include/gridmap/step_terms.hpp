@@ -7,7 +7,7 @@
 
 namespace gridmap {
 
-/// Steps that were measured while grid, parts and speeds were what they were.
+/// Steps that were measured with the same grid, parts and speeds.
 struct StepObservation {
   GridShape grid;
   double work = 1;  ///< seconds of the slowest part, if all work of a step were a second at speed 1

@@ -24,7 +24,7 @@ struct StepTimes {
   void add(const StepTimes& more);
   /// Standard error of the mean; of a single step, where there is none, a tenth of it.
   double error() const;
-  /// Counts for no more than `most` steps from here on, so that what is new weighs more than what is old.
+  /// Counts for no more than `most` steps from here on, so that new steps weigh more than old ones.
   void forget_beyond(std::int64_t most);
 };
 

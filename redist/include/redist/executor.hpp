@@ -34,7 +34,7 @@ struct ExecuteReport {
   // seconds of this rank
   double transfer_s = 0; ///< the whole exchange, from the agreement before it to its end
   double pack_s = 0;     ///< packing and unpacking
-  double copy_s = 0;     ///< what it keeps, and what it fetches from others' memory by itself
+  double copy_s = 0;     ///< data that stay, and data fetched from others' memory
   double wait_s = 0;     ///< nothing to do
   double wire_s =
       0; ///< the part of wait_s in which messages of its own were under way; the rest waits for others to begin

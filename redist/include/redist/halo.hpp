@@ -55,7 +55,7 @@ struct RankHalo {
   int rank = -1;
   std::int64_t rows = 0, cols = 0;        ///< of the ghosted array
   std::int64_t m_loc = 0, n_loc = 0;      ///< of the local array without borders
-  std::vector<HaloStretch> row_stretches; ///< ascending; what is mine is their product with col_stretches
+  std::vector<HaloStretch> row_stretches; ///< ascending; my elements are their product with col_stretches
   std::vector<HaloStretch> col_stretches;
   std::deque<RunList> lists;
   std::vector<HaloMessage> sends; ///< to others, peer ascending

@@ -34,7 +34,7 @@ public:
   void clear() noexcept;
   /// Gives back the whole pages among bytes begin .. end-1; they read as zero afterwards. Local.
   void release(std::size_t begin, std::size_t end) noexcept;
-  /// The system may take the pages until they are written to again; what they hold is lost. False when it does not
+  /// The system may take the pages until they are written to again; their contents are lost. False when it does not
   /// do so for this memory, and nothing has happened. Local.
   bool lend() noexcept;
 

@@ -10,8 +10,8 @@
 
 namespace redist::detail {
 
-/// What will be read soon: asked for at `pace` sixteenths of the bytes copied. Or, when only one message leaves a
-/// column, the same piece of a column `far` bytes on: the processor's own prefetching starts anew at every piece.
+/// Data that will be read soon: prefetched at pace/16 of the bytes copied. When only one message leaves a column, the
+/// same piece of a column `far` bytes on: the processor's own prefetching starts again at every piece.
 struct Prefetch {
   const char* at = nullptr;
   std::int64_t left = 0;
