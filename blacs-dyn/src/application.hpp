@@ -13,7 +13,7 @@
 #include "headroom.hpp"
 #include "hosts.hpp"
 #include "launchers/background.hpp"
-#include "launchers/join.hpp"
+#include "launchers/join/join.hpp"
 #include "machine_figures.hpp"
 #include "matrices.hpp"
 #include "newcomer_command.hpp"

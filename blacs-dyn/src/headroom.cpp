@@ -11,7 +11,7 @@
 
 #include "base/environment.hpp"
 #include "control/limits.hpp"
-#include "launchers/group_mpirun.hpp"
+#include "launchers/join/group_mpirun.hpp"
 #include "launchers/this_mpi.hpp"
 #include "preflight.hpp"
 #include "stock_blacs.hpp"

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "application.hpp"
-#include "launchers/group_mpirun.hpp"
+#include "launchers/join/group_mpirun.hpp"
 
 namespace blacs_dyn {
 

@@ -25,7 +25,7 @@
 
 #include "base/status.hpp"
 #include "control/strangers.hpp"
-#include "launchers/name_server.hpp"
+#include "launchers/join/name_server.hpp"
 #include "launchers/rendezvous.hpp"
 
 using blacs_dyn::Peer;

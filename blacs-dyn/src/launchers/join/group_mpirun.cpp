@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launchers/group_mpirun.hpp"
+#include "launchers/join/group_mpirun.hpp"
 
 #include <sstream>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launchers/join.hpp"
+#include "launchers/join/join.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "launchers/group_mpirun.hpp"
-#include "launchers/name_server.hpp"
+#include "launchers/join/group_mpirun.hpp"
+#include "launchers/join/name_server.hpp"
 #include "launchers/openmpi4.hpp"
 #include "settings.hpp"
 

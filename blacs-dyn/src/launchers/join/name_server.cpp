@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launchers/name_server.hpp"
+#include "launchers/join/name_server.hpp"
 
 #include <cerrno>
 #include <fstream>
