@@ -21,7 +21,7 @@ set(DYNGRID_ESSENTIAL_TESTS
   pblas.error_exits pblas.in_place pblas.memory pblas.grown
   # each kind of growth and of leaving
   blacs-dyn.grow_and_shrink_optimal blacs-dyn.blocking blacs-dyn.background_now blacs-dyn.background_computes_on
-  blacs-dyn.background_keep blacs-dyn.background_warm blacs-dyn.join_now blacs-dyn.sleep_and_wake
+  blacs-dyn.background_keep blacs-dyn.background_warm blacs-dyn.sleep_and_wake
   blacs-dyn.from_one_process blacs-dyn.first_grid_smaller_than_mpirun blacs-dyn.units_of_two blacs-dyn.leave_each_2x2
   blacs-dyn.leave_refused blacs-dyn.growth_fails_missing blacs-dyn.growth_fails_slots blacs-dyn.growth_fails_late
   # what follows the grid
@@ -39,7 +39,10 @@ set(DYNGRID_ESSENTIAL_TESTS
   apps.pdgemm_up_and_down apps.pdgemv_up_and_down apps.pdgetrf_between_panels apps.pdgetrf_matrix_market
   apps.life_up_and_down apps.jacobi_up_and_down apps.sor_up_and_down apps.particles_up_and_down apps.capacitance_plate
   apps.flame_in_phases apps.run_and_doctor apps.refused_in_words apps.csv_and_json
-  sched.two_pdgemm_and_a_third sched.inside_a_factorization sched.offered_and_booked install.tree install.exports
+  sched.two_pdgemm_and_a_third sched.inside_a_factorization install.tree install.exports
   install.headers install.pages install.completion install.pkg_config install.find_package install.preload
   install.readme install.licence_lines install.picture
 )
+if(DYNGRID_WITH_JOIN)
+  list(APPEND DYNGRID_ESSENTIAL_TESTS blacs-dyn.join_now sched.offered_and_booked)
+endif()

@@ -14,6 +14,7 @@
 #include "calls/calls.hpp"
 #include "contexts.hpp"
 #include "control/variables.hpp"
+#include "launchers/background.hpp"
 #include "launchers/linger.hpp"
 #include "launchers/this_mpi.hpp"
 #include "preflight.hpp"
@@ -26,12 +27,6 @@ using base::Error;
 using base::Status;
 
 namespace {
-
-/// Of a process that we started.
-LauncherKind way_of_this_process() {
-  if (was_started_in_background()) return LauncherKind::background;
-  return was_sent_for() ? LauncherKind::join : LauncherKind::blocking;
-}
 
 /// Groups as they are called outside.
 std::vector<control::GroupInfo> groups_of(const Processes& processes) {
@@ -98,11 +93,12 @@ void Application::start(Mode mode_of_unit0) {
   const char* newcomer = environment("DYNGRID_NEWCOMER");
   MPI_Comm parent = MPI_COMM_NULL;
   MPI_Comm_get_parent(&parent);
-  const bool was_spawned = was_started_in_background() || parent != MPI_COMM_NULL;
-  const bool is_ours = newcomer && (was_sent_for() || was_spawned);
+  const LauncherKind own_way = way_of_this_process();
+  const bool was_spawned = own_way == LauncherKind::background || parent != MPI_COMM_NULL;
+  const bool is_ours = newcomer && (own_way == LauncherKind::join || was_spawned);
   processes.while_asleep = [this] { balancing.while_asleep(); };
   processes.start(MPI_COMM_WORLD, is_ours, was_spawned,
-                  make_launcher(is_ours ? way_of_this_process() : LauncherKind::blocking));
+                  make_launcher(is_ours ? own_way : LauncherKind::blocking, loss_text()));
   processes.set_mode(processes.is_newcomer()
                          ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed)
                          : mode_of_unit0);
@@ -159,49 +155,17 @@ void Application::read_environment() {
   checkpoints.heed_signal();
   hosts.find(processes.world(), settings);
   const LauncherKind way = first_way();
-  if (way != LauncherKind::join || join_trouble().empty()) use(way); // else no growth
+  if (never_by(way).empty()) use(way); // else no growth
 }
 
 /// The way that is asked for, or MPI_Comm_spawn where the application cannot compute on while processes come.
 LauncherKind Application::first_way() const {
   if (settings.way != LauncherKind::background) return settings.way;
-  const std::string trouble = trouble_with(settings.way);
+  const std::string trouble = trouble_with(settings.way, hosts.count(), settings.known_cores > 0);
   if (trouble.empty() && (settings.is_way_asked_for || is_background_usual())) return settings.way;
   if (settings.is_way_asked_for && processes.id() == 0)
     std::fprintf(stderr, "dyngrid: %s; DYNGRID_PROCESSES is blocking\n", trouble.c_str());
   return LauncherKind::blocking;
-}
-
-/// Why new processes cannot come that way; empty: they can, as far as is known.
-std::string Application::trouble_with(LauncherKind way) const {
-  switch (way) {
-  case LauncherKind::join:
-    if (const std::string why = join_trouble(); !why.empty()) return why;
-    if (hosts.count() > 1)
-      return fmt::format("new processes are to join, but mpirun started the application on {} hosts; the join way "
-                         "wants every mpirun on one host: start on one and let the others join",
-                         hosts.count());
-    break;
-  case LauncherKind::background:
-    if (const std::string why = background_trouble(hosts.count() == 1 && settings.known_cores > 0); !why.empty())
-      return "new processes cannot come in the background: " + why;
-    break;
-  case LauncherKind::blocking:
-    break;
-  }
-  return {};
-}
-
-std::unique_ptr<Launcher> Application::make_launcher(LauncherKind way) const {
-  switch (way) {
-  case LauncherKind::join:
-    return make_join_launcher(loss_text());
-  case LauncherKind::background:
-    return make_background_launcher(loss_text());
-  case LauncherKind::blocking:
-    break;
-  }
-  return make_spawn_launcher();
 }
 
 /// What is said when a group that holds part of the matrices ends.
@@ -228,10 +192,10 @@ void Application::use(LauncherKind way) {
           Status::bad_state,
           fmt::format("blacs-dyn: new processes came by {} already, and those of two ways do not know each other",
                       to_string(settings.way)));
-    if (const std::string why = trouble_with(way); !why.empty())
+    if (const std::string why = trouble_with(way, hosts.count(), settings.known_cores > 0); !why.empty())
       throw Error(Status::unsupported, fmt::format("blacs-dyn: {}{}", why,
                                                    way == LauncherKind::background ? "; take DYNGRID_BLOCKING" : ""));
-    processes.set_launcher(make_launcher(way));
+    processes.set_launcher(make_launcher(way, loss_text()));
   });
   settings.way = way;
   settings.group_policy.one_owner = way == LauncherKind::join;

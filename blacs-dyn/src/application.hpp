@@ -12,8 +12,7 @@
 #include "grid.hpp"
 #include "headroom.hpp"
 #include "hosts.hpp"
-#include "launchers/background.hpp"
-#include "launchers/join/join.hpp"
+#include "launchers/ways.hpp"
 #include "machine_figures.hpp"
 #include "matrices.hpp"
 #include "newcomer_command.hpp"
@@ -89,8 +88,6 @@ private:
   void drop_everything();
   LossText loss_text() const;
   LauncherKind first_way() const;
-  std::string trouble_with(LauncherKind way) const;
-  std::unique_ptr<Launcher> make_launcher(LauncherKind way) const;
 
   bool is_finished_ = false;
   bool was_called_ = false; ///< dyngrid_init

@@ -11,8 +11,8 @@
 
 #include "base/environment.hpp"
 #include "control/limits.hpp"
-#include "launchers/join/group_mpirun.hpp"
 #include "launchers/this_mpi.hpp"
+#include "launchers/ways.hpp"
 #include "preflight.hpp"
 #include "stock_blacs.hpp"
 
@@ -89,7 +89,7 @@ void Headroom::check_here(int fresh, int after, const GroupPolicy& policy, std::
   if (settings_.way != LauncherKind::join)
     check_slots(shares);
   else
-    refuse(join_trouble());
+    refuse(never_by(settings_.way));
 }
 
 /// Slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the

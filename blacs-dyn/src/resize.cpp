@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "application.hpp"
-#include "launchers/join/group_mpirun.hpp"
 
 namespace blacs_dyn {
 

@@ -96,10 +96,6 @@ std::string remote_spawn_trouble() {
   return is_5() ? openmpi5::remote_spawn_trouble() : std::string();
 }
 
-std::string join_trouble() {
-  return is_5() ? openmpi5::join_trouble() : std::string();
-}
-
 std::string trouble_with_integers() {
   constexpr const char* expected = "dyngrid's interfaces take integers of 4 bytes (LP64)";
   int is_initialized = 0, is_finalized = 0, bytes = 4;

@@ -25,8 +25,6 @@ Slots slots();
 std::string spawn_trouble(int hosts);
 /// The same for a process on another host than this.
 std::string remote_spawn_trouble();
-/// Why processes of two mpiruns cannot meet.
-std::string join_trouble();
 /// Why integers of this program are not those of dyngrid's interfaces, as far as MPI and the libraries that are loaded
 /// show it; empty: nothing is known against them. Also before MPI_Init.
 std::string trouble_with_integers();

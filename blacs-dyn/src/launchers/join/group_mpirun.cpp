@@ -13,6 +13,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
+#include "hosts.hpp"
 #include "launchers/openmpi4.hpp"
 #include "preflight.hpp"
 
@@ -68,10 +69,6 @@ std::vector<std::string> remote_command(const std::string& host, const std::vect
 }
 
 } // namespace
-
-bool is_here(const std::string& host) {
-  return host.empty() || host == base::host_name() || host == "localhost";
-}
 
 StartedMpirun start_group_mpirun(const NewGroup& group, int number, const std::string& server,
                                  const std::string& invitation, const SpawnOptions& options) {

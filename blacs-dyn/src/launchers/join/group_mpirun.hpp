@@ -22,8 +22,6 @@ std::vector<std::string> group_command(const std::string& mpirun, const std::str
 /// The same for where its environment is not ours to set: DYNGRID_JOIN, where it is not set, is the first line of its
 /// standard input.
 std::vector<std::string> with_join_from_input(const std::vector<std::string>& words);
-/// This host, or none that is named.
-bool is_here(const std::string& host);
 
 struct StartedMpirun {
   pid_t pid = 0;         ///< our child

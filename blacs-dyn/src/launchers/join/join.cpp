@@ -8,9 +8,12 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "hosts.hpp"
 #include "launchers/join/group_mpirun.hpp"
 #include "launchers/join/name_server.hpp"
 #include "launchers/openmpi4.hpp"
+#include "launchers/openmpi5.hpp"
+#include "launchers/this_mpi.hpp"
 #include "settings.hpp"
 
 namespace blacs_dyn {
@@ -237,6 +240,10 @@ std::unique_ptr<Launcher> make_join_launcher(LossText loss) {
 
 bool was_sent_for() {
   return environment("DYNGRID_JOIN") != nullptr;
+}
+
+std::string join_trouble() {
+  return is_open_mpi_5() ? openmpi5::join_trouble() : std::string();
 }
 
 } // namespace blacs_dyn

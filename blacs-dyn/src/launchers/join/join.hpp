@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <memory>
+#include <string>
 
 #include "launchers/rendezvous_launcher.hpp"
 
@@ -13,5 +14,8 @@ std::unique_ptr<Launcher> make_join_launcher(LossText loss);
 
 /// True in a process that was started as DYNGRID_JOIN says.
 bool was_sent_for();
+
+/// Why processes of two mpiruns cannot meet, or this build has no such launcher; empty: they can.
+std::string join_trouble();
 
 } // namespace blacs_dyn
