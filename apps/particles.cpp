@@ -4,8 +4,8 @@
 // is unequal and moves: A-MPI's case [Weatherly2002, section 5.6].
 //
 // The cells lie as a rule says that knows two things: the work of every cell, from counts that all processes have as
-// shared state, and how fast the processes are (dyngrid_rule_speed). gridmap cuts rows and columns by both. Now and
-// then the program looks whether a new cut pays, and has the cells dealt out anew.
+// shared state, and how fast the processes are (dyngrid_rule_speed). common/cells.hpp cuts rows and columns by both.
+// Now and then the program looks whether a new cut pays, and has the cells dealt out anew.
 //
 // With --deal items the program leaves it to dyngrid: after each step every process says what its rows and columns take
 // (dyngrid_work_items), and DYNGRID_BALANCE=auto cuts them anew where that pays.
@@ -14,11 +14,12 @@
 // cell is compared with a run by one process alone after every step, and no particle is ever lost.
 #include "base/command_line.hpp"
 #include "common/app.hpp"
+#include "common/cells.hpp"
 #include "common/ghosted.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
-#include "gridmap/chain.hpp"
-#include "gridmap/payoff.hpp"
+
+#include <dyngrid/gridmap.h>
 
 #include <fmt/format.h>
 
@@ -128,9 +129,9 @@ class Cut {
 public:
   Cut(const Settings& settings, const Counts& counts) : settings_(settings), counts_(counts) {}
 
-  gridmap::CellsRequest request(const Counts& counts, int nprow, int npcol, std::vector<double> speeds) const {
+  apps::CellsRequest request(const Counts& counts, int nprow, int npcol, std::vector<double> speeds) const {
     const std::int64_t n = settings_.n();
-    gridmap::CellsRequest r;
+    apps::CellsRequest r;
     r.m = r.n = n;
     r.nprow = nprow;
     r.npcol = npcol;
@@ -151,7 +152,7 @@ public:
       for (int col = 0; col < npcol; ++col) speeds.push_back(dyngrid_rule_speed(row, col));
     if (self.known_shape_ != std::array{nprow, npcol} || self.known_speeds_ != speeds ||
         self.known_counts_ != self.counts_) { // shared state, which may have come from elsewhere
-      self.cells_ = gridmap::balance_cells(self.request(self.counts_, nprow, npcol, speeds));
+      self.cells_ = apps::balance_cells(self.request(self.counts_, nprow, npcol, speeds));
       self.known_shape_ = {nprow, npcol};
       self.known_speeds_ = std::move(speeds);
       self.known_counts_ = self.counts_;
@@ -165,7 +166,7 @@ public:
 private:
   const Settings& settings_;
   const Counts& counts_;
-  gridmap::Cells cells_;
+  apps::Cells cells_;
   std::array<int, 2> known_shape_{};
   std::vector<double> known_speeds_;
   Counts known_counts_;
@@ -259,12 +260,12 @@ void look(apps::Run& run, const Settings& settings, const Cut& cut, dyngrid_matr
   dyngrid::for_each<std::int32_t>(
       cells, [&](std::int64_t, std::int64_t, std::int32_t count) { rounds += settings.cost(count); });
   const double now = apps::max_over_grid(rounds / dyngrid_speed());
-  const double then = gridmap::balance_cells(cut.request(here, nprow, npcol, speeds)).seconds;
+  const double then = apps::balance_cells(cut.request(here, nprow, npcol, speeds)).seconds;
   // seconds of a unit of this clock: what all rounds took by what they are
   const double unit_s =
       apps::sum_over_grid(last.seconds) / std::max(1.0, apps::sum_over_grid(rounds / dyngrid_speed()));
   const std::int64_t payoff =
-      then < now ? gridmap::payoff_point(std::max(0.0, balance.change_s), now * unit_s, then * unit_s) : -1;
+      then < now ? dyngrid_payoff_point(std::max(0.0, balance.change_s), now * unit_s, then * unit_s) : -1;
   const int left = settings.common.steps - step;
   if (settings.deal == "pays" && (payoff < 0 || payoff > std::min(left, 2 * settings.look) || then > 0.98 * now))
     return;
@@ -289,7 +290,7 @@ void say_cut(apps::Run& run, const Settings& settings, const Cut& cut, const dyn
       cells, [&](std::int64_t, std::int64_t, std::int32_t count) { rounds += settings.cost(count); });
   const double here = apps::max_over_grid(rounds / dyngrid_speed());
   const double exact =
-      gridmap::balance_cells(cut.request(gathered(cells, settings.n()), nprow, npcol, on_all(dyngrid_speed()))).seconds;
+      apps::balance_cells(cut.request(gathered(cells, settings.n()), nprow, npcol, on_all(dyngrid_speed()))).seconds;
   run.print(fmt::format("  dealt out by dyngrid before step {}: the slowest process has {:.0f} rounds, {:.3f} times "
                         "the exact cut{}",
                         step, here, here / exact, here <= 1.05 * exact ? ", within 5 %" : ""));

@@ -14,9 +14,9 @@
 #include "base/text.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
-#include "gridmap/placement.hpp"
 
 #include <dyngrid.h>
+#include <dyngrid/gridmap.h>
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -421,7 +421,7 @@ void add_options(base::CommandLine& cli, Settings& settings) {
       .type_name("PxQ,...");
   cli.add_option("--placements", settings.placements, "global, local1, local2, optimal")
       .separated_by(',')
-      .check(base::one_of(gridmap::placement_names()))
+      .check(base::one_of({"global", "local1", "local2", "optimal"}))
       .type_name("NAME,...");
   cli.add_option("--nb", settings.nb, "block size; pdgemm and pdgemv take 'block' too, as the published tables")
       .type_name("NB")

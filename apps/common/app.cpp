@@ -5,11 +5,8 @@
 #include "base/json.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
-#include "control/balance_mode.hpp"
-#include "gridmap/placement.hpp"
-#include "gridmap/timetable.hpp"
-#include "redist/schedule.hpp"
 
+#include <dyngrid/gridmap.h>
 #include <fmt/format.h>
 
 #include <sys/stat.h>
@@ -22,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -30,6 +28,12 @@ namespace apps {
 namespace {
 
 constexpr std::size_t most_changes = 1024;
+
+const std::vector<std::string> placement_names{"optimal", "global", "local1", "local2"};
+int placement_of(const std::string& name) {
+  constexpr int placements[] = {DYNGRID_OPTIMAL, DYNGRID_GLOBAL, DYNGRID_LOCAL1, DYNGRID_LOCAL2};
+  return placements[std::find(placement_names.begin(), placement_names.end(), name) - placement_names.begin()];
+}
 
 /// What the whole change took beyond its parts: agreeing, making new local arrays, waiting for the last process.
 double other_s(const dyngrid_resize_report& r) {
@@ -88,14 +92,19 @@ std::int64_t parse_block(const std::string& text) {
 
 std::vector<GridChange> parse_changes(const std::string& text) {
   std::vector<GridChange> changes;
-  try {
-    for (const gridmap::TimedResize& entry : gridmap::parse_timetable(text, "--resize-at")) {
-      if (entry.placement)
-        throw base::CommandLineError("--resize-at: a placement is given by --placement, for all changes");
-      changes.push_back({static_cast<int>(entry.step), entry.to.nprow, entry.to.npcol});
-    }
-  } catch (const base::Error& error) {
-    throw base::CommandLineError(error.what());
+  std::string_view entries = base::trimmed(text);
+  if (!entries.empty() && entries.back() == ',') entries.remove_suffix(1); // the last entry may have one too
+  for (const std::string& entry : base::split(entries, ',')) {
+    const std::size_t colon = entry.find(':');
+    const auto step = base::whole_number<int>(entry.substr(0, colon));
+    const auto grid = base::grid_shape_from(colon == std::string::npos ? "" : entry.substr(colon + 1));
+    if (!step || *step < 0 || !grid)
+      throw base::CommandLineError(
+          fmt::format("entry '{}' of --resize-at is not STEP:ROWSxCOLUMNS, as in 5:3x3,10:4x4", entry));
+    if (!changes.empty() && *step <= changes.back().step)
+      throw base::CommandLineError(
+          fmt::format("--resize-at has step {} after step {}, expected ascending steps", *step, changes.back().step));
+    changes.push_back({*step, grid->nprow, grid->npcol});
   }
   return changes;
 }
@@ -120,17 +129,17 @@ void add_options(base::CommandLine& cli, Options& options, bool has_block) {
          "changes of the grid, e.g. 5:3x3,10:4x4: before step 5 (the first is 0) to 3x3, ...")
       .type_name("STEP:PxQ,...");
   cli.add_option("--placement", options.placement, "where processes go in a new grid: optimal, global, local1, local2")
-      .check(base::one_of(gridmap::placement_names()))
+      .check(base::one_of(placement_names))
       .type_name("NAME")
       .show_default();
   cli.add_option("--schedule", options.schedule, "order of the exchange: auto, caterpillar, circulant, matching, async")
-      .check(base::one_of(redist::schedule_names()))
+      .check(base::one_of({"auto", "caterpillar", "circulant", "matching", "async"}))
       .type_name("NAME")
       .show_default();
   cli.add_option("--balance", options.balance,
                  "what is done about processes that get less of their processor than others: off, advise, auto "
                  "(DYNGRID_BALANCE)")
-      .check(base::one_of(control::balance_mode_names()))
+      .check(base::one_of({"off", "advise", "auto"}))
       .type_name("MODE");
   cli.add_flag("--check", options.check, "verify every step; a wrong one makes the exit status 1");
   cli.add_option("--csv", options.csv, "write steps and changes to this file, one line each").type_name("FILE");
@@ -195,8 +204,7 @@ void start(const Options& options) {
     end_all();
   }
   if (dyngrid_is_newcomer() == 0 && options.placement != "optimal")
-    require(dyngrid_set_placement(static_cast<int>(gridmap::parse_placement(options.placement, "--placement"))),
-            "dyngrid_set_placement");
+    require(dyngrid_set_placement(placement_of(options.placement)), "dyngrid_set_placement");
   require(dyngrid_set_steps(options.steps), "dyngrid_set_steps");
   const std::vector<double>& speeds = options.has_host_speeds() ? options.host_speeds : options.speeds;
   if (speeds.empty() || (options.has_host_speeds() && dyngrid_is_newcomer() != 0))

@@ -10,9 +10,13 @@
 
 #include "base/index.hpp"
 #include "base/status.hpp"
+#include "common/cut.hpp"
 
 namespace chains {
 
+using apps::least_time;
+using apps::longest;
+using apps::time_of;
 using base::at;
 using base::Error;
 using base::Status;
@@ -41,43 +45,6 @@ public:
 private:
   std::vector<double> prefix_, speeds_, fixed_;
 };
-
-/// The end of the longest stretch from `from` that takes at most `seconds`; -1 when not even an empty one does.
-template <class Time>
-std::int64_t longest(const Time& time, int process, std::int64_t from, std::int64_t items, double seconds) {
-  if (time(process, from, from) > seconds) return -1;
-  std::int64_t fits = from, too_long = items + 1;
-  while (too_long - fits > 1) {
-    const std::int64_t middle = fits + (too_long - fits) / 2;
-    (time(process, from, middle) <= seconds ? fits : too_long) = middle;
-  }
-  return fits;
-}
-
-template <class Time> double time_of(const Time& time, const std::vector<std::int64_t>& first) {
-  double seconds = 0;
-  for (std::size_t i = 0; i + 1 < first.size(); ++i)
-    seconds = std::max(seconds, time(static_cast<int>(i), first[i], first[i + 1]));
-  return seconds;
-}
-
-/// The least time that can be reached, from one that was. reach(seconds) gives what really takes so long or less, or
-/// infinity. Ends when nothing reaches the next smaller double.
-template <class Reach> double least_time(double reached, Reach reach) {
-  for (double missed = 0; reached > 0;) {
-    const double below = std::nextafter(reached, 0.0);
-    double middle = missed + (reached - missed) / 2;
-    if (middle >= below || reached - missed <= 1e-15 * reached) middle = below;
-    const double seconds = reach(middle);
-    if (seconds <= middle)
-      reached = seconds;
-    else if (middle == below)
-      break;
-    else
-      missed = middle;
-  }
-  return reached;
-}
 
 /// The exact stretches for the order that is given.
 Chain in_given_order(const ChainRequest& request) {

@@ -101,47 +101,6 @@ TEST(Chain, LargeOnesInShortTime) {
   EXPECT_LE(chain.seconds, bound + 2);
 }
 
-TEST(Cells, ExactOnOneRowAndNeverSlowerThanEqualStretches) {
-  RandomChains random(24);
-  for (int run = 0; run < 300; ++run) {
-    gridmap::CellsRequest request;
-    request.m = random.whole(0, 6);
-    request.n = random.whole(0, 6);
-    request.nprow = static_cast<int>(random.whole(1, 2));
-    request.npcol = static_cast<int>(random.whole(1, 3));
-    request.costs.resize(at(request.m * request.n));
-    for (double& cost : request.costs) cost = random.real(0, 5);
-    request.speeds.resize(at(std::int64_t{request.nprow} * request.npcol));
-    for (double& speed : request.speeds) speed = random.real(0.2, 2);
-    const auto time = [&](const Borders& rows, const Borders& cols) {
-      double seconds = 0;
-      for (int i = 0; i < request.nprow; ++i)
-        for (int j = 0; j < request.npcol; ++j) {
-          double work = 0;
-          for (std::int64_t a = rows[at(i)]; a < rows[at(i) + 1]; ++a)
-            for (std::int64_t b = cols[at(j)]; b < cols[at(j) + 1]; ++b) work += request.costs[at(a * request.n + b)];
-          seconds = std::max(seconds, work / request.speeds[at(i * request.npcol + j)]);
-        }
-      return seconds;
-    };
-    double least = unreachable;
-    every_partition(request.m, at(request.nprow), [&](const Borders& rows) {
-      every_partition(request.n, at(request.npcol),
-                      [&](const Borders& cols) { least = std::min(least, time(rows, cols)); });
-    });
-    Borders equal_rows, equal_cols;
-    for (int i = 0; i <= request.nprow; ++i) equal_rows.push_back(request.m * i / request.nprow);
-    for (int j = 0; j <= request.npcol; ++j) equal_cols.push_back(request.n * j / request.npcol);
-    const gridmap::Cells cells = gridmap::balance_cells(request);
-    ASSERT_NEAR(cells.seconds, time(cells.first_row, cells.first_col), 1e-9);
-    ASSERT_LE(cells.seconds, time(equal_rows, equal_cols) + 1e-9);
-    ASSERT_GE(cells.seconds, least - 1e-9);
-    if (request.nprow == 1 || request.npcol == 1) {
-      ASSERT_NEAR(cells.seconds, least, 1e-9) << "run " << run;
-    }
-  }
-}
-
 template <class Call> std::string chain_refusal(Call call) {
   try {
     call();
@@ -161,14 +120,6 @@ TEST(Chain, BadInputIsRefusedInWords) {
   EXPECT_NE(chain_refusal([&] {
               balance_chain({costs, {1}, {std::nan("")}});
             }).find("fixed time 0"),
-            std::string::npos);
-  EXPECT_NE(chain_refusal([&] {
-              gridmap::balance_cells({1, 1, {1}, 1, 1, {0}, {}});
-            }).find("speed 0 is 0"),
-            std::string::npos);
-  EXPECT_NE(chain_refusal([&] {
-              gridmap::balance_cells({2, 1, {1}, 1, 1, {1}, {}});
-            }).find("1 costs"),
             std::string::npos);
 }
 

@@ -27,24 +27,4 @@ struct Chain {
 /// @throws Error{bad_argument, shape_mismatch}
 Chain balance_chain(const ChainRequest& request);
 
-/// A matrix of cells with unequal work on a grid whose places are given: row i of the grid gets one stretch of the
-/// matrix's rows, column j one of its columns.
-struct CellsRequest {
-  std::int64_t m = 0, n = 0;
-  std::vector<double> costs; ///< row-major m x n, seconds at speed 1; finite, at least 0
-  int nprow = 1, npcol = 1;
-  std::vector<double> speeds;  ///< row-major, of the processes; finite, above 0
-  std::vector<double> fixed_s; ///< row-major; empty: 0
-};
-
-struct Cells {
-  std::vector<std::int64_t> first_row, first_col; ///< as Chain::first
-  double seconds = 0;
-};
-
-/// Rows exact for the columns there are, columns exact for the rows, in turn, while the time falls: rectilinear
-/// partitioning after Nicol 1994. Never slower than equal stretches. On 1 x P and P x 1 grids exact.
-/// @throws Error{bad_argument, shape_mismatch}
-Cells balance_cells(const CellsRequest& request);
-
 } // namespace gridmap
