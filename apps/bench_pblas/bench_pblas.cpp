@@ -4,6 +4,7 @@
 //
 //   mpirun --oversubscribe -np 4 bench_pblas --n 2000,4000 --csv out.csv
 //   mpirun --oversubscribe -np 2 bench_pblas --grow 2x2 --n 256,512,1000,2000
+//   mpirun --oversubscribe -np 4 bench_pblas --speeds 2,2,1,1 --n 2000
 
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "common/mpi_main.hpp"
 #include "common/report.hpp"
 #include "equal.hpp"
+#include "shares.hpp"
 
 namespace {
 
@@ -24,6 +26,7 @@ struct Settings {
   std::vector<int> blocks{64};
   std::vector<std::string> grids, routines{"gemm", "getrf", "potrf"};
   int reps = 5;
+  std::vector<double> speeds;
   std::string csv, grow;
   bool check = false;
 };
@@ -58,6 +61,12 @@ void add_options(base::CommandLine& app, Settings& settings) {
                  "dyngrid starts more processes beside those of mpirun, up to this grid, and then ours is measured "
                  "against ScaLAPACK's on it: between old and new processes Open MPI sends over TCP")
       .type_name("PxQ");
+  app.add_option("--speeds", settings.speeds,
+                 "speeds of the processes, by rank: ours is measured on shares by speed, against ScaLAPACK's on equal "
+                 "ones")
+      .separated_by(',')
+      .check(base::positive_number())
+      .type_name("S,...");
 }
 
 int run(int argc, char** argv) {
@@ -69,6 +78,11 @@ int run(int argc, char** argv) {
   add_options(app, settings);
   if (const auto status = base::read_command_line(app, argc, argv, rank == 0)) return *status;
   if (settings.grids.empty()) settings.grids = all_shapes(size);
+  if (!settings.grow.empty() && !settings.speeds.empty())
+    throw base::CommandLineError("--grow and --speeds are measurements of their own");
+  if (!settings.speeds.empty())
+    return bench::run_shares({settings.speeds, settings.orders, settings.blocks, settings.routines, settings.reps,
+                              settings.csv, settings.check});
   if (!settings.grow.empty())
     return bench::run_grown({settings.grow, settings.orders, settings.blocks, settings.routines, settings.reps,
                              settings.csv, settings.check});
