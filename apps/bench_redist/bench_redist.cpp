@@ -27,13 +27,13 @@
 #include "base/grid_shape.hpp"
 #include "base/status.hpp"
 #include "common/report.hpp"
+#include "common/timing.hpp"
 #include "order.hpp"
 #include "redist/executor.hpp"
 #include "redist/gemr2d.hpp"
 #include "redist/measure.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
-#include "timing.hpp"
 
 #ifdef DYNGRID_HAVE_COSTA
 #include <costa/grid2grid/transform.hpp>

@@ -17,10 +17,10 @@
 #include <mpi.h>
 
 #include "base/command_line.hpp"
+#include "common/timing.hpp"
 #include "redist/executor.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
-#include "timing.hpp"
 
 namespace {
 

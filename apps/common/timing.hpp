@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How both programs here measure.
+// How the benchmarks of exchanges measure.
 #pragma once
 
 #include <mpi.h>
