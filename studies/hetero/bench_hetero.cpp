@@ -442,7 +442,7 @@ int run_live(const base::CommandLine& cli, const Settings& settings) {
     live.strategies = {"best"};
     live.applications = {"life"};
     live.steps = 2;
-    live.spare_steps = 16; // these steps are short: on a busy machine the request takes longer than a few of them
+    live.spare_steps = 8; // these steps are short: on a busy machine the request takes longer than a few of them
     live.rounds = 1;
   }
   take_options(cli, settings, live);
