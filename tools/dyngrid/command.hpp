@@ -29,7 +29,6 @@ void add_resize(CommandLine& root);
 void add_grow(CommandLine& root);
 void add_shrink(CommandLine& root);
 void add_history(CommandLine& root);
-void add_simulate(CommandLine& root);
 void add_submit(CommandLine& root);
 void add_queue(CommandLine& root);
 void add_cancel(CommandLine& root);

@@ -22,16 +22,24 @@ constexpr struct {
   const char* group;
   void (*add)(CommandLine&);
 } commands[] = {
-    {"Run", command::add_run},         {"Look", command::add_ps},       {"Look", command::add_watch},
-    {"Look", command::add_history},    {"Look", command::add_calls},    {"Change", command::add_resize},
-    {"Change", command::add_grow},     {"Change", command::add_shrink}, {"Change", command::add_checkpoint},
-    {"Change", command::add_restart},  {"Queue", command::add_submit},  {"Queue", command::add_queue},
-    {"Queue", command::add_cancel},    {"Queue", command::add_slurm},   {"Plan", command::add_decide},
-    {"Plan", command::add_topology},   {"Plan", command::add_place},    {"Plan", command::add_plan},
-    {"Plan", command::add_map},        {"Plan", command::add_select},   {"Plan", command::add_speeds},
-    {"Plan", command::add_balance},    {"Plan", command::add_phases},   {"Plan", command::add_simulate},
-    {"Help", command::add_load},       {"Help", command::add_doctor},   {"Help", command::add_env},
-    {"Help", command::add_completion},
+    {"Run", command::add_run},        {"Look", command::add_ps},       {"Look", command::add_watch},
+    {"Look", command::add_history},   {"Look", command::add_calls},    {"Change", command::add_resize},
+    {"Change", command::add_grow},    {"Change", command::add_shrink}, {"Change", command::add_checkpoint},
+    {"Change", command::add_restart}, {"Queue", command::add_submit},  {"Queue", command::add_queue},
+    {"Queue", command::add_cancel},   {"Queue", command::add_slurm},   {"Plan", command::add_decide},
+    {"Plan", command::add_topology},  {"Plan", command::add_place},    {"Plan", command::add_plan},
+    {"Plan", command::add_map},       {"Plan", command::add_select},   {"Plan", command::add_speeds},
+    {"Plan", command::add_balance},   {"Plan", command::add_phases},   {"Help", command::add_load},
+    {"Help", command::add_doctor},    {"Help", command::add_env},      {"Help", command::add_completion},
+};
+
+/// Commands that are elsewhere now.
+constexpr struct {
+  const char* name;
+  const char* now;
+} moved[] = {
+    {"simulate", "the simulator is a program of its own, workload_simulator (studies/sched in the sources; cmake "
+                 "-DDYNGRID_BUILD_STUDIES=ON builds it)"},
 };
 
 int fail(const CommandLine& root, const std::string& text, int status) {
@@ -72,6 +80,8 @@ int main(int argc, char** argv) {
   for (const auto& command : root.commands()) names.push_back(command->name());
   if (const std::string& first = words[0];
       first.compare(0, 1, "-") != 0 && std::find(names.begin(), names.end(), first) == names.end()) {
+    for (const auto& [name, now] : moved)
+      if (first == name) return fail(root, fmt::format("there is no command {} any more: {}", first, now), 2);
     const std::string closest = control::closest_word(first, names);
     return fail(root,
                 fmt::format("there is no command {}; {}dyngrid --help lists them", first,

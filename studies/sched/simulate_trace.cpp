@@ -11,9 +11,9 @@
 
 #include "base/json.hpp"
 #include "plot.hpp"
-#include "sched/synthetic.hpp"
 #include "shared/failure.hpp"
 #include "shared/text.hpp"
+#include "synthetic.hpp"
 
 namespace command {
 namespace {
@@ -206,8 +206,8 @@ void run_trace(const TraceOptions& o, const TraceRun& run) {
   if (!o.write_swf.empty()) {
     auto file = open_file("--write-swf", o.write_swf);
     sched::write_swf(file, trace,
-                     o.swf.empty() ? fmt::format("dyngrid simulate --synthetic {} --seed {}", o.synthetic, run.seed)
-                                   : "from another trace, by dyngrid simulate");
+                     o.swf.empty() ? fmt::format("workload_simulator --synthetic {} --seed {}", o.synthetic, run.seed)
+                                   : "from another trace, by workload_simulator");
     if (!file.flush()) throw Failure(fmt::format("--write-swf: cannot write '{}'", o.write_swf), 1);
   }
   sched::ReplayOptions options;

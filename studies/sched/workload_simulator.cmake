@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# dyngrid simulate: a table, a CSV file, a picture, recorded jobs, errors.
-set(word simulate)
-include("${CMAKE_CURRENT_LIST_DIR}/../apps/one_command.cmake")
+# workload_simulator: a table, a CSV file, a picture, recorded jobs, errors.
+set(word "") # it has no sub-commands
+include("${CMAKE_CURRENT_LIST_DIR}/../../tests/apps/one_command.cmake")
 
 run(0 --mix 25:25:50 --utilization 0.2,0.5 --error 5 --threads 1 --csv "${FOLDER}/points.csv" --plot
   "${FOLDER}/it's.svg")
@@ -83,6 +83,6 @@ foreach(wrong "--swf;/nowhere" "--synthetic;lublin" "--synthetic;downey;--jobs;0
   string(REGEX MATCHALL "\n" ends "${err}")
   list(LENGTH ends lines_of_error)
   if(NOT lines_of_error EQUAL 1)
-    message(FATAL_ERROR "simulate ${wrong}: wanted one line on stderr\n${err}")
+    message(FATAL_ERROR "workload_simulator ${wrong}: wanted one line on stderr\n${err}")
   endif()
 endforeach()

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "random.hpp"
-#include "sizes.hpp"
-#include "time.hpp"
+#include "sched/sizes.hpp"
+#include "sched/time.hpp"
 
 namespace sched {
 

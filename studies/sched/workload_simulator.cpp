@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// workload_simulator: scheduling policies on simulated time; README.md beside this file has examples.
 #include <unistd.h>
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <thread>
 
@@ -15,12 +15,13 @@
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/json.hpp"
+#include "base/printable.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
-#include "command.hpp"
 #include "plot.hpp"
-#include "sched/simulate.hpp"
+#include "shared/failure.hpp"
 #include "shared/text.hpp"
+#include "simulate.hpp"
 #include "simulate_trace.hpp"
 
 namespace command {
@@ -322,7 +323,7 @@ void run(Options o) {
 }
 
 /// What the modelled jobs are like.
-void add_job_options(CommandLine& app, Options& o) {
+void add_job_options(base::CommandLine& app, Options& o) {
   app.add_option("--serial", o.serial, "factors on the serial fraction of the three categories (default 8,4,1)")
       .type_name("LIST");
   app.add_option("--small", o.small, "shortest and longest small job, seconds on one processor (default 100,1480)")
@@ -342,64 +343,81 @@ void add_job_options(CommandLine& app, Options& o) {
       .show_default();
 }
 
-} // namespace
-
-void add_simulate(CommandLine& root) {
-  CommandLine& app =
-      root.add_command("simulate", "Scheduling policies on simulated time: how long jobs take under each");
-  auto o = std::make_shared<Options>();
-  o->simulation.most_jobs = 10'000'000; // seconds to a minute for a point that does not come to its error
-  app.add_option("--policy", o->policies,
+void add_options(base::CommandLine& app, Options& o) {
+  o.simulation.most_jobs = 10'000'000; // seconds to a minute for a point that does not come to its error
+  app.add_option("--policy", o.policies,
                  "ls lazy, as adaptive, rs reconfigurable, tp throughput, qos finish-by times; for traces easy, "
                  "conservative too")
       .type_name("LIST")
       .show_default();
-  app.add_option("--mix", o->mixes,
+  app.add_option("--mix", o.mixes,
                  "percent of the load from small, medium and large jobs: 25:25:50,...; "
                  "all: the six published ones")
       .type_name("LIST")
       .show_default();
-  app.add_option("--utilization", o->utilizations, "arriving work over what the machine can do")
+  app.add_option("--utilization", o.utilizations, "arriving work over what the machine can do")
       .type_name("LIST")
       .show_default();
-  app.add_option("--procs,--processors", o->simulation.procs, "processors; of --swf: those of its header")
+  app.add_option("--procs,--processors", o.simulation.procs, "processors; of --swf: those of its header")
       .check(base::in_range(1, 1 << 20))
       .show_default();
-  app.add_option("--cores", o->simulation.cores, "cores: on more processors a step is no quicker; 0: --procs of them")
+  app.add_option("--cores", o.simulation.cores, "cores: on more processors a step is no quicker; 0: --procs of them")
       .check(base::in_range(0, 1 << 20))
       .show_default();
-  app.add_option("--error", o->error_percent, "stop at this standard error of the mean, in percent")
+  app.add_option("--error", o.error_percent, "stop at this standard error of the mean, in percent")
       .check(base::in_range(0.1, 100.0))
       .show_default();
-  app.add_option("--warm-up", o->simulation.warm_up, "jobs left out at the start")
+  app.add_option("--warm-up", o.simulation.warm_up, "jobs left out at the start")
       .check(base::in_range(0, 1'000'000'000))
       .show_default();
-  app.add_option("--max-jobs", o->simulation.most_jobs, "jobs after which a point is given up (shown with a '?')")
+  app.add_option("--max-jobs", o.simulation.most_jobs, "jobs after which a point is given up (shown with a '?')")
       .check(base::in_range(1, 1'000'000'000))
       .show_default();
-  app.add_option("--seed", o->seed, "of the random numbers; all policies get the same jobs").show_default();
-  app.add_option("--share", o->share, "who gets processors left over: even, or the first of the queue")
+  app.add_option("--seed", o.seed, "of the random numbers; all policies get the same jobs").show_default();
+  app.add_option("--share", o.share, "who gets processors left over: even, or the first of the queue")
       .check(base::one_of({"even", "first"}))
       .show_default();
-  app.add_flag("--payoff", o->payoff, "rs: grow only where the time left saves more than the change costs");
-  add_job_options(app, *o);
-  app.add_option("--jobs", o->jobs,
+  app.add_flag("--payoff", o.payoff, "rs: grow only where the time left saves more than the change costs");
+  add_job_options(app, o);
+  app.add_option("--jobs", o.jobs,
                  "recorded jobs instead of modelled ones: lines of name,arrival_s,sizes,steps,"
-                 "step times (see docs/scheduler.md); with --synthetic: how many")
+                 "step times (see studies/sched/README.md); with --synthetic: how many")
       .type_name("FILE");
-  app.add_flag("--events", o->events, "with --jobs: everything that happens");
-  app.add_option("--threads", o->threads, "points simulated at a time; 0: one for each core")
+  app.add_flag("--events", o.events, "with --jobs: everything that happens");
+  app.add_option("--threads", o.threads, "points simulated at a time; 0: one for each core")
       .check(base::in_range(0, 1024))
       .show_default();
-  app.add_option("--csv", o->csv, "write the points").type_name("FILE");
-  app.add_option("--plot", o->plot, "draw them with gnuplot: FILE.svg or FILE.png").type_name("FILE");
-  app.add_flag("--json", o->json, "print one JSON object");
-  add_trace_options(app, o->trace);
-  app.action([o, &app] {
-    o->has_procs = app.count("--procs") > 0;
-    refuse_without_trace(app, o->trace);
-    run(*o);
-  });
+  app.add_option("--csv", o.csv, "write the points").type_name("FILE");
+  app.add_option("--plot", o.plot, "draw them with gnuplot: FILE.svg or FILE.png").type_name("FILE");
+  app.add_flag("--json", o.json, "print one JSON object");
+  add_trace_options(app, o.trace);
 }
 
+int fail(const std::exception& error, int status) {
+  std::string line = error.what();
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::fprintf(stderr, "workload_simulator: %s\n", base::printable(line).c_str());
+  return status;
+}
+
+} // namespace
 } // namespace command
+
+int main(int argc, char** argv) {
+  base::CommandLine app("Scheduling policies on simulated time: how long jobs take under each", "workload_simulator");
+  command::Options o;
+  command::add_options(app, o);
+  if (const auto status = base::read_command_line(app, argc, argv)) return *status;
+  try {
+    o.has_procs = app.count("--procs") > 0;
+    command::refuse_without_trace(app, o.trace);
+    command::run(o);
+  } catch (const command::Failure& error) {
+    return command::fail(error, error.status());
+  } catch (const base::Error& error) {
+    return command::fail(error, 2);
+  } catch (const std::exception& error) {
+    return command::fail(error, 1);
+  }
+  return 0;
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of `dyngrid simulate` that runs a trace, or a synthetic one.
+// The part of workload_simulator that runs a trace, or a synthetic one.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/command_line.hpp"
-#include "sched/replay.hpp"
+#include "replay.hpp"
 
 namespace command {
 
@@ -17,7 +17,7 @@ struct TraceOptions {
   bool is_wanted() const { return !swf.empty() || !synthetic.empty(); }
 };
 
-/// What of `simulate`'s own options matters here.
+/// What of the other options matters here.
 struct TraceRun {
   std::vector<std::string> policies;
   sched::PolicyOptions policy_options;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "time.hpp"
+#include "sched/time.hpp"
 
 namespace sched {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "policy.hpp"
+#include "sched/policy.hpp"
 #include "workload.hpp"
 
 namespace sched {

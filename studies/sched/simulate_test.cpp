@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The simulator against queueing theory where the answer is known, and the shape of DRMS, section 9.
-#include "sched/simulate.hpp"
+#include "simulate.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <memory>
 #include <random>
 
 #include "base/status.hpp"
-#include "sched/batch_means.hpp"
+#include "batch_means.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Traces, the reference policies by hand and by brute force, and synthetic workloads against their published models.
-#include "sched/trace.hpp"
+#include "trace.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,12 @@
 #include <random>
 #include <sstream>
 
+#include "backfill.hpp"
 #include "base/status.hpp"
-#include "sched/backfill.hpp"
+#include "replay.hpp"
 #include "sched/profile.hpp"
-#include "sched/replay.hpp"
-#include "sched/speedup.hpp"
-#include "sched/synthetic.hpp"
+#include "speedup.hpp"
+#include "synthetic.hpp"
 
 namespace {
 
