@@ -29,7 +29,7 @@ constexpr std::size_t longest_text = 4096;
 
 std::vector<int> set_of(const std::string& clause, const std::string& text) {
   try {
-    return gridmap::parse_set(text);
+    return numbers_of_processes(text);
   } catch (const Error& error) {
     bad(clause, error.what());
   }
@@ -56,6 +56,10 @@ double aspect(GridShape s) {
 }
 
 } // namespace
+
+std::vector<int> numbers_of_processes(const std::string& text) {
+  return gridmap::parse_set(text);
+}
 
 Allowed Allowed::parse(const std::string& text) {
   if (text.size() > longest_text)

@@ -19,7 +19,9 @@ class Dyngrid(CMakePackage):
     # no release is published: `spack develop -p <checkout> dyngrid@main`, or give git= in a packages.yaml
     version("main", branch="main")
 
-    variant("tools", default=True, description="The dyngrid command, its scheduler and the manual pages")
+    variant("tools", default=True, description="The dyngrid command and its manual pages")
+    variant("sched", default=True, when="+tools", description="The scheduler dyngrid-sched")
+    variant("slurm", default=True, when="+tools", description="The Slurm agent, dyngrid slurm")
     variant("hdf5", default=True, description="Checkpoints")
     variant("tests", default=False, description="Tests, run by ctest in the build folder")
 
@@ -42,6 +44,8 @@ class Dyngrid(CMakePackage):
         return [
             self.define("DYNGRID_BUILD_APPS", False),
             self.define_from_variant("DYNGRID_BUILD_TOOLS", "tools"),
+            self.define("DYNGRID_BUILD_SCHED", self.spec.satisfies("+sched")),
+            self.define("DYNGRID_BUILD_SLURM", self.spec.satisfies("+slurm")),
             self.define_from_variant("DYNGRID_BUILD_TESTS", "tests"),
             self.define_from_variant("DYNGRID_HDF5", "hdf5"),
             self.define("DYNGRID_INSTALL", True),

@@ -12,6 +12,12 @@
 #include "command.hpp"
 #include "control/mpi_settings.hpp"
 #include "control/variables.hpp"
+#ifdef DYNGRID_HAS_SCHED
+#include "sched/commands.hpp"
+#endif
+#ifdef DYNGRID_HAS_SLURM
+#include "slurm/commands.hpp"
+#endif
 
 namespace {
 
@@ -22,24 +28,36 @@ constexpr struct {
   const char* group;
   void (*add)(CommandLine&);
 } commands[] = {
-    {"Run", command::add_run},        {"Look", command::add_ps},       {"Look", command::add_watch},
-    {"Look", command::add_history},   {"Look", command::add_calls},    {"Change", command::add_resize},
-    {"Change", command::add_grow},    {"Change", command::add_shrink}, {"Change", command::add_checkpoint},
-    {"Change", command::add_restart}, {"Queue", command::add_submit},  {"Queue", command::add_queue},
-    {"Queue", command::add_cancel},   {"Queue", command::add_slurm},   {"Plan", command::add_decide},
-    {"Plan", command::add_topology},  {"Plan", command::add_place},    {"Plan", command::add_plan},
-    {"Plan", command::add_map},       {"Plan", command::add_select},   {"Plan", command::add_speeds},
-    {"Plan", command::add_balance},   {"Plan", command::add_phases},   {"Help", command::add_load},
-    {"Help", command::add_doctor},    {"Help", command::add_env},      {"Help", command::add_completion},
+    {"Run", command::add_run},         {"Look", command::add_ps},       {"Look", command::add_watch},
+    {"Look", command::add_history},    {"Look", command::add_calls},    {"Change", command::add_resize},
+    {"Change", command::add_grow},     {"Change", command::add_shrink}, {"Change", command::add_checkpoint},
+    {"Change", command::add_restart},
+#ifdef DYNGRID_HAS_SCHED
+    {"Queue", command::add_submit},    {"Queue", command::add_queue},   {"Queue", command::add_cancel},
+#endif
+#ifdef DYNGRID_HAS_SLURM
+    {"Queue", command::add_slurm},
+#endif
+    {"Plan", command::add_decide},     {"Plan", command::add_topology}, {"Plan", command::add_place},
+    {"Plan", command::add_plan},       {"Plan", command::add_map},      {"Plan", command::add_select},
+    {"Plan", command::add_speeds},     {"Plan", command::add_balance},  {"Plan", command::add_phases},
+    {"Help", command::add_load},       {"Help", command::add_doctor},   {"Help", command::add_env},
+    {"Help", command::add_completion},
 };
 
-/// Commands that are elsewhere now.
+constexpr const char* without_scheduler = "this dyngrid was built without the scheduler (DYNGRID_BUILD_SCHED=OFF)";
+
+/// Commands that other versions and other builds have, and where they are.
 constexpr struct {
   const char* name;
-  const char* now;
-} moved[] = {
+  const char* reason;
+} elsewhere[] = {
     {"simulate", "the simulator is a program of its own, workload_simulator (studies/sched in the sources; cmake "
                  "-DDYNGRID_BUILD_STUDIES=ON builds it)"},
+    {"submit", without_scheduler},
+    {"queue", without_scheduler},
+    {"cancel", without_scheduler},
+    {"slurm", "this dyngrid was built without the Slurm agent (DYNGRID_BUILD_SLURM=OFF)"},
 };
 
 int fail(const CommandLine& root, const std::string& text, int status) {
@@ -80,8 +98,8 @@ int main(int argc, char** argv) {
   for (const auto& command : root.commands()) names.push_back(command->name());
   if (const std::string& first = words[0];
       first.compare(0, 1, "-") != 0 && std::find(names.begin(), names.end(), first) == names.end()) {
-    for (const auto& [name, now] : moved)
-      if (first == name) return fail(root, fmt::format("there is no command {} any more: {}", first, now), 2);
+    for (const auto& [name, reason] : elsewhere)
+      if (first == name) return fail(root, fmt::format("there is no command {}: {}", first, reason), 2);
     const std::string closest = control::closest_word(first, names);
     return fail(root,
                 fmt::format("there is no command {}; {}dyngrid --help lists them", first,

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
-#include "gridmap/step_time.hpp"
 #include "promise.hpp"
 
 namespace sched {
@@ -275,7 +274,8 @@ protected:
   static double rate(const Job& job, int n) {
     const double left = seconds_left(job, n);
     if (left >= 0) return 1 / std::max(left, 1e-9);
-    return gridmap::useful_processes(n, job.cores) / (3600.0 * job.sizes->smallest());
+    const int useful = job.cores > 0 ? std::min(n, job.cores) : n;
+    return useful / (3600.0 * job.sizes->smallest());
   }
   /// For each processor.
   static double gain_of(const Job& job, int procs, int next) {

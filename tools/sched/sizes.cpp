@@ -8,7 +8,7 @@
 
 #include "base/status.hpp"
 #include "base/text.hpp"
-#include "gridmap/topology.hpp"
+#include "control/allowed.hpp"
 
 namespace sched {
 namespace {
@@ -35,7 +35,7 @@ Sizes Sizes::parse(std::string_view text, int most, std::string_view where) {
     return Sizes(std::move(list));
   }
   try {
-    return Sizes(gridmap::parse_set(std::string(text)));
+    return Sizes(control::numbers_of_processes(std::string(text)));
   } catch (const base::Error& error) {
     fail(text, where, error.what());
   }

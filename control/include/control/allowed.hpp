@@ -9,6 +9,10 @@
 
 namespace control {
 
+/// Numbers of processes as clauses name them: "6", "2:9", "8:32:4", "4:32:*2", and lists of these with commas.
+/// @throws base::Error{bad_argument}
+std::vector<int> numbers_of_processes(const std::string& text);
+
 /// The grids that an application can use. Pure.
 class Allowed {
 public:

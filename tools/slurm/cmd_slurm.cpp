@@ -13,20 +13,23 @@
 #include "base/json.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
-#include "command.hpp"
+#include "check.hpp"
+#include "commands.hpp"
 #include "control/host.hpp"
+#include "jobs.hpp"
+#include "link.hpp"
+#include "runner.hpp"
+#include "shared/failure.hpp"
 #include "shared/findings.hpp"
 #include "shared/launch.hpp"
 #include "shared/program.hpp"
 #include "shared/text.hpp"
-#include "slurm/check.hpp"
-#include "slurm/jobs.hpp"
-#include "slurm/link.hpp"
-#include "slurm/runner.hpp"
-#include "slurm/words.hpp"
+#include "words.hpp"
 
 namespace command {
 namespace {
+
+using base::CommandLine;
 
 constexpr double ask_limit_s = 20;
 
@@ -192,7 +195,7 @@ void add_request(CommandLine& app, slurm::Request& r) {
 
 } // namespace
 
-void add_slurm(CommandLine& root) {
+void add_slurm(base::CommandLine& root) {
   CommandLine& app =
       root.add_command("slurm", "Applications under Slurm that grow onto free nodes and leave those wanted back");
   app.require_command();

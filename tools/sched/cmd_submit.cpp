@@ -10,9 +10,10 @@
 
 #include "base/json.hpp"
 #include "base/process.hpp"
-#include "command.hpp"
+#include "commands.hpp"
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"
+#include "shared/failure.hpp"
 #include "shared/text.hpp"
 
 namespace command {
@@ -103,8 +104,8 @@ void run(const SubmitOptions& o) {
 
 } // namespace
 
-void add_submit(CommandLine& root) {
-  CommandLine& app =
+void add_submit(base::CommandLine& root) {
+  base::CommandLine& app =
       root.add_command("submit", "Give a job to the scheduler, dyngrid-sched: submit -- PROGRAM ARGUMENTS");
   auto o = std::make_shared<SubmitOptions>();
   app.add_option("command", o->command, "program and arguments, without mpirun and its options; after --")

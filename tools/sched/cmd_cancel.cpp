@@ -6,9 +6,10 @@
 #include "base/command_line.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
-#include "command.hpp"
+#include "commands.hpp"
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"
+#include "shared/failure.hpp"
 #include "shared/text.hpp"
 
 namespace command {
@@ -38,8 +39,8 @@ void run(const CancelOptions& o) {
 
 } // namespace
 
-void add_cancel(CommandLine& root) {
-  CommandLine& app = root.add_command("cancel", "End jobs of the scheduler, whether they wait or run");
+void add_cancel(base::CommandLine& root) {
+  base::CommandLine& app = root.add_command("cancel", "End jobs of the scheduler, whether they wait or run");
   auto o = std::make_shared<CancelOptions>();
   app.add_option("jobs", o->jobs, "their numbers (dyngrid queue), or their names in dyngrid ps: 1 or s1")
       .type_name("NUMBERS")

@@ -8,11 +8,12 @@
 #include "base/command_line.hpp"
 #include "base/json.hpp"
 #include "base/printable.hpp"
-#include "command.hpp"
+#include "commands.hpp"
 #include "control/client.hpp"
 #include "control/runtime_dir.hpp"
-#include "sched/timeline.hpp"
+#include "shared/failure.hpp"
 #include "shared/text.hpp"
+#include "timeline.hpp"
 
 namespace command {
 namespace {
@@ -149,8 +150,8 @@ void run(const QueueOptions& o) {
 
 } // namespace
 
-void add_queue(CommandLine& root) {
-  CommandLine& app = root.add_command("queue", "The jobs of the scheduler, and who had which processors");
+void add_queue(base::CommandLine& root) {
+  base::CommandLine& app = root.add_command("queue", "The jobs of the scheduler, and who had which processors");
   auto o = std::make_shared<QueueOptions>();
   app.add_flag("--all", o->all, "all that have ended, not the last 30 only");
   app.add_flag("--timeline", o->timeline, "who had which processors when");

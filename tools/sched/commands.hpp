@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sub-commands of `dyngrid` that talk to dyngrid-sched. The command has them where the scheduler was built.
+#pragma once
+
+#include "base/command_line.hpp"
+
+namespace command {
+
+void add_submit(base::CommandLine& root);
+void add_queue(base::CommandLine& root);
+void add_cancel(base::CommandLine& root);
+
+} // namespace command

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sub-command `dyngrid slurm`. The command has it where the Slurm agent was built.
+#pragma once
+
+#include "base/command_line.hpp"
+
+namespace command {
+
+void add_slurm(base::CommandLine& root);
+
+} // namespace command
