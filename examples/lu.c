@@ -4,6 +4,7 @@
  *   mpicc lu.c $(pkg-config --cflags --libs dyngrid) -o lu
  *   DYNGRID_WAIT=on dyngrid run -np 2 --resize-at 1:2x2,4:1x3 -- ./lu */
 #include <dyngrid.h>
+#include <dyngrid/factor.h>
 #include <stdio.h>
 #include <stdlib.h>
 

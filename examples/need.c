@@ -7,6 +7,7 @@
  *
  * Without dyngrid-sched, as `dyngrid run -np 1 -- ./need`, it gets a status: no scheduler could grant them. */
 #include <dyngrid.h>
+#include <dyngrid/control.h>
 #include <stdio.h>
 #include <stdlib.h>
 

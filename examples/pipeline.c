@@ -5,6 +5,8 @@
  *   mpicc pipeline.c $(pkg-config --cflags --libs dyngrid) -lm -o pipeline
  *   dyngrid run -np 4 -- ./pipeline */
 #include <dyngrid.h>
+#include <dyngrid/balance.h>
+#include <dyngrid/phases.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,6 +18,7 @@
 #include "common/mpi_main.hpp"
 #include "common/report.hpp"
 #include "dyngrid.h"
+#include "dyngrid/layout.h"
 
 extern "C" void Cpdgemr2d(int m, int n, const void* a, int ia, int ja, const int* desc_a, void* b, int ib, int jb,
                           const int* desc_b, int ctxt);

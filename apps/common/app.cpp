@@ -6,7 +6,10 @@
 #include "base/status.hpp"
 #include "base/text.hpp"
 
+#include <dyngrid/balance.h>
+#include <dyngrid/control.h>
 #include <dyngrid/gridmap.h>
+#include <dyngrid/layout.h>
 #include <fmt/format.h>
 
 #include <sys/stat.h>

@@ -6,6 +6,7 @@
 #include "app.hpp"
 
 #include <dyngrid.h>
+#include <dyngrid/halo.h>
 
 #include <cstdint>
 #include <vector>

@@ -6,6 +6,7 @@
 #include "app.hpp"
 
 #include <dyngrid.h>
+#include <dyngrid/phases.h>
 
 #include <fmt/format.h>
 

@@ -19,6 +19,13 @@
 #include <vector>
 
 #include "dyngrid.h"
+#include "dyngrid/balance.h"
+#include "dyngrid/calls.h"
+#include "dyngrid/control.h"
+#include "dyngrid/factor.h"
+#include "dyngrid/gridmap.h"
+#include "dyngrid/phases.h"
+#include "dyngrid/redist.h"
 
 namespace dyngrid {
 

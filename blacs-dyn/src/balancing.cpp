@@ -16,6 +16,7 @@
 #include "base/environment.hpp"
 #include "base/index.hpp"
 #include "base/json.hpp"
+#include "dyngrid/balance.h"
 #include "gridmap/dealing.hpp"
 #include "gridmap/factor_layout.hpp"
 #include "gridmap/payoff.hpp"

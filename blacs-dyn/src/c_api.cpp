@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dyngrid.h"
+#include "dyngrid/balance.h"
+#include "dyngrid/calls.h"
+#include "dyngrid/control.h"
 
 #include <algorithm>
 #include <map>

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dyngrid.h"
+#include "dyngrid/factor.h"
 
 namespace blacs_dyn {
 

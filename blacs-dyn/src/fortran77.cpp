@@ -14,6 +14,11 @@
 
 #include "base/status.hpp"
 #include "dyngrid.h"
+#include "dyngrid/balance.h"
+#include "dyngrid/calls.h"
+#include "dyngrid/control.h"
+#include "dyngrid/factor.h"
+#include "dyngrid/phases.h"
 
 namespace {
 

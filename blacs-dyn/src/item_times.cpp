@@ -8,6 +8,7 @@
 
 #include "base/index.hpp"
 #include "base/status.hpp"
+#include "dyngrid/balance.h"
 #include "packet.hpp"
 
 namespace blacs_dyn {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/fnv1a.hpp"
+#include "dyngrid/balance.h"
 #include "mpi_util.hpp"
 #include "registered_name.hpp"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dyngrid.h"
+#include "dyngrid/layout.h"
 #include "gridmap/axis.hpp"
 #include "processes/process_set.hpp"
 #include "redist/layout.hpp"

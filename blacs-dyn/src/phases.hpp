@@ -10,6 +10,7 @@
 
 #include "control/phase_times.hpp"
 #include "dyngrid.h"
+#include "dyngrid/phases.h"
 #include "gridmap/phase_trials.hpp"
 #include "gridmap/phases.hpp"
 #include "matrices.hpp"

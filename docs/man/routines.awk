@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # awk -v folder=FOLDER -v version=VERSION -f routines.awk MODULE.f90... HEADER.h...: section 3 of the manual. A page is
-# a part of a C header between two comments "/* ---- title ---- */": synopses, the statements of the Fortran modules
-# with the same names, and of each routine the comment before it. Every further routine of a page is an alias of it.
+# a part of a C header (.../include/NAME) between two comments "/* ---- title ---- */": synopses, the statements of the
+# Fortran modules with the same names, and of each routine the comment before it. Every further routine of a page is an
+# alias of it.
 
 function trim(s) { gsub(/^[ \t]+|[ \t]+$/, "", s); return s }
 function roff(s) { # no line begins with a control character, hyphens stay hyphens
@@ -117,7 +118,7 @@ function page(    file, k, list) { # writes what was read of the last part
     file = folder "/" names[1] ".3"
     print ".\\\" SPDX-License-Identifier: BSD-3-Clause" >file
     printf ".TH \"%s\" 3 \"\" \"dyngrid %s\" \"dyngrid\"\n", toupper(names[1]), version >file
-    print ".SH NAME\n" list " \\- " roff(title) "\n.SH SYNOPSIS\n.nf\n.B #include <dyngrid.h>\n\n" synopsis ".fi" >file
+    print ".SH NAME\n" list " \\- " roff(title) "\n.SH SYNOPSIS\n.nf\n.B #include <" header ">\n\n" synopsis ".fi" >file
     if (fortran != "") print ".SS Fortran\n.nf\n.B use dyngrid\n\n" fortran ".fi" >file
     print ".PP\nIn C++ by dyngrid.hpp, in Fortran by the module dyngrid or dyngrid.fh; see\n.BR dyngrid (7)." >file
     printf ".SH DESCRIPTION\n%s", described >file
@@ -137,8 +138,8 @@ FILENAME ~ /\.f90$/ { # whole statements; our modules have no ! in a string
   if (!more) statement(whole)
   next
 }
+FNR == 1 { page(); is_part = 0; header = FILENAME; sub(/.*\/include\//, "", header) }
 /^\/\* ----/ { page(); title = substr($0, 9); sub(/ ----.*/, "", title); comment = ""; is_part = 1; next }
-FNR == 1 { page(); is_part = 0 }
 /^\/\*/ {
   comment = $0
   while (comment !~ /\*\// && (getline more_text) > 0) comment = comment "\n" more_text

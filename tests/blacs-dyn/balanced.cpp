@@ -28,6 +28,8 @@
 
 #include "common/own_kernel.hpp"
 #include "dyngrid.h"
+#include "dyngrid/balance.h"
+#include "dyngrid/control.h"
 
 namespace {
 

@@ -32,6 +32,9 @@
 #include "base/json.hpp"
 #include "common/own_kernel.hpp"
 #include "control/client.hpp"
+#include "dyngrid/balance.h"
+#include "dyngrid/control.h"
+#include "dyngrid/factor.h"
 #include "follow.hpp"
 
 namespace {

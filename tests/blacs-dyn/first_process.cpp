@@ -5,6 +5,7 @@
 #include <array>
 #include <fstream>
 
+#include "dyngrid/control.h"
 #include "follow.hpp"
 
 int main(int argc, char** argv) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "follow.hpp"
+#include "dyngrid/control.h"
+#include "dyngrid/redist.h"
 
 namespace follow {
 

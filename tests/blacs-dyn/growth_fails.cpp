@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dyngrid/control.h"
+#include "dyngrid/layout.h"
 #include "follow.hpp"
 
 namespace {

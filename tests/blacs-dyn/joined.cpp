@@ -40,6 +40,7 @@
 
 #include "base/json.hpp"
 #include "control/client.hpp"
+#include "dyngrid/control.h"
 #include "follow.hpp"
 
 namespace {

@@ -10,6 +10,7 @@
 
 #include <unistd.h>
 
+#include "dyngrid/control.h"
 #include "figures.hpp"
 #include "follow.hpp"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "dyngrid.h"
+#include "dyngrid/control.h"
 
 static int fails = 0;
 

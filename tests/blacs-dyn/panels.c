@@ -7,6 +7,10 @@
 #include <string.h>
 
 #include "dyngrid.h"
+#include "dyngrid/balance.h"
+#include "dyngrid/control.h"
+#include "dyngrid/factor.h"
+#include "dyngrid/layout.h"
 
 enum { n = 300, nb = 80, negative = 200 /* on the diagonal, indefinite */ };
 

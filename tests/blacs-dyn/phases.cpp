@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "dyngrid.h"
+#include "dyngrid/balance.h"
+#include "dyngrid/phases.h"
 #include "follow.hpp"
 
 namespace {

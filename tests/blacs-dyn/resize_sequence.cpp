@@ -4,6 +4,9 @@
 // at resize points by dyngrid_request, or with --now by dyngrid_resize.
 #include <cstring>
 
+#include "dyngrid/control.h"
+#include "dyngrid/layout.h"
+#include "dyngrid/redist.h"
 #include "follow.hpp"
 
 extern "C" void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*,

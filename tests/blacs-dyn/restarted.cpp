@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "dyngrid/layout.h"
 #include "follow.hpp"
 
 namespace {

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "dyngrid/control.h"
+#include "dyngrid/layout.h"
 #include "follow.hpp"
 
 namespace {

@@ -7,6 +7,10 @@
 #include <string.h>
 
 #include "dyngrid.h"
+#include "dyngrid/control.h"
+#include "dyngrid/factor.h"
+#include "dyngrid/gridmap.h"
+#include "dyngrid/layout.h"
 
 static int rank;
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "dyngrid/halo.h"
 #include "dyngrid/redist.h"
 
 enum { M = 13, N = 11, SWEEPS = 60 };

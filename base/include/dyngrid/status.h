@@ -31,6 +31,14 @@ enum {
   DYNGRID_ERR_INTERNAL = -16    /* a mistake of dyngrid's own */
 };
 
+/* Placements: where the processes of a grid go when it changes. dyngrid.h and dyngrid/gridmap.h take them. */
+enum {
+  DYNGRID_OPTIMAL = 0, /* exact assignment: the most elements stay (default) */
+  DYNGRID_GLOBAL = 1,  /* row-major numbering anew */
+  DYNGRID_LOCAL1 = 2,  /* new rows and columns at the end */
+  DYNGRID_LOCAL2 = 3   /* new rows and columns at the centres of equal divisions */
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif

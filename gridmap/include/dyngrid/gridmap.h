@@ -15,15 +15,9 @@
 extern "C" {
 #endif
 
-/* Where the processes of a grid go when it changes. */
-enum {
-  DYNGRID_OPTIMAL = 0, /* exact assignment: the most elements stay (default) */
-  DYNGRID_GLOBAL = 1,  /* row-major numbering anew */
-  DYNGRID_LOCAL1 = 2,  /* new rows and columns at the end */
-  DYNGRID_LOCAL2 = 3,  /* new rows and columns at the centres of equal divisions */
-  /* Added to one of these, for dyngrid_place and dyngrid_place_axes: process 0 need not stay at (0,0). */
-  DYNGRID_FREE_FIRST = 64
-};
+/* Added to a placement (dyngrid/status.h) for dyngrid_place and dyngrid_place_axes: process 0 need not stay at (0,0).
+ */
+enum { DYNGRID_FREE_FIRST = 64 };
 
 /* Which of two equally good shapes the application prefers. */
 enum {

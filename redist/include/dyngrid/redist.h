@@ -172,6 +172,4 @@ DYNGRID_API int dyngrid_executor_destroy(dyngrid_executor** executor);
 #ifdef __cplusplus
 }
 #endif
-
-#include "dyngrid/halo.h" /* stood here before it had a header of its own */
 #endif

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "dyngrid/redist.h"
 #include "plan/axis_table.hpp"
 #include "redist/layout.hpp"
 #include "redist/plan.hpp"
