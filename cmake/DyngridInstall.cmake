@@ -28,7 +28,7 @@ file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/base/include/d
 install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dyngrid" COMPONENT dev)
 install(DIRECTORY "${PROJECT_BINARY_DIR}/mod/" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT dev FILES_MATCHING
   PATTERN "dyngrid*.mod")
-install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/fortran/dyngrid.fh" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT
+install(FILES "${PROJECT_BINARY_DIR}/fortran/dyngrid.fh" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT
   dev)
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/dyngridConfig.cmake.in"

@@ -35,3 +35,24 @@ function(dyngrid_module name)
   target_include_directories(${name}_private INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/src")
   target_link_libraries(${name}_private INTERFACE ${name})
 endfunction()
+
+# dyngrid_fortran(<output> module|f77|include <template> [<template of the module>] HEADERS <header>...): what the C
+# headers say already is not written a second time in Fortran (cmake/fortran_interface.py).
+function(dyngrid_fortran output what template)
+  cmake_parse_arguments(arg "" "" "HEADERS" ${ARGN})
+  set(script "${PROJECT_SOURCE_DIR}/cmake/fortran_interface.py")
+  set(more ${arg_UNPARSED_ARGUMENTS})
+  add_custom_command(OUTPUT "${output}"
+    COMMAND Python3::Interpreter "${script}" ${what} "${template}" "${output}" ${more} ${arg_HEADERS}
+    DEPENDS "${script}" "${template}" ${more} ${arg_HEADERS}
+    VERBATIM)
+endfunction()
+
+# dyngrid_fortran_module(<target> <name> HEADERS <header>...): the module of fortran/<name>.f90.in, in the folder of the
+# build where the manual pages find all of them.
+function(dyngrid_fortran_module target name)
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/fortran")
+  dyngrid_fortran("${PROJECT_BINARY_DIR}/fortran/${name}.f90" module "${CMAKE_CURRENT_SOURCE_DIR}/fortran/${name}.f90.in"
+    ${ARGN})
+  target_sources(${target} PRIVATE "${PROJECT_BINARY_DIR}/fortran/${name}.f90")
+endfunction()

@@ -10,6 +10,7 @@ JOBS="${DYNGRID_JOBS:-$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)}"
 # What the library needs on a fresh Debian 12 or 13 or Ubuntu 24.04, to build and to run.
 DYNGRID_LIBRARY_PACKAGES=(
   g++ gcc gfortran cmake ninja-build pkg-config
+  python3 # the Fortran interfaces are written from the C headers
   openmpi-bin libopenmpi-dev libpmix-dev libscalapack-openmpi-dev libopenblas-dev liblapacke-dev
   libfmt-dev nlohmann-json3-dev liblemon-dev libhdf5-openmpi-dev
   help2man lowdown # manual pages

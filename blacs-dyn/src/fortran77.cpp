@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dyngrid for programs without modules (blacs-dyn/fortran/dyngrid.fh): external routines whose arguments are addresses,
+// dyngrid for programs without modules (dyngrid.fh): external routines whose arguments are addresses,
 // INFO last. A CHARACTER argument also passes its length, by value after the others, as all compilers do that write
-// name_ or name__.
+// name_ or name__. Those that only pass their arguments on are written by cmake/fortran_interface.py when dyngrid is
+// built (fortran77.inc).
 #include <algorithm>
 #include <climits>
 #include <cstdio>
@@ -43,8 +44,8 @@ dyngrid_matrix* matrix_of(const std::int64_t* handle) {
 dyngrid_phase* phase_of(const std::int64_t* handle) {
   return reinterpret_cast<dyngrid_phase*>(static_cast<std::intptr_t>(*handle));
 }
-std::int64_t handle_of(const dyngrid_matrix* matrix) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(matrix));
+std::int64_t handle_of(const void* object) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(object));
 }
 
 } // namespace
@@ -55,122 +56,18 @@ std::int64_t handle_of(const dyngrid_matrix* matrix) {
   extern "C" decltype(name##_) name##__ __attribute__((alias(#name "_"), visibility("default")));                      \
   extern "C" result name##_ arguments
 
-FORTRAN77(void, dyngrid_init, (int* info)) {
-  *info = dyngrid_init();
-}
-FORTRAN77(void, dyngrid_init_grid, (const int* nprow, const int* npcol, int* info)) {
-  *info = dyngrid_init_grid(*nprow, *npcol);
-}
-FORTRAN77(void, dyngrid_finalize, (int* info)) {
-  *info = dyngrid_finalize();
-}
-FORTRAN77(int, dyngrid_is_newcomer, ()) {
-  return dyngrid_is_newcomer();
-}
-FORTRAN77(int, dyngrid_is_first, ()) {
-  return dyngrid_is_first();
-}
-FORTRAN77(int, dyngrid_context, ()) {
-  return dyngrid_context();
-}
-FORTRAN77(int, dyngrid_comm, ()) {
-  return dyngrid_comm_f();
-}
-FORTRAN77(int, dyngrid_depth, ()) {
-  return dyngrid_depth();
-}
 FORTRAN77(void, dyngrid_grid, (int* nprow, int* npcol, int* myrow, int* mycol)) {
   dyngrid_grid(nprow, npcol, myrow, mycol);
 }
 // DYNGRID_RESIZE_POINT: c_api.cpp
-FORTRAN77(void, dyngrid_resize_point_at, (const char* name, int* outcome, std::size_t length)) {
-  *outcome = dyngrid_resize_point_at(text_of(name, length).c_str());
-}
 FORTRAN77(void, dyngrid_entry_point, (char* name, std::size_t length)) {
   to_fortran(dyngrid_entry_point(), name, length);
-}
-FORTRAN77(void, dyngrid_pending, (int* is_pending)) {
-  *is_pending = dyngrid_pending();
 }
 FORTRAN77(void, dyngrid_on_change,
           (dyngrid_change_routine before, dyngrid_change_routine after, void* data, int* info)) {
   *info = dyngrid_on_change(before, after, data);
 }
-FORTRAN77(void, dyngrid_request, (const int* nprow, const int* npcol, int* info)) {
-  *info = dyngrid_request(*nprow, *npcol);
-}
-FORTRAN77(void, dyngrid_resize, (const int* nprow, const int* npcol, const int* placement, int* outcome)) {
-  *outcome = dyngrid_resize(*nprow, *npcol, *placement);
-}
-FORTRAN77(void, dyngrid_resize_without,
-          (const int* nprow, const int* npcol, const int* placement, const char* without, int* outcome,
-           std::size_t length)) {
-  *outcome = dyngrid_resize_without(*nprow, *npcol, *placement, text_of(without, length).c_str());
-}
-FORTRAN77(void, dyngrid_request_without,
-          (const int* nprow, const int* npcol, const char* without, int* info, std::size_t length)) {
-  *info = dyngrid_request_without(*nprow, *npcol, text_of(without, length).c_str());
-}
-FORTRAN77(void, dyngrid_need, (const char* grids, int* outcome, std::size_t length)) {
-  *outcome = dyngrid_need(text_of(grids, length).c_str());
-}
-FORTRAN77(int, dyngrid_process_id, ()) {
-  return dyngrid_process_id();
-}
-FORTRAN77(void, dyngrid_relayout, (int* outcome)) {
-  *outcome = dyngrid_relayout();
-}
-FORTRAN77(void, dyngrid_matrix_reblock, (const std::int64_t* matrix, const int* mb, const int* nb, int* outcome)) {
-  *outcome = dyngrid_matrix_reblock(matrix_of(matrix), *mb, *nb);
-}
-FORTRAN77(void, dyngrid_pop, (int* outcome)) {
-  *outcome = dyngrid_pop();
-}
-FORTRAN77(void, dyngrid_set_placement, (const int* placement, int* info)) {
-  *info = dyngrid_set_placement(*placement);
-}
-FORTRAN77(void, dyngrid_allow, (const char* grids, int* info, std::size_t length)) {
-  *info = dyngrid_allow(text_of(grids, length).c_str());
-}
-FORTRAN77(void, dyngrid_set_steps, (const int* steps, int* info)) {
-  *info = dyngrid_set_steps(*steps);
-}
-FORTRAN77(void, dyngrid_experiment, (const char* grids, int* info, std::size_t length)) {
-  *info = dyngrid_experiment(text_of(grids, length).c_str());
-}
-FORTRAN77(void, dyngrid_set_processes, (const int* way, int* info)) {
-  *info = dyngrid_set_processes(*way);
-}
-FORTRAN77(void, dyngrid_checkpoint, (const char* path, int* info, std::size_t length)) {
-  const std::string file = text_of(path, length); // blank: the environment's
-  *info = dyngrid_checkpoint(file.empty() ? nullptr : file.c_str());
-}
-FORTRAN77(void, dyngrid_restore, (const char* path, int* info, std::size_t length)) {
-  const std::string file = text_of(path, length); // blank: the environment's
-  *info = dyngrid_restore(file.empty() ? nullptr : file.c_str());
-}
-FORTRAN77(int, dyngrid_is_restarted, ()) {
-  return dyngrid_is_restarted();
-}
-FORTRAN77(int, dyngrid_was_refused, ()) {
-  return dyngrid_was_refused();
-}
-FORTRAN77(void, dyngrid_set_schedule, (const int* schedule, int* info)) {
-  *info = dyngrid_set_schedule(*schedule);
-}
 
-FORTRAN77(void, dyngrid_set_balance, (const int* mode, int* info)) {
-  *info = dyngrid_set_balance(*mode);
-}
-FORTRAN77(void, dyngrid_work_begin, (int* info)) {
-  *info = dyngrid_work_begin();
-}
-FORTRAN77(void, dyngrid_work_end, (const double* units, int* info)) {
-  *info = dyngrid_work_end(*units);
-}
-FORTRAN77(void, dyngrid_rebalance, (int* outcome)) {
-  *outcome = dyngrid_rebalance();
-}
 FORTRAN77(void, dyngrid_last_balance,
           (int* counts, double* seconds, double* others, char* why, int* info, std::size_t why_length)) {
   dyngrid_balance_report r{};
@@ -224,23 +121,6 @@ FORTRAN77(void, dyngrid_last_resize, (int* counts, double* seconds, double* byte
   bytes[1] = static_cast<double>(r.kept_bytes);
 }
 
-FORTRAN77(void, dyngrid_matrix_create,
-          (const char* name, const char* type, const int* m, const int* n, const int* mb, const int* nb,
-           std::int64_t* matrix, int* info, std::size_t name_length, std::size_t)) {
-  dyngrid_matrix* made = nullptr;
-  *info =
-      guard([&] { return dyngrid_matrix_create(text_of(name, name_length).c_str(), *type, *m, *n, *mb, *nb, &made); });
-  if (*info == DYNGRID_SUCCESS) *matrix = handle_of(made);
-}
-FORTRAN77(void, dyngrid_matrix_create_weighted,
-          (const char* name, const char* type, const int* m, const int* n, const int* mb, const int* nb,
-           const int* order, std::int64_t* matrix, int* info, std::size_t name_length, std::size_t)) {
-  dyngrid_matrix* made = nullptr;
-  *info = guard([&] {
-    return dyngrid_matrix_create_weighted(text_of(name, name_length).c_str(), *type, *m, *n, *mb, *nb, *order, &made);
-  });
-  if (*info == DYNGRID_SUCCESS) *matrix = handle_of(made);
-}
 FORTRAN77(void, dyngrid_my_range,
           (const std::int64_t* matrix, const char* axis, const int* k, int* first, int* last, int* info, std::size_t)) {
   std::int64_t from = 0, to = 0;
@@ -253,9 +133,6 @@ FORTRAN77(void, dyngrid_work_items,
           (const std::int64_t* matrix, const char* axis, const int* first, const int* count, const double* seconds,
            int* info, std::size_t)) {
   *info = dyngrid_work_items(matrix_of(matrix), *axis, std::int64_t{*first} - 1, *count, seconds);
-}
-FORTRAN77(void, dyngrid_set_speed, (const double* speed, int* info)) {
-  *info = dyngrid_set_speed(*speed);
 }
 FORTRAN77(double, dyngrid_speed, ()) {
   return dyngrid_speed();
@@ -305,68 +182,6 @@ FORTRAN77(void, dyngrid_matrix_find, (const char* name, std::int64_t* matrix, in
                         fmt::format("blacs-dyn: DYNGRID_MATRIX_FIND: there is no matrix \"{}\"", wanted));
   });
 }
-FORTRAN77(void, dyngrid_matrix_free, (std::int64_t * matrix, int* info)) {
-  dyngrid_matrix* freed = matrix_of(matrix);
-  *info = dyngrid_matrix_free(&freed);
-  if (*info == DYNGRID_SUCCESS) *matrix = 0;
-}
-
-FORTRAN77(void, dyngrid_copy, (const std::int64_t* from, const std::int64_t* to, int* info)) {
-  *info = dyngrid_copy(matrix_of(from), matrix_of(to));
-}
-
-FORTRAN77(void, dyngrid_phase_create, (const char* name, std::int64_t* phase, int* info, std::size_t name_length)) {
-  dyngrid_phase* made = nullptr;
-  *info = guard([&] { return dyngrid_phase_create(text_of(name, name_length).c_str(), &made); });
-  if (*info == DYNGRID_SUCCESS) *phase = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(made));
-}
-FORTRAN77(void, dyngrid_phase_uses,
-          (const std::int64_t* phase, const std::int64_t* matrix, const int* use, int* info)) {
-  *info = dyngrid_phase_uses(phase_of(phase), matrix_of(matrix), *use);
-}
-FORTRAN77(void, dyngrid_phase_layout,
-          (const std::int64_t* phase, const std::int64_t* matrix, const int* mb, const int* nb, int* info)) {
-  *info = dyngrid_phase_layout(phase_of(phase), matrix_of(matrix), *mb, *nb);
-}
-FORTRAN77(void, dyngrid_phase_layout_weighted,
-          (const std::int64_t* phase, const std::int64_t* matrix, const int* mb, const int* nb, const int* order,
-           int* info)) {
-  *info = dyngrid_phase_layout_weighted(phase_of(phase), matrix_of(matrix), *mb, *nb, *order);
-}
-FORTRAN77(void, dyngrid_phase_begin, (const std::int64_t* phase, int* info)) {
-  *info = dyngrid_phase_begin(phase_of(phase));
-}
-FORTRAN77(void, dyngrid_phase_end, (const std::int64_t* phase, int* info)) {
-  *info = dyngrid_phase_end(phase_of(phase));
-}
-FORTRAN77(void, dyngrid_phases_plan, (const int* cycles, int* info)) {
-  *info = dyngrid_phases_plan(*cycles);
-}
-FORTRAN77(void, dyngrid_run_on,
-          (const int* nprow, const int* npcol, const int* nb, const char* routine, int* info, std::size_t length)) {
-  *info = guard([&] { return dyngrid_run_on(*nprow, *npcol, *nb, text_of(routine, length).c_str()); });
-}
-FORTRAN77(void, dyngrid_run_on_begin,
-          (const int* nprow, const int* npcol, const int* nb, const char* routines, int* info, std::size_t length)) {
-  *info = guard([&] { return dyngrid_run_on_begin(*nprow, *npcol, *nb, text_of(routines, length).c_str()); });
-}
-FORTRAN77(void, dyngrid_run_on_end, (int* info)) {
-  *info = dyngrid_run_on_end();
-}
-FORTRAN77(void, dyngrid_matrix_written, (const std::int64_t* matrix, int* info)) {
-  *info = dyngrid_matrix_written(matrix_of(matrix));
-}
-
-FORTRAN77(void, dyngrid_lu, (const std::int64_t* matrix, const int* options, int* pivots, int* info, int* outcome)) {
-  *outcome = dyngrid_lu(matrix_of(matrix), *options, pivots, info);
-}
-FORTRAN77(void, dyngrid_cholesky,
-          (const std::int64_t* matrix, const char* uplo, const int* options, int* info, int* outcome, std::size_t)) {
-  *outcome = dyngrid_cholesky(matrix_of(matrix), *uplo, *options, info);
-}
-FORTRAN77(void, dyngrid_lu_pivots, (const std::int64_t* matrix, const int* pivots, int* ipiv, int* info)) {
-  *info = dyngrid_lu_pivots(matrix_of(matrix), pivots, ipiv);
-}
 
 FORTRAN77(void, dyngrid_share,
           (const char* name, void* variable, const int* bytes, int* info, std::size_t name_length)) {
@@ -377,9 +192,8 @@ FORTRAN77(void, dyngrid_share,
     return dyngrid_share(text_of(name, name_length).c_str(), variable, static_cast<std::size_t>(*bytes));
   });
 }
-FORTRAN77(void, dyngrid_unshare, (const char* name, int* info, std::size_t name_length)) {
-  *info = guard([&] { return dyngrid_unshare(text_of(name, name_length).c_str()); });
-}
 FORTRAN77(void, dyngrid_message, (char* text, std::size_t text_length)) {
   to_fortran(dyngrid_last_message(), text, text_length);
 }
+
+#include <fortran77.inc> // in the build folder

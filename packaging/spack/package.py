@@ -29,6 +29,7 @@ class Dyngrid(CMakePackage):
     depends_on("cxx", type="build")
     depends_on("fortran", type="build")
     depends_on("cmake@3.24:", type="build")
+    depends_on("python@3.9:", type="build")
     depends_on("pkgconfig", type=("build", "run"))
     depends_on("openmpi@4.1")
     depends_on("netlib-scalapack@2.2: +shared")
