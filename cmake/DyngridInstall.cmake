@@ -12,6 +12,7 @@ set(DYNGRID_INSTALL_CMAKEDIR "${CMAKE_INSTALL_LIBDIR}/cmake/dyngrid")
 install(TARGETS dyngrid EXPORT dyngridTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime
   NAMELINK_COMPONENT dev)
 install(TARGETS dyngrid_fortran EXPORT dyngridTargets)
+install(TARGETS dyngrid_calls LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/dyngrid" COMPONENT runtime NAMELINK_SKIP)
 if(TARGET dyngrid_yield)
   install(TARGETS dyngrid_yield LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/dyngrid" COMPONENT runtime NAMELINK_SKIP)
 endif()
@@ -67,7 +68,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_
 # the pages that these lead to, lying to each other as here
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev
   FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "mainpage.md" EXCLUDE PATTERN "man" EXCLUDE)
-foreach(room apps base blacs-dyn control gridmap pblas redist tools)
+foreach(room apps base blacs-dyn calls control gridmap pblas redist tools)
   install(FILES "${PROJECT_SOURCE_DIR}/${room}/README.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}/${room}" COMPONENT dev)
 endforeach()
 file(GLOB_RECURSE studies RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/studies/README.md")

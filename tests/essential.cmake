@@ -31,7 +31,7 @@ set(DYNGRID_ESSENTIAL_TESTS
   blacs-dyn.two_loops_cpp_named blacs-dyn.two_loops_fortran_named blacs-dyn.two_loops_fortran77_plain
   blacs-dyn.checkpoint_write blacs-dyn.checkpoint_read_grown blacs-dyn.checkpoint_refused blacs-dyn.save_cpp
   blacs-dyn.save_fortran blacs-dyn.save_fortran77 blacs-dyn.phases blacs-dyn.phases_chosen blacs-dyn.balanced_uniform
-  blacs-dyn.balanced_weighted blacs-dyn.rebalanced blacs-dyn.calls blacs-dyn.factoring_lu_d
+  blacs-dyn.balanced_weighted blacs-dyn.rebalanced calls.forced blacs-dyn.factoring_lu_d
   blacs-dyn.factoring_cholesky_z blacs-dyn.factoring_cpp blacs-dyn.factoring_fortran blacs-dyn.factoring_fortran77
   blacs-dyn.panels_lu blacs-dyn.control_real_run blacs-dyn.soak_short blacs-dyn.undone_and_refused
   blacs-dyn.stock_xCbtest blacs-dyn.stock_dpb3tst

@@ -48,13 +48,16 @@ int finalize_hook(MPI_Comm, int, void*, void*) {
 /// what the user asked for did not happen.
 [[gnu::destructor]] void tell_what_was_vain() {
   const Processes& processes = Application::instance().processes;
-  if (Application::instance().was_called()) return;
   const char* rank =
       environment("OMPI_COMM_WORLD_RANK") ? environment("OMPI_COMM_WORLD_RANK") : environment("PMI_RANK");
   int was_mpi_used = 0;
   if (processes.has_left() || processes.was_spawned() || !rank || std::string_view(rank) != "0") return;
   MPI_Initialized(&was_mpi_used);
   if (!was_mpi_used) return;
+  if (calls::is_library_missing())
+    std::fprintf(stderr, "dyngrid: DYNGRID_CALLS is set, but libdyngrid-calls.so is not loaded, so no call was looked "
+                         "at. Start the program with dyngrid run --calls.\n");
+  if (Application::instance().was_called()) return;
   if (calls::were_none_seen())
     std::fprintf(stderr, "dyngrid: no call of the routines in DYNGRID_CALLS was seen: %s\n",
                  why_nothing_is_called().c_str());

@@ -22,6 +22,10 @@ std::string to_string(const CallPlace& place) {
 
 // ---- what is asked for
 
+CallPlace place_asked(const CallPlace& asked, const CallPlace& here) {
+  return {asked.grid.size() == 0 ? here.grid : asked.grid, asked.nb == 0 ? here.nb : asked.nb};
+}
+
 const std::vector<std::string>& call_routines() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> names;

@@ -25,39 +25,22 @@
 namespace command {
 namespace {
 
-/// Whether a program names this library among those it needs. What cannot be read, or is no program, is taken to.
-bool needs_library(const std::string& file) {
-  constexpr std::size_t most = 32 << 20; // the names stand near its beginning
-  std::ifstream in(file, std::ios::binary);
-  std::string text(4, '\0');
-  if (!in.read(text.data(), 4) || text != "\x7f"
-                                          "ELF")
-    return true;
-  text.resize(most);
-  in.read(text.data(), static_cast<std::streamsize>(most));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  return text.find("libdyngrid.") != std::string::npos;
+/// DYNGRID_CALLS as the program gets it, names calls to be looked at.
+bool are_calls_looked_at(const RunOptions& o) {
+  const char* set = base::environment("DYNGRID_CALLS");
+  const std::string calls = o.request.calls.empty() && set != nullptr ? set : o.request.calls;
+  return !calls.empty() && calls != "off";
 }
 
 /// What is said of a preload that takes nothing, to a user who wants to know what happens; else empty.
 std::string notice_of_idle_preload(const RunOptions& o) {
-  if (!o.preload || (!o.request.is_verbose && o.request.calls.empty()) || o.request.program.empty()) return {};
+  const bool is_preloaded = o.preload || are_calls_looked_at(o);
+  if (!is_preloaded || (!o.request.is_verbose && o.request.calls.empty()) || o.request.program.empty()) return {};
   try {
     return idle_preload(look_at_program(o.request.program[0]));
   } catch (const Failure&) { // mpirun says what is wrong with it
     return {};
   }
-}
-
-/// What is said where calls are named and nothing would look at them; else empty.
-std::string notice_without_preload(const RunOptions& o) {
-  const char* set = base::environment("DYNGRID_CALLS");
-  const std::string calls = o.request.calls.empty() && set != nullptr ? set : o.request.calls;
-  const char* loaded = base::environment("LD_PRELOAD");
-  const bool is_loaded = o.preload || (loaded != nullptr && std::strstr(loaded, "libdyngrid.") != nullptr);
-  if (calls.empty() || calls == "off" || is_loaded || o.request.program.empty()) return {};
-  if (needs_library(base::search_path(o.request.program[0]))) return {};
-  return fmt::format("{} is not linked with libdyngrid.so, which looks at calls: add --preload", o.request.program[0]);
 }
 
 } // namespace
@@ -72,7 +55,10 @@ void run_application(const RunOptions& o) {
   } catch (const base::Error& error) {
     throw Failure(error.what());
   }
-  if (o.preload) request.preload = own_library();
+  if (are_calls_looked_at(o))
+    request.preload = calls_libraries();
+  else if (o.preload)
+    request.preload = own_library();
   const Site site = look_around(o.mpirun);
   if (site.mpi == Mpi::unknown)
     throw Failure(
@@ -97,8 +83,6 @@ void run_application(const RunOptions& o) {
   }
   if (!o.dry_run && !o.explain)
     for (const std::string& notice : launch.notices) fmt::print(stderr, "dyngrid run: {}\n", notice);
-  if (const std::string notice = notice_without_preload(o); !notice.empty())
-    fmt::print(stderr, "dyngrid run: {}\n", notice);
   if (const std::string notice = notice_of_idle_preload(o); !notice.empty())
     fmt::print(stderr, "dyngrid run: {}\n", notice);
   if (o.dry_run) {
@@ -153,8 +137,8 @@ void add_run_options(CommandLine& app, RunOptions& o) {
   app.add_option(
          "--calls", r.calls,
          "calls of these routines of ScaLAPACK run where they run best (DYNGRID_CALLS): pdgetrf,pdpotrf=2x2/64, "
-         "p?gemm, all; report only tells what that would bring. With --preload for a program that knows nothing "
-         "of dyngrid")
+         "p?gemm, all; report only tells what that would bring. Preloads libdyngrid-calls.so, so that the program "
+         "needs no change")
       .type_name("ROUTINE,...");
   app.add_option("--unit", r.group, "processes per spawned world: auto, all or a number (DYNGRID_UNIT)");
   app.add_option("--hosts", r.hosts, "where to start, and with how many slots; as mpirun's -H")

@@ -376,6 +376,14 @@ std::string own_library() {
   return path;
 }
 
+std::string calls_libraries() {
+  const std::string path =
+      find_beside({"../" DYNGRID_LIBDIR "/dyngrid/libdyngrid-calls.so", "../lib/dyngrid/libdyngrid-calls.so"});
+  if (path.empty())
+    throw Failure("there is no libdyngrid-calls.so beside this command; is dyngrid installed as a whole?", 1);
+  return path + ":" + own_library();
+}
+
 Site look_around(const std::string& mpirun) {
   Site site;
   site.mpirun = base::search_path(mpirun);

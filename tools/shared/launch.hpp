@@ -30,7 +30,7 @@ struct RunRequest {
   std::string calls;          ///< as DYNGRID_CALLS, or empty
   std::string processes_come; ///< spawn, join or empty
   std::string ompi_server;    ///< for join: its address
-  std::string preload;        ///< full path of the library, or empty
+  std::string preload;        ///< full paths of libraries, with a colon between them, or empty
   bool is_verbose = false;
   bool waits = false; ///< resize points wait for new processes
   std::vector<std::string> mpirun_options;
@@ -85,6 +85,8 @@ std::string find_beside(const std::vector<std::string>& candidates);
 ProgramFiles look_at_program(const std::string& program);
 /// libdyngrid.so that belongs to this command. @throws Failure
 std::string own_library();
+/// Those that look at calls of ScaLAPACK's routines, as LD_PRELOAD has them. @throws Failure
+std::string calls_libraries();
 
 // ---- starting ----
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of ScaLAPACK's routines by a program that nobody changes, carried out where they run best (DYNGRID_CALLS).
+// Calls of ScaLAPACK's routines that come to this library: to run where the program asked (dyngrid_run_on), or where
+// libdyngrid-calls decides.
 #pragma once
 
 namespace control {
@@ -12,6 +13,8 @@ namespace blacs_dyn::calls {
 const control::CallsBoard& board();
 /// DYNGRID_CALLS names routines, and no call of one of them came here. Local.
 bool were_none_seen();
+/// DYNGRID_CALLS names routines, and libdyngrid-calls.so is not loaded. Local.
+bool is_library_missing();
 /// See dyngrid_run_on. Local. @throws Error{bad_argument}, run_on_end Error{bad_state}
 void run_on(int nprow, int npcol, int nb, const char* routines);
 void run_on_begin(int nprow, int npcol, int nb, const char* routines);

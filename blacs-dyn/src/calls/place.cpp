@@ -54,6 +54,24 @@ Callers& callers_among_all(MPI_Comm comm) {
   return all_callers().back();
 }
 
+/// A context of a grid of the first processes of `comm`, which it is made of; it is kept in `contexts`. Collective the
+/// first time.
+Standing context_of(std::map<GridShape, int>& contexts, GridShape grid, MPI_Comm comm) {
+  const auto [at, is_new] = contexts.emplace(grid, -1);
+  if (is_new) {
+    std::vector<int> map; // by columns; ranks of a context go by rows
+    for (int q = 0; q < grid.npcol; ++q)
+      for (int p = 0; p < grid.nprow; ++p) map.push_back(p * grid.npcol + q);
+    const int handle = Csys2blacs_handle(comm);
+    at->second = handle;
+    Cblacs_gridmap(&at->second, map.data(), grid.nprow, grid.nprow, grid.npcol);
+    Cfree_blacs_system_handle(handle);
+  }
+  Standing there = standing_in(at->second);
+  there.grid = grid;
+  return there;
+}
+
 int owner_of_row(const Given& x, GridShape grid) {
   return (x.desc[rsrc_at] + (x.i - 1) / x.desc[mb_at]) % grid.nprow;
 }
@@ -118,30 +136,6 @@ Callers& callers_of(MPI_Comm comm) {
   Callers& callers = callers_among_all(comm);
   check_mpi(MPI_Comm_set_attr(comm, keyval, &callers), "MPI_Comm_set_attr");
   return callers;
-}
-
-void Callers::know_last(double run_s, double copy_s) {
-  last.sample.seconds = run_s;
-  speeds.add(last.sample);
-  so_far[{last.sample.routine, last.sample.aspect}].spent_s += run_s;
-  if (last.predicted_copy_s > 0) copy_factors.add(copy_s / last.predicted_copy_s);
-  last = {};
-}
-
-Standing context_of(std::map<GridShape, int>& contexts, GridShape grid, MPI_Comm comm) {
-  const auto [at, is_new] = contexts.emplace(grid, -1);
-  if (is_new) {
-    std::vector<int> map; // by columns; ranks of a context go by rows
-    for (int q = 0; q < grid.npcol; ++q)
-      for (int p = 0; p < grid.nprow; ++p) map.push_back(p * grid.npcol + q);
-    const int handle = Csys2blacs_handle(comm);
-    at->second = handle;
-    Cblacs_gridmap(&at->second, map.data(), grid.nprow, grid.nprow, grid.npcol);
-    Cfree_blacs_system_handle(handle);
-  }
-  Standing there = standing_in(at->second);
-  there.grid = grid;
-  return there;
 }
 
 Standing place_context(Callers& callers, GridShape grid, const Standing& caller, MPI_Comm comm) {

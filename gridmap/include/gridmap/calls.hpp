@@ -40,6 +40,9 @@ struct CallRule {
   CallPlace place; ///< of Mode::fixed; nb 0: the caller's; an empty grid: the caller's
 };
 
+/// Where a call that lies at `here` runs under Mode::fixed.
+CallPlace place_asked(const CallPlace& asked, const CallPlace& here);
+
 /// By the routine's name: pdgetrf. Empty: off.
 using CallRules = std::map<std::string, CallRule>;
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is known of calls by the processes of one context, and the options that it leaves for the next one.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "calls/call_decider.hpp"
+#include "control/call_report.hpp"
+#include "gridmap/calls.hpp"
+
+namespace calls {
+
+using blacs_dyn::calls::CallAgreement;
+using blacs_dyn::calls::CallHost;
+using blacs_dyn::calls::CallInHand;
+using blacs_dyn::calls::CallProblem;
+using gridmap::CallPlace;
+using gridmap::CallRule;
+
+/// Of libdyngrid.so.
+CallHost& host();
+
+/// Calls under Mode::report that differ in nothing but their data.
+struct ReportedCalls {
+  gridmap::CallTally* row = nullptr; ///< of the account
+  gridmap::CallGain gain;
+  std::int64_t calls = 0, told = 0; ///< told: those that the account has what they would gain of
+  double told_s = 0;
+  CallPlace best{};           ///< that the account has; nb 0: none
+  double undecided_s = 0;     ///< of those since the last that all agreed on
+  bool is_settled = false;    ///< no later one is agreed on
+  bool is_left_alone = false; ///< by other processes than the first that called
+};
+
+/// Of the processes of a context. Each of them has the same, as all come to the same calls.
+struct Known {
+  gridmap::CallSpeeds speeds;
+  gridmap::Recent copy_factors;                                      ///< measured over predicted seconds of copies
+  std::int64_t forced = 0;                                           ///< calls moved by Mode::forced
+  std::map<std::pair<std::string, int>, gridmap::CallsSoFar> so_far; ///< by routine and aspect
+  std::map<std::pair<std::int64_t, CallPlace>, double> copies_s;     ///< predicted, by a call's hash
+  std::unordered_map<std::int64_t, ReportedCalls> reported;          ///< by hash
+
+  /// What the last call took on this process; all processes together know it with the next one.
+  struct Last {
+    gridmap::CallSample sample; ///< count 0: there was none
+    double copy_s = 0, predicted_copy_s = 0;
+  };
+  Last last;
+
+  double copy_factor() const { return copy_factors.count() > 0 ? copy_factors.usual() : 1; }
+  void keep(CallInHand& call, const CallPlace& place, double run_s, double copy_s, double predicted_copy_s);
+  /// Whether all make the same call; what the last one took becomes known. Collective over the context.
+  /// @param undecided_s  of calls that nothing was agreed on; becomes what it was for the slowest process
+  CallAgreement agree(CallInHand& call, const CallRule& rule, double* undecided_s = nullptr);
+  gridmap::CallsSoFar& so_far_of(CallInHand& call) { return so_far[{call.routine(), call.problem().aspect}]; }
+  /// The first of them is to stay. Places are measured before where that is worth it. Collective over the context.
+  std::vector<gridmap::CallOption> options_for(CallInHand& call);
+
+private:
+  void measure_places(CallInHand& call, const std::vector<CallPlace>& places);
+  double copies_of(const CallInHand& call, const CallPlace& place);
+};
+/// Of the call's processes. Local.
+Known& known_of(const CallInHand& call);
+
+} // namespace calls
