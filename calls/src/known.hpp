@@ -28,7 +28,7 @@ CallHost& host();
 struct ReportedCalls {
   gridmap::CallTally* row = nullptr; ///< of the account
   gridmap::CallGain gain;
-  std::int64_t calls = 0, told = 0; ///< told: those that the account has what they would gain of
+  std::int64_t calls = 0, told = 0; ///< all of them; those with a known gain
   double told_s = 0;
   CallPlace best{};           ///< that the account has; nb 0: none
   double undecided_s = 0;     ///< of those since the last that all agreed on

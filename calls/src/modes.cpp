@@ -65,7 +65,7 @@ void run_here(CallInHand& call, Known& known, bool is_agreed) {
   if (is_agreed) known.keep(call, call.problem().place, seconds, 0, 0);
 }
 
-// ---- report: a call stays, and what another place would bring is told
+// ---- report: a call stays, and what another place would bring is reported
 
 /// True when all agree that it is to be looked at. Collective.
 bool look_at_reported(CallInHand& call, Known& known, const CallRule& rule, ReportedCalls& like) {
