@@ -52,7 +52,7 @@ endfunction()
 # build where the manual pages find all of them.
 function(dyngrid_fortran_module target name)
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/fortran")
-  dyngrid_fortran("${PROJECT_BINARY_DIR}/fortran/${name}.f90" module "${CMAKE_CURRENT_SOURCE_DIR}/fortran/${name}.f90.in"
-    ${ARGN})
+  dyngrid_fortran("${PROJECT_BINARY_DIR}/fortran/${name}.f90" module
+    "${CMAKE_CURRENT_SOURCE_DIR}/fortran/${name}.f90.in" ${ARGN})
   target_sources(${target} PRIVATE "${PROJECT_BINARY_DIR}/fortran/${name}.f90")
 endfunction()
