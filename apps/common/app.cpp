@@ -2,7 +2,7 @@
 #include "app.hpp"
 #include "base/environment.hpp"
 #include "base/grid_shape.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 
@@ -594,7 +594,7 @@ bool Run::write_json(const std::string& summary) const {
   }
   doc["summary"] = summary;
   std::ofstream out(options_.json);
-  out << doc.dump(1) << '\n';
+  out << base::json_text(doc, 1) << '\n';
   return static_cast<bool>(out.flush());
 }
 

@@ -15,7 +15,7 @@
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/index.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "dyngrid/balance.h"
 #include "gridmap/dealing.hpp"
 #include "gridmap/factor_layout.hpp"

@@ -14,7 +14,7 @@
 
 #include "base/environment.hpp"
 #include "base/files.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "calls/calls.hpp"
 #include "control/runtime_dir.hpp"
 #include "place.hpp"

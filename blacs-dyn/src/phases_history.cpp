@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "application.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/statistics.hpp"
 #include "mpi_util.hpp"
 #include "phases.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "control/balancer.hpp"
 #include "control/protocol.hpp"
 
@@ -48,7 +48,7 @@ Json members_of(const BalanceReport& r) {
 
 BalanceReport balance_report_from(const Json& json) {
   BalanceReport r;
-  const std::string action = json.at("action").text();
+  const std::string action = json.at("action").get<std::string>();
   for (const BalanceAction a :
        {BalanceAction::rebalance, BalanceAction::remove, BalanceAction::take_back, BalanceAction::replace})
     if (action == to_string(a)) r.action = a;

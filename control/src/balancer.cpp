@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/index.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/statistics.hpp"
 #include "control/protocol.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 
 namespace control {
 
@@ -58,8 +58,8 @@ CallReport call_report_from(const Json& json) {
   r.measured = json.at("measured").get<std::int64_t>();
   for (const Json& call : json.at("calls")) {
     CallTally t;
-    t.routine = call.at("routine").text();
-    t.size = call.at("size").text();
+    t.routine = call.at("routine").get<std::string>();
+    t.size = call.at("size").get<std::string>();
     t.calls = call.at("calls").get<std::int64_t>();
     t.places = call.at("places").get<std::map<std::string, std::int64_t>>();
     t.seconds = call.at("seconds").get<double>();

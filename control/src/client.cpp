@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "control/protocol.hpp"
 #include "control/runtime_dir.hpp"
 
@@ -124,7 +124,7 @@ std::optional<std::string> Client::take_line(double timeout_s) {
 
 namespace {
 Json parsed(const std::string& line, const std::string& who) {
-  Json object = Json::parse_or_null(line);
+  Json object = base::parse_json_or_null(line);
   if (!object.is_object())
     throw Error(Status::io_failure,
                 fmt::format("control: {} answers '{}', expected a JSON object", who, line.substr(0, 60)));
@@ -151,10 +151,10 @@ base::Json Client::call(const std::string& op, const base::Json& fields, double 
     if (!line)
       throw Error(Status::timeout, fmt::format("control: {} did not answer {} within {:g} s", who_, op, timeout_s));
     Json answer = parsed(*line, who_);
-    const Json* answered = answer.find("id");
+    const auto answered = answer.find("id");
     const bool is_event = answer.contains("event");
     // a refusal of the whole connection has no id
-    if (!is_event && answered && (answered->is_null() || *answered == id)) {
+    if (!is_event && answered != answer.end() && (answered->is_null() || *answered == id)) {
       throw_if_failure(answer);
       return answer;
     }
@@ -163,13 +163,14 @@ base::Json Client::call(const std::string& op, const base::Json& fields, double 
 }
 
 void Client::throw_if_failure(const base::Json& line) {
-  const Json* ok = line.find("ok");
-  if (!ok || !ok->is_boolean() || ok->get<bool>()) return;
-  const int status = line.contains("status") && line["status"].is_number_integer() ? line["status"].get<int>() : 0;
+  const auto ok = line.find("ok");
+  if (ok == line.end() || !ok->is_boolean() || ok->get<bool>()) return;
+  const int status =
+      line.contains("status") && line.at("status").is_number_integer() ? line.at("status").get<int>() : 0;
   const bool is_known = status < 0 && status >= static_cast<int>(Status::internal);
   throw Error(is_known ? static_cast<Status>(status) : Status::internal,
-              line.contains("error") && line["error"].is_string() ? line["error"].text()
-                                                                  : "control: failed, no reason given");
+              line.contains("error") && line.at("error").is_string() ? line.at("error").get<std::string>()
+                                                                     : "control: failed, no reason given");
 }
 
 } // namespace control

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 
 namespace control {
 namespace {
@@ -48,7 +48,7 @@ std::vector<Json> EventLog::take() {
   for (auto& [ended, event] : events_) {
     const std::int64_t first = ended;
     const auto place = std::find_if(told.begin(), told.end(), [&](const Json& other) {
-      return other["event"] == "step" && other["step"].get<std::int64_t>() >= first;
+      return other.value("event", Json()) == "step" && other.at("step").get<std::int64_t>() >= first;
     });
     told.insert(place, std::move(event));
   }

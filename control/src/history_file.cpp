@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The history on disk: JSON lines that are only ever appended, so that jobs that end at the same time, or are killed
 // while they write, do no harm.
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "control/history.hpp"
 #include "control/history_json.hpp"
 
@@ -114,11 +114,12 @@ struct Record {
 
 /// Empty for a line that is not whole, or says what cannot be.
 std::optional<Record> record_of(const std::string& line) {
-  const Json json = Json::parse_or_null(line);
+  const Json json = base::parse_json_or_null(line);
   if (!json.is_object()) return std::nullopt;
   try {
     Record r;
-    r.key = {json.at("app").text(), json.at("size").text(), json.at("machine").text()};
+    r.key = {json.at("app").get<std::string>(), json.at("size").get<std::string>(),
+             json.at("machine").get<std::string>()};
     r.when = json.at("when").get<std::int64_t>();
     const auto shape = [&](const char* name) {
       const GridShape s = shape_from(json.at(name));

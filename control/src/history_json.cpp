@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 
 namespace control {
 namespace {
@@ -77,9 +77,9 @@ History history_from(const Json& answer) {
     for (const Json& balance : answer.value("balances", Json::array()))
       history.balances.push_back(balance_report_from(balance));
     for (const Json& phase : answer.value("phases", Json::array())) history.phases.insert(phase_times_from(phase));
-    if (const Json* totals = answer.find("totals")) history.totals = totals_from(*totals);
+    if (answer.contains("totals")) history.totals = totals_from(answer.at("totals"));
     return history;
-  } catch (const Json::Error& error) {
+  } catch (const std::exception& error) {
     throw base::Error(base::Status::bad_argument, std::string("control: history: ") + error.what());
   }
 }

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "control/history_json.hpp"
 #include "control/job_state.hpp"
 #include "gridmap/placement.hpp"
@@ -23,12 +23,14 @@ gridmap::Placement placement_from(const Request& request, const std::string& nam
 }
 
 std::vector<std::int64_t> groups_in(const Request& request) {
-  const Json* given = request.body->find("units");
+  const auto given = request.body->find("units");
+  const bool is_there = given != request.body->end();
   const auto is_number = [](const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() > 0; };
-  if (!given || !given->is_array() || given->empty() || given->size() > 1024 ||
+  if (!is_there || !given->is_array() || given->empty() || given->size() > 1024 ||
       !std::all_of(given->begin(), given->end(), is_number))
-    throw Error(Status::bad_argument, fmt::format("control: {}: \"units\" is {}, expected a list of numbers from 1",
-                                                  request.op, given ? given->dump().substr(0, 80) : "missing"));
+    throw Error(Status::bad_argument,
+                fmt::format("control: {}: \"units\" is {}, expected a list of numbers from 1", request.op,
+                            is_there ? base::json_text(*given).substr(0, 80) : "missing"));
   return given->get<std::vector<std::int64_t>>();
 }
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "control/history_json.hpp"
 
 namespace control {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/thread.hpp"
 
 namespace control {
@@ -190,7 +190,7 @@ bool JobServer::tell_events() {
     const auto waiter = waiters_.find(event["request"].get<std::int64_t>());
     if (waiter == waiters_.end()) continue;
     Json answer = std::move(*waiter->second.answer);
-    for (const auto& [name, value] : event.members())
+    for (const auto& [name, value] : event.items())
       if (name != "event") answer[name] = value;
     const LineServer::Client client = waiter->second.client;
     const RequestId id = waiter->second.id;

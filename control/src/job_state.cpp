@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/statistics.hpp"
 #include "job_parts.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/load_board.hpp"
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 
 namespace control {
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/host_list.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "gridmap/mapping.hpp"
 #include "refusal.hpp"
 
@@ -45,20 +45,21 @@ void check(const std::vector<OfferedHost>& hosts, const std::string& where) {
 }
 
 double number_in(const Json& object, const char* member, double otherwise, const std::string& where) {
-  const Json* at = object.find(member);
-  if (!at) return otherwise;
+  const auto at = object.find(member);
+  if (at == object.end()) return otherwise;
   if (!at->is_number())
-    refuse(fmt::format("{}: \"{}\" is {}, expected a number", where, member, at->dump().substr(0, 60)));
+    refuse(fmt::format("{}: \"{}\" is {}, expected a number", where, member, base::json_text(*at).substr(0, 60)));
   return at->get<double>();
 }
 
 OfferedHost host_in(const Json& object, const std::string& where) {
-  if (!object.is_object() || !object.contains("name") || !object["name"].is_string())
-    refuse(fmt::format("{} has {}, expected {{\"name\", \"slots\", \"speed\"}}", where, object.dump().substr(0, 60)));
+  if (!object.is_object() || !object.contains("name") || !object.at("name").is_string())
+    refuse(fmt::format("{} has {}, expected {{\"name\", \"slots\", \"speed\"}}", where,
+                       base::json_text(object).substr(0, 60)));
   const double slots = number_in(object, "slots", 1, where);
   if (slots != std::floor(slots) || std::abs(slots) > 1e9)
     refuse(fmt::format("{}: \"slots\" is {}, expected a whole number", where, slots));
-  return {object["name"].text(), static_cast<int>(slots), number_in(object, "speed", 1, where)};
+  return {object.at("name").get<std::string>(), static_cast<int>(slots), number_in(object, "speed", 1, where)};
 }
 
 /// What a grid of these speeds can do, in speeds: no process waits for a slower one in its row or column.
@@ -110,13 +111,14 @@ double power_of(const std::vector<OfferedHost>& hosts) {
 
 std::optional<Offer> Offer::in(const Request& request) {
   const std::string where = request.op + ": \"hosts\"";
-  const Json* list = request.body->find("hosts");
-  if (!list) {
+  const auto list = request.body->find("hosts");
+  if (list == request.body->end()) {
     if (request.body->contains("tpp")) refuse(request.op + ": \"tpp\" without \"hosts\"; expected both");
     return std::nullopt;
   }
   if (!list->is_array() || list->size() > most_hosts)
-    refuse(fmt::format("{} is {}, expected a list of at most {} hosts", where, list->dump().substr(0, 60), most_hosts));
+    refuse(fmt::format("{} is {}, expected a list of at most {} hosts", where, base::json_text(*list).substr(0, 60),
+                       most_hosts));
   Offer offer;
   for (const Json& host : *list) offer.hosts.push_back(host_in(host, where));
   check(offer.hosts, where);

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/status.hpp"
 #include "control/protocol.hpp"
 
@@ -27,9 +27,9 @@ std::pair<PhaseKey, gridmap::StepTimes> phase_times_from(const Json& json) {
   const gridmap::GridShape grid = shape_from(json.at("grid"));
   key.grid = {grid.nprow, grid.npcol};
   const bool is_move = json.contains("matrix");
-  key.name = json.at(is_move ? "matrix" : "phase").text();
-  key.layouts = json.at(is_move ? "to" : "layouts").text();
-  if (is_move) key.from = json.at("from").text();
+  key.name = json.at(is_move ? "matrix" : "phase").get<std::string>();
+  key.layouts = json.at(is_move ? "to" : "layouts").get<std::string>();
+  if (is_move) key.from = json.at("from").get<std::string>();
   gridmap::StepTimes times;
   times.count = json.at("count").get<std::int64_t>();
   times.mean = json.at("mean_s").get<double>();

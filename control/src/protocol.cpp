@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "refusal.hpp"
 
 namespace control {
@@ -15,14 +15,14 @@ using base::Error;
 using base::Status;
 
 std::string shown(const Json& value) {
-  std::string text = value.dump();
+  std::string text = base::json_text(value);
   if (text.size() > 40) text = text.substr(0, 40) + "...";
   return text;
 }
 
 /// The member, or null when it is absent.
-const Json& member_of(const Request& request, const char* member) {
-  return std::as_const(*request.body)[member];
+Json member_of(const Request& request, const char* member) {
+  return request.body->value(member, Json());
 }
 
 /// A request without a number gets null back.
@@ -60,31 +60,31 @@ Operation operation_of(const Request& request) {
 Request parse_request(std::string_view line) {
   Json body;
   try {
-    body = Json::parse(line, deepest_nesting);
-  } catch (const Json::TooDeep&) {
-    refuse(fmt::format("request nested deeper than {}", deepest_nesting));
-  } catch (const Json::Error&) {
+    body = base::parse_json(line, deepest_nesting);
+  } catch (const Json::exception&) {
     refuse("request is not JSON, expected one object on one line");
+  } catch (const std::runtime_error&) {
+    refuse(fmt::format("request nested deeper than {}", deepest_nesting));
   }
   if (!body.is_object()) refuse(fmt::format("request is {}, expected an object", shown(body)));
   Request request;
-  const Json* id = body.find("id");
-  if (id && !id->is_null()) {
+  const auto id = body.find("id");
+  if (id != body.end() && !id->is_null()) {
     if (!id->is_number_integer()) refuse(fmt::format("id is {}, expected a whole number of 64 bits", shown(*id)));
     if (id->is_number_unsigned())
       request.id = id->get<std::uint64_t>();
     else
       request.id = id->get<std::int64_t>();
   }
-  const Json* op = body.find("op");
-  if (!op || !op->is_string()) refuse("request has no \"op\", expected a word");
-  request.op = op->text();
+  const auto op = body.find("op");
+  if (op == body.end() || !op->is_string()) refuse("request has no \"op\", expected a word");
+  request.op = op->get<std::string>();
   request.body = std::make_shared<const Json>(std::move(body));
   return request;
 }
 
 std::string to_line(const Json& object) {
-  return object.dump() + "\n";
+  return base::json_text(object) + "\n";
 }
 
 Json reply(const RequestId& id, Json fields) {
@@ -107,7 +107,7 @@ Json failure(const RequestId& id, const std::exception& error) {
 }
 
 std::int64_t whole_number(const Request& request, const char* member, std::int64_t least, std::int64_t most) {
-  const Json& value = member_of(request, member);
+  const Json value = member_of(request, member);
   const bool fits = value.is_number_integer() &&
                     !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
   if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
@@ -117,7 +117,7 @@ std::int64_t whole_number(const Request& request, const char* member, std::int64
 }
 
 double seconds(const Request& request, const char* member, double otherwise) {
-  const Json& value = member_of(request, member);
+  const Json value = member_of(request, member);
   if (value.is_null()) return otherwise;
   if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() <= 0)
     refuse(fmt::format("{}: \"{}\" is {}, expected seconds above 0", request.op, member, shown(value)));
@@ -125,7 +125,7 @@ double seconds(const Request& request, const char* member, double otherwise) {
 }
 
 bool flag(const Request& request, const char* member) {
-  const Json& value = member_of(request, member);
+  const Json value = member_of(request, member);
   if (value.is_null()) return false;
   if (!value.is_boolean())
     refuse(fmt::format("{}: \"{}\" is {}, expected true or false", request.op, member, shown(value)));
@@ -133,15 +133,15 @@ bool flag(const Request& request, const char* member) {
 }
 
 std::string text(const Request& request, const char* member, const std::string& otherwise) {
-  const Json& value = member_of(request, member);
+  const Json value = member_of(request, member);
   if (value.is_null()) return otherwise;
   if (!value.is_string()) refuse(fmt::format("{}: \"{}\" is {}, expected text", request.op, member, shown(value)));
-  return value.text();
+  return value.get<std::string>();
 }
 
 gridmap::GridShape grid(const Request& request, const char* member) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
-  const Json& value = member_of(request, member);
+  const Json value = member_of(request, member);
   const auto is_side = [](const Json& side) {
     return side.is_number_integer() && side.get<std::int64_t>() >= 1 && side.get<std::int64_t>() <= most;
   };

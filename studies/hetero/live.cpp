@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
@@ -137,16 +137,17 @@ private:
   /// Asks which processors are in the grid, and works out what its steps should take.
   void look() {
     const Json status = job_->call("status", {{"processes", true}});
-    const int nprow = status["grid"][0].get<int>(), npcol = status["grid"][1].get<int>();
+    const int nprow = status.at("grid")[0].get<int>(), npcol = status.at("grid")[1].get<int>();
     gridmap::MappingRequest request;
     request.nprow = nprow;
     request.npcol = npcol;
     request.m = request.n = settings_.n;
     request.speeds.assign(static_cast<std::size_t>(nprow * npcol), 0);
-    for (const Json& process : status["processes"])
-      if (process["place"].is_array())
-        request.speeds.at(static_cast<std::size_t>(process["place"][0].get<int>() * npcol +
-                                                   process["place"][1].get<int>())) = process["speed"].get<double>();
+    for (const Json& process : status.at("processes"))
+      if (process.value("place", Json()).is_array())
+        request.speeds.at(
+            static_cast<std::size_t>(process.at("place")[0].get<int>() * npcol + process.at("place")[1].get<int>())) =
+            process.at("speed").get<double>();
     Stage stage;
     stage.grid = fmt::format("{}x{}", nprow, npcol);
     const double t_theory = gridmap::map_in_place(request).t_theory;
@@ -176,11 +177,11 @@ private:
       stages_.push_back(same);
       return;
     }
-    if (outcome != "done") emulation_.fail(fmt::format("a growth is not done: {}", answer.dump()));
+    if (outcome != "done") emulation_.fail(fmt::format("a growth is not done: {}", base::json_text(answer)));
     look();
     for (const Json& host : answer.at("chosen").at("hosts")) {
-      const auto at =
-          std::find_if(free_.begin(), free_.end(), [&](const Processor& p) { return p.host == host["name"].text(); });
+      const auto at = std::find_if(free_.begin(), free_.end(),
+                                   [&](const Processor& p) { return p.host == host.at("name").get<std::string>(); });
       if (at == free_.end()) emulation_.fail("it has taken what was not offered");
       stages_.back().power += at->speed;
       free_.erase(at);

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "plot.hpp"
 #include "shared/failure.hpp"
 #include "shared/text.hpp"

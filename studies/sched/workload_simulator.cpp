@@ -14,7 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "command_output.hpp"
 #include "control/history.hpp"
 #include "control/job_server.hpp"
@@ -26,28 +26,28 @@ const std::string machine = " --latency 1e-3 --bandwidth 1e9 --pack-rate 1e12";
 const std::string growth = "decide --from 2x2 --to 3x3 --matrix 1000x1000/50x50 --times 2x2=1,3x3=0.5" + machine;
 
 TEST(CommandDecide, TermsAddUp) {
-  const auto answer = Json::parse(output(growth + " --steps 100 --json"));
-  EXPECT_TRUE(answer["accepted"].get<bool>());
+  const auto answer = base::parse_json(output(growth + " --steps 100 --json"));
+  EXPECT_TRUE(answer.at("accepted").get<bool>());
   double sum = 0;
-  for (const auto& [name, seconds] : answer["terms"].members()) sum += seconds.get<double>();
-  EXPECT_DOUBLE_EQ(answer["change_s"].get<double>(), sum);
-  EXPECT_DOUBLE_EQ(answer["terms"]["spawn"].get<double>(), 0.45); // 0.2 + 5 * 0.05
-  EXPECT_GT(answer["terms"]["latency"].get<double>(), 0.0);
-  EXPECT_GT(answer["terms"]["bandwidth"].get<double>(), 0.0);
-  EXPECT_TRUE(answer["step_then"]["measured"].get<bool>());
-  EXPECT_EQ(answer["payoff_steps"], 1);
-  EXPECT_EQ(answer["steps_left"], 100);
+  for (const auto& [name, seconds] : answer.at("terms").items()) sum += seconds.get<double>();
+  EXPECT_DOUBLE_EQ(answer.at("change_s").get<double>(), sum);
+  EXPECT_DOUBLE_EQ(answer.at("terms").at("spawn").get<double>(), 0.45); // 0.2 + 5 * 0.05
+  EXPECT_GT(answer.at("terms").at("latency").get<double>(), 0.0);
+  EXPECT_GT(answer.at("terms").at("bandwidth").get<double>(), 0.0);
+  EXPECT_TRUE(answer.at("step_then").at("measured").get<bool>());
+  EXPECT_EQ(answer.at("payoff_steps"), 1);
+  EXPECT_EQ(answer.at("steps_left"), 100);
 }
 
 TEST(CommandDecide, DoesNotPay) {
-  const auto few = Json::parse(output(growth + " --steps 0 --json"));
-  EXPECT_FALSE(few["accepted"].get<bool>());
-  const auto slower = Json::parse(output("decide --from 2x2 --to 3x3 --times 2x2=0.5,3x3=1 --json"));
-  EXPECT_FALSE(slower["accepted"].get<bool>());
-  EXPECT_EQ(slower["payoff_steps"], -1);
-  const auto full = Json::parse(output("decide --from 2x2 --to 3x3 --times 2x2=1 --cores 4 --json"));
-  EXPECT_FALSE(full["accepted"].get<bool>());
-  EXPECT_NE(full["why"].text().find("beyond the cores"), std::string::npos);
+  const auto few = base::parse_json(output(growth + " --steps 0 --json"));
+  EXPECT_FALSE(few.at("accepted").get<bool>());
+  const auto slower = base::parse_json(output("decide --from 2x2 --to 3x3 --times 2x2=0.5,3x3=1 --json"));
+  EXPECT_FALSE(slower.at("accepted").get<bool>());
+  EXPECT_EQ(slower.at("payoff_steps"), -1);
+  const auto full = base::parse_json(output("decide --from 2x2 --to 3x3 --times 2x2=1 --cores 4 --json"));
+  EXPECT_FALSE(full.at("accepted").get<bool>());
+  EXPECT_NE(full.at("why").get<std::string>().find("beyond the cores"), std::string::npos);
 }
 
 TEST(CommandDecide, Text) {
@@ -69,13 +69,13 @@ TEST(CommandDecide, PrintedHistory) {
   std::ofstream(name) << Json{{"history", {one, {{"app", "other"}, {"size", "-"}}}}};
   const std::string question = "decide --from 2x2 --to 3x3 --json --history " + name;
   EXPECT_THROW(output(question), command::Failure); // which of the two?
-  const auto answer = Json::parse(output(question + " --app one"));
-  EXPECT_DOUBLE_EQ(answer["terms"]["exchange"].get<double>(), 0.25);
-  EXPECT_DOUBLE_EQ(answer["terms"]["spawn"].get<double>(), 0.8);
-  EXPECT_DOUBLE_EQ(answer["change_s"].get<double>(), 1.2);
-  EXPECT_DOUBLE_EQ(answer["step_now"]["seconds"].get<double>(), 2.0);
-  EXPECT_NEAR(answer["step_now"]["error"].get<double>(), 0.1, 1e-12);
-  EXPECT_FALSE(answer["step_then"]["measured"].get<bool>());
+  const auto answer = base::parse_json(output(question + " --app one"));
+  EXPECT_DOUBLE_EQ(answer.at("terms").at("exchange").get<double>(), 0.25);
+  EXPECT_DOUBLE_EQ(answer.at("terms").at("spawn").get<double>(), 0.8);
+  EXPECT_DOUBLE_EQ(answer.at("change_s").get<double>(), 1.2);
+  EXPECT_DOUBLE_EQ(answer.at("step_now").at("seconds").get<double>(), 2.0);
+  EXPECT_NEAR(answer.at("step_now").at("error").get<double>(), 0.1, 1e-12);
+  EXPECT_FALSE(answer.at("step_then").at("measured").get<bool>());
 }
 
 TEST(CommandDecide, WrongArguments) {
@@ -104,14 +104,14 @@ TEST(CommandDecide, AsksARunningJob) {
     state.step_ended(t += 1.0);
   }
   const control::JobServer server(state, folder, [] { return 7.0; });
-  const auto answer = Json::parse(output("decide decide-test --to 3x3 --json" + machine));
-  EXPECT_EQ(answer["from"], Json({2, 2}));
-  EXPECT_NEAR(answer["step_now"]["seconds"].get<double>(), 1.0, 1e-9);
-  EXPECT_EQ(answer["steps_left"], 94);
-  EXPECT_TRUE(answer["accepted"].get<bool>());
-  EXPECT_GT(answer["terms"]["latency"].get<double>(), 0.0); // its matrices are known
+  const auto answer = base::parse_json(output("decide decide-test --to 3x3 --json" + machine));
+  EXPECT_EQ(answer.at("from"), Json({2, 2}));
+  EXPECT_NEAR(answer.at("step_now").at("seconds").get<double>(), 1.0, 1e-9);
+  EXPECT_EQ(answer.at("steps_left"), 94);
+  EXPECT_TRUE(answer.at("accepted").get<bool>());
+  EXPECT_GT(answer.at("terms").at("latency").get<double>(), 0.0); // its matrices are known
   state.set_allowed(control::Allowed::parse("2x2,4x4"));
-  EXPECT_FALSE(Json::parse(output("decide decide-test --to 3x3 --json"))["accepted"].get<bool>());
+  EXPECT_FALSE(base::parse_json(output("decide decide-test --to 3x3 --json"))["accepted"].get<bool>());
 }
 
 } // namespace

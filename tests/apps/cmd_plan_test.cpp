@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/status.hpp"
 #include "command_output.hpp"
 #include "dyngrid/command.hpp"
@@ -19,23 +19,23 @@ TEST(CommandPlan, BlockTwoToThreeByHand) {
   // 6 x 6 doubles in blocks: 3 + 3 on the old grid, 2 + 2 + 2 on the new one. Global placement keeps only
   // what process 0 has at (0,0) and at most a corner elsewhere: the thesis' 5/6 of the elements move.
   const auto result =
-      base::Json::parse(printed("plan --from 2x2 --to 3x3 --m 6 --n 6 --placement global --schedule matching --json"));
-  EXPECT_EQ(result["volume_bytes"], 8 * 30);
-  EXPECT_EQ(result["kept_bytes"], 8 * 6);
-  EXPECT_EQ(result["schedule_bytes"], result["lower_bound_bytes"]);
-  EXPECT_EQ(result["lower_bound_bytes"], 8 * 9); // processes 2 and 3 give away all they have
-  EXPECT_EQ(result["grid"].size(), 3u);
-  EXPECT_GT(result["steps"].get<double>(), 0);
-  EXPECT_GT(result["messages"].get<double>(), 0);
-  EXPECT_GT(result["predicted_seconds"].get<double>(), 0.0);
-  EXPECT_GE(result["plan_seconds"].get<double>(), 0.0);
-  EXPECT_EQ(result["schedule"], "matching");
+      base::parse_json(printed("plan --from 2x2 --to 3x3 --m 6 --n 6 --placement global --schedule matching --json"));
+  EXPECT_EQ(result.at("volume_bytes"), 8 * 30);
+  EXPECT_EQ(result.at("kept_bytes"), 8 * 6);
+  EXPECT_EQ(result.at("schedule_bytes"), result.at("lower_bound_bytes"));
+  EXPECT_EQ(result.at("lower_bound_bytes"), 8 * 9); // processes 2 and 3 give away all they have
+  EXPECT_EQ(result.at("grid").size(), 3u);
+  EXPECT_GT(result.at("steps").get<double>(), 0);
+  EXPECT_GT(result.at("messages").get<double>(), 0);
+  EXPECT_GT(result.at("predicted_seconds").get<double>(), 0.0);
+  EXPECT_GE(result.at("plan_seconds").get<double>(), 0.0);
+  EXPECT_EQ(result.at("schedule"), "matching");
 }
 
 TEST(CommandPlan, OptimalMovesLess) {
   const auto moved = [](const char* placement) {
-    return base::Json::parse(printed(std::string("plan --from 2x2 --to 3x3 --m 600 --n 600 --json --placement ") +
-                                     placement))["volume_bytes"]
+    return base::parse_json(printed(std::string("plan --from 2x2 --to 3x3 --m 600 --n 600 --json --placement ") +
+                                    placement))["volume_bytes"]
         .get<std::int64_t>();
   };
   EXPECT_EQ(moved("local1"), 8 * 600 * 600 * 3 / 4);
@@ -44,10 +44,10 @@ TEST(CommandPlan, OptimalMovesLess) {
 }
 
 TEST(CommandPlan, WholeMachine) {
-  const auto result = base::Json::parse(printed("plan --from 64x64 --to 96x96 --m 1000000 --n 1000000 --mb 64 --nb 64 "
-                                                "--placement global --schedule circulant --json"));
-  EXPECT_EQ(result["steps"], 9);
-  EXPECT_EQ(result["volume_bytes"].get<std::int64_t>() + result["kept_bytes"].get<std::int64_t>(), 8000000000000);
+  const auto result = base::parse_json(printed("plan --from 64x64 --to 96x96 --m 1000000 --n 1000000 --mb 64 --nb 64 "
+                                               "--placement global --schedule circulant --json"));
+  EXPECT_EQ(result.at("steps"), 9);
+  EXPECT_EQ(result.at("volume_bytes").get<std::int64_t>() + result.at("kept_bytes").get<std::int64_t>(), 8000000000000);
 }
 
 TEST(CommandPlan, TextAndComparison) {

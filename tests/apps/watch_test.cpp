@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "dyngrid/job_text.hpp"
 #include "dyngrid/watch_view.hpp"
 #include "shared/text.hpp"

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/files.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/status.hpp"
 #include "control/allowed.hpp"
 #include "control/decide.hpp"
@@ -599,9 +599,9 @@ control::ChangeReport change(GridShape from, GridShape to) {
 std::string words(const std::vector<Json>& events) {
   std::string text;
   for (const Json& e : events) {
-    text += (text.empty() ? "" : " ") + e["event"].text();
-    if (e.contains("outcome")) text += ":" + e["outcome"].text();
-    if (e.contains("request") && e["request"].is_number()) text += "#" + std::to_string(e["request"].get<int>());
+    text += (text.empty() ? "" : " ") + e.at("event").get<std::string>();
+    if (e.contains("outcome")) text += ":" + e.at("outcome").get<std::string>();
+    if (e.contains("request") && e.at("request").is_number()) text += "#" + std::to_string(e.at("request").get<int>());
   }
   return text;
 }
@@ -612,8 +612,8 @@ TEST(Job, ARequestIsTakenAtTheResizePointAndTold) {
   control::JobState state = job();
   EXPECT_FALSE(state.is_pending());
   const Json said = ask(state, R"({"op":"resize","grid":[3,3]})", 1);
-  EXPECT_EQ(said["accepted"], true);
-  EXPECT_EQ(said["request"], 1);
+  EXPECT_EQ(said.at("accepted"), true);
+  EXPECT_EQ(said.at("request"), 1);
   EXPECT_TRUE(state.is_pending());
   auto wanted = state.want(2);
   ASSERT_TRUE(wanted);
@@ -640,7 +640,7 @@ TEST(Job, NewerRequestsCancelsAndFailures) {
   wanted->refused(base::Status::no_slots, "no slots");
   const auto events = state.take_events();
   EXPECT_EQ(words(events), "outcome:cancelled#2 request#3 outcome:failed#3");
-  EXPECT_EQ(events.back()["status"], static_cast<int>(base::Status::no_slots));
+  EXPECT_EQ(events.back().at("status"), static_cast<int>(base::Status::no_slots));
   EXPECT_EQ(state.status(6)["grid"], Json({2, 2}));
 }
 
@@ -695,14 +695,14 @@ TEST(Job, AGrowthThatMeasuresSlowerIsTakenBack) {
   EXPECT_FALSE(t.state.is_pending());
   const auto events = t.state.take_events();
   EXPECT_EQ(words(events), "undo#1 resize");
-  EXPECT_EQ(events[0]["grid"], Json({1, 2}));
+  EXPECT_EQ(events[0].at("grid"), Json({1, 2}));
   // it is not tried again, not by the scheduler either; who forces it gets it
   t.run(quick);
   EXPECT_FALSE(t.state.is_pending());
   EXPECT_EQ(ask(t.state, to_2x2, t.now)["accepted"], false);
   const Json no = ask(t.state, R"({"op":"resize","grid":[2,2],"force":true,"undo":true})", t.now);
-  EXPECT_EQ(no["accepted"], false);
-  EXPECT_TRUE(says(no["reason"].text(), "2x2 was tried")) << no;
+  EXPECT_EQ(no.at("accepted"), false);
+  EXPECT_TRUE(says(no.at("reason").get<std::string>(), "2x2 was tried")) << no;
   EXPECT_EQ(ask(t.state, R"({"op":"resize","grid":[2,2],"force":true})", t.now)["accepted"], true);
 }
 
@@ -779,7 +779,7 @@ TEST(Job, ARequestIsAnsweredOnceAndNeverForgotten) {
   { const auto forgotten = state.want(2); }
   auto events = state.take_events();
   EXPECT_EQ(words(events), "request#1 outcome:failed#1");
-  EXPECT_TRUE(says(events.back()["reason"].text(), "given up")) << events.back();
+  EXPECT_TRUE(says(events.back()["reason"].get<std::string>(), "given up")) << events.back();
   ask(state, R"({"op":"resize","grid":[3,3]})", 3);
   auto wanted = state.want(4);
   ASSERT_TRUE(wanted);
@@ -877,17 +877,17 @@ TEST(Job, ProcessesThatAreNamedLeave) {
   control::JobState state = job();
   state.set_processes(six(), 2);
   const Json status = state.status(1, true);
-  EXPECT_EQ(status["parked"], 2);
+  EXPECT_EQ(status.at("parked"), 2);
   EXPECT_FALSE(state.status(1).contains("processes"));
-  EXPECT_EQ(status["processes"][5],
-            Json({{"process", 5}, {"place", {1, 1}}, {"host", "b"}, {"unit", 7}, {"speed", 2.0}}));
-  EXPECT_TRUE(status["processes"][3]["place"].is_null());
+  EXPECT_EQ(status.at("processes")[5],
+            Json({{"process", 5}, {"host", "b"}, {"unit", 7}, {"speed", 2.0}, {"place", {1, 1}}}));
+  EXPECT_TRUE(status.at("processes")[3].value("place", Json()).is_null());
   const auto answer = [&](const std::string& grid, const std::string& without) {
     return ask(state, R"({"op":"resize","grid":)" + grid + R"(,"without":")" + without + "\"}", 1);
   };
   const auto declined = [&](const std::string& grid, const std::string& without, const char* why) {
     const Json said = answer(grid, without);
-    return !said["accepted"].get<bool>() && says(said["reason"].text(), why);
+    return !said.at("accepted").get<bool>() && says(said.at("reason").get<std::string>(), why);
   };
   EXPECT_TRUE(declined("[2,2]", "3,4", "the grid is 2x2 without 3, 4 already"));
   EXPECT_TRUE(declined("[1,3]", "7", "there is no process 7"));
@@ -942,15 +942,15 @@ TEST(Job, StepTimesLeaveOutTheFirstOnAGrid) {
   step(2);
   step(4);
   const Json status = state.status(now);
-  EXPECT_EQ(status["step"], 3);
-  EXPECT_DOUBLE_EQ(status["mean_step_s"].get<double>(), 3);
-  EXPECT_DOUBLE_EQ(status["step_s"].get<double>(), 4);
+  EXPECT_EQ(status.at("step"), 3);
+  EXPECT_DOUBLE_EQ(status.at("mean_step_s").get<double>(), 3);
+  EXPECT_DOUBLE_EQ(status.at("step_s").get<double>(), 4);
   state.changed(change({2, 2}, {3, 3}), 0, now);
   EXPECT_EQ(state.status(now)["mean_step_s"], nullptr);
   const Json history = state.history();
-  ASSERT_EQ(history["grids"].size(), 1u);
-  EXPECT_EQ(history["grids"][0]["steps"], 2);
-  EXPECT_DOUBLE_EQ(history["grids"][0]["mean_s"].get<double>(), 3);
+  ASSERT_EQ(history.at("grids").size(), 1u);
+  EXPECT_EQ(history.at("grids")[0].at("steps"), 2);
+  EXPECT_DOUBLE_EQ(history.at("grids")[0].at("mean_s").get<double>(), 3);
 }
 
 namespace {
@@ -988,16 +988,16 @@ TEST(Job, PanelsAreKnownAsLongAsTheFirst) {
   EXPECT_NEAR(run.state.seconds_left(), 0.1, 1e-9);
   // of 100,000 steps of 9 s a growth pays off; of one panel it does not, though there are 100,000 steps
   const Json said = ask(run.state, R"({"op":"offer","procs":5})", run.now);
-  EXPECT_EQ(said["accepted"], false);
-  EXPECT_TRUE(says(said["reason"].text(), "cannot pay off")) << said;
+  EXPECT_EQ(said.at("accepted"), false);
+  EXPECT_TRUE(says(said.at("reason").get<std::string>(), "cannot pay off")) << said;
   EXPECT_NEAR(run.state.history()["grids"][0]["mean_s"].get<double>(), 0.1, 1e-9);
   run.state.end_panels();
   run.now += 0.5;
   run.state.step_ended(run.now); // the program's step, the factorization in it
   const Json status = run.state.status(run.now);
-  EXPECT_DOUBLE_EQ(status["step_s"].get<double>(), run.now - begun);
-  EXPECT_EQ(status["step"], 3 + 19 + 1) << "resize points are counted as before";
-  EXPECT_DOUBLE_EQ(status["mean_step_s"].get<double>(), (2 * 9 + run.now - begun) / 3);
+  EXPECT_DOUBLE_EQ(status.at("step_s").get<double>(), run.now - begun);
+  EXPECT_EQ(status.at("step"), 3 + 19 + 1) << "resize points are counted as before";
+  EXPECT_DOUBLE_EQ(status.at("mean_step_s").get<double>(), (2 * 9 + run.now - begun) / 3);
   EXPECT_EQ(ask(run.state, R"({"op":"offer","procs":5})", run.now)["grid"], Json({3, 3}));
 }
 
@@ -1044,8 +1044,8 @@ TEST(Job, StepEventsComeInOrderAndAreSkippedWhenNobodyFetchesThem) {
   }
   const auto events = state.take_events();
   ASSERT_EQ(events.size(), 1025u); // 1024 steps fit
-  EXPECT_EQ(events.back()["event"], "skipped");
-  EXPECT_EQ(events.back()["events"], 476);
+  EXPECT_EQ(events.back().at("event"), "skipped");
+  EXPECT_EQ(events.back().at("events"), 476);
 }
 
 TEST(Job, GrowthThatCannotPayOffIsDeclined) {
@@ -1058,8 +1058,8 @@ TEST(Job, GrowthThatCannotPayOffIsDeclined) {
   }
   // one step of 0.1 s is left, starting five processes takes 0.45 s
   const Json said = ask(state, R"({"op":"offer","procs":5})", now);
-  EXPECT_EQ(said["accepted"], false);
-  EXPECT_TRUE(says(said["reason"].text(), "cannot pay off")) << said;
+  EXPECT_EQ(said.at("accepted"), false);
+  EXPECT_TRUE(says(said.at("reason").get<std::string>(), "cannot pay off")) << said;
   EXPECT_EQ(ask(state, R"({"op":"resize","grid":[3,3],"force":true})", now)["accepted"], true);
   state.set_steps(100000);
   EXPECT_EQ(ask(state, R"({"op":"offer","procs":5})", now)["grid"], Json({3, 3}));
@@ -1101,8 +1101,8 @@ TEST(Job, AProgramThatGrowsByItselfDeclines) {
   info.job = "classical";
   info.why_fixed = "this application changes its grid itself, by blacs_setup";
   control::JobState state(info, {1, 4}, 0);
-  EXPECT_TRUE(says(ask(state, R"({"op":"grow","by":5})", 0)["reason"].text(), "blacs_setup"));
-  EXPECT_TRUE(says(ask(state, R"({"op":"offer","procs":5})", 0)["reason"].text(), "blacs_setup"));
+  EXPECT_TRUE(says(ask(state, R"({"op":"grow","by":5})", 0)["reason"].get<std::string>(), "blacs_setup"));
+  EXPECT_TRUE(says(ask(state, R"({"op":"offer","procs":5})", 0)["reason"].get<std::string>(), "blacs_setup"));
 }
 
 // ---- the file

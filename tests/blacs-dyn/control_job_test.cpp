@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "control/client.hpp"
 #include "control/history_json.hpp"
 #include "control/job_server.hpp"
@@ -106,13 +106,13 @@ template <class Call> Status status_of_call(Call&& call) {
 TEST_F(RunningJob, Status) {
   Client client = Client::to_job("played");
   const Json s = client.call("status", {});
-  EXPECT_EQ(s["job"], "played");
-  EXPECT_EQ(s["pid"], getpid());
-  EXPECT_EQ(s["protocol"], 1);
-  EXPECT_EQ(s["grid"], Json({2, 2}));
-  EXPECT_EQ(s["pending"], nullptr);
-  EXPECT_EQ(s["last_resize"], nullptr);
-  EXPECT_GT(s["rss_bytes"].get<double>(), 0);
+  EXPECT_EQ(s.at("job"), "played");
+  EXPECT_EQ(s.at("pid"), getpid());
+  EXPECT_EQ(s.at("protocol"), 1);
+  EXPECT_EQ(s.at("grid"), Json({2, 2}));
+  EXPECT_EQ(s.at("pending"), nullptr);
+  EXPECT_EQ(s.at("last_resize"), nullptr);
+  EXPECT_GT(s.at("rss_bytes").get<double>(), 0);
 }
 
 TEST_F(RunningJob, MistakesAreToldAndHarmless) {
@@ -139,23 +139,23 @@ TEST_F(RunningJob, WaitingForTheOutcome) {
   run_until_changed();
   const auto answer = client.next(10);
   ASSERT_TRUE(answer);
-  EXPECT_EQ((*answer)["id"], id);
-  EXPECT_EQ((*answer)["accepted"], true);
-  EXPECT_EQ((*answer)["outcome"], "done");
-  EXPECT_EQ((*answer)["report"]["total_s"], 0.25);
+  EXPECT_EQ((*answer).at("id"), id);
+  EXPECT_EQ((*answer).at("accepted"), true);
+  EXPECT_EQ((*answer).at("outcome"), "done");
+  EXPECT_EQ((*answer).at("report").at("total_s"), 0.25);
   EXPECT_EQ(client.call("status", {})["grid"], Json({3, 3}));
 
   client.send("grow", {{"by", 3}, {"wait", true}});
   run_until_changed(false);
   const auto failed = client.next(10);
   ASSERT_TRUE(failed);
-  EXPECT_EQ((*failed)["outcome"], "failed");
-  EXPECT_EQ((*failed)["status"], static_cast<int>(Status::no_slots));
-  EXPECT_EQ((*failed)["reason"], "no slots left");
+  EXPECT_EQ((*failed).at("outcome"), "failed");
+  EXPECT_EQ((*failed).at("status"), static_cast<int>(Status::no_slots));
+  EXPECT_EQ((*failed).at("reason"), "no slots left");
 
   const Json declined = client.call("shrink", {{"by", 9}, {"wait", true}}); // answered at once
-  EXPECT_EQ(declined["accepted"], false);
-  EXPECT_EQ(declined["outcome"], "declined");
+  EXPECT_EQ(declined.at("accepted"), false);
+  EXPECT_EQ(declined.at("outcome"), "declined");
 }
 
 TEST_F(RunningJob, ARequestReplacesAnotherAndBothAreTold) {
@@ -165,8 +165,8 @@ TEST_F(RunningJob, ARequestReplacesAnotherAndBothAreTold) {
   second.send("resize", {{"grid", {2, 3}}, {"wait", true}});
   const auto told = first.next(10);
   ASSERT_TRUE(told);
-  EXPECT_EQ((*told)["outcome"], "superseded");
-  EXPECT_EQ((*told)["by"], 2);
+  EXPECT_EQ((*told).at("outcome"), "superseded");
+  EXPECT_EQ((*told).at("by"), 2);
   EXPECT_EQ(first.call("cancel", {{"request", 2}})["cancelled"], 2);
   EXPECT_EQ((*second.next(10))["outcome"], "cancelled");
   EXPECT_FALSE(resize_point());
@@ -195,7 +195,7 @@ TEST_F(RunningJob, WatchersSeeStepsChangesAndTheEnd) {
   run_until_changed();
   resize_point();
   std::string seen;
-  for (int i = 0; i < 5; ++i) seen += next_event(all)["event"].text() + " ";
+  for (int i = 0; i < 5; ++i) seen += next_event(all)["event"].get<std::string>() + " ";
   EXPECT_EQ(seen, "request step resize outcome step ");
   EXPECT_EQ(next_event(few)["event"], "request");
   EXPECT_EQ(next_event(few)["event"], "resize");
@@ -210,7 +210,7 @@ TEST_F(RunningJob, WatchersSeeStepsChangesAndTheEnd) {
   while (last != "ended" && last != "end") {
     const auto line = few.next(10);
     ASSERT_TRUE(line);
-    if (line->contains("outcome") && line->contains("id")) last = (*line)["outcome"].text();
+    if (line->contains("outcome") && line->contains("id")) last = (*line).at("outcome").get<std::string>();
   }
   EXPECT_EQ(last, "ended");
 }
@@ -263,14 +263,14 @@ TEST_F(RunningJob, CallsAreTold) {
   board.add({"pdgemm", "9x9x9", 1, {{"-", 1}}, 4, 4, 1, 0});
   board.left_alone();
   const Json calls = other.calls();
-  EXPECT_EQ(calls["on"], true);
-  EXPECT_EQ(calls["other_contexts"], 1);
-  ASSERT_EQ(calls["calls"].size(), 2U);
-  EXPECT_EQ(calls["calls"][0]["routine"], "pdgemm"); // took longest
-  EXPECT_EQ(calls["calls"][1]["places"], Json({{"-", 1}, {"2x2/64", 1}}));
-  EXPECT_EQ(calls["calls"][1]["seconds"], 2.0);
-  EXPECT_EQ(calls["calls"][1]["known"], 1);
-  EXPECT_EQ(calls["calls"][1]["moved_bytes"], 1296.0);
+  EXPECT_EQ(calls.at("on"), true);
+  EXPECT_EQ(calls.at("other_contexts"), 1);
+  ASSERT_EQ(calls.at("calls").size(), 2U);
+  EXPECT_EQ(calls.at("calls")[0].at("routine"), "pdgemm"); // took longest
+  EXPECT_EQ(calls.at("calls")[1].at("places"), Json({{"-", 1}, {"2x2/64", 1}}));
+  EXPECT_EQ(calls.at("calls")[1].at("seconds"), 2.0);
+  EXPECT_EQ(calls.at("calls")[1].at("known"), 1);
+  EXPECT_EQ(calls.at("calls")[1].at("moved_bytes"), 1296.0);
   for (int k = 0; k < 500; ++k) board.add({"pdgemm", std::to_string(k), 1, {{"-", 1}}, 1, 1, 1, 0});
   EXPECT_EQ(other.calls()["calls"].size(), 400U);
   EXPECT_EQ(other.calls()["left_out"], 102);
@@ -296,9 +296,9 @@ TEST_F(RunningJob, ABalanceIsAnsweredAtAResizePoint) {
   state_->wake();
   const std::optional<Json> answer = other.next(10);
   ASSERT_TRUE(answer);
-  EXPECT_EQ((*answer)["id"], second);
-  EXPECT_EQ((*answer)["outcome"], "advised");
-  EXPECT_EQ((*answer)["balance"]["action"], "stay");
+  EXPECT_EQ((*answer).at("id"), second);
+  EXPECT_EQ((*answer).at("outcome"), "advised");
+  EXPECT_EQ((*answer).at("balance").at("action"), "stay");
 }
 
 TEST_F(RunningJob, ACheckpointIsAnsweredAtAResizePoint) {
@@ -313,7 +313,8 @@ TEST_F(RunningJob, ACheckpointIsAnsweredAtAResizePoint) {
   server_ = std::make_unique<control::JobServer>(*state_, directory_, now);
   client = Client::to_job("played");
   EXPECT_FALSE(state_->wanted_checkpoint());
-  EXPECT_NE(client.call("checkpoint", {{"signal", "USR1"}})["reason"].text().find("SIGUSR1"), std::string::npos);
+  EXPECT_NE(client.call("checkpoint", {{"signal", "USR1"}})["reason"].get<std::string>().find("SIGUSR1"),
+            std::string::npos);
   const auto taken = [&] {
     while (!state_->wanted_checkpoint()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return *state_->take_checkpoint();
@@ -340,14 +341,14 @@ TEST_F(RunningJob, ACheckpointIsAnsweredAtAResizePoint) {
 TEST_F(RunningJob, OffersBindNobody) {
   Client client = Client::to_job("played");
   const Json yes = client.call("offer", {{"procs", 5}});
-  EXPECT_EQ(yes["accepted"], true);
-  EXPECT_EQ(yes["grid"], Json({3, 3}));
-  EXPECT_EQ(yes["used"], 5);
+  EXPECT_EQ(yes.at("accepted"), true);
+  EXPECT_EQ(yes.at("grid"), Json({3, 3}));
+  EXPECT_EQ(yes.at("used"), 5);
   EXPECT_FALSE(state_->is_pending());
   state_->set_allowed(control::Allowed::parse("4,16"));
   const Json no = client.call("offer", {{"procs", 5}});
-  EXPECT_EQ(no["accepted"], false);
-  EXPECT_NE(no["reason"].text().find("no allowed grid has 5 to 9 processes"), std::string::npos);
+  EXPECT_EQ(no.at("accepted"), false);
+  EXPECT_NE(no.at("reason").get<std::string>().find("no allowed grid has 5 to 9 processes"), std::string::npos);
 }
 
 TEST_F(RunningJob, OfManyChangesTheLastAreKeptAndTheHistoryComesInPages) {
@@ -370,7 +371,7 @@ TEST_F(RunningJob, OfManyChangesTheLastAreKeptAndTheHistoryComesInPages) {
   Client client = Client::to_job("played");
   const Json first = client.call("history", {});
   EXPECT_LT(control::to_line(first).size(), 300'000u);
-  EXPECT_TRUE(first["next"].is_number_integer()) << "one page is not enough";
+  EXPECT_TRUE(first.at("next").is_number_integer()) << "one page is not enough";
   const Json all = control::whole_history(client);
   const control::History history = control::history_from(all);
   ASSERT_EQ(history.changes.size(), 400u);
@@ -392,7 +393,7 @@ TEST(Events, AnOutcomeIsNeverDropped) {
   log.add(0, {{"event", "outcome"}, {"request", 7}, {"outcome", "done"}});
   const std::vector<Json> told = log.take();
   ASSERT_EQ(told.size(), 1002u);
-  EXPECT_EQ(told[1000]["request"], 7);
+  EXPECT_EQ(told[1000].at("request"), 7);
   EXPECT_EQ(told[1001], Json({{"event", "skipped"}, {"events", 500}, {"of", "others"}}));
   EXPECT_TRUE(log.take().empty());
 }

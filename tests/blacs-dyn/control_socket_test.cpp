@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "control/client.hpp"
 #include "control/host.hpp"
@@ -128,7 +128,7 @@ template <class Call> Status status_of(Call&& call, std::string* text = nullptr)
 }
 
 std::string say(Client& client, const std::string& text) {
-  return client.call("echo", {{"say", text}})["said"].text();
+  return client.call("echo", {{"say", text}})["said"].get<std::string>();
 }
 
 } // namespace

@@ -29,7 +29,7 @@
 
 #include "../pblas/element_types.hpp"
 #include "../pblas/local_lapack.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "common/own_kernel.hpp"
 #include "control/client.hpp"
 #include "dyngrid/balance.h"

@@ -38,7 +38,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "control/client.hpp"
 #include "dyngrid/control.h"
 #include "follow.hpp"

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "../sanitized.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/status.hpp"
 #include "control/decide.hpp"
 #include "control/job_state.hpp"
@@ -310,16 +310,16 @@ TEST(Offer, TheAnswerSaysWhatIsTakenWhatIsLeftAndWhy) {
   control::JobState job(info, {1, 1}, 0);
   const std::string hosts = R"("hosts":[{"name":"a","slots":1,"speed":4},{"name":"b","slots":3,"speed":2}])";
   const Json yes = job.offer(request(R"({"op":"offer","tpp":7,)" + hosts + "}"));
-  ASSERT_TRUE(yes["accepted"].get<bool>()) << yes;
-  EXPECT_EQ(yes["grid"], Json({1, 3}));
-  EXPECT_EQ(yes["used"], 2);
-  EXPECT_EQ(yes["chosen"]["hosts"],
-            Json::parse(R"([{"name":"a","slots":1,"speed":4.0},{"name":"b","slots":1,"speed":2.0}])"));
-  EXPECT_EQ(yes["chosen"]["power"], 6.0);
-  EXPECT_EQ(yes["chosen"]["power_left"], 1.0);
-  EXPECT_NE(yes["chosen"]["left_because"], "");
+  ASSERT_TRUE(yes.at("accepted").get<bool>()) << yes;
+  EXPECT_EQ(yes.at("grid"), Json({1, 3}));
+  EXPECT_EQ(yes.at("used"), 2);
+  EXPECT_EQ(yes.at("chosen").at("hosts"),
+            base::parse_json(R"([{"name":"a","slots":1,"speed":4.0},{"name":"b","slots":1,"speed":2.0}])"));
+  EXPECT_EQ(yes.at("chosen").at("power"), 6.0);
+  EXPECT_EQ(yes.at("chosen").at("power_left"), 1.0);
+  EXPECT_NE(yes.at("chosen").at("left_because"), "");
   const Json grown = job.submit(request(R"({"op":"grow","tpp":7,)" + hosts + "}"), 1);
-  EXPECT_EQ(grown["chosen"], yes["chosen"]);
+  EXPECT_EQ(grown.at("chosen"), yes.at("chosen"));
   auto wish = job.want(2);
   ASSERT_TRUE(wish);
   EXPECT_EQ(text_of(wish->hosts), "a:1,b:1");
@@ -329,9 +329,9 @@ TEST(Offer, TheAnswerSaysWhatIsTakenWhatIsLeftAndWhy) {
   wish->done(report, 0, 3);
   bool is_told = false;
   for (const Json& event : job.take_events())
-    if (event["event"] == "outcome") {
+    if (event.at("event") == "outcome") {
       is_told = true;
-      EXPECT_EQ(event["hosts"], yes["chosen"]["hosts"]);
+      EXPECT_EQ(event.at("hosts"), yes.at("chosen").at("hosts"));
     }
   EXPECT_TRUE(is_told);
   EXPECT_NE(refusal([&] { job.offer(request(R"({"op":"offer","procs":0,)" + hosts + "}")); }), "no error");

@@ -12,7 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/grid_shape.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
@@ -233,7 +233,7 @@ void ask_job(const BalanceOptions& o) {
   if (print_json(o.json, answer)) return;
   if (outcome == "declined") throw Failure("declined: " + reason, declined_status);
   if (!answer.contains("balance")) throw Failure(outcome + (reason.empty() ? "" : ": " + reason), 1);
-  Json event = answer["balance"];
+  Json event = answer.value("balance", Json());
   event["event"] = "balance";
   event["done"] = outcome == "done";
   const bool stays = event["action"] == "stay";
@@ -242,10 +242,10 @@ void ask_job(const BalanceOptions& o) {
                                       std::pair{stays ? "refused " : "then    ", event[stays ? "refused" : "then"]}})
     if (choice.is_object())
       std::printf("%s%s, power %.4g, a step of %s; change %s, %s elements move\n", title,
-                  grid_text(choice["grid"]).c_str(), choice["power"].get<double>(),
-                  duration_text(choice["step_s"].get<double>()).c_str(),
-                  duration_text(choice["change_s"].get<double>()).c_str(),
-                  grouped(choice["moved_elements"].get<std::int64_t>()).c_str());
+                  grid_text(choice.value("grid", Json())).c_str(), choice.at("power").get<double>(),
+                  duration_text(choice.at("step_s").get<double>()).c_str(),
+                  duration_text(choice.at("change_s").get<double>()).c_str(),
+                  grouped(choice.at("moved_elements").get<std::int64_t>()).c_str());
   std::printf("balance %s\n", answer.value("mode", "").c_str());
 }
 

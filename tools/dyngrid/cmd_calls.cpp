@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "control/call_report.hpp"
@@ -32,7 +32,7 @@ struct RunCalls {
 RunCalls calls_of_job(std::string job) {
   control::Client client = connect_to(job);
   const control::Json answer = client.call("calls", {});
-  return {job, answer.at("app").text(), true, control::call_report_from(answer)};
+  return {job, answer.at("app").get<std::string>(), true, control::call_report_from(answer)};
 }
 
 /// The last run of each program, or of the one with that name, or the last of that job.

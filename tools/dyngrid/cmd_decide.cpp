@@ -17,7 +17,7 @@
 
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
@@ -118,15 +118,15 @@ control::History read_printed(const std::string& name, const std::string& app) {
   std::istream& in = name == "-" ? std::cin : file;
   if (!in) throw Failure(fmt::format("--history: {} cannot be read", name));
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const control::Json all = control::Json::parse_or_null(text);
-  if (!all.is_object() || !all.contains("history") || !all["history"].is_array())
+  const control::Json all = base::parse_json_or_null(text);
+  if (!all.is_object() || !all.contains("history") || !all.at("history").is_array())
     throw Failure(fmt::format("--history: {} is not what dyngrid history --json prints", name));
   std::vector<control::Json> found;
-  for (const control::Json& entry : all["history"])
+  for (const control::Json& entry : all.at("history"))
     if (app.empty() || entry.value("app", "") == app) found.push_back(entry);
   if (found.size() == 1) return control::history_from(found[0]);
   std::string names;
-  for (const control::Json& entry : all["history"])
+  for (const control::Json& entry : all.at("history"))
     names += fmt::format("{}{} {}", names.empty() ? "" : ", ", entry.value("app", ""), entry.value("size", ""));
   throw Failure(fmt::format("--history: {} histories{} in {}, expected one ({})", found.size(),
                             app.empty() ? "" : " of " + app, name, names));

@@ -20,7 +20,7 @@
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/environment.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "checkpoint/file.hpp"
 #include "command.hpp"
 #include "control/host.hpp"

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "command.hpp"
 #include "control/mpi_settings.hpp"
 #include "control/variables.hpp"

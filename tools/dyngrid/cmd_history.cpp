@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/grid_shape.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "control/history_json.hpp"
@@ -42,7 +42,8 @@ RunHistory history_of_job(const std::string& name) {
   const Json answer = control::whole_history(client);
   RunHistory entry;
   entry.cores = answer.value("cores", 0);
-  entry.key = {answer.at("app").text(), answer.at("size").text(), answer.at("machine").text()};
+  entry.key = {answer.at("app").get<std::string>(), answer.at("size").get<std::string>(),
+               answer.at("machine").get<std::string>()};
   entry.history = control::history_from(answer);
   if (const Json figures = answer.value("figures", Json()); figures.is_object())
     entry.machine = control::machine_from(figures);
@@ -205,7 +206,7 @@ void run(const HistoryOptions& o) {
   if (o.json) {
     Json all = Json::array();
     for (const RunHistory& e : entries) all.push_back(as_json(e, wanted));
-    std::printf("%s\n", Json({{"history", all}}).dump().c_str());
+    std::printf("%s\n", base::json_text({{"history", all}}).c_str());
     return;
   }
   if (entries.empty()) std::printf("no history in %s\n", control::history_file().c_str());

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "command.hpp"
 #include "control/load_reader.hpp"
 #include "job_text.hpp"
@@ -43,7 +43,7 @@ Json loads_of(const LoadOptions& o) {
     const Json& loads = answer["loads"];
     const bool is_lately = answer["age_s"].is_number() && answer["age_s"].get<double>() <= lately_s;
     const bool is_whole = !loads.empty() && std::all_of(loads.begin(), loads.end(), [](const Json& load) {
-      return load["samples"].get<int>() > 0 || load["place"].is_null();
+      return load.at("samples").get<int>() > 0 || load.value("place", Json()).is_null();
     });
     if (is_lately && is_whole) return answer;
     if (end.is_over()) {
@@ -63,25 +63,29 @@ void show_job(const LoadOptions& o) {
   const auto percent = [](const Json& part) { return fmt::format("{:.0f} %", 100 * part.get<double>()); };
   std::vector<std::vector<std::string>> rows{
       {"process", "host", "place", "share", "speed", "competing", "waited", "no quota", "stolen", "since"}};
-  for (const Json& load : answer["loads"]) {
-    const bool is_known = load["samples"].get<int>() > 0;
-    rows.push_back({std::to_string(load["process"].get<int>()), load["host"].text(),
-                    load["place"].is_null() ? "asleep" : std::to_string(load["place"].get<int>()),
-                    is_known ? fmt::format("{:.2f}", load["share"].get<double>()) : "-",
-                    fmt::format("{:.3g}", load["speed"].get<double>()),
-                    load["competing"].is_null() ? "-" : fmt::format("{:.3g}", load["competing"].get<double>()),
-                    is_known ? percent(load["waited"]) : "-", is_known ? percent(load["throttled"]) : "-",
-                    is_known ? percent(load["stolen"]) : "-",
-                    is_known ? duration_text(load["held_s"].get<double>()) : "-"});
+  for (const Json& load : answer.at("loads")) {
+    const bool is_known = load.at("samples").get<int>() > 0;
+    rows.push_back(
+        {std::to_string(load.at("process").get<int>()), load.at("host").get<std::string>(),
+         load.value("place", Json()).is_null() ? "asleep" : std::to_string(load.at("place").get<int>()),
+         is_known ? fmt::format("{:.2f}", load.at("share").get<double>()) : "-",
+         fmt::format("{:.3g}", load.at("speed").get<double>()),
+         load.value("competing", Json()).is_null() ? "-" : fmt::format("{:.3g}", load.at("competing").get<double>()),
+         is_known ? percent(load.value("waited", Json())) : "-",
+         is_known ? percent(load.value("throttled", Json())) : "-",
+         is_known ? percent(load.value("stolen", Json())) : "-",
+         is_known ? duration_text(load.at("held_s").get<double>()) : "-"});
   }
   std::printf("%s", table(std::move(rows)).c_str());
-  for (const Json& load : answer["loads"])
+  for (const Json& load : answer.at("loads"))
     if (const double stopped_s = load.value("stopped_s", 0.0); stopped_s > 0)
-      std::printf("process %d was stopped for %s\n", load["process"].get<int>(), duration_text(stopped_s).c_str());
-  std::printf(
-      "balance %s%s\n", answer["mode"].text().c_str(),
-      answer["age_s"].is_number() ? fmt::format("; {} ago", duration_text(answer["age_s"].get<double>())).c_str() : "");
-  if (const Json& last = answer["last_balance"]; last.is_object()) std::printf("%s\n", balance_text(last).c_str());
+      std::printf("process %d was stopped for %s\n", load.at("process").get<int>(), duration_text(stopped_s).c_str());
+  std::printf("balance %s%s\n", answer.at("mode").get<std::string>().c_str(),
+              answer.value("age_s", Json()).is_number()
+                  ? fmt::format("; {} ago", duration_text(answer.at("age_s").get<double>())).c_str()
+                  : "");
+  if (const Json& last = answer.value("last_balance", Json()); last.is_object())
+    std::printf("%s\n", balance_text(last).c_str());
 }
 
 void run(const LoadOptions& o) {

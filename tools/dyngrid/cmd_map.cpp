@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/grid_shape.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "gridmap/factor_mapping.hpp"

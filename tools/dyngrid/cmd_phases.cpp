@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/grid_shape.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "control/history.hpp"
@@ -125,8 +125,8 @@ gridmap::PhaseCandidate read_candidate(const Json& json, const std::string& wher
   if (c.name.empty()) c.name = names;
   if (seconds.is_number()) seconds = Json::array({seconds});
   for (const Json& each : seconds) {
-    if (!each.is_number())
-      throw Failure(fmt::format("file: seconds of {} are {}, expected numbers", where, seconds.dump()));
+    if (!seconds.is_array() || !each.is_number())
+      throw Failure(fmt::format("file: seconds of {} are {}, expected numbers", where, base::json_text(seconds)));
     c.seconds.push_back(each.get<double>());
   }
   return c;

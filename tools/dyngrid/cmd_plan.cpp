@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "command.hpp"
 
 #include <algorithm>
@@ -129,12 +129,12 @@ void run(const Arguments& arguments) {
     fmt::print("  {:<12} {:>9} {:>10} {:>12} {:>9} {:>12} {:>10}\n", "schedule", "steps", "partners", "bytes",
                "of bound", "predicted", "planned in");
     for (const auto& one : all) {
-      const double bound = std::max(1.0, one["lower_bound_bytes"].get<double>());
-      fmt::print("  {:<12} {:>9} {:>10} {:>12} {:>9.3f} {:>12} {:>10}\n", one["schedule"].text(),
-                 one["steps"].get<std::int64_t>(), one["contention"].get<std::int64_t>(),
-                 bytes(one["schedule_bytes"].get<std::int64_t>()), one["schedule_bytes"].get<double>() / bound,
-                 command::duration_text(one["predicted_seconds"].get<double>()),
-                 command::duration_text(one["plan_seconds"].get<double>()));
+      const double bound = std::max(1.0, one.at("lower_bound_bytes").get<double>());
+      fmt::print("  {:<12} {:>9} {:>10} {:>12} {:>9.3f} {:>12} {:>10}\n", one.at("schedule").get<std::string>(),
+                 one.at("steps").get<std::int64_t>(), one.at("contention").get<std::int64_t>(),
+                 bytes(one.at("schedule_bytes").get<std::int64_t>()), one.at("schedule_bytes").get<double>() / bound,
+                 command::duration_text(one.at("predicted_seconds").get<double>()),
+                 command::duration_text(one.at("plan_seconds").get<double>()));
     }
   }
 }

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "command.hpp"
 #include "control/runtime_dir.hpp"
 #include "job_text.hpp"
@@ -37,7 +37,7 @@ void run(bool as_json) {
     jobs.back().erase("ok");
   }
   if (as_json) {
-    std::printf("%s\n", base::Json({{"jobs", jobs}, {"removed", removed}}).dump().c_str());
+    std::printf("%s\n", base::json_text({{"jobs", jobs}, {"removed", removed}}).c_str());
     return;
   }
   if (jobs.empty()) {
@@ -47,19 +47,20 @@ void run(bool as_json) {
         {"JOB", "PID", "APP", "SIZE", "GRID", "STEP", "STEP TIME", "MEMORY", "STATE"}};
     for (const auto& s : jobs) {
       if (s.contains("error")) {
-        rows.push_back({s["job"].text(), "", "", "", "", "", "", "", "no answer"});
+        rows.push_back({s.at("job").get<std::string>(), "", "", "", "", "", "", "", "no answer"});
         continue;
       }
       const auto steps = s.value("steps", std::int64_t{0});
-      const auto& pending = s["pending"];
-      rows.push_back({s["job"].text(), std::to_string(s["pid"].get<int>()), s["app"].text(), s["size"].text(),
-                      grid_text(s["grid"]),
-                      std::to_string(s["step"].get<std::int64_t>()) + (steps > 0 ? "/" + std::to_string(steps) : ""),
-                      seconds_text(s["mean_step_s"]), bytes_text(s["matrix_bytes"]),
-                      pending.is_object()
-                          ? (pending.value("late", false) ? "late for " : "asked for ") + grid_text(pending["grid"])
-                      : s.value("resizable", true) ? runs_text(s)
-                                                   : "cannot be resized"});
+      const auto& pending = s.value("pending", Json());
+      rows.push_back(
+          {s.at("job").get<std::string>(), std::to_string(s.at("pid").get<int>()), s.at("app").get<std::string>(),
+           s.at("size").get<std::string>(), grid_text(s.value("grid", Json())),
+           std::to_string(s.at("step").get<std::int64_t>()) + (steps > 0 ? "/" + std::to_string(steps) : ""),
+           seconds_text(s.value("mean_step_s", Json())), bytes_text(s.value("matrix_bytes", Json())),
+           pending.is_object()
+               ? (pending.value("late", false) ? "late for " : "asked for ") + grid_text(pending.value("grid", Json()))
+           : s.value("resizable", true) ? runs_text(s)
+                                        : "cannot be resized"});
     }
     std::printf("%s", table(rows).c_str());
   }
@@ -70,28 +71,28 @@ void run(bool as_json) {
 void show_processes(std::string job, bool as_json) {
   base::Json status = connect_to(job).call("status", {{"processes", true}}, 2);
   if (as_json) {
-    std::printf("%s\n", status.dump().c_str());
+    std::printf("%s\n", base::json_text(status).c_str());
     return;
   }
   const base::Json units = status.value("units", base::Json::array());
   const auto is_kept = [&](std::int64_t number) {
     return std::any_of(units.begin(), units.end(),
-                       [&](const auto& unit) { return unit["unit"] == number && unit["active"] == 0; });
+                       [&](const auto& unit) { return unit.at("unit") == number && unit.at("active") == 0; });
   };
   std::vector<std::vector<std::string>> rows{{"PROCESS", "PLACE", "HOST", "UNIT", "SPEED"}};
   for (const auto& p : status.value("processes", base::Json::array())) {
-    const auto& place = p["place"];
-    const auto unit = p["unit"].get<std::int64_t>();
-    rows.push_back({std::to_string(p["process"].get<int>()),
+    const auto& place = p.value("place", Json());
+    const auto unit = p.at("unit").get<std::int64_t>();
+    rows.push_back({std::to_string(p.at("process").get<int>()),
                     place.is_array() ? fmt::format("({},{})", place[0].get<int>(), place[1].get<int>())
                     : is_kept(unit)  ? "kept"
                                      : "asleep",
-                    p["host"].text(), unit == 0 ? "mpirun" : std::to_string(unit),
-                    fmt::format("{:g}", p["speed"].get<double>())});
+                    p.at("host").get<std::string>(), unit == 0 ? "mpirun" : std::to_string(unit),
+                    fmt::format("{:g}", p.at("speed").get<double>())});
   }
   for (const char* kind : {"warm", "starting"})
     for (int count = status.value(kind, 0); count > 0; --count)
-      rows.push_back({"-", kind, status["host"].text(), "-", "-"});
+      rows.push_back({"-", kind, status["host"].get<std::string>(), "-", "-"});
   std::printf("%s", table(rows).c_str());
 }
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "command.hpp"
 #include "gridmap/selection.hpp"
 #include "mapping_text.hpp"

@@ -16,7 +16,7 @@
 #include "base/environment.hpp"
 #include "base/files.hpp"
 #include "base/host_list.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
@@ -177,7 +177,7 @@ Json ask(const SpeedsOptions& o, const Host& host) {
                                   fmt::format("{}", o.seconds), std::string("--cores"), std::to_string(host.slots)})
     command.words.push_back(word);
   const base::Outcome said = base::run(command, o.timeout_s);
-  Json answer = Json::parse_or_null(said.output);
+  Json answer = base::parse_json_or_null(said.output);
   if (said.status == 0 && answer.is_object() && answer.contains("alone")) {
     answer["name"] = host.name;
     return answer;
@@ -208,16 +208,16 @@ std::string names_of(const Json& hosts) {
   constexpr std::size_t shown = 4;
   std::string text;
   for (std::size_t i = 0; i < hosts.size() && i < shown; ++i)
-    text += fmt::format("{}{}", i > 0 ? ", " : "", hosts[i]["name"].text());
+    text += fmt::format("{}{}", i > 0 ? ", " : "", hosts[i].at("name").get<std::string>());
   return hosts.size() > shown ? fmt::format("{} and {} more", text, hosts.size() - shown) : text;
 }
 
 /// The hosts whose speeds they are: named by --hosts, or this one is among them, or they were measured from here.
 void refuse_other_machine(const SpeedsOptions& o, const Json& speeds, const std::string& path) {
-  const Json& hosts = speeds["hosts"];
+  const Json& hosts = speeds.value("hosts", Json());
   const auto has = [&](const std::string& name) {
     return std::any_of(hosts.begin(), hosts.end(),
-                       [&](const Json& host) { return base::is_same_host(host["name"].text(), name); });
+                       [&](const Json& host) { return base::is_same_host(host.at("name").get<std::string>(), name); });
   };
   const std::string here = base::host_name();
   if (!o.hosts.empty()) {
@@ -228,14 +228,14 @@ void refuse_other_machine(const SpeedsOptions& o, const Json& speeds, const std:
                               path, names_of(hosts), o.hosts, o.hosts));
   }
   const Json from = speeds.value("measured_from", Json());
-  if (has(here) || (from.is_string() && base::is_same_host(from.text(), here))) return;
+  if (has(here) || (from.is_string() && base::is_same_host(from.get<std::string>(), here))) return;
   throw Failure(fmt::format("'{}' is of {}, and this is {}, which is none of them: measure from here, with dyngrid "
                             "speeds, or say with --hosts FILE that these hosts are meant",
                             path, names_of(hosts), here));
 }
 
 bool is_host(const Json& host) {
-  return host.is_object() && host.contains("name") && host["name"].is_string() &&
+  return host.is_object() && host.contains("name") && host.at("name").is_string() &&
          (host.contains("error") ||
           (host.value("cores", Json()).is_number_integer() && host.value("alone", Json()).is_number() &&
            host.value("full", Json()).is_number()));
@@ -243,7 +243,7 @@ bool is_host(const Json& host) {
 
 /// Null for a file that is none.
 Json speeds_in(const std::string& path) {
-  Json speeds = Json::parse_or_null(base::content_of(path));
+  Json speeds = base::parse_json_or_null(base::content_of(path));
   const bool is_good = speeds.is_object() && speeds.contains("hosts") && speeds["hosts"].is_array() &&
                        std::all_of(speeds["hosts"].begin(), speeds["hosts"].end(), is_host);
   return is_good ? speeds : Json();
@@ -251,12 +251,12 @@ Json speeds_in(const std::string& path) {
 
 /// A host that does not answer now keeps what was measured of it before, with the reason as "not_measured_now".
 void keep_earlier(Json& speeds, const Json& before) {
-  if (before.is_null() || before.value("kernel", "") != speeds["kernel"].text()) return;
+  if (before.is_null() || before.value("kernel", "") != speeds["kernel"].get<std::string>()) return;
   for (Json& host : speeds["hosts"]) {
     if (!host.contains("error")) continue;
-    for (const Json& earlier : before["hosts"]) {
-      if (earlier.contains("error") || earlier["name"] != host["name"]) continue;
-      const std::string why = host["error"].text();
+    for (const Json& earlier : before.at("hosts")) {
+      if (earlier.contains("error") || earlier.value("name", Json()) != host["name"]) continue;
+      const std::string why = host["error"].get<std::string>();
       host = earlier;
       host["not_measured_now"] = why;
       break;
@@ -288,7 +288,8 @@ struct Usable {
   std::string left_out_text() const {
     std::string text;
     for (const Json& host : left_out)
-      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", host["name"].text(), host["why"].text());
+      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", host.at("name").get<std::string>(),
+                          host.at("why").get<std::string>());
     return text;
   }
 };
@@ -296,12 +297,14 @@ struct Usable {
 /// Those that answered when they were measured.
 Usable answered(const Json& speeds) {
   Usable usable;
-  for (const Json& host : speeds["hosts"]) {
-    const auto name = host["name"].text();
+  for (const Json& host : speeds.at("hosts")) {
+    const auto name = host.at("name").get<std::string>();
     if (host.contains("error"))
-      usable.leave_out(name, host["error"].is_string() ? host["error"].text() : host["error"].dump());
+      usable.leave_out(name, host.value("error", Json()).is_string() ? host.at("error").get<std::string>()
+                                                                     : base::json_text(host.value("error", Json())));
     else
-      usable.hosts.push_back({name, host["cores"].get<int>(), host["alone"].get<double>(), host["full"].get<double>()});
+      usable.hosts.push_back(
+          {name, host.at("cores").get<int>(), host.at("alone").get<double>(), host.at("full").get<double>()});
   }
   return usable;
 }
@@ -331,7 +334,7 @@ Usable among(const Usable& measured, const std::vector<Host>& wanted, const std:
     usable.hosts.push_back(host);
   }
   for (const Json& host : measured.left_out) {
-    place_of(host["name"].text());
+    place_of(host.at("name").get<std::string>());
     usable.left_out.push_back(host);
   }
   for (std::size_t i = 0; i < wanted.size(); ++i)
@@ -364,7 +367,7 @@ void show_speeds(const SpeedsOptions& o, const Json& speeds, const std::string& 
   out["left_out"] = usable.left_out;
   out["DYNGRID_HOSTS"] = hosts_text(hosts, nullptr);
   if (print_json(o.json, out)) return;
-  const std::string unit = speeds["unit"].text();
+  const std::string unit = speeds.at("unit").get<std::string>();
   std::vector<std::vector<std::string>> rows{{"host", "cores", "alone, " + unit, "each of all", "of it"}};
   for (const gridmap::HostSpeed& h : hosts)
     rows.push_back({h.name, std::to_string(h.cores), fmt::format("{:.3g}", h.alone), fmt::format("{:.3g}", h.full),
@@ -419,14 +422,15 @@ void run(const SpeedsOptions& o) {
   Json speeds = measure_all(o);
   keep_earlier(speeds, speeds_in(path));
   std::ofstream file(path);
-  file << speeds.dump(1) << '\n';
+  file << base::json_text(speeds, 1) << '\n';
   if (!file.flush()) throw Failure(fmt::format("cannot write '{}'", path), 1);
   show_speeds(o, speeds, path);
   const Usable usable = answered(speeds);
   std::string kept;
   for (const Json& host : speeds["hosts"])
     if (host.contains("not_measured_now"))
-      kept += fmt::format("{}{} ({})", kept.empty() ? "" : ", ", host["name"].text(), host["not_measured_now"].text());
+      kept += fmt::format("{}{} ({})", kept.empty() ? "" : ", ", host.at("name").get<std::string>(),
+                          host.at("not_measured_now").get<std::string>());
   if (!kept.empty())
     std::fprintf(stderr, "dyngrid speeds: not measured now, the earlier speeds are kept: %s\n",
                  base::printable(kept).c_str());

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/command_line.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
@@ -38,23 +38,23 @@ struct WatchOptions {
 std::string line_of(const Json& e) {
   const std::string event = e.value("event", "");
   if (event == "step")
-    return fmt::format("step {} {} {} {}", e["step"].get<std::int64_t>(), grid_text(e["grid"]),
-                       seconds_text(e["step_s"]), bytes_text(e.value("rss_bytes", Json())));
-  if (event == "resize") return "resize " + change_text(e["report"]);
+    return fmt::format("step {} {} {} {}", e.at("step").get<std::int64_t>(), grid_text(e.value("grid", Json())),
+                       seconds_text(e.value("step_s", Json())), bytes_text(e.value("rss_bytes", Json())));
+  if (event == "resize") return "resize " + change_text(e.value("report", Json()));
   if (event == "request")
-    return fmt::format("request {} {} -> {}", e["request"].get<std::int64_t>(), grid_text(e["from"]),
-                       grid_text(e["grid"]));
+    return fmt::format("request {} {} -> {}", e.at("request").get<std::int64_t>(), grid_text(e.value("from", Json())),
+                       grid_text(e.value("grid", Json())));
   if (event == "outcome") {
     const std::string reason = e.value("reason", "");
-    return fmt::format("outcome {} {}{}", e["request"].get<std::int64_t>(), e.value("outcome", ""),
+    return fmt::format("outcome {} {}{}", e.at("request").get<std::int64_t>(), e.value("outcome", ""),
                        reason.empty() ? "" : ": " + reason);
   }
   if (event == "balance" || event == "balanced") return balance_text(e);
   if (event == "phases") return phases_text(e);
   if (event == "waiting") return "waiting " + (waiting_text(e).empty() ? "nobody" : waiting_text(e));
-  if (event == "late") return fmt::format("late {}", e["request"].get<std::int64_t>());
-  if (event == "skipped") return fmt::format("skipped {} steps", e["events"].get<std::int64_t>());
-  return event + (e.contains("reason") ? ": " + e["reason"].text() : "");
+  if (event == "late") return fmt::format("late {}", e.at("request").get<std::int64_t>());
+  if (event == "skipped") return fmt::format("skipped {} steps", e.at("events").get<std::int64_t>());
+  return event + (e.contains("reason") ? ": " + e.at("reason").get<std::string>() : "");
 }
 
 /// The events as lines, for a pipe.
@@ -74,7 +74,7 @@ void print_events(const WatchOptions& o) {
       throw Failure(error.what(), 1); // killed: it did not say good-bye
     }
     if (!line || !line->contains("event")) continue;
-    const std::string text = o.json ? line->dump() : base::printable(line_of(*line));
+    const std::string text = o.json ? base::json_text(*line) : base::printable(line_of(*line));
     std::printf("%s\n", text.c_str());
     std::fflush(stdout);
     if (line->value("event", "") == "end") return;

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/command_line.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
@@ -70,7 +70,7 @@ std::string waiting_text(const Json& status) {
 
 std::string change_text(const Json& r) {
   const auto part = [&](const char* name) {
-    return r.contains(name) ? duration_text(r[name].get<double>()) : duration_text(0);
+    return r.contains(name) ? duration_text(r.at(name).get<double>()) : duration_text(0);
   };
   double other_s = r.value("total_s", 0.0);
   for (const char* name : {"spawn_s", "merge_s", "plan_s", "exchange_s"}) other_s -= r.value(name, 0.0);
@@ -89,7 +89,7 @@ std::string balance_text(const Json& e) {
                        seconds_text(e.value("predicted_after_s", Json())));
   const auto list = [&](const char* word, const char* member) {
     std::string text;
-    for (const Json& id : e.value(member, Json::array())) text += (text.empty() ? "" : ", ") + id.dump();
+    for (const Json& id : e.value(member, Json::array())) text += (text.empty() ? "" : ", ") + base::json_text(id);
     return text.empty() ? text : fmt::format("; {} {}", word, text);
   };
   return fmt::format("{}{}: {}{}{}", e.value("done", true) || action == "stay" ? "" : "would ", action,
@@ -164,7 +164,7 @@ void send(const Wish& wish, const std::string& op, Json fields) {
   } catch (const base::Error& error) {
     throw Failure(error.what(), error.status() == base::Status::bad_argument ? 2 : 1);
   }
-  if (wish.json) std::printf("%s\n", answer.dump().c_str());
+  if (wish.json) std::printf("%s\n", base::json_text(answer).c_str());
   const std::string outcome = answer.value("outcome", ""), reason = answer.value("reason", "");
   if (!answer.value("accepted", false) || outcome == "declined") throw Failure("declined: " + reason, declined_status);
   if (!outcome.empty() && outcome != "done") throw Failure(outcome + (reason.empty() ? "" : ": " + reason), 1);

@@ -8,7 +8,7 @@
 
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
-#include "base/json.hpp"
+#include "base/json_fwd.hpp"
 #include "control/client.hpp"
 
 namespace command {

@@ -5,12 +5,15 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/parse_json.hpp"
 #include "control/variables.hpp"
 #include "shared/failure.hpp"
 #include "shared/text.hpp"
@@ -23,7 +26,7 @@ inline Json json_file(const std::string& name) {
   std::istream& in = name == "-" ? std::cin : file;
   if (!in) throw Failure(fmt::format("file: {} cannot be read", name));
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  return Json::parse_or_null(text);
+  return base::parse_json_or_null(text);
 }
 
 /// Members of `object` that a table names; anything else is a mistake in words.
@@ -34,17 +37,21 @@ public:
   }
   template <class T> Reader& take(const char* name, T& value) {
     names_.emplace_back(name);
-    const Json* found = object_.find(name);
-    if (!found) return *this;
+    const auto found = object_.find(name);
+    if (found == object_.end()) return *this;
     try {
-      value = found->get<T>();
-    } catch (const Json::Error&) {
-      throw Failure(fmt::format("file: {} of {} is {}, expected another kind of value", name, where_, found->dump()));
+      if constexpr (std::is_same_v<T, Json>) {
+        if (value.is_array() && !found->is_array()) throw std::runtime_error("expected an array");
+      }
+      value = found->template get<T>();
+    } catch (const std::exception&) {
+      throw Failure(
+          fmt::format("file: {} of {} is {}, expected another kind of value", name, where_, base::json_text(*found)));
     }
     return *this;
   }
   void refuse_others() const {
-    for (const auto& [name, value] : object_.members()) {
+    for (const auto& [name, value] : object_.items()) {
       if (std::find(names_.begin(), names_.end(), name) != names_.end()) continue;
       const std::string closest = control::closest_word(name, names_);
       throw Failure(fmt::format("file: {} has no member {}{}", where_, name,

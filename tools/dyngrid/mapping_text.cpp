@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 
 namespace command {
 namespace {

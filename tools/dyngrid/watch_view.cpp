@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "job_text.hpp"
 #include "shared/text.hpp"
@@ -146,24 +146,25 @@ void JobView::take(const Json& line) {
   Json& status = *status_;
   const std::string event = line.value("event", "");
   if (event == "step") {
-    status["step"] = line["step"].get<std::int64_t>() + 1;
-    status["grid"] = line["grid"];
-    status["step_s"] = line["step_s"];
-    if (line.contains("rss_bytes")) status["rss_bytes"] = line["rss_bytes"];
-    times_.push_back(line["step_s"].get<double>());
+    status["step"] = line.at("step").get<std::int64_t>() + 1;
+    status["grid"] = line.value("grid", Json());
+    status["step_s"] = line.value("step_s", Json());
+    if (line.contains("rss_bytes")) status["rss_bytes"] = line.at("rss_bytes");
+    times_.push_back(line.at("step_s").get<double>());
     if (times_.size() > 200) times_.pop_front();
   } else if (event == "resize") {
-    status["grid"] = line["grid"];
-    status["last_resize"] = line["report"];
+    status["grid"] = line.value("grid", Json());
+    status["last_resize"] = line.value("report", Json());
     status["pending"] = nullptr;
     if (!is_taken_back_) last_word_.clear(); // it is why the grid changes
     is_taken_back_ = false;
     times_.clear();
   } else if (event == "undo") {
     is_taken_back_ = true;
-    last_word_ = fmt::format("{} is taken back: {} a step, {} on {}", grid_text(line["from"]),
-                             duration_text(line["step_s"].get<double>()),
-                             duration_text(line["before_step_s"].get<double>()), grid_text(line["grid"]));
+    last_word_ =
+        fmt::format("{} is taken back: {} a step, {} on {}", grid_text(line.value("from", Json())),
+                    duration_text(line.at("step_s").get<double>()),
+                    duration_text(line.at("before_step_s").get<double>()), grid_text(line.value("grid", Json())));
   } else if (event == "request") {
     status["pending"] = line;
     last_word_.clear();
@@ -173,7 +174,7 @@ void JobView::take(const Json& line) {
   } else if (event.empty() && line.contains("loads")) {
     *loads_ = line;
   } else if (event == "waiting") {
-    for (const char* kind : {"warm", "starting", "kept"}) status[kind] = line[kind];
+    for (const char* kind : {"warm", "starting", "kept"}) status[kind] = line.value(kind, Json());
   } else if (event == "balance" || event == "balanced") {
     last_word_ = balance_text(line);
   } else if (event == "phases") {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/command_line.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "control/client.hpp"

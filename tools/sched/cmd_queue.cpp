@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/command_line.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "commands.hpp"
 #include "control/client.hpp"
@@ -42,7 +42,8 @@ sched::Timeline timeline_of(const base::Json& answer) {
     t.segments.push_back(std::move(segment));
   }
   if (last_s > 0) t.end_s = last_s; // nothing runs: not the idle time since
-  for (const auto& [id, name] : answer.at("names").members()) t.names[std::stoll(id)] = base::printable(name.text());
+  for (const auto& [id, name] : answer.at("names").items())
+    t.names[std::stoll(id)] = base::printable(name.get<std::string>());
   return t;
 }
 
@@ -68,8 +69,8 @@ base::Json all_pages(control::Client& scheduler, const char* op, base::Json requ
 
 void show_timeline(const QueueOptions& o, control::Client& scheduler) {
   const auto to_next = [](const auto& last, auto& request) {
-    if (!last.contains("next") || !last["next"].is_number_integer()) return false;
-    request["from"] = last["next"];
+    if (!last.contains("next") || !last.at("next").is_number_integer()) return false;
+    request["from"] = last.at("next");
     return true;
   };
   const auto answer = all_pages(scheduler, "timeline", base::Json::object(), "segments", to_next);
@@ -99,16 +100,18 @@ std::vector<std::string> row_of(const base::Json& job, double now) {
     state = job.value("why", "").empty() ? "done" : job.value("why", "");
     const std::string status = job.value("status", "-");
     if (status != "0" && status != "-") state += " (" + status + ")";
-    time = job["started_s"].is_null() ? "-" : time_text(job.value("ended_s", 0.0) - job.value("started_s", 0.0));
+    time = job.value("started_s", Json()).is_null()
+               ? "-"
+               : time_text(job.value("ended_s", 0.0) - job.value("started_s", 0.0));
   } else if (phase == "running") {
     if (job.value("cancelled", false)) state = "ending";
     procs = std::to_string(job.value("procs", 0));
-    if (!job["asked"].is_null()) procs += fmt::format(" -> {}", job["asked"].get<int>());
-    if (job.contains("grid")) grid = fmt::format("{}x{}", job["grid"][0].get<int>(), job["grid"][1].get<int>());
+    if (!job.value("asked", Json()).is_null()) procs += fmt::format(" -> {}", job.at("asked").get<int>());
+    if (job.contains("grid")) grid = fmt::format("{}x{}", job.at("grid")[0].get<int>(), job.at("grid")[1].get<int>());
     if (job.contains("step")) {
-      step = std::to_string(job["step"].get<std::int64_t>());
-      if (job.contains("steps") && job["steps"].get<std::int64_t>() > 0)
-        step += fmt::format("/{}", job["steps"].get<std::int64_t>());
+      step = std::to_string(job.at("step").get<std::int64_t>());
+      if (job.contains("steps") && job.at("steps").get<std::int64_t>() > 0)
+        step += fmt::format("/{}", job.at("steps").get<std::int64_t>());
     }
     time = time_text(now - job.value("started_s", now));
   } else {
@@ -136,7 +139,7 @@ void run(const QueueOptions& o) {
   }
   const auto answer = all_pages(scheduler, "queue", {{"all", o.all}}, "jobs", [](const auto& last, auto& request) {
     if (!last.value("more", false) || last.at("jobs").empty()) return false;
-    request["after"] = last["jobs"].back().at("job");
+    request["after"] = last.at("jobs").back().at("job");
     return true;
   });
   if (print_json(o.json, answer)) return;

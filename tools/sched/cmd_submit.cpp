@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/process.hpp"
 #include "commands.hpp"
 #include "control/client.hpp"
@@ -73,9 +73,10 @@ void run(const SubmitOptions& o) {
                                                              : std::string(here) + "/" + o.folder;
   const std::string& program = o.command[0];
   const bool is_path = program.find('/') != std::string::npos;
-  if (base::search_path(is_path && program[0] != '/' ? fields["folder"].text() + "/" + program : program).empty())
+  if (base::search_path(is_path && program[0] != '/' ? fields["folder"].get<std::string>() + "/" + program : program)
+          .empty())
     throw Failure(fmt::format("there is no program '{}' that can be run {}", program,
-                              is_path ? "in " + fields["folder"].text() : std::string("in PATH")));
+                              is_path ? "in " + fields["folder"].get<std::string>() : std::string("in PATH")));
   auto scheduler = control::Client::to_socket(control::runtime_directory() + "/sched.sock");
   auto answer = scheduler.call("submit", fields);
   const auto id = answer.at("job").get<std::int64_t>();

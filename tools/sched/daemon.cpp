@@ -24,7 +24,7 @@
 #include "base/environment.hpp"
 #include "base/files.hpp"
 #include "base/fnv1a.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "control/history_json.hpp"
 #include "control/limits.hpp"
@@ -64,26 +64,26 @@ void warn(const std::string& text) {
 /// "hosts" of what a job says; empty where it says none.
 std::vector<Host> hosts_in(const Json& said) {
   std::vector<Host> hosts;
-  const Json* list = said.find("hosts");
-  if (!list || list->is_null()) return hosts;
+  const auto list = said.find("hosts");
+  if (list == said.end() || list->is_null()) return hosts;
   for (const Json& host : *list)
-    hosts.push_back({host.at("name").text(), host.at("slots").get<int>(), host.value("speed", 1.0)});
+    hosts.push_back({host.at("name").get<std::string>(), host.at("slots").get<int>(), host.value("speed", 1.0)});
   return hosts;
 }
 
 /// A list of words that a job is submitted with; empty where it is not there.
 std::vector<std::string> words_of(const control::Request& request, const char* member) {
   std::vector<std::string> list;
-  const Json* at = request.body->find(member);
-  if (!at) return list;
+  const auto at = request.body->find(member);
+  if (at == request.body->end()) return list;
   if (!at->is_array())
     throw Error(Status::bad_argument, fmt::format("scheduler: submit: \"{}\" is {}, expected a list of words", member,
-                                                  at->dump().substr(0, 60)));
+                                                  base::json_text(*at).substr(0, 60)));
   for (const Json& word : *at) {
-    if (!word.is_string() || word.text().find('\0') != std::string::npos)
-      throw Error(Status::bad_argument,
-                  fmt::format("scheduler: submit: \"{}\" has {}, expected words", member, word.dump().substr(0, 60)));
-    list.push_back(word.text());
+    if (!word.is_string() || word.get<std::string>().find('\0') != std::string::npos)
+      throw Error(Status::bad_argument, fmt::format("scheduler: submit: \"{}\" has {}, expected words", member,
+                                                    base::json_text(word).substr(0, 60)));
+    list.push_back(word.get<std::string>());
   }
   return list;
 }
@@ -120,11 +120,11 @@ JobSpec spec_of(const control::Request& request) {
   spec.steps = request.body->contains("steps") ? control::whole_number(request, "steps", 0, INT64_MAX) : 0;
   spec.rigid = control::flag(request, "rigid");
   spec.seconds = control::text(request, "seconds", "");
-  if (const Json* at = request.body->find("finish_by_s")) {
+  if (const auto at = request.body->find("finish_by_s"); at != request.body->end()) {
     if (!at->is_number() || !(at->get<double>() > 0))
       throw Error(Status::bad_argument,
                   fmt::format("scheduler: submit: \"finish_by_s\" is {}, expected seconds since 1970",
-                              at->dump().substr(0, 60)));
+                              base::json_text(*at).substr(0, 60)));
     spec.finish_by_s = at->get<double>();
   }
   return spec;
@@ -348,9 +348,9 @@ void Daemon::listen_to(std::int64_t id, Live& live) {
 
 void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
   if (line.contains("event")) {
-    const std::string event = line["event"].text();
+    const std::string event = line.at("event").get<std::string>();
     if (event == "resize") {
-      const auto grid = control::shape_from(line["grid"]);
+      const auto grid = control::shape_from(line.value("grid", Json()));
       if (grid.nprow > 0) has_size(id, grid.nprow * grid.npcol, hosts_in(line));
       ask_history(id, live);
     } else if (event == "asks") {
@@ -366,8 +366,8 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
     }
     return;
   }
-  if (!line.contains("id") || !line["id"].is_number_integer()) return;
-  const auto sent = live.sent.find(line["id"].get<std::int64_t>());
+  if (!line.contains("id") || !line.at("id").is_number_integer()) return;
+  const auto sent = live.sent.find(line.at("id").get<std::int64_t>());
   if (sent == live.sent.end()) return;
   const std::string op = sent->second;
   live.sent.erase(sent);
@@ -387,13 +387,13 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
     if (!allowed.empty() && allowed != live.allowed_text) set_allowed(live, allowed, table_.find(id)->spec.seconds);
     const auto steps = line.value("steps", std::int64_t{0}), step = line.value("step", std::int64_t{0});
     live.steps_left = steps > 0 ? static_cast<double>(std::max<std::int64_t>(steps - step, 0)) : -1;
-    const auto grid = control::shape_from(line["grid"]);
+    const auto grid = control::shape_from(line.value("grid", Json()));
     const int n = grid.nprow * grid.npcol;
     const JobRecord& job = *table_.find(id);
     if (n > 0 && n != job.procs) has_size(id, n, hosts_in(line));
     heard_ask(id, live, line.value("asks", Json()));
     if (is_first && table_.find(id)->target != 0 && !live.ask) { // asked before this scheduler was there
-      const Json pending = line.contains("pending") ? line["pending"] : Json();
+      const Json pending = line.contains("pending") ? line.at("pending") : Json();
       if (pending.is_object())
         live.request = pending.value("request", std::int64_t{0});
       else if (n == table_.find(id)->target)
@@ -413,8 +413,9 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
 
 void Daemon::heard_ask(std::int64_t id, Live& live, const Json& asks) {
   if (!asks.is_object()) return end_ask(id, live);
-  control::Ask ask{asks.at("ask").get<std::int64_t>(), asks.at("grids").text(), asks.at("wait").get<bool>(), 0};
-  if (asks.at("granted").is_number_integer()) ask.granted = asks["granted"].get<int>();
+  control::Ask ask{asks.at("ask").get<std::int64_t>(), asks.at("grids").get<std::string>(), asks.at("wait").get<bool>(),
+                   0};
+  if (asks.at("granted").is_number_integer()) ask.granted = asks.at("granted").get<int>();
   if (live.ask && live.ask->number == ask.number) return;
   end_ask(id, live);
   live.ask = ask;
@@ -443,7 +444,8 @@ void Daemon::end_ask(std::int64_t id, Live& live) {
 void Daemon::heard_choice(std::int64_t id, Live& live, const std::string& op, const Json& line) {
   const JobRecord& job = *table_.find(id);
   if (job.target <= job.procs) { // meanwhile it was given up
-    if (op == "grow" && line.value("accepted", false)) tell(id, live, "cancel", {{"request", line["request"]}});
+    if (op == "grow" && line.value("accepted", false))
+      tell(id, live, "cancel", {{"request", line.value("request", Json())}});
     return;
   }
   const bool ok = line.value("ok", false);
@@ -1066,14 +1068,18 @@ Daemon::Json Daemon::queue(const control::Request& request) const {
   const bool all = control::flag(request, "all");
   const auto after = request.body->contains("after") ? control::whole_number(request, "after", 0, INT64_MAX) : 0;
   control::Page page;
+  Json jobs = Json::array();
   std::size_t ended = 0;
   for (const auto& [id, job] : table_.jobs()) ended += job.phase == Phase::ended;
   for (const auto& [id, job] : table_.jobs()) {
     if (job.phase == Phase::ended && ended-- > ended_shown && !all) continue;
-    if (id > after && !page.add(json_of(job))) break;
+    if (id <= after) continue;
+    Json element = json_of(job);
+    if (!page.add(element)) break;
+    jobs.push_back(std::move(element));
   }
   Json answer = overview();
-  answer.update({{"jobs", std::move(page.list)}, {"more", page.is_full}});
+  answer.update({{"jobs", std::move(jobs)}, {"more", page.is_full}});
   return answer;
 }
 
@@ -1081,16 +1087,18 @@ Daemon::Json Daemon::timeline(const control::Request& request) const {
   const auto& all = table_.segments();
   const auto from = request.body->contains("from") ? control::whole_number(request, "from", 0, INT64_MAX) : 0;
   control::Page page;
-  Json names = Json::object();
+  Json segments = Json::array(), names = Json::object();
   auto at = static_cast<std::size_t>(from);
   for (; at < all.size(); ++at) {
     const Segment& s = all[at];
-    if (!page.add({{"job", s.job}, {"begin_s", s.begin_s}, {"end_s", s.end_s}, {"processors", s.processors}})) break;
+    Json element{{"job", s.job}, {"begin_s", s.begin_s}, {"end_s", s.end_s}, {"processors", s.processors}};
+    if (!page.add(element)) break;
+    segments.push_back(std::move(element));
     names[std::to_string(s.job)] = table_.find(s.job)->spec.name;
   }
   return {{"procs", options_.procs},
           {"now_s", unix_time_s()},
-          {"segments", std::move(page.list)},
+          {"segments", std::move(segments)},
           {"names", names},
           {"next", page.is_full ? Json(at) : Json(nullptr)}};
 }

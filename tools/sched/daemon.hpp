@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "asks.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "control/allowed.hpp"
 #include "control/client.hpp"
 #include "control/history.hpp"

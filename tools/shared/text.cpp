@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/grid_shape.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "failure.hpp"
@@ -94,7 +94,7 @@ std::vector<gridmap::ShapeTime> parse_times(const std::string& option, const std
 }
 
 bool print_json(bool wanted, const Json& json) {
-  if (wanted) std::printf("%s\n", json.dump().c_str());
+  if (wanted) std::printf("%s\n", base::json_text(json).c_str());
   return wanted;
 }
 

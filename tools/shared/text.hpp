@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.hpp"
+#include "base/json_fwd.hpp"
 #include "gridmap/topology.hpp"
 
 namespace command {

@@ -26,7 +26,7 @@
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
@@ -391,20 +391,20 @@ void Agent::hear_groups(const Json& groups) {
 }
 
 void Agent::hear_application(const Json& line) {
-  if (line.contains("units")) hear_groups(line["units"]);
+  if (line.contains("units")) hear_groups(line.at("units"));
   const std::string event = line.value("event", "");
   if (event == "resize") {
     const auto grid = [&](const char* name) {
-      return fmt::format("{}x{}", line[name][0].get<int>(), line[name][1].get<int>());
+      return fmt::format("{}x{}", line.at(name)[0].get<int>(), line.at(name)[1].get<int>());
     };
     const auto in_grid =
         std::count_if(members_.begin(), members_.end(), [](const Member& m) { return m.node.stage == Stage::working; });
     say(fmt::format("grid {} -> {}, on {} node{}", grid("from"), grid("grid"), in_grid + 1, in_grid == 0 ? "" : "s"));
-    const bool is_ours = line.contains("request") && !line["request"].is_null();
+    const bool is_ours = line.contains("request") && !line.at("request").is_null();
     if (!is_ours) no_growth_before_ = monotonic_s() + declined_for_s; // the program, or somebody, wants it so
   }
-  const Json* id = line.find("id");
-  if (!id || !id->is_number_integer()) return;
+  const auto id = line.find("id");
+  if (id == line.end() || !id->is_number_integer()) return;
   const auto asked = asked_.find(id->get<std::int64_t>());
   if (asked == asked_.end()) return;
   const Asked what = asked->second;

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/grid_shape.hpp"
-#include "base/json.hpp"
+#include "base/parse_json.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "check.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/json.hpp"
+#include "base/json_fwd.hpp"
 #include "gridmap/balance.hpp"
 
 namespace control {
@@ -38,7 +38,7 @@ struct BalanceReport {
 };
 
 /// For the history and for people; the report again, what is missing as it is in an empty one.
-/// @throws Json::Error for what is no report
+/// @throws std::exception for what is no report
 Json members_of(const BalanceReport& report);
 BalanceReport balance_report_from(const Json& json);
 

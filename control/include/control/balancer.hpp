@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.hpp"
+#include "base/json_fwd.hpp"
 #include "control/balance_mode.hpp"
 #include "control/load_monitor.hpp"
 #include "control/waiting.hpp"

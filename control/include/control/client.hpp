@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/file_descriptor.hpp"
-#include "base/json.hpp"
+#include "base/json_fwd.hpp"
 #include "base/lines.hpp"
 
 namespace control {

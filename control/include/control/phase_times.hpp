@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/json.hpp"
+#include "base/json_fwd.hpp"
 #include "gridmap/step_time.hpp"
 
 namespace control {
@@ -33,7 +33,7 @@ struct PhaseKey {
 using PhaseTimes = std::map<PhaseKey, gridmap::StepTimes>;
 constexpr std::size_t most_phase_times = 400; ///< kept of one program and size
 
-/// For files and for people. @throws base::Json::Error, base::Error for what is none
+/// For files and for people. @throws std::exception for what is none
 base::Json members_of(const PhaseKey& key, const gridmap::StepTimes& times);
 std::pair<PhaseKey, gridmap::StepTimes> phase_times_from(const base::Json& json);
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/json.hpp"
+#include "base/json_fwd.hpp"
 #include "base/status.hpp"
 #include "gridmap/topology.hpp"
 
@@ -80,14 +80,14 @@ gridmap::GridShape grid(const Request& request, const char* member); ///< [nprow
 /// As much of a list as goes into one answer, and one element at least: a client that does not fetch 1 MiB is dropped.
 struct Page {
   static constexpr std::size_t most_bytes = 256 << 10;
-  Json list = Json::array();
   std::size_t bytes = 0;
   bool is_full = false;
 
-  bool add(Json element) {
+  /// Whether `element` belongs to the list.
+  bool add(const Json& element) {
+    const bool is_first = bytes == 0;
     bytes += to_line(element).size();
-    is_full = bytes > most_bytes && !list.empty();
-    if (!is_full) list.push_back(std::move(element));
+    is_full = bytes > most_bytes && !is_first;
     return !is_full;
   }
 };
