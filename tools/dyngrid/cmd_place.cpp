@@ -23,7 +23,7 @@ using blacs_dyn::Shape;
 using gridmap::Axis;
 
 struct PlaceOptions {
-  std::string from, placement = "optimal", keep_first = "on";
+  std::string from, placement = "optimal";
   std::vector<std::string> to;
   std::int64_t m = 0, n = 0, mb = 0, nb = 0;
   int rsrc = 0, csrc = 0;
@@ -53,7 +53,6 @@ Step make_step(const ProcessSet& process_set, Shape to, const PlaceOptions& o) {
   gridmap::PlacementRequest request{axis(o.m, o.mb, step.from.nprow, o.rsrc), axis(o.n, o.nb, step.from.npcol, o.csrc),
                                     axis(o.m, o.mb, to.nprow, o.rsrc), axis(o.n, o.nb, to.npcol, o.csrc),
                                     gridmap::parse_placement(o.placement, "--placement")};
-  request.keep_first = o.keep_first == "on";
   if (to == step.from)
     step.change.to = process_set.grid; // the application does nothing
   else
@@ -156,9 +155,6 @@ void add_place(CommandLine& root) {
   app.add_option("--csrc", o->csrc, "grid column of the first block").show_default();
   app.add_option("--placement", o->placement, "optimal, global, local1 or local2")
       .check(base::one_of(gridmap::placement_names()))
-      .show_default();
-  app.add_option("--keep-first", o->keep_first, "on: process 0 stays at (0,0); off: where the placement puts it")
-      .check(base::one_of({"on", "off"}))
       .show_default();
   app.add_flag("--json", o->json, "print one JSON object");
   app.action([o, &app] { run(*o, app); });

@@ -26,7 +26,7 @@ using redist::Plan;
 using redist::Schedule;
 
 struct Arguments {
-  std::string from, to, placement = "optimal", keep_first = "on", schedule = "auto", op = "N";
+  std::string from, to, placement = "optimal", schedule = "auto", op = "N";
   std::int64_t m = 0, n = 0, mb = 0, nb = 0, to_mb = 0, to_nb = 0;
   int element_bytes = 8;
   redist::Machine machine;
@@ -97,13 +97,9 @@ void run(const Arguments& arguments) {
                     axis_of(n_to, arguments.to_nb > 0 ? arguments.to_nb : arguments.nb, t.npcol),
                     redist::Grid::row_major(t.nprow, t.npcol)};
   // Placement is about the matrix staying as it is; a transposed target only has the grid in common with it.
-  to.grid.ranks = gridmap::place({from.rows,
-                                  from.cols,
-                                  axis_of(arguments.m, arguments.mb, t.nprow),
+  to.grid.ranks = gridmap::place({from.rows, from.cols, axis_of(arguments.m, arguments.mb, t.nprow),
                                   axis_of(arguments.n, arguments.nb, t.npcol),
-                                  gridmap::parse_placement(arguments.placement, "--placement"),
-                                  {},
-                                  arguments.keep_first == "on"})
+                                  gridmap::parse_placement(arguments.placement, "--placement")})
                       .grid;
   const Schedule schedule = redist::schedule_from(arguments.schedule);
   const Made made = make(from, to, options, schedule);
@@ -157,10 +153,6 @@ void command::add_plan(CommandLine& app) {
   plan.add_option("--to-nb", arguments->to_nb, "Columns of a block on the new grid (default: --nb)")
       .check(base::positive_number());
   plan.add_option("--placement", arguments->placement, "optimal, global, local1 or local2").show_default();
-  plan.add_option("--keep-first", arguments->keep_first,
-                  "on: process 0 stays at (0,0); off: where the placement puts it")
-      .check(base::one_of({"on", "off"}))
-      .show_default();
   plan.add_option("--schedule", arguments->schedule, "auto, caterpillar, circulant, matching or async").show_default();
   plan.add_option("--op", arguments->op, "N, T or C: transpose on the way")
       .check(base::one_of({"N", "T", "C"}))
