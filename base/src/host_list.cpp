@@ -73,7 +73,7 @@ bool is_same_host(std::string_view a, std::string_view b) {
 }
 
 bool is_this_host(std::string_view name) {
-  return name == "localhost" || is_same_host(name, host_name());
+  return name.empty() || name == "localhost" || is_same_host(name, host_name());
 }
 
 std::optional<std::string> named_twice(std::vector<std::string> names) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/host_list.hpp"
 #include "control/limits.hpp"
 #include "launchers/this_mpi.hpp"
 #include "launchers/ways.hpp"
@@ -107,7 +108,7 @@ void Headroom::check_slots(const std::vector<HostShare>& shares) const {
     if (policy.started[h] > 0) unseen.erase(policy.hosts[h]);
   for (const std::string& host : unseen) check_host(host);
   for (const HostShare& share : shares)
-    if (share.count > 0 && !is_here(share.host)) refuse(remote_spawn_trouble());
+    if (share.count > 0 && !base::is_this_host(share.host)) refuse(remote_spawn_trouble());
   const Slots room = slots();
   if (room.has_room_for(living() + wanted)) return;
   throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes wanted, but {} of mpirun's {} slots are "

@@ -10,10 +10,6 @@
 
 namespace blacs_dyn {
 
-bool is_here(const std::string& host) {
-  return host.empty() || host == base::host_name() || host == "localhost";
-}
-
 int Hosts::cores_of(const std::string& host) const {
   auto at = cores_.find(host.empty() ? base::host_name() : host);
   if (at == cores_.end()) at = cores_.find(base::host_name());

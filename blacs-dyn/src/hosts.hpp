@@ -10,9 +10,6 @@
 
 namespace blacs_dyn {
 
-/// Whether it is this host, or none is named.
-bool is_here(const std::string& host);
-
 /// Where mpirun started what: found once, at the start.
 class Hosts {
 public:

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/host_list.hpp"
+
 #include "application.hpp"
 
 namespace blacs_dyn {
@@ -134,7 +136,7 @@ void Resize::check_room() const {
   if (goal_.exact || !without_.empty()) return; // nobody is started then
   if (app_->settings.way == LauncherKind::background)
     for (const control::OfferedHost& host : goal_.growth.hosts)
-      if (!is_here(host.name))
+      if (!base::is_this_host(host.name))
         throw Error(
             Status::unsupported,
             fmt::format("blacs-dyn: {} was offered, and new processes come in the background, on this host only; "

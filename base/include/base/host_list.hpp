@@ -21,7 +21,7 @@ constexpr int most_slots = 1 << 16;
 bool is_host_name(std::string_view text);
 /// A host may be called with its domain in one place and without it in another.
 bool is_same_host(std::string_view a, std::string_view b);
-bool is_this_host(std::string_view name); ///< "localhost" is
+bool is_this_host(std::string_view name); ///< "localhost" is, and no name
 
 /// @throws Error{bad_argument} "<where>: host is ...".
 HostEntry parse_host(std::string_view text, std::string_view where);

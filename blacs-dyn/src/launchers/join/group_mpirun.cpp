@@ -11,6 +11,7 @@
 
 #include "base/environment.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/host_list.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "hosts.hpp"
@@ -85,7 +86,7 @@ StartedMpirun start_group_mpirun(const NewGroup& group, int number, const std::s
     variables.push_back("DYNGRID_JOIN=" + invitation);
     return {start_program({"/bin/sh", "-c", start}, variables, told), false};
   }
-  if (!is_here(group.host))
+  if (!base::is_this_host(group.host))
     return {start_program(remote_command(group.host, words, variables, options.folder), variables, told), true};
   variables.push_back("DYNGRID_JOIN=" + invitation);
   return {start_program(words, variables, input_of_our_mpirun()), true};

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "base/host_list.hpp"
 #include "hosts.hpp"
 #include "launchers/join/group_mpirun.hpp"
 #include "launchers/join/name_server.hpp"
@@ -52,8 +53,8 @@ public:
 
   std::unique_ptr<Launch> start(const std::vector<NewGroup>& groups, const SpawnOptions& options) override {
     check_server();
-    const auto elsewhere =
-        std::find_if_not(groups.begin(), groups.end(), [](const NewGroup& group) { return is_here(group.host); });
+    const auto elsewhere = std::find_if_not(groups.begin(), groups.end(),
+                                            [](const NewGroup& group) { return base::is_this_host(group.host); });
     const auto listen = environment("DYNGRID_START", "listen");
     const bool is_far = elsewhere != groups.end() || environment("DYNGRID_JOIN_START") || environment("DYNGRID_HOSTS");
     open_rendezvous(listen ? *listen : is_far ? "tcp" : "unix", elsewhere == groups.end() ? "" : elsewhere->host);
