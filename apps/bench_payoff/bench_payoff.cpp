@@ -11,13 +11,13 @@
 // processors (common/slow_processor.c): every process sleeps for as long as a slow processor of its own would go on
 // computing. Start of processes, communicators and exchange take what they take here.
 #include "base/command_line.hpp"
-#include "base/text.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
 
 #include <dyngrid.h>
 #include <dyngrid/gridmap.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <unistd.h>
 
@@ -125,7 +125,7 @@ public:
   int run() {
     apps::Report report("bench_payoff", settings_.csv);
     report.text(fmt::format("Blocks of {}, {} steps on each of {}, {} repetitions.", settings_.nb, settings_.steps,
-                            base::joined(settings_.grids, " -> "), settings_.reps));
+                            fmt::join(settings_.grids, " -> "), settings_.reps));
     const auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
     report.text("Life lies in one block per process, the others in blocks of the size above dealt out in turn (as "
                 "ScaLAPACK wants them). Of blocks dealt out in turn nearly "

@@ -7,6 +7,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <mpi.h>
 
 #include "base/index.hpp"
@@ -111,7 +112,8 @@ int run_shares(const SharesSettings& settings) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   need(dyngrid_set_speed(settings.speeds[base::at(rank) % settings.speeds.size()]) == 0, "dyngrid_set_speed");
   need(dyngrid_grid(&nprow, &npcol, nullptr, nullptr) == 0, "dyngrid_grid");
-  const std::string grid = fmt::format("{}x{}", nprow, npcol), speeds = base::joined(settings.speeds, " ");
+  const std::string grid = fmt::format("{}x{}", nprow, npcol),
+                    speeds = fmt::format("{}", fmt::join(settings.speeds, " "));
   apps::Report report("bench_shares", rank == 0 ? settings.csv : "");
   apps::Table table{"Seconds of a call, medians: ScaLAPACK's on equal shares, ours on shares by speed",
                     {"routine", "speeds", "grid", "n", "nb", "equal", "by speed", "ratio"},

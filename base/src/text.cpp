@@ -7,18 +7,6 @@
 
 namespace base {
 
-namespace detail {
-void append(std::string& text, std::int64_t value) {
-  text += std::to_string(value);
-}
-void append(std::string& text, double value) {
-  text += fmt::format("{}", value);
-}
-void append(std::string& text, std::string_view value) {
-  text += value;
-}
-} // namespace detail
-
 std::string_view trimmed(std::string_view text) {
   constexpr const char* blank = " \t\r\n";
   const std::size_t first = text.find_first_not_of(blank);

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/file_descriptor.hpp"
 #include "base/files.hpp"
 #include "base/status.hpp"
-#include "base/text.hpp"
 #include "hdf5_lazy.hpp"
 
 namespace blacs_dyn {
@@ -248,7 +248,7 @@ void CheckpointWriter::describe(const SavedState& state) {
   put_number(root, "nprow", state.nprow, path);
   put_number(root, "npcol", state.npcol, path);
   put_number(root, "started", state.started, path);
-  if (!state.speeds.empty()) put_text(root, "speeds", base::joined(state.speeds, " "), path);
+  if (!state.speeds.empty()) put_text(root, "speeds", fmt::format("{}", fmt::join(state.speeds, " ")), path);
   put_text(root, "folder", state.folder, path);
   put_number(root, "matrices", static_cast<std::int64_t>(state.matrices.size()), path);
   put_number(root, "shared", static_cast<std::int64_t>(state.shared.size()), path);

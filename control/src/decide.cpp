@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/status.hpp"
-#include "base/text.hpp"
 #include "gridmap/payoff.hpp"
 #include "gridmap/step_time.hpp"
 
@@ -167,7 +167,7 @@ Decision decide_resize_without(const Situation& s, GridShape to, const Without& 
   const bool is_there = std::any_of(s.processes.begin(), s.processes.end(), [&](const ProcessInfo& process) {
     return process.place >= 0 && std::find(named.begin(), named.end(), process.id) != named.end();
   });
-  const std::string who = base::joined(named, ", ");
+  const std::string who = fmt::format("{}", fmt::join(named, ", "));
   if (to == s.grid && !is_there) return declined(fmt::format("the grid is {} without {} already", to_string(to), who));
   return accepted(s, to, fmt::format("as asked, without process {}", who), true);
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/status.hpp"
 #include "base/text.hpp"
@@ -29,7 +30,7 @@ std::string where_they_are(const std::vector<ProcessInfo>& all) {
   constexpr std::size_t shown = 20;
   const bool is_cut = ids.size() > shown;
   if (is_cut) ids.resize(shown);
-  return fmt::format("{}{}", base::joined(ids, ", "), is_cut ? ", ..." : "");
+  return fmt::format("{}{}", fmt::join(ids, ", "), is_cut ? ", ..." : "");
 }
 
 /// Of those in the grid that are not in `named`; never process 0.
@@ -69,7 +70,7 @@ std::string advice_for_host(const std::string& host, const std::vector<ProcessIn
     if (process.host == host && process.id != 0) others.push_back(process.id);
   std::sort(others.begin(), others.end());
   return fmt::format("{}to free the host, write a checkpoint and restart the application on other hosts",
-                     others.empty() ? "" : fmt::format("name the others on {}: {}; ", host, base::joined(others, ",")));
+                     others.empty() ? "" : fmt::format("name the others on {}: {}; ", host, fmt::join(others, ",")));
 }
 
 } // namespace
@@ -112,7 +113,7 @@ std::string Without::text() const {
   for (const int id : ids) parts.push_back(std::to_string(id));
   for (const std::string& host : hosts) parts.push_back("host:" + host);
   if (slowest > 0) parts.push_back(slowest == 1 ? "slowest" : fmt::format("slowest:{}", slowest));
-  return base::joined(parts, ",");
+  return fmt::format("{}", fmt::join(parts, ","));
 }
 
 std::vector<int> Without::among(const std::vector<ProcessInfo>& all) const {
@@ -152,7 +153,7 @@ std::string too_few_without(const std::vector<ProcessInfo>& all, const std::vect
   if (in_grid + asleep >= to.size()) return {};
   return fmt::format("{} without {} needs {} processes, but {} are left ({} in the grid, {} asleep), and none is "
                      "started where others leave; expected a smaller grid",
-                     to_string(to), base::joined(named, ", "), to.size(), in_grid + asleep, in_grid, asleep);
+                     to_string(to), fmt::join(named, ", "), to.size(), in_grid + asleep, in_grid, asleep);
 }
 
 } // namespace control

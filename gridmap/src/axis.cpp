@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/index.hpp"
 #include "base/status.hpp"
-#include "base/text.hpp"
 
 namespace gridmap {
 
@@ -192,7 +192,7 @@ bool Axis::operator==(const Axis& other) const {
 
 std::string Axis::describe() const {
   if (is_uniform()) return fmt::format("{} in blocks of {} over {} from {}", n, sizes[0], nprocs, src);
-  return fmt::format("{} in blocks of {} over {} from {}", n, base::joined(sizes, ","), nprocs, src);
+  return fmt::format("{} in blocks of {} over {} from {}", n, fmt::join(sizes, ","), nprocs, src);
 }
 
 } // namespace gridmap

@@ -6,10 +6,10 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/index.hpp"
 #include "base/status.hpp"
-#include "base/text.hpp"
 #include "gridmap/axis.hpp"
 #include "gridmap/chain.hpp"
 #include "gridmap/mapping.hpp"
@@ -42,7 +42,7 @@ void check_parts(std::string_view name, const std::vector<std::int64_t>& parts, 
       std::accumulate(parts.begin(), parts.end(), std::int64_t{0}) != all)
     throw Error(Status::shape_mismatch,
                 fmt::format("gridmap: balance: {} are {}, expected {} parts from 0 with the sum {}", name,
-                            base::joined(parts, ", "), count, all));
+                            fmt::join(parts, ", "), count, all));
 }
 
 void check_costs(std::string_view name, const ItemCosts& items, std::int64_t nb, bool is_weighted) {

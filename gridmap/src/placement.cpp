@@ -7,11 +7,11 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "assignment.hpp"
 #include "base/index.hpp"
 #include "base/status.hpp"
-#include "base/text.hpp"
 
 namespace gridmap {
 
@@ -144,7 +144,7 @@ public:
     if (grid.size() != at(new_count_) || !std::all_of(grid.begin(), grid.end(), is_free))
       throw Error(Status::shape_mismatch,
                   fmt::format("gridmap: figures: the grid is {}, expected {} different processes from 0 .. {}",
-                              base::joined(grid, ","), new_count_, is_there.size() - 1));
+                              fmt::join(grid, ","), new_count_, is_there.size() - 1));
     return finish(grid);
   }
 

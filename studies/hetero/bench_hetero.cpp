@@ -13,6 +13,7 @@
 #include "fitted_speeds.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <unistd.h>
 
@@ -24,7 +25,6 @@
 #include <stdexcept>
 
 #include "base/status.hpp"
-#include "base/text.hpp"
 #include "gridmap/mapping.hpp"
 #include "gridmap/selection.hpp"
 #include "live.hpp"
@@ -108,9 +108,8 @@ private:
 
   /// Milliseconds of every process for one generation, row-major, in every measurement.
   const std::vector<std::vector<double>>& runs_of(const Layout& layout, std::int64_t n, double repeats = 1000) {
-    const std::string key =
-        fmt::format("{} {} {} {} {} {}", layout.grid(), n, repeats, base::joined(layout.speeds, ","),
-                    base::joined(layout.rows, ","), base::joined(layout.cols, ","));
+    const std::string key = fmt::format("{} {} {} {} {} {}", layout.grid(), n, repeats, fmt::join(layout.speeds, ","),
+                                        fmt::join(layout.rows, ","), fmt::join(layout.cols, ","));
     const auto known = measured_.find(key);
     if (known != measured_.end()) return known->second;
     say(fmt::format("bench_hetero: grid {} ...", layout.grid()));
@@ -127,11 +126,11 @@ private:
                                        "--distribution",
                                        "weighted",
                                        "--speeds",
-                                       base::joined(layout.speeds, ","),
+                                       fmt::format("{}", fmt::join(layout.speeds, ",")),
                                        "--rows",
-                                       base::joined(layout.rows, ","),
+                                       fmt::format("{}", fmt::join(layout.rows, ",")),
                                        "--columns",
-                                       base::joined(layout.cols, ","),
+                                       fmt::format("{}", fmt::join(layout.cols, ",")),
                                        "--repeats",
                                        fmt::format("{}", repeats),
                                        "--loads",

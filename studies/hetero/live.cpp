@@ -16,11 +16,11 @@
 #include <tuple>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/parse_json.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
-#include "base/text.hpp"
 #include "common/launch.hpp"
 #include "common/own_work.hpp"
 #include "control/client.hpp"
@@ -119,7 +119,7 @@ private:
                                        "--nb",          "1",
                                        "--grid",        "2x2",
                                        "--steps",       std::to_string(steps),
-                                       "--host-speeds", base::joined(series_.first, ",")};
+                                       "--host-speeds", fmt::format("{}", fmt::join(series_.first, ","))};
     if (application_ == "life") arguments.insert(arguments.end(), {"--generations", std::to_string(generations)});
     emulation_.start({"--processes", "join", "--mpirun", settings_.mpirun, "-np", std::to_string(series_.first.size())},
                      application_, arguments);
@@ -358,7 +358,7 @@ GridTimes times_on(const LiveSettings& settings, const LiveGrid& grid, double gf
   const int procs = grid.nprow * grid.npcol;
   say(fmt::format("bench_hetero: {} ...", grid.method));
   Emulation emulation(grid.method, grid.speeds, {}, gflops);
-  const auto list = [](const std::vector<std::int64_t>& sizes) { return base::joined(sizes, ","); };
+  const auto list = [](const std::vector<std::int64_t>& sizes) { return fmt::format("{}", fmt::join(sizes, ",")); };
   emulation.start({"--mpirun", settings.mpirun, "-np", std::to_string(procs)}, "life",
                   {"--n", std::to_string(settings.n), "--grid", fmt::format("{}x{}", grid.nprow, grid.npcol), "--steps",
                    std::to_string(settings.steps + 1), "--generations", std::to_string(generations), "--distribution",
@@ -464,8 +464,8 @@ void run_live(const LiveSettings& settings, apps::Report& report) {
                           "chooses, and new processes come to exactly those; {} rounds of all strategies in turn.",
                           settings.rounds));
   for (const LiveSeries& series : settings.series) {
-    report.text(fmt::format("{}: speeds {}; free {}", series.title, base::joined(series.first, ", "),
-                            base::joined(series.free_ones, ", ")));
+    report.text(fmt::format("{}: speeds {}; free {}", series.title, fmt::join(series.first, ", "),
+                            fmt::join(series.free_ones, ", ")));
     for (const std::string& application : settings.applications)
       run_series(settings, series, application, published, report);
   }

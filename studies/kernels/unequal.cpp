@@ -9,10 +9,10 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <mpi.h>
 
 #include "base/index.hpp"
-#include "base/text.hpp"
 #include "common/blacs.hpp"
 #include "common/scalapack.h"
 #include "dyngrid/pblas.h"
@@ -227,7 +227,7 @@ std::vector<double> measure(const EmulatedSettings& settings, const Processor& p
   std::vector<double> medians;
   for (const Way& way : ways.list()) {
     apps::Sample sample;
-    sample.part = fmt::format("speeds {}", base::joined(ways.set().speeds, " "));
+    sample.part = fmt::format("speeds {}", fmt::join(ways.set().speeds, " "));
     sample.application = routine;
     sample.n = n;
     sample.nb = std::to_string(settings.nb);
@@ -277,10 +277,11 @@ bool run_unequal(const EmulatedSettings& settings, apps::Report& report) {
       for (const std::string& routine : settings.routines) {
         const std::vector<double> s = measure(settings, processor, ways, n, routine, report);
         const double ratio = s[0] / s[1], bound = ways.bound();
-        table.rows.push_back({routine, base::joined(set.speeds, " "), fmt::format("{}x{}", set.nprow, set.npcol), n,
-                              settings.nb, apps::Cell(s[0], 3), apps::Cell(s[2], 3),
-                              s.size() > 3 ? apps::Cell(s[3], 3) : apps::Cell("-"), apps::Cell(s[1], 3),
-                              apps::Cell(ratio, 3), apps::Cell(bound, 3), apps::Cell(ratio / bound, 2)});
+        table.rows.push_back({routine, fmt::format("{}", fmt::join(set.speeds, " ")),
+                              fmt::format("{}x{}", set.nprow, set.npcol), n, settings.nb, apps::Cell(s[0], 3),
+                              apps::Cell(s[2], 3), s.size() > 3 ? apps::Cell(s[3], 3) : apps::Cell("-"),
+                              apps::Cell(s[1], 3), apps::Cell(ratio, 3), apps::Cell(bound, 3),
+                              apps::Cell(ratio / bound, 2)});
       }
   }
   table.note = fmt::format(unequal_note, settings.gflops, size);

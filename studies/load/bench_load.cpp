@@ -18,11 +18,11 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/process.hpp"
-#include "base/text.hpp"
 #include "common/report.hpp"
 #include "control/load_monitor.hpp"
 #include "control/load_reader.hpp"
@@ -169,7 +169,7 @@ int run_live(const Settings& s, const char* self) {
     std::vector<std::string> at;
     for (std::size_t k = 1; k < seen.size(); ++k) at.push_back(fmt::format("{:.1f}", seen[k]));
     say(at.empty(), fmt::format("{} changes seen in {:.0f} s without any", at.size(), s.quiet_s));
-    if (!at.empty()) fmt::print("... after seconds {}\n", base::joined(at, ", "));
+    if (!at.empty()) fmt::print("... after seconds {}\n", fmt::join(at, ", "));
     say(seen[0] <= bar_cost, fmt::format("the monitor takes {:.3f} % of a core", 100 * seen[0]));
   }
   return is_good ? 0 : 1;

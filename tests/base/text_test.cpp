@@ -13,14 +13,6 @@
 
 namespace {
 
-TEST(Text, ValuesAreJoined) {
-  EXPECT_EQ(base::joined(std::vector<int>{}, ","), "");
-  EXPECT_EQ(base::joined(std::vector<int>{-3}, ","), "-3");
-  EXPECT_EQ(base::joined(std::vector<std::int64_t>{1, INT64_MIN}, ", "), "1, -9223372036854775808");
-  EXPECT_EQ(base::joined(std::vector<double>{1, 0.1, 1e300}, " "), "1 0.1 1e+300");
-  EXPECT_EQ(base::joined(std::vector<std::string>{"a", "", "b"}, ","), "a,,b");
-}
-
 TEST(Environment, ListsOfEntries) {
   using Entries = std::vector<std::pair<std::string, std::string>>;
   EXPECT_EQ(base::entries_of(""), Entries{});

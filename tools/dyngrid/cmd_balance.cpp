@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/clock.hpp"
 #include "base/grid_shape.hpp"
@@ -267,7 +268,7 @@ void run(const BalanceOptions& o, const CommandLine& app) {
   std::printf("moves   %s elements in %s%s\n", grouped(other.moved_elements).c_str(),
               duration_text(other.change.total()).c_str(), terms_text(other.change).c_str());
   for (const auto& [title, list] : {std::pair{"sleeps ", &b.leaves}, std::pair{"wakes  ", &b.comes}})
-    if (!list->empty()) std::printf("%s %s\n", title, base::joined(*list, ", ").c_str());
+    if (!list->empty()) std::printf("%s %s\n", title, fmt::format("{}", fmt::join(*list, ", ")).c_str());
 }
 
 void add_job_options(CommandLine& app, BalanceOptions& o) {

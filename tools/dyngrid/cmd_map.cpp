@@ -3,10 +3,10 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/grid_shape.hpp"
 #include "base/parse_json.hpp"
-#include "base/text.hpp"
 #include "command.hpp"
 #include "gridmap/factor_mapping.hpp"
 #include "mapping_text.hpp"
@@ -25,7 +25,7 @@ std::string owners_text(const std::vector<int>& owners) {
   constexpr std::size_t most = 32;
   std::vector<int> shown = owners;
   shown.resize(std::min(most, owners.size()));
-  return fmt::format("{}{}", base::joined(shown, " "),
+  return fmt::format("{}{}", fmt::join(shown, " "),
                      owners.size() > most ? fmt::format(" ... ({} blocks)", owners.size()) : "");
 }
 

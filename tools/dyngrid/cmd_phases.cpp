@@ -7,10 +7,10 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/grid_shape.hpp"
 #include "base/parse_json.hpp"
-#include "base/text.hpp"
 #include "command.hpp"
 #include "control/history.hpp"
 #include "gridmap/phases.hpp"
@@ -48,7 +48,7 @@ struct Problem {
 int index_of(const std::vector<std::string>& names, const std::string& name, const std::string& where) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end())
-    throw Failure(fmt::format("file: {} is '{}', expected one of {}", where, name, base::joined(names, ", ")));
+    throw Failure(fmt::format("file: {} is '{}', expected one of {}", where, name, fmt::join(names, ", ")));
   return static_cast<int>(found - names.begin());
 }
 

@@ -5,10 +5,10 @@
 #include <tuple>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/grid_shape.hpp"
 #include "base/parse_json.hpp"
-#include "base/text.hpp"
 #include "command.hpp"
 #include "gridmap/placement.hpp"
 #include "processes/process_set.hpp"
@@ -107,8 +107,8 @@ void print(const Step& step, const PlaceOptions& o) {
              to_string(change.to.shape), change.wake.empty() ? "" : ", + woken", table(rows));
   if (!change.park.empty())
     fmt::print("asleep    {} (mpirun holds what it started, and what was started together leaves together)\n",
-               base::joined(change.park, " "));
-  if (!step.leave.empty()) fmt::print("leave     {}\n", base::joined(step.leave, " "));
+               fmt::join(change.park, " "));
+  if (!step.leave.empty()) fmt::print("leave     {}\n", fmt::join(step.leave, " "));
   fmt::print("moved     {} elements ({:.2f} %)\nretained  {} elements\n", grouped(f.moved_elements),
              elements > 0 ? 100 * static_cast<double>(f.moved_elements) / elements : 0, grouped(f.retained_elements));
   fmt::print("largest   {} received, {} sent by one process\n", grouped(f.max_in), grouped(f.max_out));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "asks.hpp"
-#include "base/text.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace sched {
 
@@ -32,7 +32,7 @@ std::string why_never(const std::vector<Need>& needs, int procs) {
     if (need.job != needs.back().job) others.push_back(need.job);
   return fmt::format("it would wait for ever: {} processors more are needed, and the jobs {} wait for more, too, and "
                      "leave {} of {}",
-                     needs.back().least - needs.back().has, base::joined(others, ", "), std::max(free, 0), procs);
+                     needs.back().least - needs.back().has, fmt::join(others, ", "), std::max(free, 0), procs);
 }
 
 std::string why_not_now(int more, const State& state, int priority) {

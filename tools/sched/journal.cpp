@@ -7,9 +7,9 @@
 #include <variant>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/status.hpp"
-#include "base/text.hpp"
 
 namespace sched {
 namespace {
@@ -155,7 +155,7 @@ ReadJournal read_journal(std::string_view text) {
 }
 
 std::string join_ids(const std::vector<int>& ids) {
-  return base::joined(ids, ",");
+  return fmt::format("{}", fmt::join(ids, ","));
 }
 
 std::vector<int> split_ids(std::string_view text) {

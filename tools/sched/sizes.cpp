@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/status.hpp"
-#include "base/text.hpp"
 #include "control/allowed.hpp"
 
 namespace sched {
@@ -57,7 +57,7 @@ int Sizes::index_of(int n) const {
 }
 
 std::string to_string(const Sizes& sizes) {
-  return base::joined(sizes.list(), ",");
+  return fmt::format("{}", fmt::join(sizes.list(), ","));
 }
 
 } // namespace sched

@@ -19,6 +19,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/elf.hpp"
 #include "base/environment.hpp"
@@ -184,7 +185,7 @@ void add_environment(const RunRequest& request, const Site& site, int started, L
 bool is_bound_by_user(const RunRequest& request, const Site& site) {
   for (const char* name : {"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy"})
     if (has(site, name)) return true;
-  const std::string words = base::joined(request.mpirun_options, " ");
+  const std::string words = fmt::format("{}", fmt::join(request.mpirun_options, " "));
   return words.find("bind") != std::string::npos || words.find("map-by") != std::string::npos ||
          words.find("cpu") != std::string::npos || words.find("rankfile") != std::string::npos;
 }

@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "base/text.hpp"
 #include "shared/failure.hpp"
 
 namespace slurm {
@@ -159,7 +159,7 @@ void judge_interfaces(const Site& site, const Request& request, std::vector<Find
     if (address.compare(0, 4, "127.") != 0 && std::find(outside.begin(), outside.end(), name) == outside.end())
       outside.push_back(name);
   }
-  const std::string names = base::joined(outside, ", ");
+  const std::string names = fmt::format("{}", fmt::join(outside, ", "));
   if (!request.interface.empty() && !is_there)
     out.push_back(
         {"interface", Verdict::error,
@@ -187,7 +187,7 @@ void judge_interfaces(const Site& site, const Request& request, std::vector<Find
 std::vector<Finding> judge(const Site& site, const Request& request) {
   std::vector<Finding> out;
   if (!site.missing.empty()) {
-    out.push_back({"commands", Verdict::error, fmt::format("not in PATH: {}", base::joined(site.missing, ", ")),
+    out.push_back({"commands", Verdict::error, fmt::format("not in PATH: {}", fmt::join(site.missing, ", ")),
                    "install Slurm's commands (Debian: slurm-client), or run this where jobs are submitted"});
   } else if (!site.trouble.empty()) {
     out.push_back({"controller", Verdict::error, site.trouble,

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 namespace base {
@@ -33,28 +32,6 @@ template <class Integer = std::int64_t> std::optional<Integer> whole_number(std:
 /// The same within limits. @throws Error{bad_argument} "<where> is "x", expected a whole number 1 .. 8".
 std::int64_t parse_whole_number(std::string_view text, std::string_view where, std::int64_t least = 0,
                                 std::int64_t most = std::numeric_limits<std::int64_t>::max());
-
-namespace detail {
-void append(std::string& text, std::int64_t value);
-void append(std::string& text, double value);
-void append(std::string& text, std::string_view value);
-} // namespace detail
-
-/// Numbers or texts one after the other, a separator between two. Not fmt::join, each use of which compiles half of
-/// fmt.
-template <class Range> std::string joined(const Range& values, std::string_view separator) {
-  std::string text;
-  bool is_first = true;
-  for (const auto& value : values) {
-    if (!is_first) text += separator;
-    is_first = false;
-    if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>)
-      detail::append(text, static_cast<std::int64_t>(value));
-    else
-      detail::append(text, value);
-  }
-  return text;
-}
 
 /// One word of a POSIX shell, whatever is in it. Left as it is when it needs no quotes.
 std::string shell_quoted(std::string_view word);
