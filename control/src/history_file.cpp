@@ -112,64 +112,84 @@ struct Record {
   gridmap::Machine figures;
 };
 
-/// Empty for a line that is not whole, or says what cannot be.
-std::optional<Record> record_of(const std::string& line) {
-  const Json json = base::parse_json_or_null(line);
-  if (!json.is_object()) return std::nullopt;
+/// @throws std::out_of_range for a grid without processes.
+GridShape shape_of(const Json& line, const char* name) {
+  const GridShape shape = shape_from(line.at(name));
+  if (shape.nprow < 1 || shape.npcol < 1) throw std::out_of_range(name);
+  return shape;
+}
+
+/// @throws std::out_of_range for what is not a number of at least 0.
+double figure_of(const Json& line, const char* name) {
+  const double value = line.at(name).get<double>();
+  if (!std::isfinite(value) || value < 0) throw std::out_of_range(name);
+  return value;
+}
+
+StepTimes step_times_of(const Json& line) {
+  StepTimes times;
+  times.count = line.at("count").get<std::int64_t>();
+  times.mean = figure_of(line, "mean_s");
+  times.squares = figure_of(line, "squares");
+  times.least = figure_of(line, "least_s");
+  if (times.count < 1) throw std::out_of_range("count");
+  return times;
+}
+
+ChangeCost change_of(const Json& line) {
+  ChangeCost change;
+  change.from = shape_of(line, "from");
+  change.to = shape_of(line, "to");
+  change.spawned = line.at("spawned").get<int>();
+  change.spawn_s = figure_of(line, "spawn_s");
+  change.merge_s = figure_of(line, "merge_s");
+  change.plan_s = figure_of(line, "plan_s");
+  change.exchange_s = figure_of(line, "exchange_s");
+  change.moved_bytes = line.at("moved_bytes").get<std::int64_t>();
+  change.predicted_exchange_s = figure_of(line, "planned_exchange_s");
+  change.asked_at_step = line.value("asked_at_step", std::int64_t{-1}); // not in lines of earlier versions
+  change.changed_at_step = line.value("changed_at_step", std::int64_t{-1});
+  return change;
+}
+
+BalanceReport balance_of(const Json& line) {
+  shape_of(line, "from");
+  shape_of(line, "grid");
+  for (const char* name : {"before_s", "after_s", "change_s"}) figure_of(line, name);
+  return balance_report_from(line);
+}
+
+/// Empty for a line that is not whole, has impossible values, or is of a later version.
+std::optional<Record> record_of(const std::string& text) {
+  const Json line = base::parse_json_or_null(text);
+  if (!line.is_object()) return std::nullopt;
   try {
     Record r;
-    r.key = {json.at("app").get<std::string>(), json.at("size").get<std::string>(),
-             json.at("machine").get<std::string>()};
-    r.when = json.at("when").get<std::int64_t>();
-    const auto shape = [&](const char* name) {
-      const GridShape s = shape_from(json.at(name));
-      if (s.nprow < 1 || s.npcol < 1) throw std::out_of_range(name);
-      return s;
-    };
-    const auto figure = [&](const char* name) {
-      const double value = json.at(name).get<double>();
-      if (!std::isfinite(value) || value < 0) throw std::out_of_range(name);
-      return value;
-    };
-    if (json.at("kind") == "steps") {
-      const GridShape s = shape("grid");
-      r.grid = {s.nprow, s.npcol};
-      r.times.count = json.at("count").get<std::int64_t>();
-      r.times.mean = figure("mean_s");
-      r.times.squares = figure("squares");
-      r.times.least = figure("least_s");
-      if (r.times.count < 1) return std::nullopt;
-    } else if (json.at("kind") == "resize") {
+    r.key = {line.at("app").get<std::string>(), line.at("size").get<std::string>(),
+             line.at("machine").get<std::string>()};
+    r.when = line.at("when").get<std::int64_t>();
+    if (line.at("kind") == "steps") {
+      const GridShape shape = shape_of(line, "grid");
+      r.grid = {shape.nprow, shape.npcol};
+      r.times = step_times_of(line);
+    } else if (line.at("kind") == "resize") {
       r.kind = Record::Kind::change;
-      r.change.from = shape("from");
-      r.change.to = shape("to");
-      r.change.spawned = json.at("spawned").get<int>();
-      r.change.spawn_s = figure("spawn_s");
-      r.change.merge_s = figure("merge_s");
-      r.change.plan_s = figure("plan_s");
-      r.change.exchange_s = figure("exchange_s");
-      r.change.moved_bytes = json.at("moved_bytes").get<std::int64_t>();
-      r.change.predicted_exchange_s = figure("planned_exchange_s");
-      r.change.asked_at_step = json.value("asked_at_step", std::int64_t{-1}); // not in lines of earlier versions
-      r.change.changed_at_step = json.value("changed_at_step", std::int64_t{-1});
-    } else if (json.at("kind") == "balance") {
+      r.change = change_of(line);
+    } else if (line.at("kind") == "balance") {
       r.kind = Record::Kind::balance;
-      shape("from");
-      shape("grid");
-      for (const char* name : {"before_s", "after_s", "change_s"}) figure(name);
-      r.balance = balance_report_from(json);
-    } else if (json.at("kind") == "calls") {
+      r.balance = balance_of(line);
+    } else if (line.at("kind") == "calls") {
       r.kind = Record::Kind::calls;
-      r.calls = call_report_from(json);
+      r.calls = call_report_from(line);
       r.calls.when = r.when;
-    } else if (json.at("kind") == "phase") {
+    } else if (line.at("kind") == "phase") {
       r.kind = Record::Kind::phase;
-      std::tie(r.phase, r.times) = phase_times_from(json);
-    } else if (json.at("kind") == "machine") {
+      std::tie(r.phase, r.times) = phase_times_from(line);
+    } else if (line.at("kind") == "machine") {
       r.kind = Record::Kind::machine;
-      r.figures = machine_from(json);
+      r.figures = machine_from(line);
     } else {
-      return std::nullopt; // of a later version
+      return std::nullopt;
     }
     return r;
   } catch (const std::exception&) {
