@@ -4,9 +4,9 @@
  * Every routine returns a status (dyngrid/status.h: 0 is success, errors are negative); those that may change the grid
  * return an outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE, DYNGRID_REDIRECT) or a status. A failed change
  * leaves every process on the old grid with all its data. "Collective" means: all processes of the current grid call
- * it, with the same arguments unless said otherwise. Where processes make different ones of dyngrid_matrix_create,
+ * it, with the same arguments unless said otherwise. All processes have to call the same one of dyngrid_matrix_create,
  * dyngrid_share, dyngrid_resize, dyngrid_need, dyngrid_lu, dyngrid_cholesky, dyngrid_checkpoint, dyngrid_restore and
- * the resize points, all get DYNGRID_ERR_MISMATCH (two resize points: DYNGRID_ERR_STATE) and both names.
+ * the resize points. Otherwise all get DYNGRID_ERR_MISMATCH (two resize points: DYNGRID_ERR_STATE) and both names.
  *
  * This header has what a program needs to resize. More on request:
  *   dyngrid/control.h  which grids are allowed, how new processes are started, which processes leave
@@ -70,73 +70,74 @@ typedef struct dyngrid_resize_report {
  * one of all processes with nprow <= npcol; processes beyond it are parked at the first resize point. A spawned process
  * joins its parents at its first resize point. */
 DYNGRID_API int dyngrid_init(void);
-/* As dyngrid_init, with the first grid given: nprow x npcol <= processes. Ignored by newcomers. */
+/* As dyngrid_init, with the first grid given: nprow x npcol <= processes. New processes ignore it. */
 DYNGRID_API int dyngrid_init_grid(int nprow, int npcol);
 /* Ends the application's use of dyngrid; local arrays are freed. Collective over the current grid; processes that left
- * call it alone. Calls MPI_Finalize when dyngrid_init called MPI_Init; otherwise that remains to the caller, who may
- * also call MPI_Finalize alone: it ends dyngrid first. */
+ * call it alone. Calls MPI_Finalize when dyngrid_init called MPI_Init. Otherwise the caller calls it. A call of
+ * MPI_Finalize alone ends dyngrid first. */
 DYNGRID_API int dyngrid_finalize(void);
 /* 1 from dyngrid_init to the first resize point of a process that was spawned, otherwise 0. Local. */
 DYNGRID_API int dyngrid_is_newcomer(void);
 
 /* ---- the current grid (local calls) ---- */
 
-/* 1 on the process at (0,0) of the current grid, 0 on all others and on those outside the grid, a newcomer before its
- * first resize point included. It is the same process on every grid, rank 0 of mpirun: a program prints and keeps files
- * open there. */
+/* 1 on the process at (0,0) of the current grid. 0 on all others and on those outside the grid, a new process before
+ * its first resize point included. It is the same process on every grid, rank 0 of mpirun: a program prints and keeps
+ * files open there. */
 DYNGRID_API int dyngrid_is_first(void);
 /* BLACS context of the current grid, -1 outside it. New after every change; older contexts are closed. */
 DYNGRID_API int dyngrid_context(void);
 /* Shape of the current grid and my position in it, (-1, -1) outside. Any pointer may be null. */
 DYNGRID_API int dyngrid_grid(int* nprow, int* npcol, int* myrow, int* mycol);
 /* Communicator of the current grid, ranks row-major in the grid; MPI_COMM_NULL outside. Borrowed; valid until the next
- * change. Duplicates and splits of it keep the processes they were made of: after a change they can be freed, at any
- * time and by each process for itself, but nothing collective, nor MPI_Comm_disconnect, can be done over them, since
- * those that left or sleep do not come. Free them, or what lives on them, in dyngrid_on_change's `before`. */
+ * change. Its duplicates and splits keep the processes that they were made of. After a change each process can free
+ * them at any time, by itself. No collective operation, nor MPI_Comm_disconnect, is possible over them, since processes
+ * that left or sleep do not take part. Free them, or what depends on them, in dyngrid_on_change's `before`. */
 DYNGRID_API MPI_Comm dyngrid_comm(void);
 DYNGRID_API MPI_Fint dyngrid_comm_f(void);
 
 /* ---- changing the grid ---- */
 
 /* The place where the grid may change. Collective. With no request pending it costs one all-reduce of 8 bytes. All
- * processes come to the same one: the same line of the program (from C and C++; otherwise the same call), else
- * DYNGRID_ERR_STATE on all of them, which names both, and the grid stays. So with processes that join, or wake in the
- * resize point in which they fell asleep, while the others are at another. */
+ * processes come to the same one: the same line of the program (from C and C++; otherwise the same call). Otherwise all
+ * of them get DYNGRID_ERR_STATE, which names both, and the grid stays. The same holds for processes that join, or wake
+ * in the resize point in which they fell asleep, while the others are at another. */
 DYNGRID_API int dyngrid_resize_point(void);
 /* A resize point with a name, of at most 63 characters: the same one wherever it is called, another one than those of
  * other names or without a name. Processes that join or wake can be led to it. Collective. */
 DYNGRID_API int dyngrid_resize_point_at(const char* name);
-/* What dyngrid_resize_point() is in C and C++: says its line too. Collective. */
+/* dyngrid_resize_point() calls this in C and C++, with its file and line. Collective. */
 DYNGRID_API int dyngrid_resize_point_in(const char* file, int line);
 #ifndef DYNGRID_NO_MACROS
 #define dyngrid_resize_point() dyngrid_resize_point_in(__FILE__, __LINE__)
 #endif
-/* 1 when a change was refused or failed at the last resize point: the grid is the old one, with all its data, and
- * dyngrid_last_message says why. 0 when nothing was to be changed, when the grid has changed, and after a mistake of
- * the program's, such as processes that came to different resize points. Local. */
+/* 1 when a change was refused or failed at the last resize point. The grid is the old one then, with all its data, and
+ * dyngrid_last_message says why. 0 when nothing was to be changed and when the grid has changed. 0 also after a mistake
+ * of the program's, such as processes that came to different resize points. Local. */
 DYNGRID_API int dyngrid_was_refused(void);
-/* Name of the resize point at which the others are and this process is to go on: of a newcomer before its first resize
- * point (which was sent for at a named one), and after DYNGRID_REDIRECT. Otherwise "". Valid until the next call of any
- * routine here. Local. Who calls it says that this process can be led, now or later: woken or let in at another resize
- * point than the one where the others are, it gets DYNGRID_REDIRECT there, and the others wait until it comes to the
- * one named. At any other, or at dyngrid_finalize, the change is given up: DYNGRID_ERR_STATE on the others. */
+/* Name of the resize point at which the other processes wait and where this process has to go on. Not empty on a new
+ * process before its first resize point, if the growth was requested at a named one, and after DYNGRID_REDIRECT.
+ * Otherwise "". Valid until the next call of any routine here. Local. A process that calls it declares that it can be
+ * led, now or later. When it wakes or joins at another resize point than the others, it gets DYNGRID_REDIRECT there.
+ * The others wait until it comes to the one named. At any other resize point, or at dyngrid_finalize, the change is
+ * given up: DYNGRID_ERR_STATE on the others. */
 DYNGRID_API const char* dyngrid_entry_point(void);
-/* 1 when the next resize point would try to change the grid, or to let processes in that were sent for, as far as it is
- * known now; otherwise 0. Uses nothing up. Collective, one all-reduce of 8 bytes; 1 on processes outside the grid,
+/* 1 when the next resize point would try to change the grid, or to admit requested new processes, as far as it is known
+ * now; otherwise 0. The request stays pending. Collective, one all-reduce of 8 bytes. 1 on processes outside the grid,
  * whose next resize point is where they join or sleep. */
 DYNGRID_API int dyngrid_pending(void);
-/* What is called before and after a change, with the `data` that was given with it. */
+/* A routine that is called before or after a change, with the `data` that was registered with it. */
 typedef void (*dyngrid_change_routine)(void* data);
-/* Notice of changes: `before` is called on every process of the old grid, also on those that leave or fall asleep, when
- * a change is certain: all processes are there, and it can fail no more but by MPI itself. The old grid is whole then:
- * its communicator, context, descriptors and local arrays; what is written to local arrays goes along, while shared
- * state has been handed over already. `after` is called on every process of the new grid, newcomers and those that woke
- * included, when all is new. When a resize point restores a checkpoint (DYNGRID_RESTORE), both are called on the grid
- * that there is. Either may be null. Several are called in the order in which they were made known, `before` in the
- * reverse one. Both null: those made known with this `data` are forgotten, DYNGRID_ERR_NOT_FOUND when there are none.
- * Inside, routines that change the grid, dyngrid_finalize and dyngrid_restore are refused with DYNGRID_ERR_STATE; in
- * `before` also those that make or free matrices and shared state. An exception that leaves one is said on stderr, and
- * the change goes on. Local; make the same known on every process, newcomers before their first resize point. */
+/* Notice of changes. `before` is called on every process of the old grid, also on those that leave or fall asleep, when
+ * a change is certain. All processes are there then, and only MPI itself can still fail. The old grid is whole then:
+ * its communicator, context, descriptors and local arrays. Values written to local arrays move to the new grid; shared
+ * state has been sent already. `after` is called on every process of the new grid, new and woken processes included,
+ * when all is new. When a resize point restores a checkpoint (DYNGRID_RESTORE), both are called on the current grid.
+ * Either may be null. Several are called in the order in which they were registered, `before` in the reverse order.
+ * Both null: those registered with this `data` are forgotten, DYNGRID_ERR_NOT_FOUND when there are none. Inside,
+ * routines that change the grid, dyngrid_finalize and dyngrid_restore are refused with DYNGRID_ERR_STATE. `before` also
+ * refuses those that make or free matrices and shared state. An exception that leaves one is printed on stderr, and the
+ * change goes on. Local; register the same on every process, on new processes before their first resize point. */
 DYNGRID_API int dyngrid_on_change(dyngrid_change_routine before, dyngrid_change_routine after, void* data);
 /* Asks for a change at the next resize point. Local; of several requests the one of the lowest rank counts. */
 DYNGRID_API int dyngrid_request(int nprow, int npcol);
@@ -148,8 +149,8 @@ DYNGRID_API int dyngrid_last_resize(dyngrid_resize_report* report);
 /* ---- matrices that follow ---- */
 
 /* An m x n matrix in mb x nb blocks on the current grid from process (0,0), type s d c z i, all elements zero.
- * Collective. On a newcomer, before its first resize point, it declares the matrix, which gets its local array and
- * content there. Names are at most 63 characters, each used once. */
+ * Collective. On a new process, before its first resize point, it declares the matrix. The matrix gets its local array
+ * and content at that resize point. Names are at most 63 characters, each used once. */
 DYNGRID_API int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb,
                                       dyngrid_matrix** matrix);
 /* Local array, column-major, leading dimension LLD_ of the descriptor; null on a process outside the grid. Changes with
@@ -168,29 +169,30 @@ DYNGRID_API int dyngrid_matrix_free(dyngrid_matrix** matrix);
 
 /* ---- state that every process has ---- */
 
-/* bytes at data are the same on all processes; newcomers get them at their first resize point. Collective. The memory
- * stays the caller's and must live until dyngrid_finalize or dyngrid_unshare. Any length: a growth takes 8 MB more on
- * each process, and as much as the state on a new one that has not said yet where it goes. A new process shares what
- * the others do, or less: it may do so before its first resize point or after it. More than the others is
- * DYNGRID_ERR_MISMATCH, and the growth is refused. */
+/* bytes at data are the same on all processes; new processes get them at their first resize point. Collective. The
+ * memory stays the caller's and must live until dyngrid_finalize or dyngrid_unshare. Any length. A growth takes 8 MB
+ * more on each process, and as much as the state on a new one that has not yet given its address. A new process shares
+ * what the others do, or less: before its first resize point or after it. More than the others is DYNGRID_ERR_MISMATCH,
+ * and the growth is refused. */
 DYNGRID_API int dyngrid_share(const char* name, void* data, size_t bytes);
 DYNGRID_API int dyngrid_unshare(const char* name);
 
 /* ---- checkpoints ---- */
 
-/* Writes all matrices and all shared state to one HDF5 file, which replaces an older one of that name only when it is
- * whole and on the disk: interrupted at any moment, the older one remains. Collective. The path of process 0 counts,
- * seen from its working folder; null is the environment's DYNGRID_CHECKPOINT. DYNGRID_ERR_IO when it cannot be written,
- * DYNGRID_ERR_UNSUPPORTED when dyngrid was built without HDF5; the application is as it was. */
+/* Writes all matrices and all shared state to one HDF5 file. The file replaces an older one of that name only when it
+ * is whole and on the disk: after an interruption at any moment, the older one remains. Collective. The path of process
+ * 0 counts, relative to its working folder; null is the environment's DYNGRID_CHECKPOINT. DYNGRID_ERR_IO when it cannot
+ * be written, DYNGRID_ERR_UNSUPPORTED when dyngrid was built without HDF5; the application is as it was. */
 DYNGRID_API int dyngrid_checkpoint(const char* path);
-/* Reads them back on the grid there is now, of whatever shape and distribution: every matrix that was made and
- * everything that was shared must be in the file, by name, with the same type and size (block sizes may differ). What
- * the file has and the program has not made yet comes along: dyngrid_matrix_find finds it, dyngrid_share gets its
- * content. Resize points are counted on from where the file was written. Collective. Null is the environment's
- * DYNGRID_RESTORE. DYNGRID_ERR_NOT_FOUND, _IO (truncated, damaged, no checkpoint), _MISMATCH, _UNSUPPORTED: nothing was
- * changed. The environment's checkpoint is taken here or at the first resize point, which returns DYNGRID_RESIZED
- * then and calls what dyngrid_on_change was given: all local arrays have moved, here and there. When it cannot be
- * taken, the run ends with status 1 and the reason, so that no program goes on without it. */
+/* Reads them back on the current grid, of whatever shape and distribution. Every matrix that was made and everything
+ * that was shared must be in the file, by name, with the same type and size (block sizes may differ). Matrices and
+ * shared state of the file that the program has not made yet are read too: dyngrid_matrix_find finds the matrix,
+ * dyngrid_share gets its content. Resize points are counted on from where the file was written. Collective. Null is the
+ * environment's DYNGRID_RESTORE. DYNGRID_ERR_NOT_FOUND, _IO (truncated, damaged, no checkpoint), _MISMATCH,
+ * _UNSUPPORTED: nothing was changed. The environment's checkpoint is restored here or at the first resize point. That
+ * resize point returns DYNGRID_RESIZED then and calls the routines of dyngrid_on_change: all local arrays have moved,
+ * here and there. When it cannot be restored, the run ends with status 1 and the reason, so that no program goes on
+ * without it. */
 DYNGRID_API int dyngrid_restore(const char* path);
 /* 1 from dyngrid_init to the first resize point, or to dyngrid_restore, when the environment's DYNGRID_RESTORE says
  * what this run goes on from: matrices and shared state get their content there, and need no first values. Otherwise 0.

@@ -40,8 +40,8 @@ private:
 };
 
 namespace detail {
-/// What a rule threw inside the C routine that asked it: an exception ends there, its words go into the Error that
-/// follows.
+/// The text of an exception that a rule threw inside the C routine that called it. The exception ends there; its text
+/// goes into the Error that follows.
 inline std::string& rule_said() {
   thread_local auto* const text = new std::string; // never destroyed: the program's globals may end after it
   return *text;
@@ -106,7 +106,7 @@ public:
   }
 
   bool is_newcomer() const { return dyngrid_is_newcomer() != 0; }
-  bool is_first() const { return dyngrid_is_first() != 0; } ///< at (0,0): who prints and has the files open
+  bool is_first() const { return dyngrid_is_first() != 0; } ///< at (0,0): this process prints and has the files open
   int context() const { return dyngrid_context(); } ///< BLACS context, -1 outside the grid; new after every change
   MPI_Comm comm() const { return dyngrid_comm(); }  ///< borrowed, good until the next change
   int depth() const { return dyngrid_depth(); }
@@ -137,8 +137,8 @@ public:
   }
   /// Why a change was refused or failed at the last resize point; empty when none was. Local.
   const std::string& last_message() const noexcept { return refusal_; }
-  /// Where this process is to go on: of a newcomer and after Outcome::redirect; otherwise empty. Says that this process
-  /// can be led. Local.
+  /// The resize point where this process has to go on: of a new process and after Outcome::redirect; otherwise empty.
+  /// Declares that this process can be led. Local.
   std::string entry_point() const { return dyngrid_entry_point(); }
   /// Whether the next resize point would try a change. Collective.
   bool pending() const { return check(dyngrid_pending()) != 0; }
@@ -183,12 +183,12 @@ public:
   }
   /// Waits asleep until the scheduler grants one of these grids: "8:32"; see dyngrid_need. Collective. @throws Error
   Outcome need(const std::string& grids) { return static_cast<Outcome>(check(dyngrid_need(grids.c_str()))); }
-  /// By which others name this process; -1 on a newcomer before its first resize point. Local.
+  /// The number by which others name this process; -1 on a new process before its first resize point. Local.
   int process_id() const { return dyngrid_process_id(); }
   /// How fast this process is, relative to the others; see dyngrid_set_speed. Collective. @throws Error
   void set_speed(double speed) { check(dyngrid_set_speed(speed)); }
   double speed() const { return dyngrid_speed(); }
-  /// Asks the rules of all matrices again, on the grid there is; see dyngrid_relayout. Collective.
+  /// Asks the rules of all matrices again, on the current grid; see dyngrid_relayout. Collective.
   Outcome relayout() { return static_cast<Outcome>(check(dyngrid_relayout())); }
   /// Back to the grid before the last growth. Collective.
   Outcome pop() { return static_cast<Outcome>(check(dyngrid_pop())); }
@@ -198,8 +198,8 @@ public:
   /// All matrices and shared variables into one file, whole or not at all; an empty path: DYNGRID_CHECKPOINT's.
   /// Collective.
   void checkpoint(const std::string& path = {}) { check(dyngrid_checkpoint(path.empty() ? nullptr : path.c_str())); }
-  /// And back, on whatever grid there is; an empty path: DYNGRID_RESTORE's. Collective. @throws Error, with nothing
-  /// changed.
+  /// Reads them back, on the current grid of any shape; an empty path: DYNGRID_RESTORE's. Collective. @throws Error,
+  /// with nothing changed.
   void restore(const std::string& path = {}) { check(dyngrid_restore(path.empty() ? nullptr : path.c_str())); }
   bool is_restarted() const { return dyngrid_is_restarted() != 0; }
   /// The grids that this application can use, for requests from outside: "4:32:*2; aspect 2". Local.
@@ -211,7 +211,7 @@ public:
   /// The name for `dyngrid resize JOB 3x3`, on process 0. Local.
   std::string job() const { return dyngrid_job(); }
   void set_schedule(Schedule schedule) { check(dyngrid_set_schedule(static_cast<int>(schedule))); }
-  /// What is done about processes that get less of their processor than others: DYNGRID_BALANCE_OFF, _ADVISE, _AUTO.
+  /// The action for processes that get less of their processor than others: DYNGRID_BALANCE_OFF, _ADVISE, _AUTO.
   /// Collective.
   void set_balance(int mode) { check(dyngrid_set_balance(mode)); }
   /// Marks work of this process until it ends; see dyngrid_work_begin. units: how much it was.
@@ -228,13 +228,13 @@ public:
   };
   /// Looks now whether giving out the work anew is worth it, and does what is; see dyngrid_rebalance. Collective.
   Outcome rebalance() { return static_cast<Outcome>(check(dyngrid_rebalance())); }
-  /// What was decided last about loaded processes, and what it was. Local.
+  /// The last decision about loaded processes, with predicted and measured times. Local.
   dyngrid_balance_report last_balance() const {
     dyngrid_balance_report report{};
     check(dyngrid_last_balance(&report));
     return report;
   }
-  /// What the processes of the grid get, row by row, as it was last gathered; see dyngrid_loads. Local.
+  /// The loads of the grid's processes, row by row, as they were last gathered; see dyngrid_loads. Local.
   std::vector<dyngrid_load> loads() const {
     int count = 0;
     check(dyngrid_loads(nullptr, 0, &count));
@@ -427,7 +427,8 @@ public:
       all.push_back(next);
     return all;
   }
-  /// What my rows or columns from global index `first` on take in a step; see dyngrid_work_items. Local.
+  /// Reports the time of this process's rows or columns from global index `first` on in a step; see dyngrid_work_items.
+  /// Local.
   void work_items(Axis axis, std::int64_t first, const std::vector<double>& seconds) const {
     check(dyngrid_work_items(matrix_, static_cast<char>(axis), first, static_cast<std::int64_t>(seconds.size()),
                              seconds.data()));
@@ -455,7 +456,7 @@ template <class T> void copy(const Matrix<T>& from, Matrix<T>& to) {
   check(dyngrid_copy(from.handle(), to.handle()));
 }
 
-/// What a phase does with a matrix.
+/// How a phase uses a matrix.
 enum class Use { read = DYNGRID_READ, write = DYNGRID_WRITE, both = DYNGRID_READ | DYNGRID_WRITE };
 
 /// A part of the program's cycle that would like its matrices to lie in a way of its own; see dyngrid_phase_create. The
@@ -480,7 +481,7 @@ public:
   /// Collective. @throws Error, every matrix is whole
   void begin() { check(dyngrid_phase_begin(phase_)); }
   void end() { check(dyngrid_phase_end(phase_)); }
-  /// Begins, calls f, ends. What f throws goes on, the phase being ended. Collective.
+  /// Begins, calls f, ends. An exception of f is passed on after the phase has ended. Collective.
   template <class F> void run(F&& f) {
     begin();
     try {
@@ -496,7 +497,7 @@ private:
   dyngrid_phase* phase_ = nullptr;
 };
 
-/// Plans all phases for so many cycles more; 0: for a run without an end. See dyngrid_phases_plan. Collective.
+/// Plans all phases for `cycles` more cycles; 0: for a run without an end. See dyngrid_phases_plan. Collective.
 inline void plan_phases(std::int64_t cycles = 0) {
   check(dyngrid_phases_plan(cycles));
 }
@@ -556,8 +557,8 @@ template <class T, class F> void for_each(const Matrix<T>& matrix, F&& f) {
   for_each<const T>(matrix.handle(), std::forward<F>(f));
 }
 
-/// A variable that every process has and newcomers get at their first resize point. It cannot be moved: newcomers'
-/// copies are written to its address.
+/// A variable that every process has and new processes get at their first resize point. It cannot be moved: the value
+/// is written to its address on new processes.
 template <class T> class Shared {
   static_assert(std::is_trivially_copyable_v<T>, "a shared variable is sent as bytes: no pointers, strings or vectors");
 
@@ -608,7 +609,7 @@ private:
   std::unique_ptr<dyngrid_layout, detail::Destroy> layout_;
 };
 
-/// Who sends what from one layout to another; local, pure.
+/// Which process sends what from one layout to another; local, pure.
 class Plan {
 public:
   Plan(const Layout& from, const Layout& to, char transpose = 'N', Schedule schedule = Schedule::automatic,

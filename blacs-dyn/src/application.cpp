@@ -115,7 +115,7 @@ void Application::start(Mode mode_of_unit0) {
   if (processes.is_newcomer() && !processes.arrive()) end_unwanted();
   if (!processes.is_newcomer()) return read_environment();
   settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
-  // mpirun passes signals on to it before it hears of the others' settings
+  // mpirun passes signals on to it before it receives the others' settings
   const auto signal = base::environment("DYNGRID_CHECKPOINT", "signal");
   settings.checkpoint_signal = !signal ? 0 : *signal == "TERM" ? SIGTERM : SIGUSR1;
   checkpoints.heed_signal();
@@ -171,7 +171,7 @@ LauncherKind Application::first_way() const {
   return LauncherKind::blocking;
 }
 
-/// What is said when a group that holds part of the matrices ends.
+/// The message when a group that holds part of the matrices ends.
 LossText Application::loss_text() const {
   LossText text;
   text.where_to_go_on = [this] {
@@ -210,7 +210,7 @@ void Application::use(LauncherKind way) {
                  to_string(way));
 }
 
-/// Process 0 tells of a failure, since not every program looks at the status.
+/// Process 0 prints a failure, since not every program looks at the status.
 void Application::init(std::optional<Shape> first_grid) {
   was_called_ = true;
   try {
@@ -307,12 +307,12 @@ void Application::finalize() {
   if (processes.was_spawned()) linger_prepare();
   int finalized = 0;
   MPI_Finalized(&finalized);
-  if (!we_started_mpi_ || finalized) return; // who called MPI_Init calls MPI_Finalize; linger_wait comes at exit
+  if (!we_started_mpi_ || finalized) return; // the caller of MPI_Init calls MPI_Finalize; linger_wait comes at exit
   MPI_Finalize();
   linger_wait();
 }
 
-/// Ends processes, contexts and communicators, so that MPI_Finalize finds nothing of ours.
+/// Ends processes, contexts and communicators, so that none of ours is left at MPI_Finalize.
 void Application::drop_everything() {
   if (processes.id() == 0 && !is_classical() && settings.points == 0 && !settings.requests.empty())
     std::fputs(
@@ -320,7 +320,7 @@ void Application::drop_everything() {
         stderr);
   if (checkpoints.must_restore())
     checkpoints.end_without_restore("the program ends without a resize point or dyngrid_restore");
-  if (control) control->hang_up(); // who waits for an answer hears that the application ended
+  if (control) control->hang_up(); // clients that wait for an answer are informed that the application ended
   points.end();
   control.reset();
   if (processes.is_newcomer())

@@ -26,8 +26,8 @@
 
 namespace blacs_dyn {
 
-/// The one application that this process belongs to: its parts, and their beginning and end. The C interface calls the
-/// part that it needs.
+/// The application that this process belongs to: its parts, and their start and end. Each routine of the C interface
+/// calls the part that it needs.
 class Application {
 public:
   static Application& instance();

@@ -35,10 +35,10 @@ using gridmap::BalanceAction;
 namespace {
 
 constexpr double gather_every_s = 1;
-constexpr double again_s = 0.25;              // while a share is on its way, or a load has to last for longer
+constexpr double again_s = 0.25;              // seconds; while a share is on its way, or a load has to last for longer
 constexpr double new_s = 5;                   // a load that has lasted for so long does not change a decision so soon
-constexpr double told_every_s = 2;            // a sleeper tells that nothing has changed
-constexpr double silent_s = 3 * told_every_s; // whoever is not heard for so long may be stopped
+constexpr double told_every_s = 2;            // a sleeping process reports that nothing has changed
+constexpr double silent_s = 3 * told_every_s; // a process that has not reported for this time may be stopped
 
 std::string seconds_of(double s) {
   return fmt::format("{:.3g} s", s);
@@ -54,14 +54,14 @@ gridmap::PlanVolume volume_of(const redist::Plan& plan, const Matrix& a) {
   return plan.volume(static_cast<int>(element_bytes(a.type)));
 }
 
-/// "3x3 of 0, 1, 2": who is in a grid.
+/// "3x3 of 0, 1, 2": the processes of a grid.
 std::string shown(const gridmap::BalanceChoice& choice) {
   return fmt::format("{}, a step of {}", to_string(choice.grid), seconds_of(choice.step_s()));
 }
 
 } // namespace
 
-/// What one process says to the others. What process 0 says holds for all.
+/// A message of one process to the others. The fields of process 0 hold for all.
 struct Balancing::Record {
   LoadFigures load;
   std::int32_t has_verdict = 0; ///< process 0: a broadcast follows
@@ -76,7 +76,7 @@ void Balancing::start_monitor() {
   try {
     const char* root = environment("DYNGRID_LOAD_ROOT");
     monitor_.reset(new control::LoadMonitor(root ? root : ""));
-  } catch (const std::exception& error) { // this process stays without figures, and says so by their absence
+  } catch (const std::exception& error) { // this process has no figures; the others see that they are missing
     if (app_.processes.id() == 0) std::fprintf(stderr, "dyngrid: %s\n", error.what());
     is_monitored_ = false;
   }
@@ -100,7 +100,8 @@ void Balancing::begin_or_wake() {
 
 std::uint64_t Balancing::flags() {
   begin_or_wake();
-  // where nobody balances and the program asks for none, process 0 asks when it wants loads, and is not called for one
+  // where no process balances and the program requests none, process 0 asks when it needs loads, and is not called for
+  // one
   const bool is_of_use = app_.settings.balance != BalanceMode::off || is_wanted_here_;
   if (monitor_ && is_of_use && monitor_->has_changed()) return PlaceWord::loads;
   if (is_wanted_here_ && !is_monitored_) return PlaceWord::loads; // from which on all measure
@@ -239,7 +240,7 @@ Balancing::FactorOrder::FactorOrder(Balancing& balancing, const Verdict& verdict
   matrix_ = balancing.app_.matrices.find(verdict.for_factors);
   if (!matrix_) return;
   before_ = std::exchange(matrix_->order, int{DYNGRID_ORDER_FACTOR});
-  ++matrix_->relayouts; // who sleeps hears of it
+  ++matrix_->relayouts; // a process that sleeps receives it
 }
 
 Balancing::FactorOrder::~FactorOrder() {
@@ -280,10 +281,10 @@ void Balancing::work_items(const Matrix* a, const ItemTimes::Told& told) {
   items_.tell(*a, told, a->stretches(told.axis == 'R', rank, app_.grid.shape()));
 }
 
-// ---- sleepers
+// ---- sleeping processes
 
-/// Tells process 0 what this process would get, when that changes and now and then, and passes on what the groups say
-/// that this process owns.
+/// Reports to process 0 what this process would get, when that changes and every told_every_s seconds. Passes on the
+/// reports of the groups that this process owns.
 void Balancing::while_asleep() {
   constexpr double every_s = 1;
   if (app_.processes.id() < 0) return;
@@ -307,7 +308,7 @@ void Balancing::while_asleep() {
   app_.processes.tell_process0(base::tag_load, {bytes, bytes + sizeof load});
 }
 
-/// Process 0: what came since the last time; appended to `loads` are all that sleep.
+/// Process 0: the reports since the last time; all sleeping processes are appended to `loads`.
 void Balancing::hear_sleepers(std::vector<LoadFigures>& loads) const {
   const double now = base::monotonic_s();
   for (const std::vector<char>& bytes : app_.processes.hear_told(base::tag_load)) {
@@ -315,7 +316,7 @@ void Balancing::hear_sleepers(std::vector<LoadFigures>& loads) const {
     if (bytes.size() != sizeof load) continue;
     std::memcpy(&load, bytes.data(), sizeof load);
     load.place = -1;
-    load.busy = now; // kept until it is told again: when it was heard
+    load.busy = now; // kept until the next report: when it was received
     const auto known = std::find_if(asleep_.begin(), asleep_.end(),
                                     [&](const LoadFigures& other) { return other.process == load.process; });
     (known == asleep_.end() ? *asleep_.insert(known, load) : *known) = load;
@@ -334,13 +335,13 @@ void Balancing::hear_sleepers(std::vector<LoadFigures>& loads) const {
       const double ago = now - load.busy;
       load.busy = 0;
       load.held_s += ago;
-      if (load.calm_s > 0) load.calm_s += ago; // it would have told of a competitor
+      if (load.calm_s > 0) load.calm_s += ago; // it would have reported a competitor
       if (ago > silent_s) load.calm_s = 0;     // not taken back: all would wait for it
     }
     const ProcessSet& set = app_.processes.process_set();
     load.speed = set.speed_of(id);
     const int owner = set.group_of(id).owner;
-    if (owner > 0 && !has(set.grid.ids, owner)) load.calm_s = 0; // it wakes who hangs on it: not taken back before
+    if (owner > 0 && !has(set.grid.ids, owner)) load.calm_s = 0; // it wakes those it owns: not taken back before
     loads.push_back(load);
   }
 }
@@ -464,7 +465,8 @@ GridMap Balancing::map_of(const gridmap::BalanceChoice& choice) const {
 
 // ---- the order of a matrix that is being factored
 
-/// What is dealt out by speed, but for something else. Null: there is no such matrix.
+/// The matrix that is being factored, where it is dealt out by speed in another order than DYNGRID_ORDER_FACTOR. Null:
+/// there is no such matrix.
 const Matrix* Balancing::may_get_factor_order() const {
   if (!factored_.is_under_way() || factored_.next <= factored_.last) return nullptr;
   const Matrix* a = app_.matrices.find(factored_.matrix);
@@ -489,7 +491,8 @@ double Balancing::factor_unit_s(const Matrix& a, const std::vector<double>& spee
   return std::min(r.work_s, slowest > 0 ? r.step_s * alike / slowest : 0) / f.first;
 }
 
-/// The rest of the factorization in DYNGRID_ORDER_FACTOR on the grid there is, where that pays for the move.
+/// The rest of the factorization in DYNGRID_ORDER_FACTOR on the current grid, where the time saved exceeds the cost of
+/// the move.
 std::optional<Balance> Balancing::factor_order(const Balance& stays) const {
   const Matrix* factored = may_get_factor_order();
   if (!factored) return std::nullopt;
@@ -522,7 +525,7 @@ std::optional<Balance> Balancing::factor_order(const Balance& stays) const {
   return balance;
 }
 
-/// What moving all matrices costs, by redist's plan, and what else a change takes.
+/// The cost of moving all matrices, by redist's plan, and the other costs of a change.
 gridmap::Cost Balancing::price(const gridmap::BalanceChoice& choice) const {
   const GridMap to = map_of(choice);
   const GridMap& from = app_.processes.process_set().grid;
@@ -614,7 +617,7 @@ void Balancing::take_items(const std::vector<std::vector<char>>& items) {
   balancer_.costs_told();
 }
 
-/// Once the loads are there. Throws nothing: the others wait for the verdict.
+/// Once the loads are there. Throws nothing: the others wait for the decision.
 Balancing::Verdict Balancing::consider(const Asked& asked) {
   Verdict nothing;
   const std::optional<control::BalanceQuestion>& question = asked.question;
@@ -674,7 +677,7 @@ Balancing::Verdict Balancing::consider(const Asked& asked) {
   }
 }
 
-/// What was decided, before anything is done.
+/// Records the decision, before anything is done.
 void Balancing::note(const Balance& balance) {
   last_ = control::BalanceReport(balance, balancer_.request().step_s, last_.number + 1);
 }
@@ -718,7 +721,7 @@ void Balancing::failed(const std::string& why) {
   asked_.reset();
 }
 
-/// What is advised on and on is told each time, but counted and said once.
+/// Advice that repeats is sent each time, but counted and printed once.
 void Balancing::say(const Balance& balance, bool is_done, bool is_asked) {
   const bool is_new = is_asked || to_string(balance.action) + balance.why != advised_;
   if (is_new && !is_done) note(balance);
@@ -741,7 +744,7 @@ void Balancing::say(const Balance& balance, bool is_done, bool is_asked) {
     std::fprintf(stderr, "dyngrid: balance: %s\n", text.c_str());
 }
 
-/// Once: whose load cannot be told.
+/// Once: the processes whose load cannot be measured.
 void Balancing::say_unmeasured(const std::vector<ProcessLoad>& loads) {
   for (const ProcessLoad& load : loads) {
     const bool is_unmeasured = load.place >= 0 && load.samples > 0 && load.competing < 0 &&

@@ -21,13 +21,13 @@ namespace blacs_dyn {
 
 class Application;
 
-/// What the processes get of their processors, and what is done about it: a monitor in each process, its figures handed
-/// over at resize points, and on process 0 the decision. docs/decisions/0048.
+/// Balances the processes by the shares of their processors that they get: a monitor in each process, its figures
+/// gathered at resize points, and on process 0 the decision. docs/decisions/0048.
 class Balancing {
 public:
   explicit Balancing(Application& app) : app_(app) {}
 
-  /// What all processes do, as process 0 has decided.
+  /// The action of all processes, as process 0 has decided.
   struct Verdict {
     enum class Kind : int { nothing, relayout, change };
     Kind kind = Kind::nothing;
@@ -62,8 +62,9 @@ public:
     bool is_under_way() const { return !place.empty(); }
   };
 
-  /// A factorization, from before its first resize point to its end. A step is one of its panels, and is as long as its
-  /// first panel was where nothing has changed: panels get shorter as less of the matrix is left. Local.
+  /// A factorization, from before its first resize point to its end. A step is one of its panels. Its length is scaled
+  /// so that it equals that of the first panel where nothing has changed: panels get shorter as less of the matrix is
+  /// left. Local.
   class Panels {
   public:
     Panels(Balancing& balancing, Matrix& matrix, const Place& place);
@@ -105,7 +106,7 @@ public:
     Matrix* matrix_ = nullptr;
     int before_ = 0;
   };
-  void carried_out();                       ///< the verdict is carried out; local, on all that were asked
+  void carried_out();                       ///< the decision is carried out; local, on all that were asked
   void failed(const std::string& why);      ///< the same: it could not be
   void set_mode(control::BalanceMode mode); ///< local, the same on all processes
   void while_asleep();                      ///< a process of group 0 that sleeps, now and then
@@ -113,17 +114,17 @@ public:
   // marked work of this process. @throws Error{bad_state, bad_argument}
   void work_begins();
   void work_ends(double units);
-  /// What rows or columns of this process took. Local. @throws Error{bad_argument, not_found, unsupported}
+  /// Records the times of rows or columns of this process. Local. @throws Error{bad_argument, not_found, unsupported}
   void work_items(const Matrix* a, const ItemTimes::Told& told);
 
-  /// What was decided last, and what it was; as of the last exchange. Local.
+  /// The last decision, with predicted and measured times; as of the last exchange. Local.
   const control::BalanceReport& last() const { return last_; }
   // for those that join
   void write(Packet& packet) const;
   void read(Packet& packet);
   void joined(); ///< the change that this process came by is done
 
-  /// As of the last exchange; who asks wants them to be gathered from here on. Local.
+  /// As of the last exchange. A process that calls this requests the gathering from here on. Local.
   const std::vector<control::ProcessLoad>& wanted_loads() {
     is_wanted_here_ = true;
     return loads_;
@@ -131,7 +132,7 @@ public:
 
 private:
   struct Record;
-  struct Asked { ///< on process 0: by whom, and what came with it
+  struct Asked { ///< on process 0: the processes that asked, and what came with it
     bool by_program = false;
     std::vector<std::vector<char>> items; ///< what rows and columns took, by place
     std::optional<control::BalanceQuestion> question;
@@ -171,20 +172,20 @@ private:
 
   Application& app_;
   control::LoadMonitor::Pointer monitor_;
-  bool is_monitored_ = false; ///< somebody wants it: the same on all processes of the grid
+  bool is_monitored_ = false; ///< some process requested it: the same on all processes of the grid
   std::vector<control::ProcessLoad> loads_;
-  bool is_wanted_here_ = false; ///< by this process's program
+  bool is_wanted_here_ = false; ///< requested by this process's program
   struct Clocks {
     double wall_s, cpu_s;
   };
   std::optional<Clocks> marked_; ///< when the work began that is marked
   bool is_asleep_ = false;
-  double told_asleep_s_ = 0; ///< a sleeper's: when it told its load, and which
+  double told_asleep_s_ = 0; ///< a sleeping process's: when it sent its load, and which
   control::LoadFigures told_;
   control::BalanceReport last_;
   ItemTimes items_;
   Panels* panels_ = nullptr; ///< that this process is inside of
-  bool is_doing_ = false;    ///< the verdict of the last exchange, and last_ is of it
+  bool is_doing_ = false;    ///< the decision of the last exchange is being carried out, and last_ is of it
 
   // of process 0
   control::Balancer balancer_;
@@ -194,13 +195,13 @@ private:
   bool is_decision_near_ = false; ///< it may be another one in less than a second
   std::int64_t revision_ = -1;    ///< of the matrices
   GridMap grid_;
-  mutable std::vector<control::LoadFigures> asleep_; ///< what was last heard of those that sleep
+  mutable std::vector<control::LoadFigures> asleep_; ///< what sleeping processes reported last
   std::optional<gridmap::Balance> doing_;
   control::BalanceReport tried_; ///< that was carried out last
   std::optional<control::BalanceQuestion> asked_;
-  std::string advised_; ///< what was said last
+  std::string advised_; ///< the last advice that was printed
   bool is_unmeasured_said_ = false;
-  std::map<int, double> stopped_said_; ///< seconds, by process
+  std::map<int, double> stopped_said_; ///< seconds that were printed, by process
 };
 
 template <class Archive> void fields(Archive& a, Balancing::Verdict& verdict) {

@@ -30,7 +30,7 @@ bool is_waiting_newcomer(const char* mode) {
   return newcomer && std::string_view(newcomer) == mode;
 }
 
-/// The BLACS has no status to return: what cannot be is said, and ends the program as the BLACS's own errors do.
+/// The BLACS has no status to return: an error is printed, and ends the program as the BLACS's own errors do.
 template <class Call> void guarded(const char* name, Call&& call) {
   const int status = base::detail::guard([&] {
     static const std::string trouble = blacs_dyn::trouble_with_integers();

@@ -59,7 +59,7 @@ int resize_point(const Place& place) {
   return changing("dyngrid_resize_point").points.arrive(place);
 }
 
-/// Of a routine that makes a matrix; what is wrong on one process all hear.
+/// Of a routine that makes a matrix; all processes receive the error of one.
 const char* lacks(const dyngrid_matrix* const* handle) {
   return handle ? nullptr : "matrix, the place for the handle,";
 }
@@ -141,7 +141,7 @@ MPI_Fint dyngrid_comm_f(void) {
   int initialized = 0, finalized = 0;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
-  // outside MPI a handle cannot be translated; Open MPI's and MPICH's null communicator is known all the same
+  // outside MPI a handle cannot be translated; Open MPI's and MPICH's null communicator is known even there
   return initialized && !finalized ? MPI_Comm_c2f(dyngrid_comm()) : null_comm_f;
 }
 

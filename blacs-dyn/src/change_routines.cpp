@@ -16,7 +16,7 @@ using base::Error;
 using base::Status;
 
 /// @param which      is called
-/// @param what_goes  on all the same: the other processes know of nothing
+/// @param what_goes  on although it failed: the other processes know of nothing
 template <class Call> void call(Call&& routine, const char* which, const char* what_goes) {
   const auto say = [&](const char* what) {
     std::fprintf(stderr, "dyngrid: %s threw an exception: %s; the %s goes on\n", which, what, what_goes);

@@ -19,14 +19,14 @@ public:
   void set_on_panel(dyngrid_panel_routine routine, void* data) { on_panel_ = {routine, data}; }
   void clear();
 
-  /// What a routine throws is said, and stops nothing: the other processes go on.
+  /// An error that a routine throws is printed, and stops nothing: the other processes go on.
   void call_before(); ///< the latest first
   void call_after();
   void call_on_panel(const dyngrid_panel& panel);
   /// `before` was called and `after` not yet: what was taken down has to be built again.
   bool owes_after() const { return owes_after_; }
 
-  /// What cannot be done inside a routine of these kinds. @throws Error{bad_state}
+  /// Refuses a call that is not allowed inside a routine of these kinds. @throws Error{bad_state}
   void refuse_inside(const char* what,
                      std::initializer_list<Inside> kinds = {Inside::before, Inside::after, Inside::panel}) const;
 

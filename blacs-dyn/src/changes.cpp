@@ -36,9 +36,9 @@ int Changes::make(Resize::Goal goal, std::optional<control::ResizeRequest> reque
   }
 }
 
-/// A newer request waits until the growth under way has ended, where the processes that start are of use for it. It
-/// also waits when the growth before was called off: requests that come faster than processes start would keep the grid
-/// from ever growing.
+/// A newer request waits until the growth under way has ended, where it can use the processes that start. It also waits
+/// when the growth before was called off: requests that come faster than processes start would keep the grid from ever
+/// growing.
 bool Changes::waits_for_growth(const Resize& newer) const {
   const Resize::Goal& goal = newer.goal();
   if (has_called_off_) return true;
@@ -46,13 +46,13 @@ bool Changes::waits_for_growth(const Resize& newer) const {
          goal.leave.empty() && !goal.exact && under_way_->goal().growth.is_like(goal.growth);
 }
 
-/// From the decision on. What is under way already is called off.
+/// From the decision on. A change that is under way already is called off.
 int Changes::carry_out(Resize& next) {
   const Resize::Goal& goal = next.goal();
   const bool is_there = next.is_grid_already();
   try {
     next.ask_scheduler();
-  } catch (const Error&) { // whoever asks anew has given back what it was granted before
+  } catch (const Error&) { // a program that asks anew has given back what it was granted before
     if (app_.settings.is_scheduled) call_off("other processes were asked of the scheduler, which refuses them");
     throw;
   }
@@ -151,7 +151,7 @@ int Changes::leave() {
   return DYNGRID_LEAVE;
 }
 
-// ---- those that were sent for, or are kept
+// ---- those that were requested, or are kept
 
 std::uint64_t Changes::news() {
   if (app_.processes.id() != 0) return 0;

@@ -40,7 +40,7 @@ Part part_of(const SpreadMatrix& a, const Slab& slab, int rank) {
 }
 
 /// Copies between the packed part of one process (column-major, no gaps) and the slab: runs of neighbouring rows in one
-/// piece each. Takes no memory: others wait for what comes of it.
+/// piece each. Allocates no memory: others wait for its result.
 void scatter_or_gather(const SpreadMatrix& a, const Slab& slab, int rank, const Part& part, char* packed, char* whole,
                        bool into_slab) {
   const std::size_t bytes = element_bytes(a.saved.type);
@@ -164,7 +164,7 @@ private:
   std::optional<Error> error_;
 };
 
-/// Slabs of `a` from everybody to root, which hands each to `take(slab, bytes)`. Collective.
+/// Slabs of `a` from all ranks to root, which hands each to `take(slab, bytes)`. Collective.
 template <class Take>
 void gather_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, Lanes& by,
                   FirstError& error, Take&& take) {
@@ -210,7 +210,7 @@ void gather_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vec
   for (Lane& lane : lanes) lane.wait();
 }
 
-/// Slabs of `a` from root, which gets each by `give(slab, bytes)`, to everybody. Collective.
+/// Slabs of `a` from root, which gets each by `give(slab, bytes)`, to all ranks. Collective.
 template <class Give>
 void scatter_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, Lanes& by,
                    FirstError& error, Give&& give) {

@@ -25,15 +25,15 @@ struct SpreadMatrix {
 };
 
 /// Writes one file with the state and all matrices. Collective over `grid`, whose ranks are row-major in the grid of
-/// the matrices' layouts; `root` writes. What is on the other ranks comes to it in slabs, so that it needs some 32 MB
-/// more, and every other rank 16 MB, whatever the matrices' size. `state`: of root counts; its matrices are taken from
+/// the matrices' layouts; `root` writes. The data of the other ranks come to it in slabs. So it needs some 32 MB more,
+/// and every other rank 16 MB, whatever the matrices' size. `state`: that of root counts; its matrices are taken from
 /// `matrices`.
 /// @throws agreed Error{io_failure, unsupported}; an older file of that name is whole then.
 void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedState state,
                       const std::vector<SpreadMatrix>& matrices);
 
-/// What is in a file, the same on every rank: root looks. Collective. @throws agreed Error{not_found, io_failure,
-/// unsupported}
+/// The content of a file, the same on every rank: root reads it. Collective. @throws agreed Error{not_found,
+/// io_failure, unsupported}
 SavedState look_into_checkpoint(MPI_Comm grid, int root, const std::string& path);
 
 /// Fills the local arrays from a file; matrices are found by their names. Shared state goes to where `shared` says, on

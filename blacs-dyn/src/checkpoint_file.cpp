@@ -182,7 +182,7 @@ Id make_dataset(hid_t group, const std::string& name, hid_t type, const std::vec
           path, (std::string("make dataset ") + name).c_str()};
 }
 
-/// What is written to a file or a folder so far is on the disk when this returns. @throws Error{io_failure}
+/// Everything written to a file or a folder so far is on the disk when this returns. @throws Error{io_failure}
 void make_durable(const std::string& name, const std::string& path) {
   const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC);
   const int failed = fd < 0 || fsync(fd) != 0 ? errno : 0;

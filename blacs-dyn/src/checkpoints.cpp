@@ -41,7 +41,7 @@ SpreadMatrix spread(const Matrix& a, redist::Layout layout, redist::LocalSize si
   return s;
 }
 
-/// What process 0 was given, or what its environment says.
+/// The path that process 0 was given, or that of its environment.
 std::string path_of(const char* what, const char* given, const char* variable, const std::string& from_environment) {
   if (given && *given) return given;
   if (!from_environment.empty()) return from_environment;
@@ -66,7 +66,7 @@ SavedState state_of(const Processes& processes, const Settings& settings, const 
   return state;
 }
 
-/// A matrix that the program has not made: it comes along, as it does to a newcomer.
+/// A matrix that the program has not made: it is restored too, as on a new process.
 std::unique_ptr<Matrix> unknown_matrix(const SavedMatrix& saved) {
   auto a = std::make_unique<Matrix>();
   a->name = saved.name;
@@ -128,7 +128,7 @@ void Checkpoints::end_without_restore(const std::string& why) const {
   }
   std::fflush(nullptr);
   std::this_thread::sleep_for(
-      std::chrono::milliseconds(processes_.id() == 0 ? 100 : 2000)); // mpirun reads the line before it hears of the end
+      std::chrono::milliseconds(processes_.id() == 0 ? 100 : 2000)); // mpirun reads the line before it receives the end
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::abort();
 }

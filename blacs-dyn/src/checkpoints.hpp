@@ -21,11 +21,11 @@ public:
   void begin(); ///< the first grid is there
   /// To the path, null or empty: to where the environment says.
   void write(const char* path);
-  /// The program's own path: a status. The environment's: taken, or the end of the run, since who set it wants to go on
-  /// from there, and a program that does not look at statuses would compute on from zeros.
+  /// The program's own path: a status. The environment's: taken, or the end of the run. The user that set it expects
+  /// the run to go on from there. A program that does not look at statuses would compute on from zeros.
   void restore(const char* path);
-  /// At a resize point: what the environment asks for. A checkpoint that cannot be written is said and does not stop
-  /// the application.
+  /// At a resize point: what the environment asks for. A checkpoint that cannot be written is reported and does not
+  /// stop the application.
   /// before: called when a checkpoint is written here.
   void save_if_due(const std::function<void()>& before);
   bool is_due() const; ///< to be written at this resize point; collective
@@ -39,7 +39,7 @@ public:
 
   /// DYNGRID_RESTORE: at the first resize point, unless the program does it itself before.
   bool must_restore() const { return must_restore_; }
-  /// What DYNGRID_RESTORE asks for was not done: the run ends, status 1.
+  /// The restore that DYNGRID_RESTORE requests failed: the run ends, status 1.
   [[noreturn]] void end_without_restore(const std::string& why) const;
 
 private:

@@ -28,8 +28,8 @@ struct Buffer {
   Buffer *previous, *next;
 };
 
-/// What stock BLACS keeps for the whole process. It sizes these by blacs_pinfo when the first grid is made and never
-/// again, but for blacs_exit.
+/// The tables that stock BLACS keeps for the whole process. It sizes these by blacs_pinfo when the first grid is made
+/// and never again, but for blacs_exit.
 struct Tables {
   int* capacity;    ///< of `contexts`; 0 before the first grid
   void*** contexts; ///< by number, null when closed
@@ -88,7 +88,7 @@ template <class T> T* longer(T* old, int count) {
   return array;
 }
 
-/// Room for messages to so many processes, with contexts open and messages on their way.
+/// Room for messages to `nprocs` processes, with contexts open and messages on their way.
 void make_room(const Tables& t, int nprocs) {
   if (*t.capacity == 0 || *t.nprocs >= nprocs) return; // the first grid asks blacs_pinfo
   t.aux->requests = longer(t.aux->requests, nprocs);

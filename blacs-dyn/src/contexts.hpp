@@ -30,10 +30,10 @@ private:
 /// Processes of the communicator that stock BLACS makes a grid of in this moment; 0 when it makes none.
 int processes_in_making();
 
-/// Closes the contexts that stand on dyngrid's communicators, and those with processes of several MPI worlds (mpirun's,
-/// each spawn's) of which one is not in `staying`: worlds leave and sleep without each other. The others stay as they
-/// are. Numbers of closed contexts are not used again, so that who closes one once more harms no other. Collective over
-/// the processes of each; local to the BLACS.
+/// Closes the contexts that use dyngrid's communicators. Closes also those with processes of several MPI worlds
+/// (mpirun's, each spawn's) of which one is not in `staying`: worlds leave and sleep without each other. The others
+/// stay as they are. Numbers of closed contexts are not used again, so that a second close of one harms no other.
+/// Collective over the processes of each; local to the BLACS.
 /// @param staying, world  the new grid's processes, and those that were started with this one; both outlive the call.
 /// @param by  what closes them, as a routine says that is given one of them later
 void close_ours(const base::Group& staying, const base::Group& world, const std::string& by);

@@ -16,15 +16,15 @@
 
 namespace blacs_dyn {
 
-/// What process 0 of an application shows to the outside, what it is asked for from there, and what it learns of its
-/// own steps. Lives from the first grid to the end; its requests die before it.
+/// What process 0 of an application shows to the outside, the requests that it receives from there, and what it learns
+/// of its own steps. Lives from the first grid to the end; its requests die before it.
 class Control {
 public:
   /// Without a usable runtime directory there is a line on stderr and no socket; the rest works.
   /// why_fixed: why its grid cannot be changed from outside; empty: it can.
   Control(const Settings& settings, Shape first_grid, const std::string& why_fixed);
   ~Control();     ///< writes the history
-  void hang_up(); ///< says good-bye: nobody is heard or answered any more
+  void hang_up(); ///< says good-bye: no request is received or answered any more
 
   const std::string& name() const { return name_; }
   void know(std::vector<control::ProcessInfo> processes, int npcol) {
@@ -52,7 +52,7 @@ public:
   }
   void balanced(const control::BalanceReport& report) { state_->balanced(report); }
 
-  /// As JobState's. @throws Error{unsupported} where nobody can answer
+  /// As JobState's. @throws Error{unsupported} where no scheduler can answer
   std::optional<control::Grant> ask(const std::string& grids, bool waits, double patience_s);
   void asks_no_more() { state_->asks_no_more(); }
 
@@ -64,15 +64,15 @@ public:
   void phases_planned(control::Json plan);
 
   bool is_pending() const { return state_->is_pending(); }
-  /// A resize point is reached: a request from outside, unless the program has a wish of its own.
+  /// A resize point is reached: takes a request from outside, unless the program has a request of its own.
   std::optional<control::ResizeRequest> resize_point(const Matrices& matrices, bool wants_itself);
-  /// Somebody outside wants a checkpoint: PlaceWord::Flag.
+  /// A checkpoint was requested from outside: PlaceWord::Flag.
   std::uint64_t checkpoint_flags() const;
   std::optional<control::CheckpointRequest> take_checkpoint() { return state_->take_checkpoint(); }
   /// What a checkpoint took is no part of a step. failure: empty where it was written
   void checkpointed(const std::optional<control::CheckpointRequest>& request, const std::string& path,
                     const std::string& failure);
-  /// Called for every change, whoever wanted it; answers the request. parked: processes that sleep now.
+  /// Called for every change, whatever requested it; answers the request. parked: processes that sleep now.
   void changed(const dyngrid_resize_report& report, int parked, std::optional<control::ResizeRequest>& request);
   // panels of a factorization, as control::JobState has them
   void begin_panels(const std::string& of) { state_->begin_panels(of); }

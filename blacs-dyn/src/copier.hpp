@@ -20,7 +20,7 @@ public:
   /// All of `from` into `to`, which have the same form but for their distributions. Collective over `site.grid`.
   /// @throws agreed Error
   void copy(const Matrix* from, Matrix* to, const Matrices& matrices, const Matrices::Site& site);
-  /// What moves data on this grid. Collective over it the first time.
+  /// The executor that moves data on this grid. Collective over it the first time.
   redist::Executor& executor(MPI_Comm grid);
   void forget() { kept_.clear(); } ///< local: a matrix lies otherwise, though none was made or freed
   void close();                    ///< collective over the grid of the last copy; nothing when there was none

@@ -132,7 +132,7 @@ bool Factoring::come_to_panel() {
       panels_->all_came();
     }
     if (found_ && is_whole() && !act(*std::exchange(found_, std::nullopt))) return false;
-    if (has_looked_ || is_done()) return true; // who slept in act() wakes as the others are now
+    if (has_looked_ || is_done()) return true; // a process that slept in act() wakes as the others are now
     save_if_due();
     give_back();
     ResizePoints::Findings found = app_.points.look();
@@ -157,7 +157,7 @@ void Factoring::save_if_due() {
   }
 }
 
-/// What was found at a resize point. @return false: this process is not in the grid any more
+/// Does what was found at a resize point. @return false: this process is not in the grid any more
 bool Factoring::act(ResizePoints::Findings found) {
   tell();
   steps_.reset(); // its communicators go with the grid
@@ -166,7 +166,7 @@ bool Factoring::act(ResizePoints::Findings found) {
     outcome = app_.points.act(std::move(found));
   } catch (const Error& error) { // was said; the grid and all data are as they were
     if (error.status() == Status::mpi_failure) throw;
-    base::detail::set_last_message(error.what()); // for who hears of the status
+    base::detail::set_last_message(error.what()); // for the caller that gets the status
     came_of_point_ = static_cast<int>(error.status());
   }
   if (outcome == DYNGRID_LEAVE || outcome == DYNGRID_REDIRECT) {

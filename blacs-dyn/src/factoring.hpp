@@ -31,7 +31,7 @@ public:
   Factoring(Application& app, const Asked& asked);
 
   /// Collective over the grid. @return a dyngrid_outcome: resized when the grid is another one than at the beginning.
-  /// @throws agreed Error before anything was factored. A change that fails is said, and the factorization goes on.
+  /// @throws agreed Error before anything was factored. A change that fails is printed, and the factorization goes on.
   int run();
   const pblas::Progress& progress() const { return progress_; }
 
@@ -54,9 +54,9 @@ private:
   Asked asked_;
   Place place_;
   pblas::Progress progress_;
-  std::vector<std::int64_t> told_; ///< to those that join: next, info, has_looked_, pivots
+  std::vector<std::int64_t> told_; ///< sent to those that join: next, info, has_looked_, pivots
   std::unique_ptr<pblas::Factorization> steps_;
-  bool has_looked_ = false; ///< whether something is wanted before this panel
+  bool has_looked_ = false; ///< whether something is requested before this panel
   int came_of_point_ = 0;   ///< of the one before this panel: an outcome, or a status
   bool must_save_ = false;
   std::optional<Balancing::Panels> panels_;

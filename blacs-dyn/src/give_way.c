@@ -25,7 +25,7 @@ unsigned ucp_worker_progress(void* worker) {
   progress* call = __atomic_load_n(&next, __ATOMIC_RELAXED);
   if (call == NULL) {
     *(void**)&call = dlsym(RTLD_NEXT, "ucp_worker_progress");
-    if (call == NULL) return 0; // loaded by dlopen(RTLD_LOCAL): nobody could have called us
+    if (call == NULL) return 0; // loaded by dlopen(RTLD_LOCAL): it cannot have been called
     __atomic_store_n(&next, call, __ATOMIC_RELAXED);
   }
   const unsigned done = call(worker);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libdyngrid-yield.so of Open MPI: with mpi_yield_when_idle a process that waits calls sched_yield after every vain
-// look for messages. Where processes outnumber cores that keeps all of them runnable for ever; they pass the cores to
-// each other and can starve what the kernel itself has to run (Linux 6.18: "workqueue lockup", the worker of the
-// terminal that mpirun reads its processes through never runs, and the job stands still). Preloaded (`dyngrid run` does
-// it where it helps), this one stands around opal_progress, the look, and in front of sched_yield, and lets a process
-// sleep once it has waited for a while. Measured: docs/results.md. Why so: docs/decisions/0016.
+// libdyngrid-yield.so of Open MPI: with mpi_yield_when_idle a process that waits calls sched_yield after every empty
+// poll for messages. Where processes outnumber cores that keeps all of them runnable for ever. They pass the cores to
+// each other and can starve what the kernel itself has to run. (Linux 6.18: "workqueue lockup", the worker of the
+// terminal that mpirun reads its processes through never runs, and the job stands still.) `dyngrid run` preloads this
+// library where it helps. The library wraps opal_progress, the poll, and sched_yield, and lets a process sleep once it
+// has waited for a while. Measured: docs/results.md. Why so: docs/decisions/0016.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,10 +20,10 @@
 
 enum {
   yields_before_sleep = 1000, // 100 is slower: a message often comes within some rounds of all processes
-  yields_of_message = 100,    // what came takes so many of them back,
+  yields_of_message = 100,    // a message takes this number of them back,
   yields_after_sleep = 20,    // after a sleep fewer
-  work_ns = 20000,            // who is away from MPI for longer has worked, or was interrupted: takes half of them, and
-                              // all when it happens twice in a row
+  work_ns = 20000,            // a process away from MPI for longer has worked, or was interrupted: takes half of them,
+                              // and all when it happens twice in a row
   share_slept = 16,       // a sleep is that part of the time waited for already, so it makes no wait longer by more;
   share_slept_later = 64, // when that is much, this part: every step of a collective adds its sleep
   shortest_sleep_ns = 1000,
@@ -38,7 +38,7 @@ __attribute__((visibility("default"))) int sched_yield(void);
 
 /// Of the thread that waits.
 static __thread struct {
-  int64_t left_ns, since_ns; // the end of the last call; the first look in vain, 0: to be found out
+  int64_t left_ns, since_ns; // the end of the last call; the first empty poll, 0: to be found out
   unsigned vain;             // yields
   int is_looking, has_yielded, was_away, has_slept;
 } me;
@@ -66,7 +66,7 @@ int opal_progress(void) {
   progress* call = __atomic_load_n(&next, __ATOMIC_RELAXED);
   if (call == NULL) {
     *(void**)&call = dlsym(RTLD_NEXT, "opal_progress");
-    if (call == NULL) return 0; // loaded by dlopen(RTLD_LOCAL): nobody could have called us
+    if (call == NULL) return 0; // loaded by dlopen(RTLD_LOCAL): it cannot have been called
     __atomic_store_n(&next, call, __ATOMIC_RELAXED);
   }
   me.has_yielded = 0;

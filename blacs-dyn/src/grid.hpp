@@ -11,7 +11,7 @@
 
 namespace blacs_dyn {
 
-/// The grid there is: its communicator, its BLACS context, and what a change of it closes.
+/// The current grid: its communicator, its BLACS context, and what a change of it closes.
 class Grid {
 public:
   Grid(const Processes& processes, Matrices& matrices) : processes_(processes), matrices_(matrices) {}
@@ -39,8 +39,8 @@ public:
   /// by: "the change at step 3".
   void close_contexts(MPI_Comm gathered, const std::vector<int>& staying_ranks, const std::string& by);
   void close_all_contexts(); ///< as blacs_exit does
-  /// After a change: which grids of before, whose duplicates may live on, have all their processes in the one there is.
-  /// Local.
+  /// After a change: which earlier grids, whose duplicates may still exist, have all their processes in the current
+  /// one. Local.
   void tie();
   void leave() {
     enter_or_go();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // HDF5, loaded when the first checkpoint is written or read. Linked, it brings some thirty libraries (curl, Kerberos,
-// LDAP, ...) into every process that loads dyngrid, which took half of the time that this took, also in the children of
-// a program that preloads it.
+// LDAP, ...) into every process that loads dyngrid, also into the children of a program that preloads it. They took
+// half of the loading time.
 #pragma once
 
 #include <dlfcn.h>

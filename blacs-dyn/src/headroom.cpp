@@ -41,7 +41,7 @@ void Headroom::check(int fresh, int after, const GroupPolicy& policy, bool is_fo
   });
 }
 
-/// What this process has for itself, without its matrices: what a new one will want, too.
+/// The memory of this process without its matrices: the amount that a new one will need, too.
 std::int64_t Headroom::bytes_of_a_process() const {
   constexpr std::int64_t least =
       16 << 20; // of a process of Open MPI that does nothing: 6 MiB and what it shares with the others
@@ -93,7 +93,7 @@ void Headroom::check_here(int fresh, int after, const GroupPolicy& policy, std::
     refuse(never_by(settings_.way));
 }
 
-/// Slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the
+/// Checks slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the
 /// application goes on, but Open MPI's mpirun never ends by itself.
 void Headroom::check_slots(const std::vector<HostShare>& shares) const {
   refuse(spawn_trouble(hosts_.count()));

@@ -11,8 +11,8 @@
 
 namespace blacs_dyn {
 
-/// Looks whether there is room for new processes, before anything is started and before anything that grows with their
-/// number: placing a grid of 1000x1000 takes hours.
+/// Checks whether there is room for new processes. This is done before anything is started and before any work that
+/// grows with their number: placing a grid of 1000x1000 takes hours.
 class Headroom {
 public:
   Headroom(const Processes& processes, const Settings& settings, const Hosts& hosts, const Matrices& matrices)

@@ -13,8 +13,8 @@ namespace blacs_dyn {
 /// Where mpirun started what: found once, at the start.
 class Hosts {
 public:
-  /// On several hosts every group gets one of them, since children of one spawn must not span hosts: `settings` are
-  /// told of the hosts and their cores. Collective over world, the processes of mpirun.
+  /// On several hosts every group gets one of them, since children of one spawn must not span hosts: `settings` receive
+  /// the hosts and their cores. Collective over world, the processes of mpirun.
   void find(MPI_Comm world, Settings& settings);
   int count() const { return count_; }
   /// Of a host; one that was not seen yet is taken for one like this. 0: not known.

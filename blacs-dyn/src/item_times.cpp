@@ -21,12 +21,12 @@ namespace {
 
 constexpr double not_told = -1;
 
-/// What one process says of one axis of a matrix.
+/// The report of one process about one axis of a matrix.
 struct Said {
   std::string name;
   char axis = 'R';
   std::int64_t first_group = 0, others = 0;
-  std::vector<float> seconds; ///< of an item, the mean of each group; below 0: none was told
+  std::vector<float> seconds; ///< of an item, the mean of each group; below 0: not reported
 };
 template <class Archive> void fields(Archive& a, Said& said) {
   a(said.name, said.axis, said.first_group, said.others, said.seconds);
@@ -168,7 +168,7 @@ gridmap::ItemCosts ItemTimes::costs(const Matrix& a, bool is_row) const {
     sum += items.costs[g];
     count += size_of(g);
   }
-  for (std::size_t g = 0; g < items.costs.size(); ++g) // of which nothing was told: as the others
+  for (std::size_t g = 0; g < items.costs.size(); ++g) // those without a report: as the others
     if (items.costs[g] < 0) items.costs[g] = sum / static_cast<double>(count) * static_cast<double>(size_of(g));
   return items;
 }

@@ -14,8 +14,8 @@
 
 namespace blacs_dyn {
 
-/// What single rows and columns take. Each process tells of its own; what was told between two gatherings goes to
-/// process 0 in groups of whole blocks, and stays there, by global index, whatever becomes of the grid. No MPI.
+/// The times of single rows and columns. Each process reports its own; the reports between two gatherings go to process
+/// 0 in groups of whole blocks. They stay there, by global index, whatever becomes of the grid. No MPI.
 class ItemTimes {
 public:
   struct Told {
@@ -25,12 +25,12 @@ public:
   };
   /// Local. `mine`: what this process has of the axis. @throws Error{bad_argument, unsupported}
   void tell(const Matrix& a, const Told& told, const std::vector<gridmap::Axis::Stretch>& mine);
-  /// What was told since the last time, of matrices that there are; from here on another period.
+  /// The reports since the last time, of existing matrices; another period begins here.
   std::vector<char> take(Matrices& matrices);
 
   // ---- process 0
-  /// What all took, and how fast each is alone. A row costs what its parts took, times the speed of who told it, for
-  /// all columns as for those that were told.
+  /// The time of all, and the speed of each alone. The cost of a row is the time of its parts, times the speed of the
+  /// process that reported it. It is taken for all columns as for those that were reported.
   void gathered(const std::vector<std::vector<char>>& packets, const std::vector<double>& speeds, Matrices& matrices);
   gridmap::ItemCosts costs(const Matrix& a, bool is_row) const; ///< alike where nothing is known
   /// The largest matrix of which something is known; null when there is none.
@@ -41,7 +41,7 @@ public:
 
 private:
   using Key = std::pair<std::string, char>; ///< name of the matrix, axis
-  /// The last five times that an item was told: where work moves, older ones are of something else.
+  /// The last five reported times of an item: where work moves, older ones belong to something else.
   struct Last {
     std::array<float, 5> seconds{};
     std::uint32_t count = 0;

@@ -98,7 +98,7 @@ Matrix* Matrices::keep(std::unique_ptr<Matrix> matrix) {
   return matrices_.back().get();
 }
 
-/// On a newcomer, or outside the first grid: declared now, placed when this process joins.
+/// On a new process, or outside the first grid: declared now, placed when this process joins.
 Matrix* Matrices::declare(std::unique_ptr<Matrix> matrix) {
   const auto entry = [](std::int64_t value) { return static_cast<int>(value); };
   const AxisRule &rows = matrix->rows, &cols = matrix->cols;

@@ -51,10 +51,10 @@ public:
   void read(Packet& packet, bool is_new, bool is_newcomer);
   /// On a process of the grid: whether a rule may be missing after a growth, in which some wake or none does.
   bool may_lack_rules(bool some_wake) const;
-  /// After read() where one may: who has not got which rule. Collective over the union.
+  /// After read() where one may: which process lacks which rule. Collective over the union.
   void compare_rules(MPI_Comm gathered);
-  /// How those of `list` whose rule somebody lacks lie on `map`, as said by one that has it. Collective; no
-  /// communication where nobody lacks one. @throws agreed Error, {not_found} when nobody of comm has it
+  /// How those of `list` whose rule some process lacks lie on `map`, as sent by one that has it. Collective; no
+  /// communication where no process lacks one. @throws agreed Error, {not_found} when no process of comm has it
   using Told = std::map<const Matrix*, redist::Layout>;
   static Told told_by_others(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map);
   void add(std::unique_ptr<Matrix> matrix) { matrices_.push_back(std::move(matrix)); } ///< from a checkpoint

@@ -15,7 +15,7 @@
 
 namespace blacs_dyn {
 
-/// Stands for the rule of a matrix on a process that slept when it was given: the others say what theirs gives.
+/// Replaces the rule of a matrix on a process that slept when the rule was given: the others send the result of theirs.
 std::int64_t rule_of_others(void* context, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes);
 
 /// How one axis of a matrix lies on a grid of any shape: in blocks of one size, or as the user's rule says.
@@ -49,7 +49,7 @@ struct dyngrid_matrix {
   redist::LocalSize local_size;
   redist::SharedArray local;
   std::vector<int> desc;
-  bool is_placed = false;       ///< false on a newcomer before its first resize point
+  bool is_placed = false;       ///< false on a new process before its first resize point
   int order = 0;                ///< DYNGRID_ORDER_*: dealt out by speed, in blocks of rows.nb x cols.nb; 0: it is not
   int relayouts = 0;            ///< how often the program gave it other block sizes or another rule
   bool is_rule_missing = false; ///< on some process of the grid; the same on all of them
@@ -60,8 +60,8 @@ struct dyngrid_matrix {
 
   bool has_rule() const { return rows.rule || cols.rule || order != 0; } ///< beside its block sizes
   bool has_same_form(const dyngrid_matrix& other) const;
-  /// What this process declared, or had when it fell asleep, gives way to what the others made of it since. Where that
-  /// is a rule that it missed, theirs counts from here on; a newcomer has given its own.
+  /// The layout that the others gave the matrix since then replaces that which this process declared, or had when it
+  /// fell asleep. Where that is a rule that it missed, theirs counts from here on; a new process has given its own.
   void follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_newcomer);
   std::string form() const; ///< "'d' 100 x 100 in 8 x 8 blocks"
   /// The matrix on another grid. @throws Error{bad_argument}

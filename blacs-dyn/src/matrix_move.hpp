@@ -18,8 +18,8 @@ class MatrixMove {
 public:
   explicit MatrixMove(const Participants& who) : who_(who) {}
 
-  /// Plans, allocates, and moves. wanted: the same on all processes. before_exchange: called when nothing stands
-  /// against it any more. Collective over the union. @throws agreed Error
+  /// Plans, allocates, and moves. `wanted`: the requested schedule, the same on all processes. before_exchange: called
+  /// when nothing can refuse the move any more. Collective over the union. @throws agreed Error
   void run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, redist::Schedule wanted,
            const std::function<void()>& before_exchange);
   /// The same by an executor over `gathered` that is there.

@@ -38,7 +38,7 @@ std::optional<std::vector<char>> look(MPI_Comm comm, int rank, base::Tag tag) {
   return bytes;
 }
 
-/// pause: between two looks that find nothing.
+/// pause: between two empty polls.
 template <class Pause> Packet receive(MPI_Comm comm, int rank, base::Tag tag, Pause&& pause) {
   for (;;) {
     std::optional<std::vector<char>> bytes = look(comm, rank, tag);

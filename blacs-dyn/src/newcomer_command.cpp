@@ -21,7 +21,8 @@
 namespace blacs_dyn {
 namespace {
 
-/// Variables that go along: Open MPI hands a spawned process the environment of mpirun and not that of its parent.
+/// Variables that a new process gets too: Open MPI hands a spawned process the environment of mpirun and not that of
+/// its parent.
 bool goes_along(std::string_view name) {
   constexpr std::array<std::string_view, 4> for_one{"DYNGRID_NEWCOMER", "DYNGRID_ENTRY", "DYNGRID_JOIN",
                                                     "DYNGRID_MEET"};
@@ -65,9 +66,9 @@ std::vector<std::string> own_variables() {
   return all;
 }
 
-/// What a shell makes of a new process before it becomes the program: umask, soft limits and niceness of this one (a
-/// limit above the hard one there, or a smaller niceness, is not to be had), and a standard input that ends. mpirun
-/// leaves it a pipe that nobody writes to; so it gets the file that mpirun reads, from its beginning, or nothing.
+/// Changes a new process in a shell before it becomes the program: umask, soft limits and niceness of this one, and a
+/// standard input that ends. (A limit above the hard one there, or a smaller niceness, is not available.) mpirun leaves
+/// it a pipe without a writer; so it gets the file that mpirun reads, from its beginning, or nothing.
 std::string first_words() {
   const mode_t mask = umask(0);
   umask(mask);

@@ -9,7 +9,7 @@
 
 namespace blacs_dyn {
 
-/// What new processes run: this program with its arguments, unless somebody says otherwise.
+/// What new processes run: this program with its arguments, unless a setting names another.
 class NewcomerCommand {
 public:
   /// The classical way: what blacs_setup.dat says. No arguments: this process's own.

@@ -16,7 +16,7 @@ namespace blacs_dyn {
 ///
 ///     template <class Archive> void fields(Archive& a, Group& u) { a(u.id, u.members, u.host); }
 ///
-/// Lists and structs may be nested. What is shorter than it says is an Error, not a crash.
+/// Lists and structs may be nested. A packet that is shorter than its counts say is an Error, not a crash.
 class Packet {
 public:
   Packet() = default;
@@ -101,7 +101,7 @@ private:
         for (T& value : values) read(value);
       }
     }
-    /// How many follow, of so many bytes each at least.
+    /// The number of items that follow, each of at least this number of bytes.
     std::size_t count(std::size_t bytes_each) {
       std::int64_t said = 0;
       read(said);

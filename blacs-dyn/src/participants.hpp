@@ -6,7 +6,7 @@
 
 namespace blacs_dyn {
 
-/// Who takes part in a change of the grid and where everybody stands in the union communicator: worked out once. Pure.
+/// Which processes take part in a change of the grid and their ranks in the union communicator: determined once. Pure.
 struct Participants {
   Participants(const ProcessSet& before, const Change& change, int me);
 

@@ -122,7 +122,7 @@ std::vector<double> Phases::shares_now() const {
   return shares;
 }
 
-/// And nobody else has moved a matrix since, nor given a process another speed that matters.
+/// And no other routine has moved a matrix since, nor given a process another speed that matters.
 bool Phases::is_laid_out() const {
   const auto is_there = [](const Shared& s) {
     const redist::Layout &known = s.copies[static_cast<std::size_t>(s.now)].layout, &now = s.matrix->layout;

@@ -48,7 +48,7 @@ using Phase = dyngrid_phase;
 
 /// The phases of a program: which layout each has, by gridmap's plan (docs/decisions/0063), and the valid copies of
 /// their matrices, which it owns. Each candidate is tried twice, unless the history knows it, then all are planned, and
-/// again when what was measured since says so. Grid and matrices being the same, times and copies are kept; any other
+/// again when later measurements require it. Grid and matrices being the same, times and copies are kept; any other
 /// change of them begins anew.
 class Phases {
 public:
@@ -64,7 +64,7 @@ public:
 
   // collective over the grid. @throws agreed Error: every matrix lies whole as before, or as it was to
   void begin(Phase* phase);
-  void end(Phase* phase); ///< local; its time is told at the next begin or plan
+  void end(Phase* phase); ///< local; its time is sent at the next begin or plan
   void plan(std::int64_t cycles);
   void grid_changes(); ///< copies and times go; what the matrices hold now stays
   void clear();        ///< local

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What phases and their moves took: told to the history by process 0, and read back from it by all.
+// The times of phases and their moves: process 0 writes them to the history, and all read them back from it.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ struct Recalled { ///< a candidate of a phase, or a move of a matrix
 
 } // namespace
 
-/// "64x64"; one that has no block size by what tells it from others.
+/// "64x64"; for one that has no block size, its distinguishing name.
 std::string Phases::layout_name(int shared, int layout) const {
   const redist::Layout& l = shared_[static_cast<std::size_t>(shared)].copies[static_cast<std::size_t>(layout)].layout;
   if (l.rows.is_uniform() && l.cols.is_uniform() && l.rows.src == 0 && l.cols.src == 0)
@@ -72,7 +72,7 @@ void Phases::settle() {
   if (app_.control && !is_first) app_.control->phase_took(key_of(phase, candidate), longest);
 }
 
-/// What ran only once on this grid before it was planned, as it was too slow for a second time.
+/// Stores the candidates that ran only once on this grid before the plan, as they were too slow for a second time.
 void Phases::remember_single_runs() {
   if (!app_.control) return;
   const control::PhaseTimes known = app_.control->phase_times();
@@ -125,7 +125,7 @@ void Phases::recall() {
   }
 }
 
-/// To those who watch: what is expected of each phase of a cycle.
+/// For the clients that watch: what is expected of each phase of a cycle.
 void Phases::tell_of_plan() const {
   if (!app_.control) return;
   control::Json steps = control::Json::array();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the phases took becomes a plan: process 0 of the grid plans, all follow.
+// Makes a plan from the times of the phases: process 0 of the grid plans, all follow.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -148,7 +148,7 @@ gridmap::PhaseProblem Phases::problem(const std::vector<double>& seconds, int pr
       gridmap::PhaseCandidate candidate{{}, candidates_[p][static_cast<std::size_t>(k)].layouts, {}};
       for (std::size_t r = 0; r < static_cast<std::size_t>(processes); ++r)
         candidate.seconds.push_back(seconds[r * columns + column]);
-      // who is the slowest changes from run to run: the longest of the typical times is less than the typical longest
+      // the slowest process changes from run to run: the longest of the typical times is less than the typical longest
       const double longest = *std::max_element(candidate.seconds.begin(), candidate.seconds.end());
       const double typical = trials_.typical_s(static_cast<int>(p), k) * trials_.hope(static_cast<int>(p), k);
       if (longest > 0 && longest < typical)

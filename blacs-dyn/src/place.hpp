@@ -7,18 +7,18 @@
 
 namespace blacs_dyn {
 
-/// Where in the program a process waits for a change of the grid. A file and its line, and not the address alone, where
-/// the language can say them: compilers make two calls of one (clang 14 puts a call in a loop's condition before the
-/// loop and at its end; an unrolled loop has as many as rounds).
+/// Where in the program a process waits for a change of the grid. A file and its line where the language has them, and
+/// not the address alone. Compilers make two calls of one: clang 14 puts a call in a loop's condition before the loop
+/// and at its end; an unrolled loop has as many as rounds.
 struct Place {
   enum class Kind : int {
-    any,    ///< dyngrid_resize, blacs_setup: goes with every other in the program itself
+    any,    ///< dyngrid_resize, blacs_setup: matches every other in the program itself
     plain,  ///< dyngrid_resize_point
     named,  ///< dyngrid_resize_point_at
-    within, ///< a routine of ours that has its own resize points: goes with that routine alone
+    within, ///< a routine of ours that has its own resize points: matches that routine alone
     query,  ///< dyngrid_pending
-    call,   ///< a collective routine in which nothing joins: goes with the same one
-    end,    ///< dyngrid_finalize: goes with none
+    call,   ///< a collective routine in which nothing joins: matches the same one
+    end,    ///< dyngrid_finalize: matches none
     null_name,
     bad_name
   };
@@ -31,7 +31,7 @@ struct Place {
   explicit Place(Kind kind, std::string text = {});
   static Place in_source(const char* file, int line);
   static Place of_call(const void* return_address);
-  /// A name that cannot be goes with none; that is found where all meet, so that nobody waits.
+  /// An invalid name matches none. That is found where all meet, so that no process waits.
   static Place named(const char* name);
   void check_name() const; ///< @throws Error{null_pointer, bad_argument}
 
@@ -54,9 +54,9 @@ inline Place Place::read(Packet& packet) {
   return packet.get<Place>();
 }
 
-/// The 8 bytes over which processes find out whether they are at one place, whether anybody wants something, and what
-/// process 0 has heard of new processes: their bitwise or. The place's number goes in as it is and inverted, so that
-/// every process sees a bit that differs, not only those that lack it.
+/// The 8 bytes by which processes find out three things: whether they are at one place, whether any process requests
+/// something, and what process 0 knows of new processes. It is their bitwise or. The place's number goes in as it is
+/// and inverted, so that every process sees a bit that differs, not only those that lack it.
 class PlaceWord {
 public:
   enum Flag : std::uint64_t {
@@ -67,7 +67,7 @@ public:
     far_fewer_looks = std::uint64_t{1} << 60,
     ends_after_it = std::uint64_t{1} << 59, ///< the run, after the checkpoint
     loads = std::uint64_t{1} << 31,
-    process0_tells = std::uint64_t{1} << 61, ///< which warm processes are there, and whether kept groups leave
+    process0_tells = std::uint64_t{1} << 61, ///< which spare processes are there, and whether kept groups leave
     newcomers_are_there = std::uint64_t{1} << 62,
     newcomers_do_not_come = std::uint64_t{1} << 63
   };

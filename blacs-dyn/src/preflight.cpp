@@ -29,7 +29,7 @@ namespace {
 using base::Error;
 using base::Status;
 
-/// What a command prints on its standard output and error; empty when it cannot be started.
+/// The standard output and error of a command; empty when it cannot be started.
 std::string output_of(const std::string& program, const std::string& flag, const std::string& argument) {
   try {
     return base::run({{program, flag, argument}}, -1).output;
@@ -52,8 +52,8 @@ std::string library_path() {
   return path ? path : "";
 }
 
-/// Whether a new process of this program would link for certain, since this one did and all that it has loaded is still
-/// where it was.
+/// Whether a new process of this program would link for certain. It would if all libraries that this process has loaded
+/// are still where they were, since this process did link.
 bool links_as_this_one() {
   static const std::string at_first = first_library_path();
   if (library_path() != at_first) return false;
@@ -66,7 +66,7 @@ bool links_as_this_one() {
   return is_all_there;
 }
 
-/// Of what the loader said: it found all libraries, and they are still there.
+/// Whether the loader reported that it found all libraries, and they are still there.
 bool is_still_good(const std::string& list) {
   if (list.empty() || list.find("not found") != std::string::npos || list.find("error") != std::string::npos)
     return false;

@@ -5,7 +5,7 @@
 
 namespace blacs_dyn {
 
-/// Looks at a program before it is spawned, because Open MPI ends the whole application when it cannot start: it must
+/// Checks a program before it is spawned, because Open MPI ends the whole application when it cannot start. It must
 /// exist, be executable, be complete (not replaced since this process started, when it is this process's own) and find
 /// all its shared libraries on this host. Local. @throws Error{not_found, spawn_failure} saying what to do.
 void check_program(const std::string& path);
@@ -18,12 +18,12 @@ std::string find_program(const std::string& command);
 /// after a spawn onto a host that it does not have. Local. @throws Error{not_found}
 void check_host(const std::string& host);
 
-/// Whether the launcher on this host may start processes on others than those of `known`: it was given a host file or a
-/// list with more, it runs in an allocation of Slurm that has more nodes, or newcomers are started by
-/// DYNGRID_JOIN_START. Local.
+/// Whether the launcher on this host may start processes on others than those of `known`. That is so in three cases: it
+/// was given a host file or a list with more; it runs in an allocation of Slurm that has more nodes; new processes are
+/// started by DYNGRID_JOIN_START. Local.
 bool has_other_hosts(const std::vector<std::string>& known);
 
-/// The folder in which this program was started, whatever it has changed to since; empty when it cannot be told.
+/// The folder in which this program was started, whatever it has changed to since; empty when it is not known.
 const std::string& start_folder();
 
 /// New processes start in start_folder(): it must still be there. Local. @throws Error{not_found}

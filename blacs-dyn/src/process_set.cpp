@@ -34,9 +34,9 @@ std::vector<char> marks(const std::vector<int>& numbers, int count) {
 }
 
 /// How many elements it is worth to keep each process of the old grid when, beside the named ones, `to_leave` more go.
-/// Process 0 stays: it answers for the application. What mpirun started can only sleep, so it goes
-/// last. Of spawned processes every choice is as good when each is a group of its own; bigger groups leave whole where
-/// they fit into what must go, newest first, and the rest is kept.
+/// Process 0 stays: it answers for the application. Processes that mpirun started can only sleep, so they go last. Of
+/// spawned processes every choice is as good when each is a group of its own. Bigger groups leave whole where they fit
+/// into the number that must go, newest first, and the rest is kept.
 std::vector<std::int64_t> worth_keeping(const ProcessSet& process_set, int to_leave, const std::vector<int>& named) {
   constexpr std::int64_t must = std::int64_t{1} << 56, original = std::int64_t{1} << 54,
                          whole_group = std::int64_t{1} << 52;
@@ -77,7 +77,7 @@ bool can_wake(const ProcessSet& process_set, const Change& change, int id) {
   return group.id == 0 || group.owner == 0 || has(process_set.grid.ids, group.owner) || has(change.wake, group.owner);
 }
 
-/// Of everybody, those that are to be started included: by their host, as far as it is chosen.
+/// The speeds of all processes, those to be started included: by their host, as far as it is chosen.
 std::map<int, double> speeds_with(const ProcessSet& process_set, const Change& change) {
   std::map<int, double> speeds;
   for (const control::ProcessInfo& process : process_set.everybody()) speeds[process.id] = process.speed;
@@ -87,8 +87,8 @@ std::map<int, double> speeds_with(const ProcessSet& process_set, const Change& c
   return speeds;
 }
 
-/// Those that join hold nothing, so that it moves nothing where among their places each stands: exchanged in pairs
-/// until none makes the slowest part of a grid that is dealt out by speed smaller.
+/// Joining processes hold no data, so the order of their places moves nothing. Exchanges them in pairs until no
+/// exchange makes the slowest part of a grid that is dealt out by speed smaller.
 void arrange_by_speed(std::vector<int>& ids, const std::vector<std::size_t>& places, Shape shape,
                       const std::map<int, double>& speeds) {
   std::vector<double> on_grid;
@@ -125,7 +125,7 @@ void arrange_by_speed(std::vector<int>& ids, const std::vector<std::size_t>& pla
 
 constexpr std::size_t most_arranged = 16; // processes that join; of more the search takes longer than it saves
 
-/// What a grid with these speeds takes for what is dealt out by them: 1 for one process of speed 1.
+/// The time of a grid with these speeds for work that is dealt out by them: 1 for one process of speed 1.
 double time_on(Shape shape, const std::vector<double>& speeds) {
   gridmap::MappingRequest request{speeds, shape.nprow, shape.npcol, 1, 1, gridmap::MapMethod::svd};
   return gridmap::map_in_place(request).t_continuous;
@@ -166,8 +166,8 @@ void exchange_lines(std::vector<int>& grid, Shape shape, bool are_rows, int a, i
   }
 }
 
-/// What does not change how fast the grid is: the order of its rows and columns, and who of equally fast ones stands
-/// where. Such exchanges while more stays where it is. Process `first` comes to (0,0).
+/// What does not change how fast the grid is: the order of its rows and columns, and which of equally fast processes
+/// stands where. Such exchanges while more stays where it is. Process `first` comes to (0,0).
 void move_least(std::vector<int>& grid, Shape shape, const std::vector<double>& speed_of, int first,
                 const Retained& retained) {
   const auto lines = [&](bool are_rows, int from, int to) {
@@ -199,13 +199,13 @@ void move_least(std::vector<int>& grid, Shape shape, const std::vector<double>& 
 
 constexpr std::size_t most_arranged_anew = 256;
 
-/// All of them where the grid is fastest, or as they stand: what takes less. Only of a growth: nobody leaves.
+/// All of them where the grid is fastest, or as they stand: what takes less. Only of a growth: no process leaves.
 void arrange_anew(std::vector<int>& ids, const ProcessSet& process_set, Shape to,
                   const gridmap::PlacementRequest& placement, const std::map<int, double>& speeds,
                   const GrowthForm& growth) {
   if (ids.size() > most_arranged_anew) return;
   const std::vector<int>& old = process_set.grid.ids;
-  std::vector<int> all = old; // by number: first the old grid's, then who joins
+  std::vector<int> all = old; // by number: first the old grid's, then those that join
   for (const int id : ids)
     if (!has(old, id)) all.push_back(id);
   std::vector<double> speed_of, on_grid;
@@ -232,7 +232,7 @@ void arrange_anew(std::vector<int>& ids, const ProcessSet& process_set, Shape to
   for (std::size_t k = 0; k < ids.size(); ++k) ids[k] = all[static_cast<std::size_t>(anew[k])];
 }
 
-/// Sleepers on hosts that were chosen take of what was chosen there; nobody else is woken.
+/// Sleeping processes on chosen hosts take some of the slots that were chosen there; no other process is woken.
 std::vector<int> sleepers_on(const ProcessSet& process_set, std::vector<control::OfferedHost>& hosts) {
   std::map<int, const control::ProcessInfo*> by_id;
   const std::vector<control::ProcessInfo> everybody = process_set.everybody();
@@ -248,7 +248,7 @@ std::vector<int> sleepers_on(const ProcessSet& process_set, std::vector<control:
   return ids;
 }
 
-/// Who joins: sleepers first, then new ones.
+/// The processes that join: sleeping ones first, then new ones.
 void bring_in(Change& change, const ProcessSet& process_set, int count, const GroupPolicy& policy,
               const std::vector<int>& named, const GrowthForm& growth) {
   std::vector<control::OfferedHost> hosts = growth.hosts;
@@ -261,7 +261,7 @@ void bring_in(Change& change, const ProcessSet& process_set, int count, const Gr
   change.new_groups = group_into_groups(process_set, fresh, hosts.empty() ? policy : onto(process_set, policy, hosts));
 }
 
-/// Who comes in, and who stands where. `named` are not in the new grid.
+/// The processes of the new grid, and the position of each. `named` are not in it.
 void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequest placement,
            const GroupPolicy& policy, const std::vector<int>& named, const GrowthForm& growth) {
   const std::vector<int>& ids = process_set.grid.ids;
@@ -517,7 +517,7 @@ Change decide_change(const ProcessSet& process_set, Shape to, gridmap::Placement
     for (const SpawnGroup& group : process_set.groups)
       if (has(leave, group.id)) named.insert(named.end(), group.members.begin(), group.members.end());
     if (!leave.empty())
-      placement.method = gridmap::Placement::optimal; // the others do not look at who is worth keeping
+      placement.method = gridmap::Placement::optimal; // the others do not look at which process is worth keeping
     place(change, process_set, std::move(placement), policy, named, growth);
   }
 

@@ -20,7 +20,7 @@ using base::Status;
 
 using base::tag_go, base::tag_join, base::tag_wake;
 
-/// What a sleeper is told.
+/// The orders to a sleeping process.
 enum class Order : int {
   wake = 1, ///< set of processes and change follow: take part
   release,  ///< as owner: let a group of mine go, whose members leave in this moment
@@ -29,7 +29,7 @@ enum class Order : int {
 };
 
 /// One intracommunicator of two, over an intercommunicator between rank `leader` of `part` and rank `remote` of `peer`.
-/// Collective over both parts; peer counts on the leader only. The lower part comes first.
+/// Collective over both parts; peer counts on the leader only. The ranks of the lower part come first.
 Comm merge_with(MPI_Comm part, MPI_Comm peer, int remote, bool is_upper, int leader = 0) {
   MPI_Comm intercomm = MPI_COMM_NULL, merged = MPI_COMM_NULL;
   check_mpi(MPI_Intercomm_create(part, leader, peer, remote, tag_join, &intercomm), "MPI_Intercomm_create");
@@ -48,7 +48,7 @@ Comm subset(MPI_Comm comm, const std::vector<int>& ranks) {
 }
 
 /// Communicator of some ranks of comm, in that order; empty on the others. Collective over comm, and all know the
-/// ranks: MPI_Comm_split would ask everybody first.
+/// ranks: MPI_Comm_split would communicate with all processes first.
 Comm arranged(MPI_Comm comm, const std::vector<int>& ranks) {
   const base::Group some = base::Group::of(comm).with_ranks(ranks);
   MPI_Comm made = MPI_COMM_NULL;
@@ -63,7 +63,8 @@ std::vector<int> positions(const std::vector<int>& order, const std::vector<int>
   return ranks;
 }
 
-/// Members of group 0 that are woken, and of other groups by owner: who joins over whom, derived alike by everybody.
+/// Members of group 0 that are woken, and of other groups by owner: which process joins through which owner. All
+/// processes derive the same.
 std::vector<int> woken_of(const Change& change, const SpawnGroup& group) {
   std::vector<int> ids;
   for (const int id : change.wake)
@@ -71,14 +72,14 @@ std::vector<int> woken_of(const Change& change, const SpawnGroup& group) {
   return ids;
 }
 
-/// Ids of the grid and of the woken of group 0, who come together first, in the order of their communicator.
+/// Ids of the grid and of the woken of group 0, which come together first, in the order of their communicator.
 std::vector<int> base_order(const ProcessSet& before, const Change& change) {
   std::vector<int> ids = before.grid.ids;
   for (const int id : woken_of(change, before.groups[0])) ids.push_back(id);
   return ids;
 }
 
-/// One party that joins through its owner: woken members of a group, or a new group.
+/// One group of processes that joins through its owner: woken members of a group, or a new group.
 struct Guests {
   int owner;
   int group;
@@ -106,8 +107,8 @@ std::vector<int> owners_of(const std::vector<Guests>& guests) {
   return owners;
 }
 
-/// Ids in the order in which assemble() brings everybody together: each owner with its guests, then the rest of the
-/// base.
+/// Ids in the order in which assemble() brings all processes together: each owner with its joining processes, then the
+/// rest of the base.
 std::vector<int> assembled_order(const ProcessSet& before, const Change& change) {
   const std::vector<int> base = base_order(before, change);
   const std::vector<Guests> guests = guests_of(before, change);
@@ -286,7 +287,7 @@ void Processes::send_away(std::vector<Newcomers>& newcomers) {
   newcomers.clear();
 }
 
-/// comm: of everybody who takes part, as assembled_order.
+/// comm: of all processes that take part, as assembled_order.
 Processes::Union Processes::complete(const ProcessSet& before, const Change& change, MPI_Comm comm) {
   const std::vector<int> order = union_order(before, change);
   Union gathered;
@@ -300,7 +301,7 @@ Processes::Union Processes::complete(const ProcessSet& before, const Change& cha
   return gathered;
 }
 
-/// Tells the new groups of mine that they take part, and in what; from here on I hold them.
+/// Informs the new groups of mine that they take part, and in what; from here on I hold them.
 void Processes::let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change) {
   std::vector<Packet> told(newcomers.size());
   std::vector<MPI_Request> under_way;
@@ -318,7 +319,7 @@ void Processes::let_in(std::vector<Newcomers>& newcomers, const ProcessSet& befo
   check_mpi(MPI_Waitall(static_cast<int>(under_way.size()), under_way.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
 }
 
-/// Of an owner: me and all my guests, me first.
+/// Of an owner: me and all my joining processes, me first.
 Processes::Party Processes::attach_guests(const ProcessSet& before, const Change& change) {
   Party party(MPI_COMM_SELF);
   Packet packet;
@@ -339,7 +340,8 @@ Processes::Party Processes::attach_guests(const ProcessSet& before, const Change
   return party;
 }
 
-/// From the base (old grid and woken of group 0) to everybody. Guests call it with the communicator of their own party.
+/// From the base (old grid and woken of group 0) to all processes. Joining processes call it with the communicator of
+/// their own owner and group.
 Processes::Party Processes::assemble(const ProcessSet& before, const Change& change, Party base) {
   const std::vector<Guests> guests = guests_of(before, change);
   if (guests.empty()) return base;
@@ -366,7 +368,7 @@ Processes::Party Processes::assemble(const ProcessSet& before, const Change& cha
       if (guests[g].owner == my_owner) part = Party(merge_with(part.comm, MPI_COMM_NULL, -1, false));
   }
 
-  // the owners' parts in a binary tree; the bases' ranks are known to the owners, who are rank 0 of their part
+  // the owners' parts in a binary tree; the owners know the ranks of the bases, since each owner is rank 0 of its part
   const auto count = static_cast<int>(owners.size());
   const MPI_Comm bridge = in_base ? base.comm : MPI_COMM_NULL;
   if (part.comm != MPI_COMM_NULL) {
@@ -417,7 +419,7 @@ Processes::Union Processes::gather_from(const ProcessSet& before, const Change& 
       together(base.comm, [&] { admit(change, options, newcomers); });
     }
   } catch (const Error& error) {
-    if (error.status() == Status::mpi_failure) throw; // not agreed: nobody else is here
+    if (error.status() == Status::mpi_failure) throw; // not agreed: the other processes are not here
     send_away(newcomers);
     base.own.close();
     throw;
@@ -487,7 +489,7 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
       try {
         return gather_from(before, change, Party(wake_unit0(before, change, world_.get())), options);
       } catch (
-          const Error& error) { // the growth came to nothing, and the grid that asked for it has been told: sleep on
+          const Error& error) { // the growth was given up, and the grid that requested it received the error: sleep on
         if (error.status() == Status::mpi_failure) throw;
       }
       break;
@@ -553,7 +555,7 @@ void Processes::release_group(int group, const std::vector<int>& parked_ranks) {
   if (held == owned_.end())
     throw Error(Status::internal, fmt::format("blacs-dyn: process {} does not own unit {}", id_, group));
   const MPI_Comm parent_comm = held->second.parent_comm.get();
-  while (receive_if_there(parent_comm, base::tag_load)) { // what they told, which nobody needs any more
+  while (receive_if_there(parent_comm, base::tag_load)) { // load reports, which are not needed any more
   }
   Packet packet;
   packet.put(Order::leave);

@@ -16,23 +16,23 @@
 
 namespace blacs_dyn {
 
-/// What kind of program the processes run: dyngrid_init and resize points, or the classical blacs_setup. A newcomer
+/// What kind of program the processes run: dyngrid_init and resize points, or the classical blacs_setup. A new process
 /// finds it in its environment.
 enum class Mode : int { managed = 1, classical = 2 };
 
-/// The processes of one application: who they are, the communicators among them, and how they come, sleep, wake and go.
+/// The processes of one application, the communicators among them, and how they start, sleep, wake and leave.
 ///
-/// Every group hangs on one process of group 0, its owner, by the intercommunicator of its
-/// spawn and by the merged parent communicator. All other communicators are made for one grid and freed with it, so
-/// that any group can leave at any time (docs/decisions/0007).
+/// Every group is connected to one process of group 0, its owner, by the intercommunicator of its spawn and by the
+/// merged parent communicator. All other communicators are made for one grid and freed with it, so that any group can
+/// leave at any time (docs/decisions/0007).
 class Processes {
 public:
-  /// Everybody who takes part in one change: old grid, woken, new. Ranks as union_order.
+  /// All processes that take part in one change: old grid, woken, new. Ranks as union_order.
   struct Union {
     Comm comm;
     ProcessSet before;
     Change change;
-    double spawn_s = 0;        ///< until all newcomers were there
+    double spawn_s = 0;        ///< until all new processes were there
     double merge_s = 0;        ///< from there to the union communicator
     LooksForConnections looks; ///< those that have not talked yet do so while the matrices move
   };
@@ -42,8 +42,8 @@ public:
   /// which it is to join; a process that the user's own MPI_Comm_spawn started begins an application of its own.
   /// was_spawned: in the application's mpirun.
   void start(MPI_Comm world, bool is_ours, bool was_spawned, std::unique_ptr<Launcher> launcher);
-  /// Another way from here on. Only before anybody came the way there is: processes that came one way do not know those
-  /// that come the other way.
+  /// Selects another way for all later growths. Only before any process was started the present way: processes started
+  /// one way do not know those started the other way.
   void set_launcher(std::unique_ptr<Launcher> launcher);
   bool has_grown() const { return process_set_.groups.size() > 1; }
   bool is_started() const { return static_cast<bool>(world_); }
@@ -53,10 +53,11 @@ public:
   bool has_left() const { return state_ == State::left; }
   Mode mode() const { return mode_; }
   void set_mode(Mode mode) { mode_ = mode; }
-  /// A few bytes to process 0, which need not wait for them: by the owner of a spawned group, which passes them on.
-  /// Local.
+  /// Sends a few bytes to process 0, which need not wait for them: called by the owner of a spawned group, which passes
+  /// them on. Local.
   void tell_process0(base::Tag tag, const std::vector<char>& bytes) const;
-  /// What has come by tell_process0; others than process 0 pass on what their groups say, and hear nothing. Local.
+  /// Messages that came by tell_process0. Processes other than 0 pass on the messages of their groups and return
+  /// nothing. Local.
   std::vector<std::vector<char>> hear_told(base::Tag tag) const;
   int id() const { return id_; }
   std::function<void()> while_asleep; ///< called now and then by a process that sleeps
@@ -71,10 +72,10 @@ public:
   void set_speed(double speed);
   double speed() const;
   bool is_speed_given() const { return is_speed_given_; } ///< by the program; on a process that was in the grid then
-  /// What those that join say of their speeds and hosts goes into `gathered`. @return the largest `number` of all.
+  /// The speeds and hosts that joining processes report go into `gathered`. @return the largest `number` of all.
   /// Collective over the union. Waits asleep.
   int hear_all(Union& gathered, int number) const;
-  /// What follows from all speeds for the new grid. Collective over the union where they differ.
+  /// Derives the shares of the new grid from all speeds. Collective over the union where they differ.
   void share_out(Union& gathered) const;
   /// Of the processes of the grid, row-major, from elsewhere: `map` is the grid with the shares that follow.
   void take_speeds(const std::vector<double>& speeds, GridMap map);
@@ -86,49 +87,49 @@ public:
   /// Where the policy says how fast a host is, that is the speed of its processes.
   Fate form_first_grid(Shape shape, const std::vector<std::string>& hosts, const GroupPolicy& policy);
 
-  /// Process 0: sends for the new groups of a change, where they come in the background (elsewhere gather() does it).
+  /// Process 0: starts the new groups of a change, where they start in the background (elsewhere gather() does it).
   /// @throws Error, and nothing was started.
   void send_for(const Change& change, const SpawnOptions& options);
-  Launch::Progress progress();  ///< process 0: of those that were sent for
-  void call_off();              ///< process 0: they are not wanted any more
+  Launch::Progress progress();  ///< process 0: of those that were requested
+  void call_off();              ///< process 0: they are not needed any more
   void look_after_called_off(); ///< process 0: see Launcher
-  /// Process 0: that groups of these sizes sleep until a growth takes them. Returns at once; says it when they cannot
-  /// be started.
+  /// Process 0: starts groups of these sizes, which sleep until a growth takes them. Returns at once; prints a message
+  /// when they cannot be started.
   void keep_warm(std::vector<int> sizes, const std::function<SpawnOptions()>& options);
   Reserve::Count warm() const; ///< process 0
-  /// Process 0: whether there are warm ones of which the others have not heard.
+  /// Process 0: whether there are spare processes that are not yet introduced to the others.
   bool has_to_introduce() const { return !to_introduce_.empty(); }
-  /// They hear of them. @return whether there are kept groups whose time is over. Collective over the grid.
+  /// Introduces them to the others. @return whether there are kept groups whose time is over. Collective over the grid.
   bool introduce();
-  /// What a group is called outside: what its launcher was told as DYNGRID_UNIT_NUMBER. Process 0.
+  /// The number of a group for its launcher, which receives it as DYNGRID_UNIT_NUMBER. Process 0.
   std::int64_t number_of(int group) const { return launcher_->number_of(group); }
 
-  /// Brings everybody together that `change` needs. Collective over the grid. @throws agreed Error, all as before.
+  /// Brings all processes together that `change` needs. Collective over the grid. @throws agreed Error, all as before.
   Union gather(const Change& change, const SpawnOptions& options);
-  /// The newcomer's side of gather. Empty: the growth was given up, this process has left.
+  /// The new process's side of gather. Empty: the growth was given up, this process has left.
   std::optional<Union> join();
-  /// A newcomer that ends without having joined. Collective over its group.
+  /// On a new process that ends without having joined. Collective over its group.
   void decline();
-  /// A newcomer: see Launcher. Collective over the world.
+  /// On a new process: see Launcher. Collective over the world.
   bool arrive() { return launcher_->arrive(world_.get()); }
   /// The side of a process that is parked: asleep until it is woken. Empty: the application or this process's group
   /// ends.
   std::optional<Union> sleep(const SpawnOptions& options);
 
-  /// Makes the new grid and lets go who is not in it. Collective over the union, which is freed.
+  /// Makes the new grid and releases the processes that are not in it. Collective over the union, which is freed.
   Fate commit(Union& gathered);
 
-  /// Process 0, after a change: groups that sleep as a whole from now on leave after so long. Local.
+  /// Process 0, after a change: groups that sleep as a whole from now on leave after `keep_s` seconds. Local.
   void keep_for(double seconds);
   /// Process 0: whether there are some whose time is over.
   bool is_keeping_over() const;
   /// They leave. Collective over the grid.
   void release_kept();
-  /// Undoes a gather that led to nothing: newcomers go, the woken sleep again. Collective over the union, which is
-  /// freed.
+  /// Undoes a gather whose change was given up: new processes leave, the woken sleep again. Collective over the union,
+  /// which is freed.
   Fate dismiss(Union& gathered);
 
-  /// The end of the application. Collective over the grid; wakes the sleepers to leave.
+  /// The end of the application. Collective over the grid; wakes the sleeping processes, which leave.
   void finish();
   /// Frees what is left, before MPI_Finalize. Local.
   void close();
@@ -166,9 +167,9 @@ private:
   int id_ = -1;
   int group_ = 0;
   std::unique_ptr<Launcher> launcher_;
-  std::unique_ptr<Launch> launch_; ///< those that were sent for
+  std::unique_ptr<Launch> launch_; ///< the new groups that were requested
   bool can_keep_warm_ = true;
-  std::vector<Known> to_introduce_; ///< warm groups that are there; process 0
+  std::vector<Known> to_introduce_; ///< spare groups that are there; process 0
   bool was_spawned_ = false;
   Comm world_;       ///< my group
   Comm intercomm_;   ///< to my owner, outside group 0

@@ -67,8 +67,8 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
   }
 }
 
-/// Those of `asked` that lie otherwise by what their rules say now. One all-reduce when nobody objects. check: alone on
-/// this process, before the rules are asked.
+/// Those of `asked` that have another layout by their present rules. One all-reduce when no process objects. check:
+/// alone on this process, before the rules are asked.
 std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::vector<Matrix*>& asked,
                                                const std::function<void()>& check) const {
   std::vector<Matrix*> moving;

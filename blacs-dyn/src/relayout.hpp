@@ -10,9 +10,9 @@ namespace blacs_dyn {
 
 class Application;
 
-/// New layouts on the grid there is: matrices move, nobody comes or goes, and contexts stay open. Collective over the
-/// grid; on a process that is not in it yet, a change of what it declared. @return a dyngrid_outcome. @throws agreed
-/// Error, all as before.
+/// New layouts on the current grid: matrices move, no process joins or leaves, and contexts stay open. Collective over
+/// the grid; on a process that is not in it yet, a change of what it declared. @return a dyngrid_outcome. @throws
+/// agreed Error, all as before.
 class Relayout {
 public:
   explicit Relayout(Application& app) : app_(app) {}
@@ -21,7 +21,7 @@ public:
   /// The matrix in blocks of mb x nb from here on, on every grid.
   int reblock(Matrix* matrix, std::int64_t mb, std::int64_t nb);
   int set_rule(Matrix* matrix, dyngrid_distribution rule, void* context);
-  /// What is kept for the next time on this grid. Local.
+  /// Frees what is kept for the next time on this grid. Local.
   void forget() { spare_.clear(); }
 
 private:

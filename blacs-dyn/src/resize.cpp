@@ -22,12 +22,12 @@ namespace {
 
 constexpr double scheduler_patience_s = 10; ///< for an answer that takes it no time
 
-/// The matrix that decides who goes where: the largest. Without one, a square one in single elements.
-/// told: of it, where its rule is missing here.
+/// The matrix that decides the position of each process: the largest. Without one, a square one in single elements.
+/// `told`: its layout, where its rule is missing here.
 gridmap::PlacementRequest placement_request(const Matrix* a, const Matrices::Told& told, Shape from, Shape to) {
   gridmap::PlacementRequest request;
   if (a) {
-    const redist::Layout after = told.count(a) != 0 ? told.at(a) : a->on({to, {}}); // who stands where is not known yet
+    const redist::Layout after = told.count(a) != 0 ? told.at(a) : a->on({to, {}}); // the positions are not known yet
     request.rows_from = a->layout.rows;
     request.cols_from = a->layout.cols;
     request.rows_to = after.rows;
@@ -98,7 +98,7 @@ void Resize::ask() {
   take(*grant);
 }
 
-/// On process 0. Where a smaller grid would do, nobody waits for a larger one.
+/// On process 0. Where a smaller grid would do, the program does not wait for a larger one.
 void Resize::ask_for_need() {
   const control::Allowed allowed = app_->control->allowed(), needed = control::Allowed::parse(goal_.need);
   std::optional<gridmap::GridShape> smaller;
@@ -133,7 +133,7 @@ void Resize::take(const control::Grant& grant) {
 }
 
 void Resize::check_room() const {
-  if (goal_.exact || !without_.empty()) return; // nobody is started then
+  if (goal_.exact || !without_.empty()) return; // no process is started then
   if (app_->settings.way == LauncherKind::background)
     for (const control::OfferedHost& host : goal_.growth.hosts)
       if (!base::is_this_host(host.name))
@@ -181,7 +181,7 @@ void Resize::send_for() {
   app_->processes.send_for(change_, app_->spawn_options());
 }
 
-/// First the decision, then what process 0 starts by it: nothing is started where another process cannot go along.
+/// First the decision, then process 0 starts the processes: nothing is started where another process cannot take part.
 template <class Decision> void Resize::agree_to_begin(Decision&& decision) {
   const MPI_Comm grid = app_->grid.comm();
   try {
@@ -251,8 +251,8 @@ void Resize::tell_why_not() {
   throw Error(Status::internal, "blacs-dyn: new processes do not come, and process 0 does not say why");
 }
 
-/// To start processes and connect to them, Open MPI and PMIx take some 40 MiB in pieces (4.1.4), and glibc reserves up
-/// to 128 MiB of addresses when a thread first allocates. Without it the application ends inside MPI.
+/// To start processes and connect to them, Open MPI and PMIx take some 40 MiB in pieces (4.1.4). glibc reserves up to
+/// 128 MiB of addresses when a thread first allocates. Without that memory the application ends inside MPI.
 void Resize::require_memory() const {
   constexpr std::size_t enough = 192 << 20;
   if (change_.is_growth()) base::require_memory("starting processes or connecting to them by MPI", enough);
@@ -283,7 +283,7 @@ Resize::Outcome Resize::move_and_commit() {
     const GridMap& to = gathered_->change.to;
     move.told = Matrices::told_by_others(gathered_->comm.get(), app_->matrices.list(), to);
     move.run(gathered_->comm.get(), to, app_->matrices.list(), app_->settings.exchange_order,
-             [this] { // which newcomers have from now on
+             [this] { // which new processes have from now on
                if (!who_->is_joining) app_->routines.call_before();
              });
   } catch (const Error& error) {
@@ -317,7 +317,7 @@ void Resize::read_state(Packet& state, const std::vector<SavedShared>& shared) {
   app_->matrices.read(state, is_newcomer || app_->grid.is_still_outside(), is_newcomer);
 }
 
-/// Tells those that join what the others know: the resize point where they are, settings, matrices, shared state. A
+/// Sends to those that join what the others know: the resize point where they are, settings, matrices, shared state. A
 /// process that joins from another resize point, and can be led, goes to the others' while they wait. @return false: it
 /// has to go there first. @throws agreed Error
 bool Resize::share_state() {
@@ -347,7 +347,7 @@ bool Resize::share_state() {
     state_ = std::move(state);
     return false;
   }
-  if (is_one_led) { // the others wait for those, and hear again what they say
+  if (is_one_led) { // the others wait for those, and receive again what they send
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Ibarrier(comm, &request), "MPI_Ibarrier");
     wait_asleep(&request);
@@ -368,7 +368,7 @@ bool Resize::share_state() {
 
 // ---- commit, or abandon
 
-/// Newcomers go, the woken sleep on. @return resized: this process is in the grid, which is the old one
+/// New processes leave, the woken sleep on. @return resized: this process is in the grid, which is the old one
 Resize::Outcome Resize::abandon() {
   switch (app_->processes.dismiss(*gathered_)) {
   case Processes::Fate::sleeps:
@@ -407,7 +407,7 @@ Resize::Outcome Resize::commit(MatrixMove& move) {
 
 /// Collective over the new grid.
 void Resize::report(const MatrixMove& move, double merge_s) {
-  // those that join were not told at which step the change was asked for
+  // those that join did not receive the step at which the change was requested
   const double asked_at = !who_->is_joining && goal_.is_at_point ? static_cast<double>(asked_at_) : -1;
   const std::array<double, 6> mine{gathered_->spawn_s,
                                    merge_s,
@@ -437,7 +437,7 @@ void Resize::report(const MatrixMove& move, double merge_s) {
   r.changed_at_step = r.asked_at_step < 0 ? -1 : app_->settings.points - 1;
   r.moved_bytes = move.moved_bytes;
   r.kept_bytes = move.kept_bytes;
-  app_->tell_control_who_is_where(); // before somebody is told of the change, who may ask
+  app_->tell_control_who_is_where(); // before any client is sent the change, since it may ask
   if (app_->control)
     app_->control->changed(r, static_cast<int>(app_->processes.process_set().all_parked().size()), request_);
   if (app_->settings.is_verbose && app_->processes.id() == 0) say_report(move);

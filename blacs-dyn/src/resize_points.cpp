@@ -133,9 +133,10 @@ bool ResizePoints::passes_by() {
 
 namespace {
 
-/// Before they look again: so few that nobody comes in much later, and none that the timetable names. Pure.
+/// The number of points before they look again: so small that no process joins much later, and that it passes no point
+/// that the timetable names. Pure.
 int points_to_pass(std::int64_t points, double in_s, const std::vector<TimedRequest>& timetable, std::int64_t next) {
-  constexpr double longest_s = 0.05; // as the nap of a sleeper
+  constexpr double longest_s = 0.05; // as the nap of a sleeping process
   const double fit = longest_s * static_cast<double>(points) / in_s;
   for (const int count : {7, 3, 1})
     if (fit >= count + 1 && std::none_of(timetable.begin(), timetable.end(), [&](const TimedRequest& entry) {
@@ -221,7 +222,7 @@ int ResizePoints::act_on(Findings found) {
 
 namespace {
 
-/// What somebody outside asks for. Groups that have gone are left out.
+/// A request from outside. Groups that have gone are left out.
 Resize::Goal goal_of(const control::ResizeRequest& request, const Application& app) {
   Resize::Goal goal;
   goal.to = {request.to.nprow, request.to.npcol};
@@ -241,7 +242,8 @@ Resize::Goal goal_of(const control::ResizeRequest& request, const Application& a
 
 } // namespace
 
-/// Whose goal counts: the lowest rank's of those that have one of their own, else process 0's. It tells the others.
+/// The goal that counts: that of the lowest rank with a goal of its own, else that of process 0. That process sends it
+/// to the others.
 /// Collective over the grid.
 Resize::Goal ResizePoints::agree_on_goal(const Findings& found, bool is_own) {
   const MPI_Comm grid = app_.grid.comm();
@@ -252,7 +254,7 @@ Resize::Goal ResizePoints::agree_on_goal(const Findings& found, bool is_own) {
   }
   Resize::Goal goal = found.request ? goal_of(*found.request, app_) : found.goal.value_or(Resize::Goal{});
   goal.is_at_point = true;
-  // told with the rest: what earlier runs measured is known to process 0 alone
+  // sent with the rest: only process 0 knows what earlier runs measured
   const int size = app_.processes.process_set().grid.shape.size();
   const double bandwidth = app_.machine.figures().bandwidth_bytes_per_s;
   goal.growth.seconds_to_move_all = app_.matrices.bytes() / bandwidth / size;
@@ -263,8 +265,8 @@ Resize::Goal ResizePoints::agree_on_goal(const Findings& found, bool is_own) {
   return goal;
 }
 
-/// Loads are handed over, and what follows from them is done. An agreed failure is said, and the program goes on as it
-/// was; one of MPI may be this process's alone.
+/// Gathers the loads and carries out the decision that follows. An agreed failure is printed, and the program goes on
+/// as it was; one of MPI may be this process's alone.
 int ResizePoints::balance() {
   const Balancing::Verdict verdict = app_.balancing.exchange();
   try {
@@ -301,7 +303,7 @@ int ResizePoints::balance_as(const Balancing::Verdict& verdict) {
   return outcome;
 }
 
-/// At another resize point than the one where this process was woken or let in: the right one, or not.
+/// At another resize point than the one where this process was woken or admitted: the right one, or not.
 int ResizePoints::go_on_where_led() {
   Resize led = app_.changes.take_under_way();
   app_.whereabouts.changed();

@@ -12,8 +12,8 @@ namespace blacs_dyn {
 
 class Application;
 
-/// The points of the program where its grid may change, and what is done there. The way of a request: it is what a
-/// process asks for, all find out together what they want (look), one goal is agreed on (act), and Changes makes it.
+/// The points of the program where its grid may change, and the actions there. The steps of a request: a process makes
+/// it, all exchange their requests (look), all agree on one goal (act), and Changes carries it out.
 class ResizePoints {
 public:
   explicit ResizePoints(Application& app) : app_(app) {}
@@ -21,13 +21,13 @@ public:
   // ---- for the program. Collective over the grid. @return a dyngrid_outcome
   int arrive(const Place& place);
   int arrive_at(const char* name);
-  /// At the last resize point a change was refused or failed, and the program goes on with the grid there is. Local
+  /// At the last resize point a change was refused or failed, and the program goes on with the current grid. Local
   bool was_refused() const { return was_refused_; }
   bool is_change_due();                                               ///< dyngrid_pending
   void request(Shape to, control::Without without = {});              ///< at the next point; local
   void ask_again(Resize::Goal goal) { requested_ = std::move(goal); } ///< it waited for a growth; local
   // it waits for these: resize_now.cpp
-  /// without: control::Without as text; null: everybody may stay.
+  /// without: control::Without as text; null: all processes may stay.
   int resize(Shape to, gridmap::Placement placement, const char* without = nullptr);
   int need(const char* grids); ///< control::Allowed as text: waits until the scheduler grants one of them
   int pop();
@@ -36,10 +36,10 @@ public:
   // ---- arrive() in parts, for a routine of ours that has something to finish before a matrix may move
   /// A process that is not in the grid comes into it, or does not. Empty: it is in the grid.
   std::optional<int> come_in(const Place& place);
-  /// What all processes want at the place where they are.
+  /// What all processes request at the place where they are.
   struct Findings {
     std::optional<Resize::Goal> goal = std::nullopt; ///< of this process: its program's, or the timetable's
-    std::optional<control::ResizeRequest> request = std::nullopt; ///< process 0: somebody outside has it
+    std::optional<control::ResizeRequest> request = std::nullopt; ///< process 0: from outside
     std::uint64_t all = 0;                                        ///< PlaceWord::Flag
     std::uint64_t asked() const;                                  ///< PlaceWord::Flag of what this process asks for
     bool is_anything() const;                                     ///< but for a checkpoint
@@ -51,7 +51,7 @@ public:
   bool restore_if_due();
   int act(Findings findings);
 
-  void end(); ///< the application ends: nobody is waited for any more
+  void end(); ///< the application ends: no process is waited for any more
 
 private:
   Findings next_asked();
@@ -68,7 +68,7 @@ private:
   Application& app_;
   std::optional<Resize::Goal> requested_;
   bool was_refused_ = false;
-  int to_pass_ = 0;     ///< points, while newcomers are on their way; the same on all processes of the grid
+  int to_pass_ = 0;     ///< points, while new processes start; the same on all processes of the grid
   double looked_s_ = 0; ///< process 0: when, and at which point
   std::int64_t looked_at_ = 0;
 };

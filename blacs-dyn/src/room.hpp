@@ -8,9 +8,9 @@
 
 namespace blacs_dyn {
 
-constexpr int usual_per_core = 16; ///< processes a core, at most: so many still make progress together
+constexpr int usual_per_core = 16; ///< processes a core, at most: with this number all still make progress
 
-/// What new processes would need and what there is, in figures. What is not known is left out of the judgement.
+/// The needs of new processes and the available resources, in figures. An unknown figure is left out of the decision.
 struct Room {
   struct Host {
     std::string name;

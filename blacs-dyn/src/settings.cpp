@@ -45,7 +45,7 @@ bool is_switched_on(const char* name, bool fallback) {
 
 namespace {
 
-/// What `read` throws, with the name of the variable before it.
+/// Passes on an error of `read`, with the name of the variable before it.
 template <class Read> auto naming(const char* name, Read&& read) {
   try {
     return read();
@@ -105,7 +105,7 @@ void read_control(Settings& settings) {
          });
 }
 
-/// "20": every so many resize points. "90s": every so many seconds.
+/// "20": every 20 resize points. "90s": every 90 seconds.
 void read_interval(const std::string& text, Settings& settings) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);

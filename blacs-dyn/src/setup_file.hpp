@@ -8,7 +8,7 @@
 
 namespace blacs_dyn {
 
-/// What blacs_setup.dat says: what to spawn in the classical way (Chinnusamy 2004, section 3.3.3).
+/// The content of blacs_setup.dat: the processes to spawn in the classical way (Chinnusamy 2004, section 3.3.3).
 ///
 ///     # one thing a line, '#' begins a comment
 ///     executable  ./solver        "self": the running program

@@ -15,7 +15,7 @@ namespace blacs_dyn {
 /// goes.
 class SharedState {
 public:
-  /// How the names begin of what routines of ours share while they run: their state, without which nobody can go on.
+  /// The prefix of names that routines of ours share while they run: their state, without which no process can go on.
   static constexpr const char* within = "dyngrid_";
 
   /// Collective over `grid`; MPI_COMM_NULL on a process that waits to join, which declares alone. Local where the
@@ -32,8 +32,8 @@ public:
   /// For a checkpoint: what the program shares must be in it, in the same size. @throws Error{not_found, rank_mismatch}
   void check(const std::vector<SavedShared>& saved) const;
 
-  /// The content of all that is told goes from root, where `told` says where it is, to those that take it and expect()
-  /// it. Collective; only MPI can fail. buffer: as long on all, buffer_for(told).
+  /// The content of all items in `told` goes from root, where `told` has the addresses, to those that take it and
+  /// expect() it. Collective; only MPI can fail. buffer: as long on all, `buffer_for(told)`.
   void spread(MPI_Comm comm, int root, const std::vector<SavedShared>& told, bool takes, std::vector<char>& buffer);
   static std::vector<char> buffer_for(const std::vector<SavedShared>& told);
   // Bytes from `at` on, of all contents in a row. Local.

@@ -46,7 +46,7 @@ void share_out(MPI_Comm comm, GridMap& map, const std::vector<double>& speeds) {
 }
 
 namespace {
-/// What a process says when it takes part in a growth.
+/// The message of a process that takes part in a growth.
 struct OwnSpeed {
   double speed;
   int number;

@@ -17,7 +17,7 @@ namespace blacs_dyn {
 
 void* next_symbol(const char* name) {
   if (void* address = dlsym(RTLD_NEXT, name)) return address;
-  // linked in the wrong order, or loaded with RTLD_LOCAL: our own dependency has it all the same
+  // linked in the wrong order, or loaded with RTLD_LOCAL: our own dependency has it in both cases
   for (const char* library : {"libscalapack-openmpi.so.2.2", "libscalapack-openmpi.so", "libscalapack-mpich.so.2.2",
                               "libscalapack-mpich.so", "libscalapack.so"})
     if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD))

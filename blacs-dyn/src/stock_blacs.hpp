@@ -22,7 +22,7 @@ void gridexit(int context);
 } // namespace stock
 
 /// Why the program's own BLACS does not know a grid that was made with ours: some part of ScaLAPACK is in the program,
-/// and keeps books of its own. Empty: it knows it. Local.
+/// and keeps contexts of its own. Empty: it knows it. Local.
 std::string trouble_with_blacs(int context, Shape grid);
 
 /// Grids that came to dyngrid's set-up routines. Local.
@@ -35,8 +35,8 @@ const std::string& growth_trouble();
 /// DYNGRID_VERBOSE is on. Local.
 bool is_verbose();
 
-/// On standard error, whose p?gemr2d this program calls, once and under DYNGRID_VERBOSE. One process of it says so.
-/// Local.
+/// Prints on standard error which library's p?gemr2d this program calls, once and under DYNGRID_VERBOSE. One process
+/// prints it. Local.
 void say_whose_copier();
 
 /// Why nothing that this library replaces has been called. Local.

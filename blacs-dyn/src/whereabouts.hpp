@@ -10,7 +10,7 @@ namespace blacs_dyn {
 
 class Application;
 
-/// Where this process is in its program, and whether all are at the same place. Local where nothing else is said.
+/// Where this process is in its program, and whether all are at the same place. Local unless stated otherwise.
 class Whereabouts {
 public:
   explicit Whereabouts(Application& app) : app_(app) {}
@@ -19,7 +19,7 @@ public:
     if (place_.hash != place.hash) place_ = place;
   }
   const Place& place() const { return place_; } ///< the last one that this process came to
-  /// One all-reduce over the grid: what all its processes want, by PlaceWord::Flag. @throws agreed Error{bad_state}
+  /// One all-reduce over the grid: what all its processes request, by PlaceWord::Flag. @throws agreed Error{bad_state}
   /// when they are at different places.
   std::uint64_t agree(const Place& place, std::uint64_t flags);
   /// The first of a collective routine, by a process of the grid; nothing on another. @throws agreed
@@ -31,7 +31,7 @@ public:
   void changed() { entry_point_.clear(); }
   std::string name_for_newcomers() const;
 
-  // ---- what newcomers are told of the place, and where they meet the others
+  // ---- what new processes receive about the place, and where they meet the others
   enum class Where : int { here, elsewhere, nowhere };
   void write(Packet& packet) const;
   void read(Packet& packet); ///< after the place itself

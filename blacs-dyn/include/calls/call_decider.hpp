@@ -15,7 +15,7 @@ class CallsBoard;
 
 namespace blacs_dyn::calls {
 
-/// What a call asks for.
+/// The problem of a call.
 struct CallProblem {
   std::string size;         ///< "4000x4000"
   gridmap::CallPlace place; ///< where the caller has the operands
@@ -54,7 +54,7 @@ public:
   virtual CallAgreement agree(const gridmap::CallRule& rule, CallTimes& times) = 0;
   /// ScaLAPACK's routine where the caller has the operands: its seconds.
   virtual double run_here() = 0;
-  /// On copies at another place. Empty where it was not moved: there was no memory, or the routine did not want the
+  /// On copies at another place. Empty where it was not moved: there was no memory, or the routine does not accept the
   /// operands there. The caller's operands are untouched then.
   virtual std::optional<MovedCall> run_at(const gridmap::CallPlace& place) = 0;
   /// The call scaled down to its largest size n, on other operands, at a place. `seconds` is the better of two times,
@@ -83,7 +83,7 @@ public:
   virtual ~CallHost() = default;
   virtual control::CallsBoard& board() = 0;
   virtual bool is_teller() const = 0; ///< the process that prints and keeps
-  /// By the process that tells, once for each `what`.
+  /// By the process that prints, once for each `what`.
   virtual void say_once(const std::string& what, const std::string& text) = 0;
   virtual bool is_verbose() const = 0;
   /// The job's socket is closed, of a program that never calls dyngrid.
@@ -94,5 +94,5 @@ public:
 
 } // namespace blacs_dyn::calls
 
-/// From here on calls that `decider` wants come to it; it outlives the process's last call. Local.
+/// From here on calls that `decider` selects come to it; it outlives the process's last call. Local.
 extern "C" DYNGRID_API blacs_dyn::calls::CallHost* dyngrid_calls_attach(blacs_dyn::calls::CallDecider* decider);

@@ -7,7 +7,7 @@
 
 namespace blacs_dyn {
 
-/// What a checkpoint says of a matrix: the same whatever grid it was written from.
+/// The entry of a matrix in a checkpoint: the same for every grid that it was written from.
 struct SavedMatrix {
   std::string name;
   char type = 'd'; ///< s d c z i
@@ -21,7 +21,7 @@ struct SavedShared {
   void* data = nullptr; ///< where it is on this process; null: nowhere yet
 };
 
-/// What a checkpoint says of the application.
+/// The entry of the application in a checkpoint.
 struct SavedState {
   std::string dyngrid_version;
   std::string written;              ///< when, UTC, ISO 8601
@@ -35,7 +35,7 @@ struct SavedState {
   std::vector<SavedShared> shared;
 };
 
-// What a packet to another process has of each.
+// The fields of each in a packet to another process.
 template <class Archive> void fields(Archive& a, SavedMatrix& matrix) {
   a(matrix.name, matrix.type, matrix.m, matrix.n, matrix.mb, matrix.nb);
 }
@@ -55,10 +55,10 @@ struct Slab {
   std::int64_t i = 0, j = 0, rows = 0, cols = 0;
 };
 
-/// One HDF5 file that is being written, by one process. It grows beside the file that it is to replace, under the name
-/// path + ".writing"; commit() makes it last on the disk and gives it the name, in that order, so that whoever looks
-/// under `path` finds the old file whole or the new file whole. Every method @throws Error{io_failure} with HDF5's own
-/// text; without commit() nothing is left.
+/// One HDF5 file that is being written, by one process. It grows beside the file that it replaces, under the name path
+/// + ".writing". commit() makes it last on the disk and gives it the name, in that order: a reader of `path` finds the
+/// old file whole or the new file whole. Every method @throws Error{io_failure} with HDF5's own text; without commit()
+/// nothing is left.
 class CheckpointWriter {
 public:
   /// @throws also Error{unsupported} when dyngrid was built without HDF5.
@@ -75,7 +75,7 @@ private:
   std::unique_ptr<File> file_;
 };
 
-/// One checkpoint that is read, by one process. What is read has been checked against the checksums in the file.
+/// One checkpoint that is read, by one process. The checksums in the file are checked for everything that is read.
 class CheckpointReader {
 public:
   /// @throws Error{not_found} when there is no such file, Error{io_failure} when it is no whole checkpoint,

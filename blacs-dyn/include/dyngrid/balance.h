@@ -21,11 +21,12 @@ enum {
   DYNGRID_ORDER_FACTOR = 3  /* for LU and Cholesky: of what is left to factor each has its share at any time */
 };
 /* As dyngrid_matrix_create, but each grid row and column gets whole blocks (mb rows, nb columns; the last one cut
- * short) in proportion to what its processes can do: dyngrid_set_speed, on every grid that it comes to. Newcomers need
- * no rule for it. Matrices of one size, blocks and order lie alike. Where all speeds are alike it is an ordinary
- * matrix, which ScaLAPACK takes: of mb x nb blocks, or in DYNGRID_ORDER_BLOCK of one block each. dyngrid_my_range has
- * loop bounds. With DYNGRID_BALANCE=auto dyngrid_lu and dyngrid_cholesky may deal it out in DYNGRID_ORDER_FACTOR from
- * then on. Collective. DYNGRID_ERR_ARGUMENT when `order` is none of the three; otherwise as there. */
+ * short) in proportion to the speed of its processes: dyngrid_set_speed, on every grid that the matrix comes to. New
+ * processes need no rule for it. Matrices of one size, blocks and order have the same layout. Where all speeds are
+ * equal it is an ordinary matrix, which ScaLAPACK takes: of mb x nb blocks, or in DYNGRID_ORDER_BLOCK of one block
+ * each. dyngrid_my_range has loop bounds. With DYNGRID_BALANCE=auto dyngrid_lu and dyngrid_cholesky may deal it out in
+ * DYNGRID_ORDER_FACTOR from then on. Collective. DYNGRID_ERR_ARGUMENT when `order` is none of the three; otherwise as
+ * there. */
 DYNGRID_API int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64_t n, int64_t mb,
                                                int64_t nb, int order, dyngrid_matrix** matrix);
 /* The rows (axis 'R') or columns ('C') of this process: 1 and first <= i < last, global and from 0, of the k-th stretch
@@ -35,78 +36,79 @@ DYNGRID_API int dyngrid_matrix_create_weighted(const char* name, char type, int6
  * change takes as long as the axis has blocks. */
 DYNGRID_API int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t* first, int64_t* last);
 /* How fast this process is, relative to the others: a finite number above 0, which needs no unit; 1 until it is given.
- * It belongs to the process and goes with it through growths, shrinks, sleep and checkpoints (of a checkpoint it is
- * taken on a grid of the same shape, when this run was given none). No data move here: matrices made from now on lie by
- * it, and others after dyngrid_relayout or a change of the grid. Collective over the grid, each process with a number
- * of its own; on a newcomer, or outside the first grid, local and told to the others when it joins.
+ * It belongs to the process and stays with it through growths, shrinks, sleep and checkpoints. The speeds of a
+ * checkpoint are taken on a grid of the same shape, when this run was given none. No data move here: matrices made from
+ * now on use it, and others after dyngrid_relayout or a change of the grid. Collective over the grid, each process with
+ * a number of its own. Local on a new process, or outside the first grid; the others receive it when the process joins.
  * DYNGRID_ERR_ARGUMENT on all when one is 0, negative or not finite: all are as they were. */
 DYNGRID_API int dyngrid_set_speed(double speed);
-/* What it is now. Local. */
+/* The current speed of this process. Local. */
 DYNGRID_API double dyngrid_speed(void);
 
 /* ---- processes that get less of their processor than others ---- */
 
-/* What is done about them: nothing (the default), saying what would help, or doing it at resize points: weighted
- * matrices are dealt out anew, and processes go to sleep and come back where that shortens the steps that are left by
+/* The action for them: nothing (the default), advice in a message, or action at resize points. The action deals out
+ * weighted matrices anew. It sends processes to sleep and wakes them where that shortens the steps that are left by
  * more than it costs. The environment's DYNGRID_BALANCE=off|advise|auto sets it at the start. Collective. */
 enum { DYNGRID_BALANCE_OFF = 0, DYNGRID_BALANCE_ADVISE = 1, DYNGRID_BALANCE_AUTO = 2 };
 DYNGRID_API int dyngrid_set_balance(int mode);
-/* Looks now, whatever the mode is, whether giving out the work anew, sending processes to sleep or waking them is worth
- * it, and does what is. Collective. The outcome is that of dyngrid_resize; DYNGRID_SAME when nothing was to be done, or
- * nothing can be said yet: the first call begins to measure, and some steps between resize points have to be known.
- * dyngrid_last_balance says which. DYNGRID_ERR_STATE while new processes are on their way. */
+/* Decides now, whatever the mode is, whether to distribute the work anew, to send processes to sleep or to wake them,
+ * and does what is worth its cost. Collective. The outcome is that of dyngrid_resize. DYNGRID_SAME when nothing was to
+ * be done, or when there are no measurements yet. The first call starts the measurement, which takes some steps between
+ * resize points. dyngrid_last_balance reports which of the two. DYNGRID_ERR_STATE while new processes are starting. */
 DYNGRID_API int dyngrid_rebalance(void);
-/* What was decided last about loaded processes: what was foreseen, and what it was. Seconds of a step are medians. */
+/* The last decision about loaded processes, with predicted and measured values. Seconds of a step are medians. */
 typedef struct dyngrid_balance_report {
   int64_t number; /* of those that were asked for, advised or carried out, from 1; 0: none yet, all is 0 */
   int action;     /* DYNGRID_BALANCE_STAY, _REBALANCE, _REMOVE, _TAKE_BACK, _REPLACE (dyngrid/gridmap.h) */
-  int is_done;    /* 0: nothing was to be done, it was only said, or it failed */
+  int is_done;    /* 0: nothing was to be done, it was only advised, or it failed */
   int from_nprow, from_npcol, to_nprow, to_npcol;
   int leaves, comes;                  /* processes that go to sleep, that wake */
-  int measured_steps;                 /* after it; 0: what it brought is not known yet */
-  double before_s, after_s, change_s; /* foreseen: a step without it and with it, and the change itself */
-  double measured_before_s, measured_after_s, measured_change_s; /* the same as it was; 0: not known */
+  int measured_steps;                 /* after it; 0: its effect is not known yet */
+  double before_s, after_s, change_s; /* predicted: a step without it and with it, and the change itself */
+  double measured_before_s, measured_after_s, measured_change_s; /* the same as measured; 0: not known */
   int64_t moved_elements;                                        /* whose owner changes, of the largest matrix */
-  int64_t payoff_steps; /* after which it is won back; -1: nothing is to be done */
-  double steps;         /* that were counted on */
+  int64_t payoff_steps; /* after which the time saved exceeds the cost; -1: nothing is to be done */
+  double steps;         /* number of steps that the decision assumed */
   char why[160];        /* one line, ends with a null character */
 } dyngrid_balance_report;
 /* As of the last resize point or dyngrid_rebalance; what it brought follows after five steps. Local; the same on all
  * processes of the grid. */
 DYNGRID_API int dyngrid_last_balance(dyngrid_balance_report* report);
-/* Optional: marks work of this process, from _begin to _end, by two looks at two clocks each. Of use where the kernel
- * does not count how long threads wait for a processor (`dyngrid doctor` says it): marked work then tells what this
- * process gets. units: how much was done, in a unit of the program that is the same on all processes (cells, rows); 0:
- * not said. Where every process says it, how fast each is on its own is measured, and a balance counts on it, unless
- * the program calls dyngrid_set_speed. Local, on one thread, no communication of the program's in between.
+/* Optional: marks work of this process, from _begin to _end, by two readings of two clocks each. Of use where the
+ * kernel does not count how long threads wait for a processor (`dyngrid doctor` reports it): the marked work then shows
+ * what this process gets. units: how much was done, in a unit of the program that is the same on all processes (cells,
+ * rows); 0: not given. Where every process gives it, the speed of each alone is measured. A balance uses that speed,
+ * unless the program calls dyngrid_set_speed. Local, on one thread, no communication of the program's in between.
  * DYNGRID_ERR_STATE for two beginnings, or an end without one; DYNGRID_ERR_ARGUMENT for units below 0 or no number. */
 DYNGRID_API int dyngrid_work_begin(void);
 DYNGRID_API int dyngrid_work_end(double units);
-/* Rows, or columns, of unequal work: what `count` rows (axis 'R') or columns ('C') of this process from `first` on
- * (global, from 0, as dyngrid_my_range has them) take of it in a step, in seconds of its processor
- * (CLOCK_THREAD_CPUTIME_ID), or of the wall where that is too coarse. Called each step, or now and then, for each axis
- * along which work is unequal; of the last five times since the loads were last gathered (about once a second, and in
- * dyngrid_rebalance) the least counts for each. A balance then cuts the matrix, and those like it, so that costs over
- * speeds are balanced, exactly on a grid of one row or column; on others an element counts as its row times its column.
- * Costs belong to rows and columns: they stay known through every change of the grid, and what was never told costs the
- * mean. Where processors differ the program says by dyngrid_set_speed or marked work how much. Of use for matrices of
- * dyngrid_matrix_create_weighted in DYNGRID_ORDER_BLOCK. Local. DYNGRID_ERR_NULL; _NOT_FOUND for a handle of no matrix;
- * _UNSUPPORTED for another matrix; _ARGUMENT for another axis, rows or columns that are not this process's, seconds
- * below 0 or no number. */
+/* Rows, or columns, of unequal work. `seconds` has the time, in seconds, that each of `count` rows (axis 'R') or
+ * columns ('C') of this process from `first` on takes in a step. `first` is global and from 0, as in dyngrid_my_range.
+ * The time is that of its processor (CLOCK_THREAD_CPUTIME_ID), or wall-clock time where that clock is too coarse.
+ * Called each step, or now and then, for each axis along which work is unequal. The least of the last five times since
+ * the loads were last gathered counts for each row or column. Loads
+ * are gathered about once a second, and in dyngrid_rebalance. A balance then cuts the matrix, and matrices with the
+ * same layout, so that costs over speeds are balanced. This is exact on a grid of one row or column; on others an
+ * element counts as its row times its column. Costs belong to rows and columns: they stay known through every change of
+ * the grid. Rows and columns without a reported cost have the mean cost. Where processors differ, the program gives
+ * their speeds by dyngrid_set_speed or marked work. Of use for matrices of dyngrid_matrix_create_weighted in
+ * DYNGRID_ORDER_BLOCK. Local. DYNGRID_ERR_NULL; _NOT_FOUND for a handle of no matrix; _UNSUPPORTED for another matrix;
+ * _ARGUMENT for another axis, rows or columns that are not this process's, seconds below 0 or no number. */
 DYNGRID_API int dyngrid_work_items(const dyngrid_matrix* matrix, char axis, int64_t first, int64_t count,
                                    const double* seconds);
-/* What one process gets of its processor. */
+/* The share of its processor that one process gets. */
 typedef struct dyngrid_load {
   int process;      /* its number in the application, the same on every grid */
   int row, col;     /* in the grid; -1 on one that sleeps */
-  int is_known;     /* 0: not measured yet, or not told; the rest then says nothing */
-  double share;     /* of the time that it wanted; of one that sleeps what it would get: above 0, at most 1 */
+  int is_known;     /* 0: not measured or not received yet; the rest is not valid then */
+  double share;     /* of the time that it asked for; of a sleeping process, what it would get: above 0, at most 1 */
   double speed;     /* dyngrid_set_speed's, or a balance's */
-  double competing; /* processes of its host that wanted a processor beside it; -1: not known */
-  double waited;    /* part of the time that it wanted that it stood in the run queue */
+  double competing; /* other runnable processes of its host that competed with it; -1: not known */
+  double waited;    /* part of the requested time in which it stood in the run queue */
   double throttled; /* part of the time that its control group had no quota left */
   double stolen;    /* part of its processors' time that the host of this virtual machine took */
-  double held_s;    /* the share has been what it is for so long */
+  double held_s;    /* seconds for which the share has had this value */
 } dyngrid_load;
 /* The loads of the grid's processes, row by row, as they were when they were last gathered: at resize points, about
  * once a second unless DYNGRID_BALANCE is off, else from the first call on. The first `capacity` of them into `loads`;

@@ -14,29 +14,30 @@ extern "C" {
 
 /* ---- changes without some processes, to a granted grid, and back ---- */
 
-/* As dyngrid_resize, without some processes, which are not in the new grid: ids "3,5" (dyngrid_process_id),
- * "host:NAME" for all of one host, "slowest" or "slowest:2" by dyngrid_set_speed, any of them joined by commas. The
- * grid may keep its shape, where a process that sleeps takes the place. The others stay where least has to move. A
- * process that mpirun started, or whose group has others in the grid, sleeps in this call until a later change needs
- * it; others leave for good. No new process is started. Process 0 stays in every grid, and "slowest" passes it over.
- * DYNGRID_ERR_NOT_FOUND when no process is called so; DYNGRID_ERR_ARGUMENT for process 0 or its host, when too few are
- * left, and for the slowest of processes that are alike; DYNGRID_ERR_MISMATCH when processes name different ones. The
- * same on all, and the grid stays. */
+/* As dyngrid_resize, without some processes, which are not in the new grid: ids "3,5" (dyngrid_process_id), "host:NAME"
+ * for all of one host, "slowest" or "slowest:2" by dyngrid_set_speed, any of them joined by commas. The grid may keep
+ * its shape, where a sleeping process takes the place. The others stay where least has to move. A process that mpirun
+ * started, or whose group has others in the grid, sleeps in this call until a later change needs it. Others leave for
+ * good. No new process is started. Process 0 stays in every grid, and "slowest" passes it over. DYNGRID_ERR_NOT_FOUND
+ * when no process has that name; DYNGRID_ERR_ARGUMENT for process 0 or its host, when too few are left, and for the
+ * slowest of processes of equal speed; DYNGRID_ERR_MISMATCH when processes name different ones. The same on all, and
+ * the grid stays. */
 DYNGRID_API int dyngrid_resize_without(int nprow, int npcol, int placement, const char* without);
 /* As dyngrid_request, without some processes in the same way. Local. */
 DYNGRID_API int dyngrid_request_without(int nprow, int npcol, const char* without);
 /* Goes on with one of these grids, written as for dyngrid_allow: "8:32", "4,9,16", "4:32:*2; aspect 2". Collective; the
  * outcome is that of dyngrid_resize. DYNGRID_SAME where the grid is one of them. Otherwise the scheduler that started
- * the job (dyngrid submit) is asked, and all processes wait, asleep, until it grants one, for as long as that takes: it
- * starts nobody on what it keeps for them, and has others shrink for it where its policy does. Where a grid that is not
- * larger than the present one would do, a larger one is asked for, and not waited for. Of those that are granted and
- * dyngrid_allow permits, the grid is the one nearest to square. DYNGRID_ERR_SLOTS when the scheduler refuses: never so
- * many processors, or jobs that would wait for each other; DYNGRID_ERR_UNSUPPORTED without a scheduler, or where it
- * cannot be heard; DYNGRID_ERR_ARGUMENT for what is no list of grids; DYNGRID_ERR_MISMATCH when processes name
- * different ones. The same on all, and the grid stays. */
+ * the job (dyngrid submit) is asked, and all processes wait, asleep, without a time limit, until it grants one. The
+ * scheduler starts no job on the processors that it keeps for them, and has others shrink for it where its policy does.
+ * Where a grid that is not larger than the present one would do, a larger one is requested, and not waited for. Of the
+ * grids that are granted and that dyngrid_allow permits, it takes the one nearest to square. DYNGRID_ERR_SLOTS when the
+ * scheduler refuses: it never has that many processors, or jobs would wait for each other. DYNGRID_ERR_UNSUPPORTED
+ * without a scheduler, or where it cannot be reached. DYNGRID_ERR_ARGUMENT for a text that is no list of grids.
+ * DYNGRID_ERR_MISMATCH when processes name different ones. The same on all, and the grid stays. */
 DYNGRID_API int dyngrid_need(const char* grids);
-/* The number of this process, which stays the same while it lives and is given once: rank in MPI_COMM_WORLD of those
- * that mpirun started, higher ones for those that came later; -1 on a newcomer before its first resize point. Local. */
+/* The number of this process, which stays the same while it lives and is given once. Rank in MPI_COMM_WORLD of
+ * processes that mpirun started, higher numbers for later ones; -1 on a new process before its first resize point.
+ * Local. */
 DYNGRID_API int dyngrid_process_id(void);
 /* Goes back to the grid before the last growth: one level down the stack. DYNGRID_ERR_STATE on the first level.
  * Collective. */
@@ -52,14 +53,14 @@ DYNGRID_API int dyngrid_set_placement(int placement);
  * _ASYNC; the environment's DYNGRID_EXCHANGE=schedule=auto|... (dyngrid env) sets it at the start.
  * Collective. */
 DYNGRID_API int dyngrid_set_schedule(int schedule);
-/* How new processes come: DYNGRID_BACKGROUND (default where it can be used), started in the same mpirun at one resize
- * point and let in at a later one, while the application computes; DYNGRID_BLOCKING, by MPI_Comm_spawn, which the
- * application waits for; DYNGRID_JOIN, each process group an mpirun of its own on one host that meets the application
- * over an ompi-server: mpirun has to be started with --ompi-server, as `dyngrid run --processes join` does. With
- * DYNGRID_BACKGROUND and DYNGRID_JOIN a growth at a resize point only sends for the new processes: DYNGRID_SAME, until
- * a later resize point finds them ready and lets them in; dyngrid_resize waits for them, and with DYNGRID_WAIT=on every
- * resize point does. The environment's DYNGRID_PROCESSES=background|blocking|join sets it at the start. Collective; not
- * after a growth (DYNGRID_ERR_STATE); DYNGRID_ERR_UNSUPPORTED where it cannot be used. */
+/* How new processes are started. DYNGRID_BACKGROUND (default where it can be used): started in the same mpirun at one
+ * resize point, and admitted at a later one, while the application computes. DYNGRID_BLOCKING: by MPI_Comm_spawn, which
+ * the application waits for. DYNGRID_JOIN: each process group is an mpirun of its own on one host, which connects to
+ * the application over an ompi-server. mpirun has to be started with --ompi-server, as `dyngrid run --processes join`
+ * does. With DYNGRID_BACKGROUND and DYNGRID_JOIN a growth at a resize point only starts the new processes:
+ * DYNGRID_SAME, until a later resize point finds them ready and admits them. dyngrid_resize waits for them, and with
+ * DYNGRID_WAIT=on every resize point does. The environment's DYNGRID_PROCESSES=background|blocking|join sets it at the
+ * start. Collective; not after a growth (DYNGRID_ERR_STATE); DYNGRID_ERR_UNSUPPORTED where it cannot be used. */
 enum { DYNGRID_BLOCKING = 0, DYNGRID_JOIN = 1, DYNGRID_BACKGROUND = 2 };
 DYNGRID_API int dyngrid_set_processes(int way);
 

@@ -14,12 +14,12 @@ extern "C" {
 
 /* ---- phases: parts of a program's cycle, each of which would like its matrices to lie another way ---- */
 
-/* What a phase does with a matrix. DYNGRID_WRITE alone: it overwrites all of it, so that nothing is moved for it. */
+/* How a phase uses a matrix. DYNGRID_WRITE alone: it overwrites all of it, so that nothing is moved for it. */
 enum { DYNGRID_READ = 1, DYNGRID_WRITE = 2 };
 typedef struct dyngrid_phase dyngrid_phase;
 /* A phase of that name; those of a program are a cycle in the order in which they are made. Local, the same on all
- * processes, before newcomers' first resize point too. It lives until dyngrid_finalize. DYNGRID_ERR_NULL; _ARGUMENT for
- * a name that is used. */
+ * processes, on new processes before their first resize point. It lives until dyngrid_finalize. DYNGRID_ERR_NULL;
+ * _ARGUMENT for a name that is used. */
 DYNGRID_API int dyngrid_phase_create(const char* name, dyngrid_phase** phase);
 /* The phase uses the matrix: DYNGRID_READ, DYNGRID_WRITE or both. Local, the same on all processes. */
 DYNGRID_API int dyngrid_phase_uses(dyngrid_phase* phase, dyngrid_matrix* matrix, int use);
@@ -34,29 +34,29 @@ DYNGRID_API int dyngrid_phase_layout_by(dyngrid_phase* phase, dyngrid_matrix* ma
  * The phase may do with it what its routines do with DTYPE_ 601. Another speed begins anew. */
 DYNGRID_API int dyngrid_phase_layout_weighted(dyngrid_phase* phase, dyngrid_matrix* matrix, int64_t mb, int64_t nb,
                                               int order);
-/* The phase begins: its matrices come into the layout that is planned for it. Arrays and descriptors are to be fetched
- * again. Copies in other layouts stay valid until a phase writes the matrix, so that reading in turns moves nothing.
- * Before there is a plan every combination of layouts is tried, unless an earlier run on this grid has left its times
- * in the history: twice, but once where it takes three times as long as another. A change of the grid, after which
- * matrices lie as they were declared, or of a matrix by another routine, begins anew. Collective; only one phase at a
- * time. DYNGRID_ERR_STATE, _NOT_FOUND, _MISMATCH, _ARGUMENT when a rule fails, _MEMORY: every matrix is whole, as it
- * was or as the phase wants it. */
+/* The phase begins: its matrices change to the layout that is planned for it. Get arrays and descriptors again. Copies
+ * in other layouts stay valid until a phase writes the matrix, so that reading in turns moves nothing. Before there is
+ * a plan every combination of layouts is tried twice, but once where it takes three times as long as another. A
+ * combination whose times an earlier run on this grid has left in the history is not tried. A change of the grid, after
+ * which matrices lie as they were declared, or of a matrix by another routine, starts the trials again. Collective;
+ * only one phase at a time. DYNGRID_ERR_STATE, _NOT_FOUND, _MISMATCH, _ARGUMENT when a rule fails, _MEMORY: every
+ * matrix is whole, as it was or as the phase needs it. */
 DYNGRID_API int dyngrid_phase_begin(dyngrid_phase* phase);
-/* And ends. What passed in between is its time. Local. */
+/* The phase ends. The time between begin and end is its time. Local. */
 DYNGRID_API int dyngrid_phase_end(dyngrid_phase* phase);
-/* Plans the layouts of all phases for so many cycles more, 0: for a run without an end, by what they took and what
- * moving takes. Happens by itself, for a run without an end, when all was tried, and again when what was measured since
- * says so; after this routine with cycles above 0 no more. Exact for these figures; a layout that never ran is left
- * out. Collective, between phases. DYNGRID_ERR_STATE when a phase never ran on this grid, _ARGUMENT,
- * _MISMATCH, _MEMORY when the bytes that may be kept do not do; the plan is then as it was. Source: Morris, Lowenthal
- * 2001, for the model. */
+/* Plans the layouts of all phases for `cycles` more cycles, 0: for a run without an end, by the measured times of
+ * phases and moves. Happens by itself, for a run without an end, when all was tried, and again when later measurements
+ * require it. After this routine with cycles above 0 it does not happen by itself. Exact for these figures; a layout
+ * that never ran is left out. Collective, between phases. DYNGRID_ERR_STATE when a phase never ran on this grid,
+ * _ARGUMENT, _MISMATCH, _MEMORY when the bytes that may be kept do not suffice; the plan is then as it was. Source:
+ * Morris, Lowenthal 2001, for the model. */
 DYNGRID_API int dyngrid_phases_plan(int64_t cycles);
 /* How many bytes, of all processes together, copies of matrices may take beside those in use; -1: any (the default).
  * Local, the same on all processes. */
 DYNGRID_API int dyngrid_phases_keep(int64_t bytes);
-/* The program wrote the matrix outside a phase that says so: older copies are not valid any more. What dyngrid itself
- * writes (dyngrid_copy, dyngrid_lu, a checkpoint that is restored) it knows. Local, the same on all processes.
- * DYNGRID_ERR_NULL, _NOT_FOUND. */
+/* The program wrote the matrix outside a phase that says so: older copies are not valid any more. dyngrid knows its own
+ * writes (dyngrid_copy, dyngrid_lu, a checkpoint that is restored). Local, the same on all processes. DYNGRID_ERR_NULL,
+ * _NOT_FOUND. */
 DYNGRID_API int dyngrid_matrix_written(const dyngrid_matrix* matrix);
 /* The phase that ended last, or that runs. */
 typedef struct dyngrid_phase_report {

@@ -74,7 +74,7 @@ template <class A> using Real = typename RealOf<Element<A>>::type;
 template <class A> constexpr bool is_complex = !std::is_same_v<Element<A>, Real<A>>;
 
 /// ScaLAPACK's routines under names of our own. It has no header, so programs declare pdgemm_ themselves, each a little
-/// differently, and a second declaration of the same C function with other types would not compile: the names that the
+/// differently. A second declaration of the same C function with other types would not compile: the names that the
 /// linker looks for are labels here.
 namespace scalapack {
 using Length = std::size_t; ///< hidden, of each CHARACTER argument of a routine in Fortran
@@ -127,7 +127,7 @@ DYNGRID_DECLARE(z, double)
 #undef DYNGRID_M
 } // namespace scalapack
 
-/// What a routine takes: ScaLAPACK's own want blocks of one size.
+/// The layouts that a routine takes: ScaLAPACK's own need blocks of one size.
 enum class Blocks { equal, any };
 
 /// A view as ScaLAPACK is given it, good for one call.
@@ -329,8 +329,8 @@ template <class A> int getrf(A&& a, Pivots& pivots) {
   detail::scalapack::getrf(&x.m, &x.n, DYNGRID_ARG(x), pivots.rows.data(), &info);
   return detail::done("getrf", info);
 }
-/// getrf of a whole matrix, whose panels are resize points: the grid may change in it, and the pivots are for the one
-/// there is at the end; see dyngrid_lu. Collective; unlike the others for newcomers too. info: as getrf returns it, set
+/// getrf of a whole matrix, whose panels are resize points. The grid may change in it, and the pivots are for the grid
+/// at the end; see dyngrid_lu. Collective; unlike the others for new processes too. info: as getrf returns it, set
 /// where this process goes on in the grid. options: DYNGRID_GIVE_BACK
 template <class T> Outcome lu(Matrix<T>& a, Pivots& pivots, int& info, int options = 0) {
   std::vector<int> all(static_cast<std::size_t>(std::min(a.m(), a.n())));

@@ -20,13 +20,13 @@ std::size_t position(const std::vector<int>& ids, int id); ///< ids.size() when 
 struct GridMap {
   Shape shape;
   std::vector<int> ids;
-  /// What each grid row and column gets of what is dealt out by speed, in proportion; empty: all alike.
+  /// The proportion of each grid row and column in work that is dealt out by speed; empty: all alike.
   std::vector<double> row_shares = {}, col_shares = {};
   std::vector<double> speeds = {}; ///< of the processes, row-major, as far as shares are by them; empty: 1 each
 };
 
-/// One MPI world of the application: what mpirun started (group 0) or what one spawn started. It leaves as a whole or
-/// not at all.
+/// One MPI world of the application: the processes that mpirun started (group 0) or those that one spawn started. It is
+/// released as a whole or not at all.
 struct SpawnGroup {
   int id = 0;
   int owner = -1; ///< id of the process of group 0 that spawned it and holds its intercommunicator; -1 for group 0
@@ -40,8 +40,8 @@ struct SpawnGroup {
   bool is_kept() const { return id != 0 && active() == 0; }
 };
 
-/// Who lives, who sleeps, who is where. The same on every process of the grid; sleepers get it anew when they are
-/// woken.
+/// Which processes live, which sleep, and where each is. The same on every process of the grid; a sleeping process
+/// receives it again when it is woken.
 struct ProcessSet {
   std::vector<SpawnGroup> groups; ///< ascending id; groups[0] is what mpirun started
   GridMap grid;
@@ -53,7 +53,7 @@ struct ProcessSet {
   bool is_parked(int id) const;
   double speed_of(int id) const; ///< 1 until it is given another
   void set_speed(int id, double speed);
-  double usual_speed(const std::string& host) const; ///< mean of those that are there; 1 where nobody is known to be
+  double usual_speed(const std::string& host) const; ///< mean of those that are there; 1 where none is known to be
   void set_host(int id, const std::string& host);
   std::vector<double> speeds_on(const GridMap& map) const; ///< row-major
   std::vector<int> all_parked() const; ///< first those of group 0, since they hold intercommunicators to the others
@@ -61,7 +61,7 @@ struct ProcessSet {
   std::vector<control::ProcessInfo> everybody() const;
 };
 
-// What a packet to another process has of each.
+// The fields of each in a packet to another process.
 template <class Archive> void fields(Archive& a, GridMap& grid) {
   a(grid.shape, grid.ids, grid.row_shares, grid.col_shares, grid.speeds);
 }
@@ -83,16 +83,16 @@ struct GroupPolicy {
   std::vector<int> slots;         ///< per host: most spawned processes at a time, 0 for no limit
   std::vector<double> speeds;     ///< per host: of each process there; 0 or missing: not said
   std::vector<int> started;       ///< per host: processes that mpirun started there
-  bool one_owner = false; ///< the join way: process 0 lets all in, and a group is an mpirun, so that automatic means
-                          ///< one for each host
-  bool keeps = false;     ///< groups of which nobody is needed sleep on, instead of leaving
-  int warm = 0;           ///< so many of the new processes wait already, where mpirun has put them, in warm_groups
+  bool one_owner = false; ///< the join way: process 0 admits all, and a group is an mpirun, so that automatic means one
+                          ///< for each host
+  bool keeps = false;     ///< groups of which no process is needed sleep on, instead of leaving
+  int warm = 0;           ///< number of the new processes that wait already, where mpirun has put them, in warm_groups
 
   double speed_on(const std::string& host) const; ///< 0: not said
   void set_hosts(std::vector<base::HostEntry> entries);
 };
 
-/// In groups of which sizes those wait that are kept warm: one by one, unless the policy says how many are a group.
+/// Sizes of the groups of spare processes (started in advance): one process each, unless the policy gives a group size.
 std::vector<int> warm_groups(const GroupPolicy& policy);
 
 /// Onto these hosts, as many more on each as it has slots, and nowhere else.
@@ -110,10 +110,10 @@ struct NewGroup {
   std::string host;                           ///< empty: mpirun decides
   std::vector<double> speeds = {};            ///< of the members, when they have said them; empty: 1 each
   std::vector<std::string> member_hosts = {}; ///< the same
-  double host_speed = 0;                      ///< of each process on its host, as is said beforehand; 0: not said
+  double host_speed = 0;                      ///< of each process on its host, as given beforehand; 0: not given
 };
 
-/// What it takes to come from one grid to another. Decided the same on every process, without MPI.
+/// The steps from one grid to another. Decided the same on every process, without MPI.
 struct Change {
   GridMap to;
   std::vector<int> wake; ///< parked ids, group 0 first
@@ -133,13 +133,13 @@ template <class Archive> void fields(Archive& a, Change& change) {
 /// A growth onto processors that were chosen, or with a form of its own.
 struct GrowthForm {
   std::vector<control::OfferedHost> hosts; ///< where those that join are, and how many; empty: as GroupPolicy says
-  /// Who stands where among processors of different speed. local: only those that join are arranged. global, mixed: all
-  /// are. best: as is predicted to take less. Empty: as local.
+  /// Which process stands where among processors of different speed. local: only those that join are arranged. global,
+  /// mixed: all are. best: the form with the least predicted time. Empty: as local.
   std::optional<gridmap::Strategy> form;
   double seconds_left = -1;       ///< of the program, on the grid there is; -1: not known, the faster one is taken
   double seconds_to_move_all = 0; ///< the matrices, if no element stayed where it is
 
-  bool is_like(const GrowthForm& other) const; ///< what is wanted, whatever it takes
+  bool is_like(const GrowthForm& other) const; ///< compares what is requested, whatever it takes.
 };
 template <class Archive> void fields(Archive& a, GrowthForm& growth) {
   int form = growth.form ? static_cast<int>(*growth.form) : -1;
@@ -155,42 +155,42 @@ struct HostShare {
   int load = 0;     ///< the same with those that mpirun started
 };
 
-/// `n` new processes to the hosts, one by one to the fastest that has a slot; among equally fast ones to that with the
-/// fewest living processes. A host of which no speed is said counts as 1. @throws Error{no_slots}
+/// Assigns `n` new processes to the hosts, one by one to the fastest that has a slot; among equally fast ones to that
+/// with the fewest living processes. A host without a given speed counts as 1. @throws Error{no_slots}
 std::vector<HostShare> share_among_hosts(const ProcessSet& process_set, int n, const GroupPolicy& policy);
 
 /// Groups `n` new processes into groups. @throws Error{no_slots} when the hosts' slots do not suffice.
 std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, const GroupPolicy& policy);
 
-/// `placement`: method, and the matrix that decides who goes where, on the old grid and on the new one. Process 0 is at
-/// (0,0) of every grid. A target grid of known ids (a pop) is taken as it is when `exact` is given. `leave`: ids of
-/// groups that are not in the new grid; `without`: ids of processes, each alive and not process 0; none or more. No
-/// process is started for a grid without them. A parked process is woken by its owner, so only where that is in the
-/// grid or is woken, too. With hosts in `growth` only processes on these hosts join.
+/// `placement`: method, and the matrix that decides the position of each process, on the old grid and on the new one.
+/// Process 0 is at (0,0) of every grid. A target grid of known ids (a pop) is taken as it is when `exact` is given.
+/// `leave`: ids of groups that are not in the new grid; `without`: ids of processes, each alive and not process 0; none
+/// or more. No process is started for a grid without them. A parked process is woken by its owner, so only where the
+/// owner is in the grid or is woken, too. With hosts in `growth` only processes on these hosts join.
 /// @throws Error{bad_argument} when the new grid is too large to do without them.
 Change decide_change(const ProcessSet& process_set, Shape to, gridmap::PlacementRequest placement,
                      const GroupPolicy& policy, const GridMap* exact = nullptr, const std::vector<int>& leave = {},
                      const std::vector<int>& without = {}, const GrowthForm& growth = {});
 
-/// The set of processes after the change. A growth pushes a level, everything else cuts the stack down to the levels
+/// The set of processes after the change. A growth pushes a level. Any other change cuts the stack down to the levels
 /// smaller than the new grid and puts the new grid on top of them.
 ProcessSet apply(const ProcessSet& process_set, const Change& change);
 
-/// What those that join say of their speeds, by rank in the union communicator, 0 for nothing: noted in `process_set`
-/// for the woken, in `change` for the new. A new one that says nothing has the speed that is said of its host, else the
-/// usual one there: after note_hosts.
+/// The speeds that joining processes report, by rank in the union communicator, 0 for none: noted in `process_set` for
+/// the woken, in `change` for the new. A new one that reports none has the given speed of its host, else the usual one
+/// there: after note_hosts.
 void note_speeds(ProcessSet& process_set, Change& change, const std::vector<double>& said);
-/// The same of where the new ones are.
+/// The same for the hosts of the new ones.
 void note_hosts(const ProcessSet& process_set, Change& change, const std::vector<std::string>& said);
 
-/// Whether everybody who takes part is in the new grid.
+/// Whether every process that takes part is in the new grid.
 bool is_union_the_grid(const ProcessSet& process_set, const Change& change);
 
 /// The ids of the old grid row-major, of those that are woken, of those that are new.
 std::vector<int> old_then_joining(const ProcessSet& process_set, const Change& change);
 
-/// Ids in the order of the union communicator: that of the new grid where nobody leaves the grid, so that the union is
-/// its communicator afterwards; else old_then_joining.
+/// Ids in the order of the union communicator: that of the new grid where no process leaves the grid, so that the union
+/// is its communicator afterwards; else old_then_joining.
 std::vector<int> union_order(const ProcessSet& process_set, const Change& change);
 
 } // namespace blacs_dyn

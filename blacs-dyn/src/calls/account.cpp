@@ -50,7 +50,7 @@ const control::CallsBoard& board() {
 void find_teller() {
   const Application& app = Application::instance();
   int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank); // only to be told once
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank); // only so that it is reported once
   is_this_teller = (app.is_active() ? app.processes.id() : rank) == 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What calls took, as dyngrid shows it while the program runs.
+// The statistics of calls, as dyngrid shows them while the program runs.
 #pragma once
 #include <string>
 
@@ -11,11 +11,11 @@ namespace blacs_dyn::calls {
 /// Of this process; outlives everything.
 control::CallsBoard& counts();
 
-/// At the first call: the process that tells is process 0 of an application of ours, else of MPI_COMM_WORLD. Local.
+/// At the first call: the process that prints is process 0 of an application of ours, else of MPI_COMM_WORLD. Local.
 void find_teller();
-/// By the process that tells, once for each `what`. Local.
+/// By the process that prints, once for each `what`. Local.
 void say_once(const std::string& what, const std::string& text);
-/// A program that never calls dyngrid gets the job's socket, of the process that tells. Once. Local.
+/// A program that never calls dyngrid gets the job's socket, of the process that prints. Once. Local.
 void show(base::GridShape grid);
 CallHost& host();
 

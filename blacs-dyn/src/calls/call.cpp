@@ -23,7 +23,8 @@
 namespace blacs_dyn::calls {
 namespace {
 
-/// Sizes over the largest in powers of two, and whether vectors are wanted: problems of one aspect differ in size only.
+/// Sizes over the largest in powers of two, and whether vectors are requested: problems of one aspect differ in size
+/// only.
 int aspect_of(const Routine& routine, const Arguments& a, std::int64_t largest) {
   int aspect = 0;
   for (const int at : routine.sizes) {
@@ -33,8 +34,8 @@ int aspect_of(const Routine& routine, const Arguments& a, std::int64_t largest) 
   return aspect * 2 + (routine.alignment == Alignment::same && letter(a, 0) == 'N' ? 1 : 0);
 }
 
-/// While the others are waited for. One that the program did not tell where the call runs may be in ScaLAPACK's routine
-/// already, and never comes: that is said once it takes long.
+/// While the others are waited for. A process on which the program did not say where the call runs may be in
+/// ScaLAPACK's routine already, and never comes: a message says so once it takes long.
 class Watch {
 public:
   explicit Watch(const std::string& routine)
@@ -145,7 +146,7 @@ CallAgreement Call::agree(const gridmap::CallRule& rule, CallTimes& times) {
 
 // ---- carried out
 
-/// What the caller's own work space must be; asked of the routine, which writes it where the caller looks for it.
+/// The size of the caller's own work space; queried from the routine, which writes it where the caller looks for it.
 /// Collective over the context.
 bool Call::has_own_work() const {
   if (routine_.work == Routine::none) return true;
@@ -169,7 +170,8 @@ bool Call::has_own_work() const {
          enough(routine_.iwork, [&](int at) { return double(integer(arguments(), at)); });
 }
 
-/// What is no number chooses pivots by where it lies, so info and pivots would not be those of the direct call. Local.
+/// A NaN or infinity influences the choice of pivots by its position, so info and pivots would not be those of the
+/// direct call. Local.
 bool Call::has_only_numbers() const {
   if (routine_.pivots == Routine::none || routine_.pivots_use == Use::in) return true;
   const Operand& operand = what_.operands.front();

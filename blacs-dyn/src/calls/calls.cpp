@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where calls of ScaLAPACK's routines come in: they run where the program asked, or come to the decider, or go on to
+// Where calls of ScaLAPACK's routines enter: they run where the program asked, or come to the decider, or go on to
 // ScaLAPACK.
 #include "calls/calls.hpp"
 
@@ -21,7 +21,7 @@ namespace blacs_dyn::calls {
 namespace {
 
 CallDecider* decider = nullptr; // of libdyngrid-calls.so
-bool is_any_seen = false;       // a call that the decider wants
+bool is_any_seen = false;       // a call that the decider selects
 
 AskedFor& asked() { // of the program
   static auto* all = new AskedFor;
@@ -32,7 +32,7 @@ AskedFor& asked() { // of the program
 struct Named {
   std::string name;         ///< pdgetrf
   const Routine* routine{}; ///< null: none that can be moved
-  bool is_decided{};        ///< the decider wants it
+  bool is_decided{};        ///< the decider selects it
 };
 const Named& named(const char* stock_name) {
   static auto* all = new std::map<const char*, Named>;

@@ -9,7 +9,7 @@ class CallsBoard;
 
 namespace blacs_dyn::calls {
 
-/// What calls took so far; outlives everything. Local.
+/// The statistics of calls so far; outlives everything. Local.
 const control::CallsBoard& board();
 /// DYNGRID_CALLS names routines, and no call of one of them came here. Local.
 bool were_none_seen();

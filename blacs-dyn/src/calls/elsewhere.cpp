@@ -50,7 +50,7 @@ int real_bytes(char type) {
   return is_single(type) ? 4 : 8;
 }
 
-/// What a query wrote. A float does not hold every number: a little more is fine.
+/// The size that a query wrote. A float does not hold every number: a little more is fine.
 int length_in(const void* work, char type) {
   const double value =
       is_single(type) ? double{*static_cast<const float*>(work)} * (1 + 1e-6) : *static_cast<const double*>(work);
@@ -129,7 +129,7 @@ bool Elsewhere::get_work(void* stock) {
   set(routine_.rwork, room.data() + 1024, &lrwork_);
   set(routine_.iwork, room.data() + 2048, &liwork_);
   pblas::invoke(stock, arguments_);
-  if (info_ != 0) return true; // run() will say the same
+  if (info_ != 0) return true; // run() will report the same
   const std::int64_t n = panels_.front().operand.n;
   const int nb = panels_.front().desc[nb_at];
   // p?syev asks for less than p?ormtr then wants where the second row begins another block, p?heevd for less than
@@ -275,7 +275,7 @@ void Elsewhere::fill() {
       x ^= x << 13, x ^= x >> 7, x ^= x << 17;
       set(k, static_cast<double>(x >> 11) / (1ull << 53) - 0.5);
     }
-    // a heavy diagonal: Cholesky and triangular systems want it, the others do not mind
+    // a heavy diagonal: Cholesky and triangular systems need it, the others do not depend on it
     for (std::int64_t j = 0; j < std::min(panel.operand.m, panel.operand.n); ++j)
       if (rows.owner(j) == there_.row && cols.owner(j) == there_.col) {
         const std::int64_t k = (rows.to_local(j) + cols.to_local(j) * panel.desc[lld_at]) * reals;

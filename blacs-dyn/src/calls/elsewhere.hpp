@@ -17,7 +17,7 @@ struct Everyone {
   Standing caller{}; ///< of this process in the caller's grid
 };
 
-/// What a process has of a call at a place. Nothing is initialized. Null pointers where there was no memory.
+/// The part of a call at a place that a process has. Nothing is initialized. Null pointers where there was no memory.
 class Elsewhere {
 public:
   /// Local. @param type of the elements
@@ -40,7 +40,7 @@ public:
   void bring_vectors_back(const Everyone& all) const;
   /// The routine itself; of a place's processes.
   void run(void* stock);
-  /// What it said, on all processes: below 0 where one of them refused. Collective over `comm`.
+  /// The info of the routine, on all processes: below 0 where one of them refused. Collective over `comm`.
   int info(MPI_Comm comm) const;
   /// Bytes that go there and back, of all processes.
   double moved_bytes() const;

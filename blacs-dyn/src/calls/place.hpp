@@ -57,7 +57,7 @@ Callers& callers_of(MPI_Comm comm);
 /// The context of a grid of the first ones of them, -1 outside; that of the caller where the shape is the same. It
 /// stays open. Collective the first time.
 Standing place_context(Callers& callers, GridShape grid, const Standing& caller, MPI_Comm comm);
-/// Contexts of places are closed, or are by whoever calls this. Local.
+/// Contexts of places are closed, or the caller is about to close them. Local.
 void forget_places();
 
 } // namespace blacs_dyn::calls

@@ -116,7 +116,7 @@ Problem potrf(const Arguments& a, char) {
   return p;
 }
 
-/// What is left in A is not said by ScaLAPACK, so it is not brought back.
+/// ScaLAPACK does not specify the values that are left in A, so they are not copied back.
 Problem eigen(const Arguments& a, const char* jobs) {
   const std::int64_t n = integer(a, 2);
   const bool has_vectors = letter(a, 0) == 'V';

@@ -22,7 +22,7 @@ struct Operand {
   Use use;
 };
 
-/// What a call asks for.
+/// The problem of a call.
 struct Problem {
   bool is_valid = true; ///< as far as letters and sizes tell
   std::vector<Operand> operands;

@@ -14,7 +14,7 @@ namespace blacs_dyn::calls {
 /// @throws Error{bad_argument} naming `where`
 gridmap::CallRules rules_at(int nprow, int npcol, int nb, const char* routines, const char* where);
 
-/// What was asked for and holds yet. Pure.
+/// The requests that still hold. Pure.
 class AskedFor {
 public:
   void next(gridmap::CallRules rules) { once_.push_back(std::move(rules)); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What mpirun still has to answer to this process.
+// The answers that mpirun still owes this process.
 #pragma once
 #include <array>
 #include <chrono>
@@ -8,9 +8,9 @@
 
 namespace blacs_dyn::pmix {
 
-/// Keeps apart answers that mpirun must not give at the same time. It answers a question, and what MPI looks up while
-/// processes connect, in its main thread, all else in that of PMIx; both put the answer on the list of what this
-/// process is to be sent, and nothing guards the list (PMIx 4.2.2 to 5.0.7). An answer is lost then, or mpirun ends:
+/// Keeps apart answers that mpirun must not give at the same time. Its main thread answers questions, and the look-ups
+/// of MPI while processes connect. The thread of PMIx answers all else. Both put the answer on the list of messages to
+/// this process, and no lock guards the list (PMIx 4.2.2 to 5.0.7). An answer is lost then, or mpirun ends:
 /// "pthread_mutex_lock.c:94: Assertion `mutex->__data.__owner == 0' failed". With 12 groups asked about at once 1 of 6
 /// runs of 25 s ended like this.
 class Answers {
@@ -23,8 +23,8 @@ public:
                    Clock::duration turn = std::chrono::milliseconds(20))
       : longest_(longest), turn_(turn) {}
 
-  /// Whether a question may be asked now: nothing else is to be answered. One question is waited for, `turn` from when
-  /// it was asked, so that many who ask at the same resize point all get their turn.
+  /// Whether a question may be asked now: no other answer is open. One question is waited for, `turn` from when it was
+  /// asked, so that all callers at the same resize point get their turn.
   bool may_ask();
   /// Before something else is asked than a question, by MPI too: returns when no question and no order is open.
   void settle();

@@ -19,7 +19,7 @@ using base::Error;
 
 class BackgroundLauncher;
 
-/// Groups that were started and have not come in.
+/// Groups that were started and have not joined.
 class BackgroundLaunch final : public Launch {
 public:
   BackgroundLaunch(BackgroundLauncher& launcher, SpawnOptions options)
@@ -70,7 +70,7 @@ public:
     }
   }
 
-  /// A process has died while it started: mpirun may not hear the next one that starts (docs/decisions/0012).
+  /// A process has died while it started: mpirun may not notice the next one that starts (docs/decisions/0012).
   bool may_hang() const { return has_lost_one_; }
 
   std::vector<int> missing(std::vector<int> sizes) override {
@@ -99,7 +99,7 @@ public:
     open_rendezvous("unix", "");
     for (const int size : sizes) {
       NewGroup group;
-      group.members.resize(static_cast<std::size_t>(size)); // who they are is known when they are taken
+      group.members.resize(static_cast<std::size_t>(size)); // their ids are known when they are taken
       const auto [ticket, invitation] = invite(size);
       warm_.push_back(
           {ticket, size, start_as(ticket, invitation, group, options), base::Deadline(options.join_limit_s)});
@@ -135,7 +135,7 @@ public:
     return fresh;
   }
 
-  /// First all are held, then all are told: one that has gone must not leave others waiting in a connect.
+  /// First all are held, then all receive the order: one that has gone must not leave others waiting in a connect.
   std::vector<std::string> call_in(const std::vector<NewGroup>& groups) override {
     ports_ = std::vector<Port>(groups.size()); // two that connect to one at the same time would be taken for each other
     std::vector<std::string> where;
@@ -151,8 +151,8 @@ public:
 
   void close_ports() { ports_.clear(); }
 
-  /// Of a group that is not wanted. Killed while it starts, a process can keep mpirun from hearing the next ones
-  /// (docs/decisions/0012): so it is killed only where it would stay for ever.
+  /// Of a group that is not needed. Killed while it starts, a process can prevent mpirun from noticing the next ones
+  /// (docs/decisions/0012). So it is killed only where it would stay for ever.
   void call_off(int ticket, pmix::Job job, base::Deadline comes_by) {
     const Presence presence = rendezvous_->presence(ticket, nullptr);
     rendezvous_->dismiss(ticket);
@@ -182,19 +182,19 @@ public:
     const auto is_coming = [](const CalledOff& one) { return !one.comes_by.is_over(); };
     while (look_after_called_off(), std::any_of(called_off_.begin(), called_off_.end(), is_coming))
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    // too late: one may hold the one connection that mpirun does not hear, which the next ones would have got
+    // too late: one may hold the one connection that mpirun does not notice, which the next ones would have got
     for (CalledOff& one : called_off_) one.job.kill(false);
     called_off_.clear();
     RendezvousLauncher::close();
   }
 
 private:
-  /// A group that sleeps until a growth takes it, or is on its way there.
+  /// A group that sleeps until a growth takes it, or is starting.
   struct Warm {
     int ticket, size;
     pmix::Job job;
     base::Deadline comes_by;
-    std::string name{}; ///< of the job, when the others have heard of it
+    std::string name{}; ///< of the job, when it is introduced to the others
     int told = 0;       ///< lines on others
   };
   static constexpr int most_lost = 10; ///< where there is no room for them they are not started for ever
@@ -265,7 +265,7 @@ BackgroundLaunch::~BackgroundLaunch() {
   launcher_.close_ports();
 }
 
-/// Once, where mpirun may not hear one of them: it stays as it is, and keeps its connection from those that follow.
+/// Once, where mpirun may not notice one of them: it stays as it is, and keeps its connection from those that follow.
 void BackgroundLaunch::start_again_what_hangs() {
   if (was_started_again_ || !launcher_.may_hang() || !soon_.is_over()) return;
   was_started_again_ = true;

@@ -7,13 +7,13 @@
 
 namespace blacs_dyn {
 
-/// PMIx starts the new processes in the mpirun that there is; they and their owners meet by MPI_Comm_accept and
+/// PMIx starts the new processes in the application's mpirun. They and their owners connect by MPI_Comm_accept and
 /// MPI_Comm_connect when they are ready.
 std::unique_ptr<Launcher> make_background_launcher(LossText loss);
 
-/// Why processes cannot come that way; empty: they can. The same on all processes of an mpirun.
+/// Why processes cannot be started that way; empty: they can. The same on all processes of an mpirun.
 std::string background_trouble(bool is_one_host);
-/// Whether it is the way where nobody asks for one: it has been tried with this MPI.
+/// Whether it is the default way: it has been tried with this MPI.
 bool is_background_usual();
 
 /// True in a process that was started that way.

@@ -11,7 +11,7 @@ namespace blacs_dyn {
 ///     linger_wait();      // sleeps until the launcher has closed its end, 5 s at most; does nothing when nothing was
 ///     prepared
 ///
-/// Local. linger_prepare also arranges for linger_wait at exit, in case nobody calls it.
+/// Local. linger_prepare also arranges for linger_wait at exit, in case it is not called.
 void linger_prepare();
 void linger_wait();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is special to MPICH, behind questions. What it can and cannot do: docs/mpi.md.
+// Queries for the special properties of MPICH. Its abilities and limits: docs/mpi.md.
 #pragma once
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is special to Open MPI 4, behind questions. What it can and cannot do: docs/mpi.md.
+// Queries for the special properties of Open MPI 4. Its abilities and limits: docs/mpi.md.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@ namespace blacs_dyn::openmpi4 {
 /// Whether mpirun may start more processes than it has slots.
 bool may_oversubscribe();
 
-/// What --ompi-server said to mpirun; null when it said nothing.
+/// The value of --ompi-server of mpirun; null without one.
 const char* name_server();
 
 /// What other mpiruns call that of this process: 16 bits of its host's name and its process number, in decimal. Two may
@@ -22,8 +22,8 @@ std::string mpirun_name(std::string_view job);
 /// from one of them must not see it. What a user sets for every run, transports and the like, is not.
 bool is_of_its_mpirun(std::string_view name);
 
-/// While one is there, MPI_Comm_spawn gives up new processes that have not come through MPI_Init within about so many
-/// seconds. Otherwise it waits for ever. No effect with another MPI.
+/// While one is there, MPI_Comm_spawn gives up new processes that have not come through MPI_Init within about the given
+/// number of seconds. Otherwise it waits for ever. No effect with another MPI.
 class SpawnLimit {
 public:
   explicit SpawnLimit(double seconds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is special to Open MPI 5 and its launcher PRRTE, behind questions. What it can and cannot do: docs/mpi.md.
+// Queries for the special properties of Open MPI 5 and its launcher PRRTE. Its abilities and limits: docs/mpi.md.
 // Before main it sets what a growth needs from MPI_Init on: control/mpi_settings.hpp.
 #pragma once
 #include <string>

@@ -131,7 +131,7 @@ pmix_proc_t process(const std::string& job, pmix_rank_t rank) {
 constexpr const char* ended_too_soon = "ended before the first resize point; does the program start MPI, and reach "
                                        "dyngrid_resize_point on every path?";
 
-/// What is wrong with one of them; empty: nothing.
+/// The failure of one of them; empty: nothing.
 std::string trouble_of(const pmix_proc_info_t& told) {
   if (told.state < PMIX_PROC_STATE_TERMINATED) return {};
   const std::string who = fmt::format("new process {} (pid {})", told.proc.rank, static_cast<long>(told.pid));
@@ -141,7 +141,7 @@ std::string trouble_of(const pmix_proc_info_t& told) {
   return who + " " + ended_too_soon;
 }
 
-/// What mpirun told: processes, or values with a process each.
+/// The data that mpirun reported: processes, or values with a process each.
 template <class Visit> void each_process(const pmix_data_array_t& told, Visit&& visit) {
   for (std::size_t i = 0; i < told.size; ++i) {
     if (told.type == PMIX_PROC_INFO) visit(static_cast<const pmix_proc_info_t*>(told.array)[i]);
@@ -151,8 +151,8 @@ template <class Visit> void each_process(const pmix_data_array_t& told, Visit&& 
   }
 }
 
-/// Jobs of Open MPI 5 that have ended, by the word of its mpirun. Asked about one that is just ending, that mpirun
-/// crashes; and told to end processes that it no longer knows, it ends all that it has.
+/// Jobs of Open MPI 5 that its mpirun has reported as ended. A question about one that is just ending crashes that
+/// mpirun. An order to end processes that it no longer knows makes it end all that it has.
 class EndedJobs {
 public:
   static EndedJobs& all() {
@@ -298,7 +298,8 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
 
   void end() {
     if (name.empty() || !doomed.empty() || has_ended()) return;
-    for (int rank = 0; rank < app.maxprocs; ++rank) // told to end all of a job, Open MPI 4.1's mpirun ends all jobs
+    for (int rank = 0; rank < app.maxprocs; ++rank) // on an order to end all of a job, Open MPI 4.1's mpirun ends all
+                                                    // jobs
       doomed.push_back(process(name, static_cast<pmix_rank_t>(rank)));
     order = flag(PMIX_JOB_CTRL_KILL);
     void* const me = myself();
@@ -448,14 +449,14 @@ void Job::kill(bool has_lost_one) {
   // The application may be about to end. PMIx_Finalize holds PMIx's lock and waits for its thread, which would wait for
   // the lock in has_started; and Open MPI 5's mpirun waits for those that hang without the application.
   state_->answered.wait_for(lock, longest_answer, [this] { return state_->is_answered; });
-  // That mpirun ends the others by itself; told of a job that is just ending, it ends all, or crashes.
+  // That mpirun ends the others by itself; on an order to end a job that is just ending, it ends all, or crashes.
   if (state_->server == Server::prrte && has_lost_one) EndedJobs::all().wait_for(state_->name, longest_end);
   state_->end();
 }
 
 namespace {
 
-/// What PMIx reads until it has answered, and the answer.
+/// The data that PMIx reads until it has answered, and the answer.
 struct Request {
   std::mutex mutex;
   std::condition_variable has_come;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is asked of the mpirun that there is, by PMIx: to start processes while the caller goes on, and what it knows.
+// Requests to the application's mpirun, by PMIx: to start processes while the caller goes on, and what mpirun knows.
 #pragma once
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@ namespace blacs_dyn::pmix {
 /// is known after MPI_Init. Local.
 std::string trouble();
 
-/// What mpirun calls this job; empty where no mpirun that knows PMIx started it. Local.
+/// The name that mpirun has for this job; empty where no mpirun that knows PMIx started it. Local.
 std::string own_job();
 
 /// A text that mpirun keeps of this job under a PMIx key; empty where it says nothing. After MPI_Init. Local.
@@ -47,7 +47,7 @@ public:
   /// Returns at once. The end of one of them does not end the application. @throws Error{spawn_failure}
   Job(const Command& command, Server server);
 
-  /// What mpirun knows to have gone wrong with them; empty: nothing yet. Asks mpirun now and then, and does not wait
+  /// The failure of these processes that mpirun knows; empty: nothing yet. Asks mpirun now and then, and does not wait
   /// for its answer.
   std::string failure();
   std::string name() const; ///< empty: not known yet

@@ -45,7 +45,7 @@ constexpr const char* goodbye_line = "bye";
 constexpr const char* end_line = "end ";
 constexpr const char* welcome_line = "welcome";
 constexpr const char* not_wanted_line = "no ";
-constexpr const char* called_line = "called"; ///< to all but the first of a group that was told something
+constexpr const char* called_line = "called"; ///< to all but the first of a group that was sent a line
 
 [[noreturn]] void fail(const std::string& what) {
   throw Error(Status::io_failure, fmt::format("blacs-dyn: rendezvous: {}: {}", what, std::strerror(errno)));
@@ -53,11 +53,11 @@ constexpr const char* called_line = "called"; ///< to all but the first of a gro
 
 void send_line(int fd, const std::string& line) {
   const std::string text = line + "\n";
-  // small lines into an empty buffer; who does not read is not waited for
+  // small lines into an empty buffer; a peer that does not read is not waited for
   [[maybe_unused]] const ssize_t sent = send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/// What has come in, cut into lines.
+/// The received input, split into lines.
 struct Input {
   std::string bytes;
   bool has_ended = false;
@@ -69,7 +69,7 @@ struct Input {
       if (got > 0) {
         bytes.append(buffer.data(), static_cast<std::size_t>(got));
         if (bytes.size() <= longest_input) continue;
-        has_ended = true; // nobody of ours says so much
+        has_ended = true; // no process of ours sends that much
       } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
         has_ended = true;
       } else if (errno == EINTR) {
@@ -115,8 +115,8 @@ struct UnixAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
-/// Anybody on this host can connect to an abstract socket.
-/// Of a Unix socket: who connected.
+/// Any user on this host can connect to an abstract socket.
+/// Of a Unix socket: the user that connected.
 std::optional<ucred> behind(int fd) {
   ucred who{};
   socklen_t length = sizeof who;
@@ -168,12 +168,12 @@ struct Rendezvous::State {
     Socket socket;
     Input input;
     bool said_goodbye = false;
-    int group = 0; ///< below 0: only to hear of the end
+    int group = 0; ///< below 0: only to be notified of the end
     int rank = 0;
     std::string who; ///< for messages
   };
   struct UnitState {
-    std::string word;             ///< lets each of its processes in, once
+    std::string word;             ///< admits each of its processes, once
     std::vector<bool> has_come{}; ///< by rank
     Presence presence = Presence::awaited;
     std::string why;
@@ -269,15 +269,15 @@ struct Rendezvous::State {
     }
   }
 
-  /// The first line of a connection. Who has no word that is open, or comes a second time, is hung up on, which is
-  /// nobody's loss.
+  /// The first line of a connection. A connection without an open token, or a second one of the same process, is
+  /// closed; no process depends on it.
   void let_in(Socket socket, const std::string& line, std::string rest) {
     std::istringstream in(line);
     std::string verb, word, host, mpirun; // of any length: a host's name alone may have 64 characters
     int id = 0, rank = 0;
     long pid = 0;
     if (!(in >> verb >> word >> id >> rank >> host >> pid) || verb != "hello") return;
-    in >> mpirun; // not said by every one
+    in >> mpirun; // not every one sends it
     const auto at = groups.find(id);
     if (at == groups.end() || !control::is_same_secret(word, at->second.word) ||
         (!place.is_tcp && !is_of_this_user(socket.fd)))
@@ -338,7 +338,7 @@ struct Rendezvous::State {
     return loss;
   }
 
-  /// Nobody can tell a process that died in MPI_Comm_connect, or one whose name server has ended, from a slow one.
+  /// A process that died in MPI_Comm_connect, or one whose name server has ended, looks like a slow one.
   /// Those on this host are ended: Open MPI 5's mpirun would wait for them.
   std::string who_is_late() const {
     constexpr std::chrono::steady_clock::time_point never{};
@@ -353,7 +353,7 @@ struct Rendezvous::State {
     return {};
   }
 
-  /// Children of ours that have ended; the one of a group that was still on its way is that group's end.
+  /// Children of ours that have ended; the end of a child whose group was still starting is that group's end.
   void look_after_launchers() {
     for (auto at = launchers.begin(); at != launchers.end();) {
       int status = 0;
@@ -379,7 +379,7 @@ struct Rendezvous::State {
                                       : fmt::format("what started it ended with status {}", WEXITSTATUS(status));
     }
   }
-  /// To the first process of a group; the others hear that something was said. False: it is not there.
+  /// To the first process of a group; the others are notified that a line was sent. False: it is not there.
   bool say_to_first(int group, const std::string& line) {
     bool is_told = false;
     for (const auto& c : connections) {
@@ -493,7 +493,7 @@ void Rendezvous::dismiss(int group, double comes_in_s) {
   u.may_go = true;
   const bool is_told = state_->say_to_first(group, "away");
   if (u.launcher <= 0) return;
-  // mpirun must not be told to end while it is at it because one of its processes died
+  // mpirun must not receive an order to end while it is ending because one of its processes died
   const std::chrono::milliseconds until_it_comes(static_cast<std::int64_t>(1000 * comes_in_s));
   u.end_by = std::chrono::steady_clock::now() + grace_of_the_dismissed * (is_told || u.presence == Presence::gone) +
              (u.presence == Presence::awaited ? until_it_comes : std::chrono::milliseconds{0});
@@ -565,7 +565,7 @@ struct Peer::State {
     setsockopt(socket.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     return failed;
   }
-  /// Empty: it was hung up on, or nothing came in time.
+  /// Empty: the connection is closed, or nothing came in time.
   std::string first_line(Clock::time_point end_by) {
     for (;;) {
       const bool is_last = Clock::now() >= end_by; // one look more: this process itself may have stood still
@@ -583,7 +583,7 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s, const std::s
   const std::size_t bar = invitation.rfind('|');
   const int group =
       bar == std::string::npos ? 0 : base::whole_number<int>(std::string_view(invitation).substr(bar + 1)).value_or(0);
-  if (group == 0) // what it is stays unsaid: there may be a word in it
+  if (group == 0) // the text is not printed: it may contain a token
     throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_JOIN is set and not of the form PLACE|UNIT, which dyngrid "
                                       "gives to the processes that it starts; unset it");
   const RendezvousAddress place = RendezvousAddress::parse(invitation.substr(0, bar));
@@ -623,7 +623,7 @@ void Peer::say(const std::string& line) { // a large group's introduction may be
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t sent = send(state_->socket.fd, text.data() + done, text.size() - done, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return; // process 0 has gone, which listen() tells
+    if (sent <= 0) return; // process 0 has gone, which listen() reports
     done += static_cast<std::size_t>(sent);
   }
 }

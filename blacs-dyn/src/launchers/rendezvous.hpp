@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How processes of several mpiruns find each other and hear of each other's end: lines over sockets. No MPI.
+// How processes of several mpiruns find each other and are notified of each other's end: lines over sockets. No MPI.
 #pragma once
 #include <sys/types.h>
 
@@ -13,7 +13,8 @@
 
 namespace blacs_dyn {
 
-/// "unix:@dyngrid-join-89ab...?0123..." or "tcp:10.0.0.1:4711?0123...": where, and the word that lets in.
+/// "unix:@dyngrid-join-89ab...?0123..." or "tcp:10.0.0.1:4711?0123...": the address, and the token that a process
+/// shows.
 struct RendezvousAddress {
   bool is_tcp = false;
   std::string name; ///< of an abstract Unix socket, with an @
@@ -26,23 +27,23 @@ struct RendezvousAddress {
   static RendezvousAddress parse(std::string_view text);
 };
 
-/// Where a group is, as its first process said.
+/// Where a group is, as its first process reported.
 struct Origin {
   std::string mpirun; ///< what others call the mpirun that brought it; empty: not known
   std::string host;
 };
 
-/// How far a group that was sent for has come.
+/// How far a requested group has come.
 enum class Presence {
-  awaited, ///< nothing was heard of it, or it is on its way
-  ready,   ///< all of it waits to be let in
-  gone     ///< it said so, its connection ended, or its launcher did
+  awaited, ///< no message yet, or it is still starting
+  ready,   ///< all of it waits to be admitted
+  gone     ///< it reported so, its connection ended, or its launcher did
 };
 
-/// Process 0's side. Who connects is let in by the word of a group that was sent for, each of its processes once; of
-/// all others it keeps control::Strangers' limits. A thread of its own listens and watches; it never calls MPI. From
-/// hold() on the end of a group that did not say goodbye is the end of everything: `on_loss` is called from that
-/// thread, once, when everybody has been told.
+/// Process 0's side. A connection is accepted with the token of a requested group, each of its processes once; of all
+/// others it keeps control::Strangers' limits. A thread of its own listens and watches; it never calls MPI. From hold()
+/// on the end of a group that did not say goodbye is the end of everything: `on_loss` is called from that thread, once,
+/// after all have received the message.
 class Rendezvous {
 public:
   using Loss = std::function<void(const std::string& what)>;
@@ -54,12 +55,12 @@ public:
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  /// What a group's processes are given to come in by, "PLACE|UNIT"; there is a secret in it. Before the group is sent
-  /// for; group from 1.
+  /// The address and token for a group's processes, "PLACE|UNIT"; it contains a secret. Before the group is requested;
+  /// group from 1.
   std::string invite(int group, int processes);
-  /// The same for processes that only want to hear of the end, of rank 0 .. processes - 1.
+  /// The same for processes that only are notified of the end, of rank 0 .. processes - 1.
   std::string invite_guests(int processes);
-  /// A group was sent for. launcher: the process that brings it, 0 when it is not ours; its end before the group is
+  /// A group was requested. launcher: the process that starts it, 0 when it is not ours; its end before the group is
   /// ready is the group's end.
   void await(int group, pid_t launcher);
   /// A child of ours that is only to be waited for; when it ends with another status than 0, the group (if it is one)
@@ -67,21 +68,21 @@ public:
   void reap(pid_t child, int group);
   Presence presence(int group, std::string* why) const;
   Origin origin(int group) const; ///< empty texts until it has come
-  /// A line to the group's first process; the others hear that there was one. False when it has gone.
+  /// A line to the group's first process; the others receive a notice of it. False when it has gone.
   bool tell(int group, const std::string& line);
   /// A line to all of its processes.
   void tell_all(int group, const std::string& line);
-  /// From here on the group's end is the end of everything, and so is that it has not come in within limit_s. False: it
-  /// has gone already, and why.
+  /// From here on the group's end is the end of everything, and so is a group that has not joined within limit_s
+  /// seconds. False: it has gone already, and why.
   bool hold(int group, double limit_s, std::string* why);
-  void has_come(int group); ///< it is in
-  void let_go(int group);   ///< it may end as it likes
-  /// Tells a group that never came, or is not wanted any more, to go; its launcher is ended too. comes_in_s: where it
-  /// has not come it has so long to hear of it.
+  void has_come(int group); ///< it has joined
+  void let_go(int group);   ///< its end is no fault from here on
+  /// Sends a group away that never came, or is not needed any more; its launcher is ended too. comes_in_s: seconds that
+  /// a group that has not come yet has to receive it.
   void dismiss(int group, double comes_in_s = 0);
-  /// Whether each process of a dismissed group has heard of it, and none is connected any more.
+  /// Whether each process of a dismissed group has received it, and none is connected any more.
   bool have_all_gone(int group) const;
-  /// Ends the watch: everybody is told goodbye, launchers are waited for as long as `seconds`.
+  /// Ends the watch: all receive a goodbye, launchers are waited for at most `seconds`.
   void close(double seconds);
 
 private:
@@ -89,17 +90,18 @@ private:
   std::unique_ptr<State> state_;
 };
 
-/// Where a process was told to come it is not wanted any more, or nobody listens.
+/// The process is not needed any more at its address, or nothing listens there.
 class NotWanted : public base::Error {
 public:
   using Error::Error;
 };
 
-/// Everybody else's side. After watch() a thread waits for the end of process 0, or its word that all ends.
+/// The side of all other processes. After watch() a thread waits for the end of process 0, or its message that all
+/// ends.
 class Peer {
 public:
-  /// Comes in as this rank of the invited. mpirun: see Origin. @throws Error{not_found} when nobody lets it in,
-  /// NotWanted where nobody ever will; bad_argument
+  /// Connects as this rank of the invited. mpirun: see Origin. @throws Error{not_found} when the rendezvous does not
+  /// accept it, NotWanted where it never will; bad_argument
   Peer(const std::string& invitation, int rank, double limit_s, const std::string& mpirun = "");
   ~Peer();
   Peer(const Peer&) = delete;

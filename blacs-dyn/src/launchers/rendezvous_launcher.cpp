@@ -135,7 +135,7 @@ void hear_of(const std::vector<Known>& groups) {
   for (const Known& group : groups) pmix::look_up(group.name, group.processes);
 }
 
-/// Of one process that is not wanted the others do not know: it may have come a moment later.
+/// The others do not know of one process that is not needed: it may have come a moment later.
 bool RendezvousLauncher::arrive(MPI_Comm world) {
   int mine = peer_ ? 0 : 1, any = 0;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -166,7 +166,8 @@ std::optional<Comm> RendezvousLauncher::enter(MPI_Comm world) {
   return connect(port, world);
 }
 
-/// What the application says; "away" when it has ended. Asleep, which who waits in a broadcast is only for moments.
+/// The answer of the application; "away" when it has ended. Waits asleep; a process that waits in a broadcast sleeps
+/// only for moments.
 std::string RendezvousLauncher::hear_answer(MPI_Comm world) {
   if (!peer_) return "away";
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ways have in common in which groups start by themselves and say at a rendezvous that they are there.
+// The common part of ways in which groups start by themselves and report at a rendezvous that they are there.
 #pragma once
 #include <functional>
 #include <map>
@@ -11,8 +11,8 @@
 
 namespace blacs_dyn {
 
-/// What happens when a group ends that holds part of the matrices, or is on its way in: says so on every process and
-/// ends it. `where_to_go_on`: asked when it happens.
+/// When a group ends that holds part of the matrices, or is joining: prints that on every process and ends it.
+/// `where_to_go_on`: called when it happens.
 struct LossText {
   int id = -1; ///< of this process
   std::function<std::string()> where_to_go_on;
@@ -20,7 +20,7 @@ struct LossText {
 
 class RendezvousLauncher : public Launcher {
 public:
-  /// invitation: a newcomer's; null elsewhere.
+  /// invitation: a new process's; null elsewhere.
   RendezvousLauncher(LossText loss, const char* invitation);
 
   bool is_background() const override { return true; }
@@ -43,7 +43,7 @@ public:
 protected:
   /// Process 0: from here on new groups find it. towards: a host that has to reach it; empty: this one.
   void open_rendezvous(const std::string& listen, const std::string& towards);
-  /// Process 0: what the group is called, and what lets it in.
+  /// Process 0: what the group is called, and its token for the rendezvous.
   std::pair<int, std::string> invite(const NewGroup& group);
   /// The same for processes that are of no group yet.
   std::pair<int, std::string> invite(int processes);
@@ -52,17 +52,17 @@ protected:
   /// @throws Error{spawn_failure} when it has gone.
   void hold(const NewGroup& group, double limit_s);
   void tell(const NewGroup& group, const std::string& line) { rendezvous_->tell(tickets_[group.id], line); }
-  static std::string know_line(const Known& group); ///< to a newcomer that waits
-  void hear_of_the_end();                           ///< everybody else, when process 0 says so
+  static std::string know_line(const Known& group); ///< to a new process that waits
+  void hear_of_the_end();                           ///< on all others, when process 0 announces it
   /// Collective over the group.
   static Comm connect(const std::string& port, MPI_Comm world);
 
   std::unique_ptr<Rendezvous> rendezvous_; ///< process 0
   std::map<int, int>
       tickets_; ///< by group: what the rendezvous calls it, since a group that failed leaves its number to the next
-  std::unique_ptr<Peer> peer_; ///< everybody else; null also where this process is not wanted
-  double limit_s_ = 0;         ///< for each part of letting a group in; process 0
-  std::string told_besides_;   ///< to a newcomer that was called in, after the port
+  std::unique_ptr<Peer> peer_; ///< on all others; null also where this process is not needed
+  double limit_s_ = 0;         ///< for each step of admitting a group; process 0
+  std::string told_besides_;   ///< to a new process that was called in, after the port
 
 private:
   std::string hear_answer(MPI_Comm world);

@@ -21,11 +21,11 @@ using base::Error;
 using base::Status;
 using base::tag_go, base::tag_hello, base::tag_job;
 
-constexpr int hello_and_goodbye = 0; ///< instead of a pid: the newcomer will not take part
+constexpr int hello_and_goodbye = 0; ///< instead of a pid: the new process will not take part
 constexpr const char* ended_early =
     "a new process ended before its first resize point; does the program reach dyngrid_resize_point on every path?";
 
-/// A spawned group, whose processes say hello when they come to their first resize point.
+/// A spawned group, whose processes send a hello when they come to their first resize point.
 class Spawned {
 public:
   Spawned(const NewGroup& group, Comm intercomm)
@@ -89,7 +89,7 @@ private:
   MPI_Request has_job_ = MPI_REQUEST_NULL;
 };
 
-/// Groups that came too late, or not at all. mpirun waits for them at its end, so they are told to go when they come.
+/// Groups that came too late, or not at all. mpirun waits for them at its end, so they are sent away when they come.
 class GivenUp {
 public:
   void add(Spawned group) { groups_.push_back(std::move(group)); }

@@ -42,7 +42,7 @@ std::string network_trouble() {
          "and new processes; start mpirun with OMPI_MCA_btl_tcp_if_include=lo";
 }
 
-/// Another mpirun than the library's can be told by its major version: only that of 5 says its own.
+/// The major version distinguishes another mpirun from the library's: only that of 5 gives its own.
 std::string launcher_trouble() {
   const char* said = base::environment("OMPI_VERSION");
   const bool is_of_5 = said && base::version_in(said)[0] >= 5; // images set one for 4, too
@@ -52,7 +52,7 @@ std::string launcher_trouble() {
                      is_of_5 ? said : "4 or older", base::to_string(base::mpi_library().version));
 }
 
-/// Open MPI, 4 and 5, counts who wants its event library to be looked into at every call of its progress engine.
+/// Open MPI, 4 and 5, counts the users of its event library, for which every call of its progress engine looks into it.
 struct EventUsers {
   using Count = void (*)();
   Count add = nullptr, remove = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the MPI of this process, and the mpirun that started it, can do: questions, each answered in the file of its
-// version. Local; after MPI_Init. docs/mpi.md.
+// Queries for the abilities of this process's MPI and of the mpirun that started it. The file of each version answers
+// them. Local; after MPI_Init. docs/mpi.md.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -32,7 +32,8 @@ std::string trouble_with_integers();
 bool is_on_one_host();
 
 /// Whether new processes are to run on any core: mpirun has not bound this one. By itself Open MPI 4 would bind a group
-/// of one or two to the first cores (its --bind-to none is not for processes that are started later), and 5 any group.
+/// of one or two to the first cores, and Open MPI 5 any group. (Open MPI 4's --bind-to none does not apply to processes
+/// that are started later.)
 bool is_unbound();
 
 /// Of version 4 or 5: with these starting processes by PMIx has been tried.

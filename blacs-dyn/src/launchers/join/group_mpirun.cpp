@@ -23,8 +23,8 @@ namespace {
 
 using base::environment;
 
-/// What mpirun reads, from its beginning, where that is a file; else nothing. The new mpirun's processes look there,
-/// too.
+/// The standard input of mpirun, from its beginning, where that is a file; else nothing. The new mpirun's processes
+/// look there, too.
 base::FileDescriptor input_of_our_mpirun() {
   const std::string input = fmt::format("/proc/{}/fd/0", getppid());
   struct stat info {};

@@ -11,8 +11,8 @@
 
 namespace blacs_dyn {
 
-/// Which variables a newcomer's mpirun gets of process 0's environment: all but what mpirun, PMIx or Slurm told this
-/// process about itself.
+/// Which variables a new process's mpirun gets of process 0's environment: all but those in which mpirun, PMIx or Slurm
+/// described this process.
 bool is_passed_on(std::string_view variable);
 
 /// The command that starts a group's mpirun: words, no shell. It wants DYNGRID_JOIN, which is a secret and has no place
@@ -27,7 +27,7 @@ struct StartedMpirun {
   pid_t pid = 0;         ///< our child
   bool is_group = false; ///< it lives as long as the group; otherwise it may end when it has asked for it
 };
-/// number: what it is told as DYNGRID_UNIT_NUMBER. @throws Error{spawn_failure, not_found}
+/// number: passed to it as DYNGRID_UNIT_NUMBER. @throws Error{spawn_failure, not_found}
 StartedMpirun start_group_mpirun(const NewGroup& group, int number, const std::string& server,
                                  const std::string& invitation, const SpawnOptions& options);
 

@@ -27,7 +27,7 @@ constexpr const char* way_out = "start it with `dyngrid run --processes join`, o
 
 class JoinLauncher;
 
-/// Groups, each an mpirun, that were sent for.
+/// Requested groups, each an mpirun.
 class JoinLaunch final : public Launch {
 public:
   JoinLaunch(JoinLauncher& launcher, std::vector<NewGroup> groups, SpawnOptions options)
@@ -75,8 +75,8 @@ public:
     if (!started.is_group) rendezvous_->reap(started.pid, ticket);
   }
 
-  /// Those of `groups` whose mpirun is called what another one is, and that in words: the name server takes the two for
-  /// one, and an accept waits for ever. Who has ended counts too, since it remembers where they were.
+  /// Those of `groups` whose mpirun has the name of another one, and a text about it: the name server takes the two for
+  /// one, and an accept waits for ever. Ended mpiruns count too, since the name server remembers where they were.
   std::pair<std::vector<NewGroup>, std::string> namesakes(const std::vector<NewGroup>& groups) {
     const std::string server = server_uri(server_);
     bearers_.insert({openmpi4::mpirun_name(), {base::host_name(), 0}});
@@ -103,8 +103,8 @@ public:
     rendezvous_->dismiss(tickets_[group.id], comes_in_s);
   }
 
-  /// From the moment in which a group is told to come its end is the end of everything, and so is that it has not been
-  /// introduced in time: an accept whose partner has died, or hangs, does not return.
+  /// From the order to connect on, the end of a group is the end of everything. The same holds for a group that has not
+  /// been introduced in time: an accept whose partner has died, or hangs, does not return.
   Newcomers admit(const NewGroup& group, double limit_s) {
     check_server();
     const Port port; // of this group alone: two that connect to one port at the same time would be taken for each other
@@ -125,7 +125,7 @@ public:
       text.assign(invitation.begin(), invitation.end());
     }
     broadcast(text, root, base);
-    if (rank == root || peer_) return; // who is left over from an earlier growth hears of it already
+    if (rank == root || peer_) return; // a process left from an earlier growth is notified already
     peer_ = std::make_unique<Peer>(std::string(text.begin(), text.end()), rank, 10);
     hear_of_the_end();
   }
@@ -135,7 +135,7 @@ public:
     MPI_Comm current = so_far.get();
     for (std::size_t k = 0; k < groups.size(); ++k) {
       const bool is_mine = groups[k].id == my_group;
-      if (current == MPI_COMM_NULL && !is_mine) continue; // I am let in later
+      if (current == MPI_COMM_NULL && !is_mine) continue; // this process is admitted later
       Comm intercomm = is_mine ? connect(told_besides_, base_or_world) : accept(groups[k].id, current);
       if (k + 1 < groups.size()) {
         MPI_Comm merged = MPI_COMM_NULL;
@@ -153,7 +153,7 @@ public:
 
 private:
   Comm accept(int group, MPI_Comm comm) const {
-    const auto known = second_ports_.find(group); // on process 0; what others say does not count
+    const auto known = second_ports_.find(group); // on process 0; the values of others do not count
     return accept_at(known == second_ports_.end() ? "" : known->second.name(), comm);
   }
 
@@ -178,12 +178,12 @@ private:
   }
 
   std::string server_;
-  std::map<int, Port> second_ports_; ///< by group: over which newcomers are introduced; process 0
+  std::map<int, Port> second_ports_; ///< by group: over which new processes are introduced; process 0
   struct Bearer {
     std::string host;
     int ticket = 0; ///< 0: it was there from the start
   };
-  std::map<std::string, Bearer> bearers_; ///< by what an mpirun is called: who was first; process 0
+  std::map<std::string, Bearer> bearers_; ///< by the name of an mpirun: the first that had it; process 0
 };
 
 JoinLaunch::~JoinLaunch() {
@@ -197,7 +197,7 @@ Launch::Progress JoinLaunch::progress() {
   const auto [namesakes, words] = launcher_.namesakes(groups_);
   if (namesakes.empty()) return all;
   for (const NewGroup& group : namesakes) all.coming += static_cast<int>(group.members.size());
-  // who starts them in a way of its own has handed them out, and asks again
+  // a user that starts them in another way has handed them out, and asks again
   if (environment("DYNGRID_JOIN_START") || times_left_ == 0) {
     all.failure = words + ", and Open MPI 4 cannot tell the two apart; try again";
     return all;

@@ -14,9 +14,9 @@ struct NameServer {
   static NameServer parse(const std::string& uri);
 };
 
-/// What --ompi-server said, read anew each time: the file's content, or the text itself. @throws Error{not_found}
+/// The value of --ompi-server, read anew each time: the file's content, or the text itself. @throws Error{not_found}
 std::string server_uri(const std::string& setting);
-/// Somebody listens there. At most 2 s for each address.
+/// Whether a server listens there. At most 2 s for each address.
 bool answers(const NameServer& server);
 
 } // namespace blacs_dyn
