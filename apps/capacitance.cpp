@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The electric capacitance of a square plate or of a cube, side 1, in units of 4 pi eps0 times the side, by boundary
+// The electric capacitance of a square plate or of a cube, side 1, in units of 4 pi eps0 times the side. By boundary
 // elements: rectangles with a constant charge each, whose potentials at all centres must be 1. A dense system per mesh,
 // PDGETRF and PDGETRS.
 //
 // A mesh takes two steps: set up the matrix, solve. The grid of processes may change between any two steps, also
-// between setting up and solving: the matrix follows. Charge crowds at edges, so meshes are graded: edges of the
+// between setting up and solving: the matrix follows. Charge concentrates at edges, so meshes are graded: edges of the
 // rectangles at (1 - cos(pi k / N)) / 2. Published: plate 0.36678, cube 0.66068.
 #include "common/app.hpp"
 #include "common/local.hpp"
@@ -52,8 +52,8 @@ std::vector<Panel> mesh(bool is_cube, int along_edge) {
   return panels;
 }
 
-// Twice differentiated by u and v this is 1 / sqrt(u^2 + v^2 + w^2), up to what cancels between the corners of a
-// rectangle.
+// Differentiated twice, by u and by v, this is 1 / sqrt(u^2 + v^2 + w^2), except for terms that cancel between the
+// corners of a rectangle.
 double corner(double u, double v, double w) {
   const double r = std::sqrt(u * u + v * v + w * w), to_v_axis = std::hypot(u, w), to_u_axis = std::hypot(v, w);
   return (u != 0 ? u * std::asinh(v / to_v_axis) : 0) + (v != 0 ? v * std::asinh(u / to_u_axis) : 0) -
@@ -155,11 +155,12 @@ void judge(apps::Run& run, const Body& body, int k, const Equations& equations, 
                           capacitance, 100 * error, body.published(), residual));
 }
 
-/// What is said at the end.
+/// The summary at the end.
 std::string summary(const std::string& shape, const std::vector<double>& capacitances, double published) {
   std::string text = fmt::format("{}: C =", shape);
   for (const double c : capacitances) text += fmt::format(" {:.6f}", c);
-  if (const std::size_t meshes = capacitances.size(); meshes >= 3) { // what three meshes, each twice as fine, tend to
+  if (const std::size_t meshes = capacitances.size(); meshes >= 3) { // the limit of three meshes, each twice as fine as
+                                                                     // the last
     const double c1 = capacitances[meshes - 3], c2 = capacitances[meshes - 2], c3 = capacitances[meshes - 1];
     text += fmt::format(", tends to {:.6f}", c3 - (c3 - c2) * (c3 - c2) / ((c3 - c2) - (c2 - c1)));
   }

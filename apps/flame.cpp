@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A flame in two phases, as SUIF-Adapt's example of that name [MorrisLowenthal2001]: heat spreads by a stencil on all
-// n x n cells, and fuel burns by an adaptive solver, nearly all of whose work is in the top quarter. The stencil wants
-// large blocks, as its borders go to neighbours; burning wants small ones, so that each process has its share of the
-// top. dyngrid decides which layout each phase has, with the price of moving.
+// A flame in two phases, as SUIF-Adapt's example of that name [MorrisLowenthal2001]. Heat spreads by a stencil on all n
+// x n cells. Fuel burns by an adaptive solver, nearly all of whose work is in the top quarter. The stencil is best in
+// large blocks, as its borders go to neighbours; burning is best in small ones, so that each process has its share of
+// the top. dyngrid decides which layout each phase has, with the cost of moving.
 //
 // A cell is a complex number: its heat, and its fuel. Each is computed by the same operations whatever the layout, so
 // the result is compared bit for bit with one process alone.
@@ -73,7 +73,7 @@ std::vector<Cell> alone(std::int64_t n, int cycles, int sweeps, int spin) {
   return inner;
 }
 
-/// For each layout that the cells come to on one grid.
+/// For each layout of the cells on one grid.
 class Borders {
 public:
   apps::Ghosted<Cell>& of(const dyngrid_matrix* cells) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Poisson's equation on the unit square, -(u_xx + u_yy) = f with u = 0 on the border, by Jacobi's iteration on n x n
-// inner points, on a grid of processes that grows and shrinks between the steps.
+// inner points. The grid of processes grows and shrinks between the steps.
 //
 // f is chosen so that the discrete solution is s(i,j) = sin(pi x_i) sin(pi y_j). That is an eigenvector of the
-// iteration, with eigenvalue cos(pi h); begun at u = 0, after k sweeps u is exactly (1 - cos(pi h)^k) s. So every step
-// can be checked, converged or not. After the last step u is also compared, bit for bit, with the same sweeps done by
-// one process alone.
+// iteration, with eigenvalue cos(pi h). Starting at u = 0, after k sweeps u is exactly (1 - cos(pi h)^k) s. So every
+// step can be checked, converged or not. After the last step u is also compared, bit for bit, with the same sweeps done
+// by one process alone.
 //
-// With --phases a step is a cycle of two phases: the sweeps, which want one block for each process, and w = Q u by
-// PDGEMM, which wants smaller ones, for Q of all sines: of u, only the first row of w is not 0. dyngrid decides in
-// which of its layouts u goes to the product.
+// With --phases a step is a cycle of two phases. The sweeps are best in one block for each process. The other, w = Q u
+// by PDGEMM for the matrix Q of all sines, is best in smaller blocks. Of w only the first row is not 0. dyngrid decides
+// in which of its layouts u goes to the product.
 #include "base/command_line.hpp"
 #include "common/app.hpp"
 #include "common/ghosted.hpp"
@@ -90,7 +90,7 @@ public:
       });
   }
 
-  /// What borders need is made for each layout; after a change of the grid it has to be made again.
+  /// The data for borders is made for each layout; after a change of the grid it has to be made again.
   void grid_changed() { ghosted_.reset(); }
 
   /// Beforehand, so that it is no part of a step.

@@ -2,10 +2,10 @@
 // Conway's Game of Life on n x n cells, dead outside, on a grid of processes that grows and shrinks between the steps.
 // Every cell needs its eight neighbours, so the borders of the blocks travel with their corners.
 //
-// The cells may lie in blocks of one size, in one block per process, or in blocks as large as the processes are fast:
-// by a rule of this program's, which knows a speed for each place, or by the speeds that belong to the processes.
-// Unequal processors are simulated as in [Chinnusamy 2004, section 6.4]: a process of speed P works out each of its
-// cells 1000/P times.
+// The cells may lie in blocks of one size, in one block per process, or in blocks in proportion to the speeds of
+// processes. The speeds come from a rule of this program, which knows one for each place, or are those that belong to
+// the processes. Unequal processors are simulated as in [Chinnusamy 2004, section 6.4]: a process of speed P computes
+// each of its cells 1000/P times.
 //
 // --check compares every cell after every step with a run by one process alone.
 #include "base/command_line.hpp"
@@ -73,7 +73,7 @@ private:
   std::vector<int> cells_;
 };
 
-// How the cells lie on a grid, and how fast its processes are said to be.
+// The layout of the cells on a grid, and the stated speeds of its processes.
 struct Distribution {
   enum class Kind { cyclic, block, weighted, shares } kind = Kind::cyclic;
   std::int64_t n = 0;
@@ -100,7 +100,7 @@ struct Distribution {
       g.columns = columns.empty() ? blocks(npcol) : columns;
       return g;
     }
-    // gridmap's mapping says which processor stands where and how much it gets
+    // gridmap's mapping assigns processors to places and gives their parts
     std::vector<int> order(g.speeds.size());
     g.rows.resize(static_cast<std::size_t>(nprow));
     g.columns.resize(static_cast<std::size_t>(npcol));
@@ -115,7 +115,7 @@ struct Distribution {
   }
 };
 
-// What dyngrid asks when the grid changes: the sizes of one axis on that grid.
+// dyngrid calls this when the grid changes: the sizes of one axis on that grid.
 std::int64_t sizes_on(void* context, char axis, std::int64_t, int nprow, int npcol, std::int64_t* sizes) {
   const auto* distribution = static_cast<const Distribution*>(context);
   const std::size_t count = static_cast<std::size_t>(axis == 'R' ? nprow : npcol);
@@ -126,16 +126,16 @@ std::int64_t sizes_on(void* context, char axis, std::int64_t, int nprow, int npc
   return static_cast<std::int64_t>(count);
 }
 
-double own_seconds() { // of this process on its core, whoever else uses it meanwhile
+double own_seconds() { // of this process on its core, whatever other processes run meanwhile
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// What a process took for its own cells.
+// The time of a process for its own cells.
 struct Seconds {
   double own = 0;  ///< on its core
-  double wall = 0; ///< by the clock on the wall, on an emulated processor as long as that takes
+  double wall = 0; ///< wall-clock time; on an emulated processor as long as that takes
 };
 
 // One line for every process to the file of --loads. Collective.
@@ -159,7 +159,7 @@ void write_loads(const std::string& path, int step, double speed, const Seconds&
   }
 }
 
-/// What the command line says.
+/// The command line's values.
 struct Settings {
   apps::Options common;
   int generations = 10;
@@ -168,7 +168,7 @@ struct Settings {
   Distribution distribution;
 };
 
-/// What follows from what was given.
+/// Values derived from the given ones.
 void settle(Settings& settings) {
   Distribution& distribution = settings.distribution;
   using Kind = Distribution::Kind;
@@ -237,7 +237,7 @@ void read_command_line(Settings& settings, int argc, char** argv) {
   settle(settings);
 }
 
-/// Why --rows and --columns cannot be; empty when they can.
+/// Why --rows and --columns are invalid; empty when they are valid.
 std::string problem_of(const Settings& settings) {
   const Distribution& distribution = settings.distribution;
   const apps::Options& options = settings.common;
@@ -289,7 +289,7 @@ Seconds play(dyngrid_matrix* cells, int generations, double repeated) {
                                                c[i + s] + c[i + s + 1]);
           },
           pass < passes.whole ? n_loc : passes.last_columns);
-      asm volatile("" : : "r"(local) : "memory"); // every pass is to be done
+      asm volatile("" : : "r"(local) : "memory"); // no pass may be optimized away
     }
     seconds.own += own_seconds() - begin;
     seconds.wall += work.end();

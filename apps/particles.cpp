@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Particles that wander over n x n cells, on a grid of processes that grows and shrinks between the steps. What a cell
-// costs depends on how many particles are in it, a crowd of them begins in the first rows and drifts down, so the work
+// Particles that wander over n x n cells, on a grid of processes that grows and shrinks between the steps. The cost of
+// a cell depends on the number of its particles. A crowd of them begins in the first rows and drifts down, so the work
 // is unequal and moves: A-MPI's case [Weatherly2002, section 5.6].
 //
-// The cells lie as a rule says that knows two things: the work of every cell, from counts that all processes have as
-// shared state, and how fast the processes are (dyngrid_rule_speed). common/cells.hpp cuts rows and columns by both.
-// Now and then the program looks whether a new cut pays, and has the cells dealt out anew.
+// A rule lays out the cells by two inputs: the work of every cell, from counts that all processes have as shared state,
+// and the speeds of the processes (dyngrid_rule_speed). common/cells.hpp cuts rows and columns by both. From time to
+// time the program checks whether a new cut is worthwhile, and redistributes the cells.
 //
-// With --deal items the program leaves it to dyngrid: after each step every process says what its rows and columns take
-// (dyngrid_work_items), and DYNGRID_BALANCE=auto cuts them anew where that pays.
+// With --deal items dyngrid does this: after each step every process reports the costs of its rows and columns
+// (dyngrid_work_items), and DYNGRID_BALANCE=auto cuts them again where that is worthwhile.
 //
-// Where a particle goes is drawn from its cell, its number in the cell and the step, in integers: with --check every
-// cell is compared with a run by one process alone after every step, and no particle is ever lost.
+// The direction of a particle is drawn from its cell, its number in the cell and the step, in integers. With --check
+// every cell is compared with a run by one process alone after every step, and no particle is ever lost.
 #include "base/command_line.hpp"
 #include "common/app.hpp"
 #include "common/cells.hpp"
@@ -66,7 +66,7 @@ struct Moves {
   std::int32_t north = 0, south = 0, west = 0, east = 0, stay = 0;
 };
 
-/// The work of one cell. Of 1,000 particles, `drift` go down and `wander` each other way; nobody leaves the field.
+/// The work of one cell. Of 1,000 particles, `drift` go down and `wander` each other way; no particle leaves the field.
 Moves moves_of(const Settings& s, std::int64_t i, std::int64_t j, int step, std::int32_t particles) {
   Moves moves;
   const std::int64_t last = s.n() - 1;
@@ -151,7 +151,7 @@ public:
     for (int row = 0; row < nprow; ++row)
       for (int col = 0; col < npcol; ++col) speeds.push_back(dyngrid_rule_speed(row, col));
     if (self.known_shape_ != std::array{nprow, npcol} || self.known_speeds_ != speeds ||
-        self.known_counts_ != self.counts_) { // shared state, which may have come from elsewhere
+        self.known_counts_ != self.counts_) { // shared state, which may have been received from another process
       self.cells_ = apps::balance_cells(self.request(self.counts_, nprow, npcol, speeds));
       self.known_shape_ = {nprow, npcol};
       self.known_speeds_ = std::move(speeds);
@@ -204,8 +204,8 @@ Work wander(const Settings& settings, dyngrid_matrix* cells, int step) {
   return done;
 }
 
-/// What rows and columns of this process will take in the next step: rounds, each taken for a nanosecond at speed 1,
-/// since a stretch of them is measured with all that goes on beside it. speed: as the program knows it.
+/// The costs of this process's rows and columns in the next step, in rounds. A round counts as a nanosecond at speed 1,
+/// since the measured time of a stretch includes all other activity. speed: as the program knows it.
 void tell(const Settings& settings, const dyngrid_matrix* cells, double speed) {
   for (const char axis : {'R', 'C'}) {
     std::int64_t first = 0, end = 0;
@@ -236,13 +236,13 @@ std::vector<double> on_all(double mine) {
   return all;
 }
 
-/// What the balancing knows, the same on all processes.
+/// The data of the balancing, the same on all processes.
 struct Balance {
   std::int32_t looks = 0, changes = 0;
   double change_s = 0; ///< of the last one; nothing is known of the first
 };
 
-/// Looks whether another cut pays, and makes it. Collective.
+/// Checks whether another cut is worthwhile, and makes it. Collective.
 void look(apps::Run& run, const Settings& settings, const Cut& cut, dyngrid_matrix* cells, Counts& counts,
           const Work& last, Balance& balance, int step) {
   int nprow = 0, npcol = 0;
@@ -261,7 +261,7 @@ void look(apps::Run& run, const Settings& settings, const Cut& cut, dyngrid_matr
       cells, [&](std::int64_t, std::int64_t, std::int32_t count) { rounds += settings.cost(count); });
   const double now = apps::max_over_grid(rounds / dyngrid_speed());
   const double then = apps::balance_cells(cut.request(here, nprow, npcol, speeds)).seconds;
-  // seconds of a unit of this clock: what all rounds took by what they are
+  // seconds of a unit of this clock: the measured time of all rounds over their nominal time
   const double unit_s =
       apps::sum_over_grid(last.seconds) / std::max(1.0, apps::sum_over_grid(rounds / dyngrid_speed()));
   const std::int64_t payoff =
@@ -281,7 +281,7 @@ void look(apps::Run& run, const Settings& settings, const Cut& cut, dyngrid_matr
                   step, then, now, balance.change_s));
 }
 
-/// Says how dyngrid has dealt the cells out, beside the exact cut. Collective.
+/// Prints dyngrid's distribution of the cells, beside the exact cut. Collective.
 void say_cut(apps::Run& run, const Settings& settings, const Cut& cut, const dyngrid_matrix* cells, int step) {
   int nprow = 0, npcol = 0;
   dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
@@ -362,9 +362,9 @@ int main(int argc, char** argv) {
   const std::int64_t n = settings.n();
 
   apps::start(settings.common);
-  const double own_speed = dyngrid_speed(); // before a balance has one of its own for it
+  const double own_speed = dyngrid_speed(); // before a balance sets another one for it
   apps::Run run("particles", settings.common);
-  Counts counts(static_cast<std::size_t>(n * n), 0); // by which the cells lie: at first nothing is known
+  Counts counts(static_cast<std::size_t>(n * n), 0); // the basis of the layout: at first nothing is known
   Cut cut(settings, counts);
   dyngrid_matrix* cells = nullptr;
   int step = 0;

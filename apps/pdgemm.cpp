@@ -2,10 +2,10 @@
 // C = C + A B, over and over, on a grid of processes that grows and shrinks between two products.
 //
 // All elements are small whole numbers, so every sum is exact in double precision whatever the order, and the check is
-// exact too: with a vector x of whole numbers, C x after s products must be s (A (B x)). That right-hand side is worked
-// out from the formulae of A and B, once, without ScaLAPACK. With A out of a file (--matrix) its elements are any
-// numbers: A (B x) is then summed over the parts of A as they lie, and the check is a scaled residual. C is never set
-// back, so a wrong element of A, B or C after any change of the grid shows from then on.
+// exact too. With a vector x of whole numbers, C x after s products must be s (A (B x)). That right-hand side is
+// computed from the formulae of A and B, once, without ScaLAPACK. With A out of a file (--matrix) its elements are any
+// numbers. A (B x) is then summed over the distributed parts of A, and the check is a scaled residual. C is never
+// reset, so a wrong element of A, B or C after any change of the grid shows from then on.
 #include "common/app.hpp"
 #include "common/from_file.hpp"
 #include "common/local.hpp"
@@ -65,7 +65,7 @@ std::vector<double> expected_product(std::int64_t n) {
   return abx;
 }
 
-/// What each step adds to C x; for A out of a file also the largest element of |A| |B| |x|. Collective.
+/// The increment of C x in each step; for A out of a file also the largest element of |A| |B| |x|. Collective.
 void expect(const dyngrid_matrix* a, bool is_from_file, std::vector<double>& expected, double& largest) {
   const auto n = static_cast<std::int64_t>(expected.size());
   const std::vector<double> product = is_from_file ? times(a, b_times_probe(n, false)) : expected_product(n);

@@ -2,9 +2,9 @@
 // y = y + A x, over and over, on a grid of processes that grows and shrinks between two products: little work per
 // element that moves.
 //
-// All elements are small whole numbers, so every sum is exact whatever the order: after s products y must be s times A
-// x, which is worked out from the formulae of A and x, once, without ScaLAPACK. With A out of a file (--matrix) its
-// elements are any numbers: A x is then summed over the parts of A as they lie, and the check is a scaled residual.
+// All elements are small whole numbers, so every sum is exact whatever the order. After s products y must be s times A
+// x, which is computed from the formulae of A and x, once, without ScaLAPACK. With A out of a file (--matrix) its
+// elements are any numbers. A x is then summed over the distributed parts of A, and the check is a scaled residual.
 #include "common/app.hpp"
 #include "common/from_file.hpp"
 #include "common/local.hpp"
@@ -36,7 +36,7 @@ std::vector<double> expected_product(std::int64_t n) {
   return ax;
 }
 
-// A x, or |A| |x|, from the elements as they lie. Collective.
+// A x, or |A| |x|, from the distributed elements. Collective.
 std::vector<double> product_of(const dyngrid_matrix* a, std::int64_t n, bool absolute) {
   std::vector<double> ax(n);
   dyngrid::for_each<double>(a, [&](std::int64_t i, std::int64_t j, double element) {
@@ -46,7 +46,7 @@ std::vector<double> product_of(const dyngrid_matrix* a, std::int64_t n, bool abs
   return ax;
 }
 
-/// What each step adds to y; for A out of a file also the largest element of |A| |x|. Collective.
+/// The increment of y in each step; for A out of a file also the largest element of |A| |x|. Collective.
 void expect(const dyngrid_matrix* a, bool is_from_file, std::vector<double>& expected, double& largest) {
   const auto n = static_cast<std::int64_t>(expected.size());
   const std::vector<double> product = is_from_file ? product_of(a, n, false) : expected_product(n);

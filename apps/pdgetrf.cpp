@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // P A = L U by one call, on a grid of processes that may change between two of its panels; then A x = b.
-// dyngrid_on_panel is there for the table alone: without one the program is examples/lu.c.
+// dyngrid_on_panel serves the table alone: without it the program is examples/lu.c.
 #include "common/app.hpp"
 #include "common/from_file.hpp"
 #include "common/local.hpp"
@@ -19,7 +19,7 @@ double a_element(std::int64_t i, std::int64_t j) {
   return static_cast<double>(apps::mixed(i, j, 5, 2000001) - 1000000) * 1e-6;
 }
 
-double flops(const dyngrid_panel& panel) { // with what it changes on its right
+double flops(const dyngrid_panel& panel) { // including its updates to the right
   const auto w = static_cast<double>(panel.columns), m = static_cast<double>(panel.of - panel.first), right = m - w;
   return w * w * (m - w / 3) + w * w * right + 2 * right * right * w;
 }
@@ -65,7 +65,7 @@ int run_pdgetrf(const apps::Options& options, const std::string& file) {
   Table table{apps::Run("pdgetrf", options, "panel"), nb};
   auto& [run, its_nb, panel] = table;
   Matrix a("A", n, n, nb, nb), original("original", n, n, nb, nb), x("x", n, 1, nb, nb), b("b", n, 1, nb, nb);
-  // panels are counted in blocks: a restart with other ones is to be refused, not to go on at another column
+  // panels are counted in blocks: a restart with other ones must be refused, not continue at another column
   apps::require(dyngrid_share(fmt::format("panel of {} columns", nb).c_str(), &panel, sizeof panel), "dyngrid_share");
   apps::require(dyngrid_on_change(nullptr, tell_change, &table), "dyngrid_on_change");
   apps::require(dyngrid_on_panel(tell_panel, &table), "dyngrid_on_panel");

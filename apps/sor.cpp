@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Poisson's equation on the unit square, -(u_xx + u_yy) = f with u = 0 on the border, by red-black successive
-// over-relaxation on n x n inner points, on a grid of processes that grows and shrinks between the steps.
+// over-relaxation on n x n inner points. The grid of processes grows and shrinks between the steps.
 //
 // A sweep is two passes, one over the points whose i + j is even, one over the others. Each reads points of the other
-// colour only, so the work is done in place, in one array with a frame around it, and the result does not depend on
-// where the points lie: after every step u is compared, bit for bit, with the same sweeps done by one process alone.
-// f is that of jacobi.cpp, so that the discrete solution is known too.
+// colour only. So the work is done in place, in one array with a frame around it, and the result does not depend on the
+// layout. After every step u is compared, bit for bit, with the same sweeps done by one process alone. f is that of
+// jacobi.cpp, so that the discrete solution is known too.
 #include "base/command_line.hpp"
 #include "common/app.hpp"
 #include "common/ghosted.hpp"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Is a change of the grid worth it? Runs the applications on chains of grids and says how long a step takes on each,
-// how long a change takes under each placement, after how many steps it has paid for itself, and how many steps it
-// cost. The tables are those of [Chinnusamy 2004, chapter 5] at the size of this machine.
+// Is a change of the grid worthwhile? Runs the applications on chains of grids. Reports the time of a step on each grid
+// and the time of a change under each placement. Also reports after how many steps a change has paid for itself, and
+// how many steps it cost. The tables are those of [Chinnusamy 2004, chapter 5] at the size of this machine.
 //
 // Nothing is measured here: the applications run under mpirun as a user would run them, and their --csv is read.
-// Placements and repetitions take turns, so that a machine that gets slower or faster meets all of them alike; every
-// figure is a median.
+// Placements and repetitions take turns, so that a machine that becomes slower or faster affects all of them alike.
+// Every figure is a median.
 //
-// A machine with fewer cores than processes cannot show that a larger grid is worth it. So one chain runs on emulated
+// A machine with fewer cores than processes cannot show that a larger grid is worthwhile. So one chain runs on emulated
 // processors (common/slow_processor.c): every process sleeps for as long as a slow processor of its own would go on
-// computing. Start of processes, communicators and exchange take what they take here.
+// computing. The times of starting processes, communicators and exchange are those of this machine.
 #include "base/command_line.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
@@ -80,7 +80,7 @@ public:
                                        "--grid", grids[0],          "--placement", placement};
     if (settings_.is_checked) arguments.emplace_back("--check");
     if (app == "life") arguments.insert(arguments.end(), {"--distribution", "block"});
-    // a factorization has as many steps as panels: the changes come at equal distances
+    // a factorization has as many steps as panels: the changes happen at equal distances
     const bool is_lu = app == "pdgetrf";
     const int panels = is_lu ? static_cast<int>((n + nb_number() - 1) / nb_number()) : 0;
     const int every = is_lu ? std::max(1, panels / static_cast<int>(grids.size())) : settings_.steps;
@@ -145,7 +145,7 @@ public:
   }
 
 private:
-  /// A factorization has panels, and life says it in another option.
+  /// A factorization has panels, and life has another option for it.
   std::string nb_of(const std::string& app) const {
     return settings_.nb == "block" && app != "pdgemm" && app != "pdgemv" ? "64" : settings_.nb;
   }
@@ -197,7 +197,7 @@ private:
     }
   }
 
-  /// Everything that was measured of one application and size.
+  /// All measurements of one application and size.
   void samples(apps::Report& report, const char* part, const std::string& app, std::int64_t n,
                const Results& results) const {
     apps::Sample sample;
@@ -354,7 +354,7 @@ private:
     report.add(table);
   }
 
-  /// A chain that pays off on any machine: on emulated processors, one for each process.
+  /// A chain that is worthwhile on any machine: on emulated processors, one for each process.
   void slow(apps::Report& report) {
     if (settings_.slow_grids.empty()) return;
     report.heading("pdgemm on slow processors that are emulated");
@@ -449,7 +449,7 @@ void add_options(base::CommandLine& cli, Settings& settings) {
   cli.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");
 }
 
-/// What --quick makes small, unless it was said.
+/// The small sizes of --quick, where no other was given.
 void make_quick(const base::CommandLine& cli, Settings& settings) {
   if (settings.all_sizes.empty()) settings.all_sizes = {128};
   if (cli.count("--grids") == 0) settings.grids = {"1x1", "1x2", "2x2"};

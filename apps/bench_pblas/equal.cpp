@@ -52,7 +52,7 @@ struct Matrices {
   int global(int local, int at, int nprocs) const { return (local / nb * nprocs + at) * nb + local % nb; }
 };
 
-/// One run of `routine` by `method`; a and c are what they were before.
+/// One run of `routine` by `method`; a and c are restored first.
 void call(Matrices& k, const std::string& routine, const std::string& method) {
   const double alpha = 1, beta = 0;
   const int* desc = method == "listed" ? k.listed_desc.data() : k.stock_desc.data();
@@ -67,7 +67,7 @@ void call(Matrices& k, const std::string& routine, const std::string& method) {
 }
 
 double seconds_of(Matrices& k, const std::string& routine, const std::string& method, MPI_Comm comm) {
-  if (routine == "getrf") k.c = k.b; // no pivot is on the diagonal by itself
+  if (routine == "getrf") k.c = k.b; // no pivot is on the diagonal without exchanges
   if (routine == "potrf") k.c = k.a;
   MPI_Barrier(comm);
   const double begin = MPI_Wtime();

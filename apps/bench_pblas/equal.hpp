@@ -14,7 +14,7 @@ namespace bench {
 
 constexpr int one = 1; ///< the first row or column
 
-/// What is measured, on the grid there is.
+/// The measurement, on the present grid.
 struct EqualCase {
   std::string part, routine; ///< part: of the CSV file
   std::string from;          ///< the grid before; empty: it did not change
@@ -28,15 +28,16 @@ struct EqualCase {
 std::map<std::string, double> measure(const EqualCase& what, MPI_Comm comm, apps::Report& report);
 
 struct GrownSettings {
-  std::string grid; ///< to grow to
+  std::string grid; ///< the larger grid
   std::vector<int> orders, blocks;
   std::vector<std::string> routines;
   int reps = 5;
   std::string csv;
   bool check = false;
 };
-/// --grow: dyngrid starts the processes that are missing, and then all is measured on the larger grid. Collective over
-/// MPI_COMM_WORLD; new processes come here too. @return exit status
+/// --grow: dyngrid starts the missing processes, and then all is measured on the larger grid. Collective over
+/// MPI_COMM_WORLD; new processes call it too.
+/// @return exit status
 int run_grown(const GrownSettings& settings);
 
 } // namespace bench

@@ -12,8 +12,8 @@
 namespace bench {
 namespace {
 
-/// Old processes ask for the larger grid, new processes find themselves on it. @return the grid before, on old
-/// processes
+/// Old processes request the larger grid, new processes start on it.
+/// @return the grid before, on old processes
 std::string grow(const base::GridShape& to) {
   std::string from;
   if (dyngrid_is_newcomer() == 0 && dyngrid_comm() != MPI_COMM_NULL) {
@@ -43,7 +43,7 @@ apps::BlacsGrid grown_grid() {
 
 int run_grown(const GrownSettings& settings) {
   const base::GridShape to = base::parse_grid_shape(settings.grid, "--grow");
-  setenv("DYNGRID_WAIT", "on", 1); // new processes are there with the first resize point
+  setenv("DYNGRID_WAIT", "on", 1); // new processes exist at the first resize point
   need(dyngrid_init() == 0, "dyngrid_init");
   const std::string from = grow(to);
   const bool is_first = dyngrid_is_first() != 0;

@@ -57,7 +57,7 @@ public:
   dyngrid_matrix* result() { return matrices_.back(); }
 
 private:
-  /// Symmetric, with a dominant diagonal; one more everywhere for LU, so that it finds other pivots.
+  /// Symmetric, with a dominant diagonal; one more everywhere for LU, so that its pivots differ.
   void fill(dyngrid_matrix* matrix) const {
     const double more = routine_ == "getrf" ? 1 : 0;
     apps::fill<double>(matrix, [&](std::int64_t i, std::int64_t j) {

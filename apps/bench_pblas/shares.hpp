@@ -15,7 +15,7 @@ struct SharesSettings {
   bool check = false;
 };
 
-/// --speeds: as a program has it that states the speed of its processor. Collective over MPI_COMM_WORLD.
+/// --speeds: as in a program that states the speed of its processor. Collective over MPI_COMM_WORLD.
 /// @return exit status
 int run_shares(const SharesSettings& settings);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What new processes cost, by each way in which they come, side by side. Runs itself (--member) as a user's program
-// under `dyngrid run --processes` blocking, background (cold, --warm, and --warm as one group) and join, in turn, so
-// that a machine that gets slower or faster meets all alike; every figure is a median, as process 0 sees it. With
-// --waiting instead: what it costs that processes that wait sleep (libdyngrid-yield.so) where they outnumber the cores.
+// The cost of new processes, by each way of starting them, side by side. Runs itself (--member) as a user's program
+// under `dyngrid run --processes`, in turn: blocking, background (cold, `--warm`, and `--warm` as one group) and join.
+// So a machine that becomes slower or faster affects all alike. Every figure is a median, as process 0 measures it.
+// With --waiting instead: the cost of letting waiting processes sleep (libdyngrid-yield.so) where they outnumber the
+// cores.
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
@@ -63,17 +64,17 @@ public:
     MPI_Comm_rank(dyngrid_comm(), &rank_);
     say("begun", base::unix_time_s());
     for (phase_ = 0; phase_ < 2 * cycles_; ++phase_) {
-      for (int step = 0; step < rest_steps_; ++step) { // in which processes are started that are to be warm
+      for (int step = 0; step < rest_steps_; ++step) { // for starting spare processes
         need(dyngrid_resize_point_at("grow") == DYNGRID_SAME, "a resize point with nothing to do");
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
       }
-      if (phase_ % 2 == 0) { // asked for, let in by a later resize point
+      if (phase_ % 2 == 0) { // requested here, carried out by a later resize point
         double in_calls = 0;
         const double asked = base::unix_time_s();
         need(dyngrid_request(nprow, npcol) == DYNGRID_SUCCESS, "request");
         for (int outcome = DYNGRID_SAME, step = 0; outcome == DYNGRID_SAME; ++step) {
           const double called = base::unix_time_s();
-          outcome = dyngrid_resize_point_at("grow"); // newcomers come to it from another line
+          outcome = dyngrid_resize_point_at("grow"); // new processes call it at another line
           in_calls += base::unix_time_s() - called;
           need(outcome >= 0 && step < 10000, "growth at a resize point");
           if (outcome == DYNGRID_SAME) std::this_thread::sleep_for(std::chrono::milliseconds(5)); // a step of work
@@ -103,7 +104,7 @@ private:
     std::fflush(stdout);
   }
 
-  /// On the larger grid: what a resize point and a short message to all cost, and who is there.
+  /// On the larger grid: the time of a resize point and of a short message to all, and the processes of the grid.
   void look_around() {
     const MPI_Comm comm = dyngrid_comm();
     int rank = 0, size = 0;
@@ -205,7 +206,7 @@ struct Settings {
 
 using Samples = std::map<std::string, std::vector<double>>; // by measure
 
-/// `dyngrid run` with these options. Launcher writes "-np P PROGRAM ARGUMENTS" behind the words.
+/// `dyngrid run` with these options. Launcher appends "-np P PROGRAM ARGUMENTS" to the words.
 apps::Launcher under_dyngrid_run(const Settings& s, const std::string& setting, const std::string& options) {
   return {
       fmt::format("sh -c 'np=$2; shift 2; {} exec \"{}\" run {} -n \"$np\" -- \"$@\"' sh", setting, s.command, options),
@@ -322,7 +323,7 @@ constexpr Row rows[] = {
     {"message", "MPI_Allreduce of 8 bytes, on the larger grid"},
 };
 
-/// The mpiruns of Open MPI 5 never meet: there nobody joins.
+/// The mpiruns of Open MPI 5 cannot connect to each other: there is no way join.
 std::vector<const char*> ways_of(const base::MpiVersion& mpi) {
   std::vector<const char*> ways{"blocking", "background", "warm", "warm group"};
   if (!base::is_open_mpi_5(mpi)) ways.push_back("join");

@@ -58,7 +58,7 @@ using bench::quiet_barrier;
 int union_rank = -1, union_size = 0; ///< after a growth
 } // namespace
 
-/// Stock BLACS asks this at its first grid and sizes its tables by the answer; by itself it knows the first
+/// Stock BLACS calls this at its first grid and sizes its tables by the answer; without it, it knows the first
 /// processes only.
 extern "C" void Cblacs_pinfo(int* mypnum, int* nprocs) {
   static auto* const hidden = reinterpret_cast<void (*)(int*, int*)>(dlsym(RTLD_NEXT, "Cblacs_pinfo"));
@@ -94,7 +94,7 @@ struct Settings {
 
 enum class Pages { small, huge, as_they_come };
 
-/// Memory straight from the system, so that a fresh array really is fresh.
+/// Memory directly from the system, so that a fresh array really is fresh.
 struct Array {
   double* data = nullptr;
   std::size_t bytes = 0;
@@ -141,14 +141,14 @@ redist::Layout layout(std::int64_t n, std::int64_t nb, Shape shape) {
   return {axis(shape.nprow), axis(shape.npcol), redist::Grid::row_major(shape.nprow, shape.npcol)};
 }
 
-/// What the runs of one case, over all rounds, came to.
+/// The results of one case over all rounds.
 struct Result {
   std::map<std::string, std::vector<double>> times; ///< per method
   std::size_t peak = 0;
   double plan_s = 0;
   double work_s = 0; ///< copying in the last run, summed over the ranks
   double predicted_s = 0;
-  double measure_s = 0; ///< what asking for the machine's figures took so far, with this number of ranks
+  double measure_s = 0; ///< time to measure the machine's figures so far, with this number of ranks
   bool right = true;
   bool has(const std::string& method) const { return times.count(method) != 0; }
   double seconds(const std::string& method) const { return median(times.at(method)); }
@@ -156,7 +156,7 @@ struct Result {
 
 class CaseRun;
 
-/// A way to move the matrix, or what it is compared with.
+/// A way to move the matrix, or a reference for comparison.
 struct Method {
   const char* name;
   void (CaseRun::*run)();
@@ -370,8 +370,8 @@ void CaseRun::costa() {
 #endif
 
 /// From the first rank's start to the last one's end. Ranks that share cores leave a barrier one after the other, on
-/// the host's one clock. The executor's own agreement is the barrier, since its waiting ranks sleep instead of
-/// taking the others' cores.
+/// the host's one clock. The executor's own agreement is the barrier, since its waiting ranks sleep instead of using
+/// the others' cores.
 double CaseRun::seconds_of(const Method& method) {
   const auto own = executors_.find(method.name);
   executor_ = own == executors_.end() ? &*usual_ : &own->second;
@@ -385,7 +385,7 @@ double CaseRun::seconds_of(const Method& method) {
   (this->*method.run)();
   const std::int64_t end = now_ns();
   if (method.run == &CaseRun::stock || method.run == &CaseRun::stock_context)
-    MPI_Barrier(comm_); // it returns with sends in flight, which need somebody inside MPI
+    MPI_Barrier(comm_); // it returns with sends in flight, which need a process inside MPI
   return static_cast<double>(usual_->range(end).second - usual_->range(begin).first) * 1e-9;
 }
 
@@ -622,7 +622,7 @@ std::optional<int> read_command_line(Settings& settings, int argc, char** argv) 
   return status;
 }
 
-/// The communicator of all ranks, with --grow those that it starts included.
+/// The communicator of all ranks, including those that --grow starts.
 struct Ranks {
   MPI_Comm all = MPI_COMM_NULL, to_others = MPI_COMM_NULL;
 
@@ -651,7 +651,7 @@ struct Ranks {
   }
 };
 
-/// All that --grids, --n and --nb ask for and `size` ranks can do.
+/// All cases of --grids, --n and --nb for which `size` ranks suffice.
 std::vector<Case> cases_of(const Settings& settings, int size) {
   std::vector<Case> cases;
   for (const std::string& grids : settings.grids) {

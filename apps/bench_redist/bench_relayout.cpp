@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A matrix gets other blocks on the grid it is on (dyngrid_matrix_reblock), there and back, beside a copy between two
-// matrices of these blocks whose memory and plan are there (PDGEMR2D of the library), in turns. A new layout allocates
-// the array, plans, agrees and frees the old array besides. Time from the first process's start to the last one's end.
+// A matrix gets other blocks on its grid (dyngrid_matrix_reblock), there and back. The reference is a copy between two
+// matrices of these blocks whose memory and plan exist (PDGEMR2D of the library), in turns. A new layout also allocates
+// the array, plans, agrees and frees the old array. Time from the first process's start to the last one's end.
 //
 //   mpirun --oversubscribe -np 16 bench_relayout --grid 4x4 --n 8000 --nb 64,128
 

@@ -8,9 +8,9 @@
 
 namespace bench {
 
-/// In which order methods that are compared take their turns: another one in each repetition. What a method finds in
-/// the caches, and on which core each process is, comes from the method before it; always in one order, each would be
-/// measured after the same other one. Drawn, not rotated: a rotated order keeps all its neighbours.
+/// The order in which compared methods take their turns: another one in each repetition. The contents of the caches and
+/// the core of each process depend on the previous method. In a fixed order, each method would always be measured after
+/// the same other one. Drawn, not rotated: a rotated order keeps all its neighbours.
 class Turns {
 public:
   explicit Turns(std::size_t methods) : order_(methods) { std::iota(order_.begin(), order_.end(), std::size_t{0}); }

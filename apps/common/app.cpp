@@ -38,7 +38,7 @@ int placement_of(const std::string& name) {
   return placements[std::find(placement_names.begin(), placement_names.end(), name) - placement_names.begin()];
 }
 
-/// What the whole change took beyond its parts: agreeing, making new local arrays, waiting for the last process.
+/// The time of the whole change beyond its parts: agreeing, making new local arrays, waiting for the last process.
 double other_s(const dyngrid_resize_report& r) {
   return std::max(0.0, r.total_s - r.spawn_s - r.merge_s - r.plan_s - r.exchange_s);
 }
@@ -50,8 +50,8 @@ std::size_t room_for(int steps) {
   return (static_cast<std::size_t>(steps) / piece + 1) * piece;
 }
 
-// mpirun gives its processes a terminal of their own even when its output goes to a file, so isatty(1) says nothing.
-// What mpirun itself writes to is seen through its own descriptor 1 (it is the parent of the processes on its host).
+// mpirun gives its processes a terminal of their own even when its output goes to a file, so isatty(1) is no test.
+// mpirun is the parent of the processes on its host: its own descriptor 1 shows its output.
 bool output_is_terminal() {
   if (isatty(1) == 0) return false;
   if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return true;
@@ -202,7 +202,7 @@ void require(int status, const char* what) {
 
 void start(const Options& options) {
   if ((options.nprow > 0 ? dyngrid_init_grid(options.nprow, options.npcol) : dyngrid_init()) <
-      0) { // process 0 has said why
+      0) { // process 0 has printed the reason
     if (!is_first_of_mpirun()) std::this_thread::sleep_for(std::chrono::seconds(1));
     end_all();
   }
@@ -211,7 +211,7 @@ void start(const Options& options) {
   require(dyngrid_set_steps(options.steps), "dyngrid_set_steps");
   const std::vector<double>& speeds = options.has_host_speeds() ? options.host_speeds : options.speeds;
   if (speeds.empty() || (options.has_host_speeds() && dyngrid_is_newcomer() != 0))
-    return; // otherwise before the matrices, which then lie by it at once
+    return; // otherwise before the matrices, which then have its layout at once
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   require(dyngrid_set_speed(speeds[static_cast<std::size_t>(rank) % speeds.size()]), "dyngrid_set_speed");
@@ -248,7 +248,7 @@ Run::Run(std::string name, const Options& options, std::string what_is_a_step)
   require(dyngrid_share("apps.steps", steps_.data(), steps_.size() * sizeof(Step)), "dyngrid_share");
 }
 
-// Each change is an item of its own: new processes get those that there are, not all that there may be. Those that came
+// Each change is an item of its own: new processes receive the existing ones, not all possible ones. Those received
 // with a join or a checkpoint are taken here; a new one is shared by the whole grid.
 void Run::share_changes() {
   for (; changes_shared_ < counts_.changes; ++changes_shared_)
@@ -297,7 +297,7 @@ int Run::resize_point(const int& step) {
 void Run::ask(int step) {
   int nprow = 0, npcol = 0;
   dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
-  if (nprow < 0) return; // it comes in, or sleeps on
+  if (nprow < 0) return; // it joins, or sleeps on
   for (const auto& change : options_.resize_at) {
     if (change.step != step || step >= options_.steps) continue;
     wanted_ = change;
@@ -345,7 +345,7 @@ void Run::changed(int step, int outcome) {
   int nprow = 0, npcol = 0;
   dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
   const std::string wanted = asked_for.nprow > 0 ? fmt::format("{}x{}", asked_for.nprow, asked_for.npcol)
-                                                 : "change"; // or it was asked for from outside
+                                                 : "change"; // or it was requested from outside
   print(fmt::format("  no {} before {} {}, going on with {}x{}: {}: {}", wanted, word_, step, nprow, npcol,
                     outcome < 0 ? dyngrid_status_string(outcome) : "nothing changed",
                     outcome < 0 ? dyngrid_last_message() : ""));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the applications share: options, the record of steps and of changes of the grid, and how it is printed. Nothing
+// The common part of the applications: options, the record of steps and of changes of the grid, and its output. Nothing
 // of it is needed to use dyngrid; an application is its main().
 #pragma once
 
@@ -27,32 +27,32 @@ struct Options {
   bool check = false;
   std::string csv, json;
   std::string balance;             ///< off, advise, auto; empty: the environment's
-  std::string pace;                ///< a file that says how many seconds to rest before each step
+  std::string pace;                ///< a file with the number of seconds to rest before each step
   std::vector<double> speeds;      ///< of add_speeds
   std::vector<double> host_speeds; ///< of add_host_speeds: new processes have the speeds of their hosts
-  bool deals_by_speed = false;     ///< of add_speeds: where balanced, its matrices are dealt out by speed
+  bool deals_by_speed = false;     ///< of add_speeds: where balanced, its matrices are distributed by speed
 
   bool has_host_speeds() const { return !host_speeds.empty(); }
-  /// Matrices are dealt out by speed.
+  /// Matrices are distributed by speed.
   bool is_weighted() const {
     return !speeds.empty() || has_host_speeds() || (deals_by_speed && !balance.empty() && balance != "off");
   }
 };
 
-/// Of all processes that mpirun started, or started by hand: the one that speaks before MPI is up.
+/// Of all processes of mpirun, or started by hand: the one that prints before MPI is initialized.
 bool is_first_of_mpirun();
 
-/// Adds the options that all applications have to `cli`, with the defaults that stand in `options`.
-/// has_block: --nb takes 'block' too.
+/// Adds the options that all applications have to `cli`, with the defaults in `options`. has_block: --nb takes 'block'
+/// too.
 void add_options(base::CommandLine& cli, Options& options, bool has_block = false);
 
-/// Adds --speeds: matrices of make_matrix are dealt out by them.
+/// Adds --speeds: matrices of make_matrix are distributed by them.
 void add_speeds(base::CommandLine& cli, Options& options);
 
-/// Adds --host-speeds: the same, but those that come later have the speeds that were said of their hosts.
+/// Adds --host-speeds: the same, but new processes have the given speeds of their hosts.
 void add_host_speeds(base::CommandLine& cli, Options& options);
 
-/// Reads the command line. On --help or a mistake it prints (one process of mpirun's only) and ends the process, status
+/// Reads the command line. On --help or an error it prints (one process of mpirun's only) and ends the process, status
 /// 0 or 2. Sets DYNGRID_EXCHANGE for this process from --schedule. Call it before dyngrid_init.
 void parse(base::CommandLine& cli, Options& options, int argc, char** argv);
 
@@ -66,12 +66,12 @@ std::vector<GridChange> parse_changes(const std::string& text);
 /// and ends the process with status 1.
 void start(const Options& options);
 
-/// A matrix in square blocks of options.nb, in one block for each process (nb 0), or, with --speeds, in one stretch of
-/// rows and columns for each process in proportion, in blocks of nb; with require().
+/// A matrix in square blocks of options.nb, or in one block for each process (nb 0). With --speeds it has one stretch
+/// of rows and columns for each process in proportion, in blocks of nb. Calls require().
 dyngrid_matrix* make_matrix(const char* name, std::int64_t m, std::int64_t n, const Options& options, char type = 'd');
 
-/// Ends the application with `what: message` on stderr when status is an error: for errors after which there is no
-/// going on.
+/// Ends the application with `what: message` on stderr when status is an error: for errors after which it cannot
+/// continue.
 void require(int status, const char* what);
 
 struct Step {
@@ -85,8 +85,8 @@ struct Change {
   dyngrid_resize_report report{};
 };
 
-/// The record of a run. It is shared state (dyngrid_share), so that whoever is process (0,0) at the end can print all
-/// of it. All member functions are collective over the current grid unless said otherwise.
+/// The record of a run. It is shared state (dyngrid_share), so that the process at (0,0) at the end can print all of
+/// it. All member functions are collective over the current grid unless stated otherwise.
 class Run {
 public:
   /// Call after start(), at the same place in old and new processes.
@@ -95,12 +95,12 @@ public:
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  /// dyngrid_resize_point, with what --resize-at wants before `step` asked for first. Prints what a change took. A
-  /// change that fails is printed and recorded and the run goes on: DYNGRID_SAME.
+  /// dyngrid_resize_point, after the requests of --resize-at before `step`. Prints the time of a change. A change that
+  /// fails is printed and recorded and the run goes on: DYNGRID_SAME.
   int resize_point(const int& step);
 
   // ---- instead of resize_point, begin and end: steps inside a call that has the resize points inside, too
-  /// Asks for what --resize-at wants before `step`, at the next resize point, and rests as --pace says. Local.
+  /// Requests the grids of --resize-at before `step`, at the next resize point, and rests as in --pace. Local.
   void ask(int step);
   /// Prints and records a change before `step`. outcome: DYNGRID_RESIZED, or the status of one that failed.
   void changed(int step, int outcome);
@@ -110,8 +110,8 @@ public:
   // ---- a step
   /// Starts the clock of a step: all processes of the grid start together. `flops` of the step, 0 for none.
   void begin(int step, double flops);
-  /// Stops it; the time of a step is that of the slowest process. With --check a check must follow, unless
-  /// has_verdict is false.
+  /// Stops it; the time of a step is that of the slowest process. With --check a check must follow, unless has_verdict
+  /// is false.
   void end(bool has_verdict = true);
   /// The check of the step that ended last, the same on all processes. `residual` is recorded, `note` printed.
   void verdict(bool right, double residual = 0, const std::string& note = "");
@@ -120,8 +120,8 @@ public:
   void print(const std::string& line);
 
   /// Prints the table of changes with payoff point and resize cost, writes --csv and --json, prints one line of summary
-  /// (`more` is put at its end). Returns the exit status: 0, or 1 when a step was wrong or a file could not be written.
-  /// A process that left the application may call it too and gets 0.
+  /// with `more` at its end. Returns the exit status: 0, or 1 when a step was wrong or a file could not be written. A
+  /// process that left the application may call it too and gets 0.
   int finish(const std::string& more = "");
 
   const std::vector<Step>& steps() const { return steps_; }
@@ -148,9 +148,9 @@ private:
   std::vector<Step> steps_;
   std::vector<Change> changes_; ///< as long as may be: shared memory stays where it is
   int changes_shared_ = 0;
-  GridChange wanted_; ///< asked for last; 0 x 0 when it has been answered
+  GridChange wanted_; ///< requested last; 0 x 0 when it has been answered
   double begun_ = 0, started_ = 0;
-  bool restarts_ = false; ///< and it has not been said yet
+  bool restarts_ = false; ///< and it has not been reported yet
   Step current_;
   bool head_printed_ = false, progress_shown_ = false, on_terminal_ = false;
 };

@@ -10,7 +10,7 @@ namespace {
 
 using base::at;
 
-/// Rows and columns of a grid, cut in turn: each exactly for the other as it is.
+/// Rows and columns of a grid, cut in turn: each exactly for the present cut of the other.
 class CellBalance {
 public:
   explicit CellBalance(const CellsRequest& request) : r_(request), sums_(at((request.m + 1) * (request.n + 1)), 0.0) {
@@ -31,7 +31,7 @@ public:
     return cells_;
   }
 
-  /// From `start` on, until nothing gets better.
+  /// From `start` on, until there is no improvement.
   Cells better(const Cells& start, bool rows_first) {
     cells_ = start;
     Cells best = start;

@@ -21,7 +21,7 @@ struct Cells {
   double seconds = 0; ///< of the slowest process
 };
 
-/// Rows exact for the columns there are, columns exact for the rows, in turn, while the time falls: rectilinear
+/// Rows exact for the present columns, columns exact for the rows, in turn, while the time falls: rectilinear
 /// partitioning after Nicol 1994. Never slower than equal stretches. On 1 x P and P x 1 grids exact.
 Cells balance_cells(const CellsRequest& request);
 

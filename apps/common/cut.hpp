@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Items in a row, cut into one stretch for each part so that the slowest part takes the least time. Exact, for any time
-// that is a function of a part and its stretch and does not fall when the stretch gets longer.
-// Source: the parametric search of Pinar, Tabak, Aykanat 2008.
+// that is a function of a part and its stretch and does not fall when the stretch gets longer. Source: the parametric
+// search of Pinar, Tabak, Aykanat 2008.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ template <class Time> double time_of(const Time& time, const Borders& first) {
   return seconds;
 }
 
-/// Each part in turn takes as much as fits; false when something is left over.
+/// Each part in turn takes as many items as fit; false when some are left over.
 template <class Time> bool probe(const Time& time, int parts, std::int64_t items, double seconds, Borders& first) {
   first.assign(1, 0);
   for (int i = 0; i < parts; ++i) {
@@ -43,8 +43,8 @@ template <class Time> bool probe(const Time& time, int parts, std::int64_t items
   return first.back() == items;
 }
 
-/// The least time that can be reached, from one that was. reach(seconds) gives what really takes so long or less, or
-/// infinity. Ends when nothing reaches the next smaller double.
+/// The least reachable time, from a reachable one. reach(seconds) returns a real time of at most that, or infinity.
+/// Ends when nothing reaches the next smaller double.
 template <class Reach> double least_time(double reached, Reach reach) {
   for (double missed = 0; reached > 0;) {
     const double below = std::nextafter(reached, 0.0);

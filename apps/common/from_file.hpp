@@ -24,7 +24,7 @@ inline void add_matrix_option(base::CommandLine& cli, std::string& file) {
 }
 
 /// The order of the square matrix in `file` becomes options.n. Ends the process with status 2 and a line when the file
-/// cannot be used. Nothing without a file.
+/// cannot be used. Does nothing without a file.
 inline void take_order(const std::string& app, const std::string& file, Options& options) {
   if (file.empty()) return;
   try {

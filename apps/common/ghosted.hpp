@@ -13,8 +13,7 @@
 
 namespace apps {
 
-/// Made for one grid and one matrix: make it anew after a change of the grid. Elements outside the matrix are
-/// `outside`.
+/// Made for one grid and one matrix: replace it after a change of the grid. Elements outside the matrix are `outside`.
 template <class Element> class Ghosted {
 public:
   /// Collective over the current grid. neighbours: DYNGRID_NEIGHBOURS_FOUR or DYNGRID_NEIGHBOURS_EIGHT.
@@ -47,7 +46,7 @@ public:
     require(dyngrid_halo_to_ghosted(halo_, local, lld_local_, cells_.data(), stride_), "dyngrid_halo_to_ghosted");
     exchange();
   }
-  /// Fetches the borders of what is in the ghosted array. As fetch.
+  /// Fetches the borders of the ghosted array's contents. As fetch.
   void exchange() { require(dyngrid_halo_exchange(halo_, cells_.data(), stride_), "dyngrid_halo_exchange"); }
   /// The ghosted array back into the matrix's local array. Local.
   void store(Element* local) const {
@@ -55,7 +54,7 @@ public:
   }
 
   /// Calls visit(i_loc, j_loc, count, centre, stride) for pieces of my columns: `count` elements from local (i_loc,
-  /// j_loc) on. `centre` points to the first in the ghosted array; the neighbours of centre[i] are centre[i-1],
+  /// j_loc) on. `centre` points to the first in the ghosted array. The neighbours of centre[i] are centre[i-1],
   /// centre[i+1] (rows) and centre[i-stride], centre[i+stride] (columns). Local. `columns`: only this many of my
   /// columns, from the first.
   template <class Visit> void for_each_piece(Visit visit, std::int64_t columns = INT64_MAX) const {

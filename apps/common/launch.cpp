@@ -26,7 +26,7 @@ void refuse_mpirun() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (rank == nullptr) rank = std::getenv(name);
   if (rank == nullptr) return;
-  if (rank != std::string("0")) std::_Exit(0); // one copy says it
+  if (rank != std::string("0")) std::_Exit(0); // only one copy prints it
   throw std::runtime_error("this benchmark starts its own processes: run it without mpirun (--help has its options)");
 }
 
@@ -37,7 +37,7 @@ Launcher::Launcher(std::string mpirun, int limit_s)
       folder_((std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "apps").string()),
       limit_s_(limit_s) {
   refuse_mpirun();
-  // as the scripts set them: one thread for each process, and waiting processes give way
+  // as the scripts set them: one thread for each process, and waiting processes release their cores
   setenv("OPENBLAS_NUM_THREADS", "1", 0);
   setenv("OMP_NUM_THREADS", "1", 0);
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
@@ -56,8 +56,8 @@ void Launcher::set(const std::string& name, const std::string& value) {
 
 std::string Launcher::output_of(const std::string& program, int processes,
                                 const std::vector<std::string>& arguments) const {
-  // env(1), since each mpirun has an option of its own for a variable of the processes alone; what is preloaded is
-  // nothing for mpirun itself
+  // env(1), since each mpirun has its own option for a variable of the processes alone; a preload must not affect
+  // mpirun itself
   std::string command = fmt::format("{} -np {} ", mpirun_, processes);
   if (!preloaded_.empty()) command += "env " + base::shell_quoted("LD_PRELOAD=" + preloaded_) + " ";
   command += base::shell_quoted(folder_ + "/" + program);
@@ -70,7 +70,7 @@ std::string Launcher::output_of(const std::string& program, int processes,
 }
 
 RunRecord Launcher::run(const std::string& program, int processes, const std::vector<std::string>& arguments) const {
-  const base::FileDescriptor file = base::memory_file("dyngrid-bench"); // nothing is left of it, however this ends
+  const base::FileDescriptor file = base::memory_file("dyngrid-bench"); // no file remains, however this ends
   const std::string csv = fmt::format("/proc/{}/fd/{}", getpid(), file.get());
   std::vector<std::string> all = arguments;
   all.insert(all.end(), {"--csv", csv});

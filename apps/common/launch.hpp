@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs an application as a user would, under mpirun, and reads what its --csv says.
+// Runs an application as a user would, under mpirun, and reads its --csv.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ public:
   /// @param mpirun  words in front of "-np P PROGRAM ...", e.g. "mpirun --oversubscribe"; for the shell.
   /// @param limit_s a run is ended after that many seconds.
   Launcher(std::string mpirun, int limit_s);
-  /// Every process, also a new one, gets this library besides: one of build/lib/dyngrid, "libdyngrid-yield.so". False
-  /// when it was not built (with sanitizers).
+  /// Every process, also a new one, additionally gets this library: one of build/lib/dyngrid, "libdyngrid-yield.so".
+  /// False when it was not built (with sanitizers).
   bool preload(const std::string& library);
   /// A variable for mpirun, and so for every process, also a new one.
   void set(const std::string& name, const std::string& value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the local parts of distributed matrices are filled with.
+// Initial values of the local parts of distributed matrices.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 namespace apps {
 
-/// The main of a benchmark that mpirun starts: what `run` throws on all processes process 0 says, with status 2.
+/// The main of a benchmark that mpirun starts: process 0 prints an error that `run` throws on all processes; status 2.
 template <class Run> int mpi_main(const char* name, int argc, char** argv, Run&& run) {
   MPI_Init(&argc, &argv);
   int status = 2;

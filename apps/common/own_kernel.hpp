@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A /proc of this process's own, for DYNGRID_LOAD_ROOT: a load that is known.
+// A /proc of this process's own, for DYNGRID_LOAD_ROOT: a known load.
 #pragma once
 #include <chrono>
 #include <filesystem>
@@ -15,7 +15,7 @@ inline double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// What /proc/self says of the one thread that this process is said to have.
+/// The contents of /proc/self for a process with one thread.
 class Kernel {
 public:
   explicit Kernel(std::string folder) : folder_(std::move(folder)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stretch of work between two exchanges, for programs that compute without BLAS: under libdyngrid-slow.so
+// A stretch of work between two exchanges, for programs that compute without BLAS. Under libdyngrid-slow.so
 // (slow_processor.c) it takes as long as on the emulated processor, otherwise it is only measured.
 #pragma once
 
@@ -20,7 +20,7 @@ public:
   OwnWork& operator=(const OwnWork&) = delete;
   ~OwnWork() { end(); }
 
-  /// Ends the stretch. Seconds that it took, by the clock on the wall; 0 when it has ended before.
+  /// Ends the stretch. Returns its wall-clock seconds; 0 when it has ended before.
   double end() {
     if (has_ended_) return 0;
     has_ended_ = true;

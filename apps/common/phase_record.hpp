@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What applications in phases share: phases, block sizes from the command line as layouts, and what each phase took
-// beside what was planned.
+// The common part of applications in phases: phases, block sizes from the command line as layouts, and the measured
+// time of each phase beside the predicted one.
 #pragma once
 
 #include "app.hpp"
@@ -31,7 +31,7 @@ inline std::vector<std::int64_t> parse_blocks(const std::string& text) {
   return blocks;
 }
 
-/// A phase and the matrices that it uses, each with what it does to it: DYNGRID_READ, DYNGRID_WRITE or both.
+/// A phase and the matrices that it uses, each with its access: DYNGRID_READ, DYNGRID_WRITE or both.
 inline dyngrid_phase* make_phase(const char* name, const std::vector<std::pair<dyngrid_matrix*, int>>& uses) {
   dyngrid_phase* made = nullptr;
   require(dyngrid_phase_create(name, &made), "dyngrid_phase_create");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the benchmarks share: tables for people, and a CSV file of single runs, of which
-// studies/figures/draw makes pictures.
+// The common part of the benchmarks: tables for people, and a CSV file of single runs, which studies/figures/draw turns
+// into pictures.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace apps {
 
-/// What stands in one field of a table.
+/// The content of one field of a table.
 struct Cell {
   std::string shown;
   Cell(const char* text) : shown(text) {}
   Cell(std::string text) : shown(std::move(text)) {}
   Cell(std::int64_t number) : shown(std::to_string(number)) {}
   Cell(int number) : Cell(static_cast<std::int64_t>(number)) {}
-  /// Significant digits that are shown. Not a number: "-".
+  /// The number of significant digits shown. Not a number: "-".
   Cell(double number, int digits);
 };
 
@@ -32,7 +32,7 @@ struct Table {
   std::string note{}; ///< below it
 };
 
-/// One measurement: a line of the CSV file. What is left empty, 0 or not a number is empty there.
+/// One measurement: a line of the CSV file. Empty values, 0 and not a number are empty there.
 struct Sample {
   std::string part;        ///< of the benchmark: "topology"
   std::string application; ///< that ran: "pdgemm"
@@ -41,8 +41,8 @@ struct Sample {
   std::string from, to; ///< grids, alike where nothing changes
   std::string placement;
   std::string method;  ///< schedule, strategy, way: what is compared
-  std::string phase;   ///< what the seconds went into: "step", "exchange"
-  std::string process; ///< which one, when it is of one
+  std::string phase;   ///< what was timed: "step", "exchange"
+  std::string process; ///< its name, when the figure is of one process
   int run = 0;         ///< from 1
   int ranks = 0, hosts = 1;
   double seconds;          ///< of the slowest process, or of the one above
@@ -65,7 +65,8 @@ private:
 /// Tables of one benchmark on the terminal, samples in a file. Local: for one process.
 class Report {
 public:
-  /// Without a path no samples are kept. @throws std::runtime_error when the file cannot be made.
+  /// Without a path no samples are stored.
+  /// @throws std::runtime_error when the file cannot be made.
   Report(std::string benchmark, const std::string& csv_path);
 
   void heading(const std::string& text);

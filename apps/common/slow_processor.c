@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libdyngrid-slow.so, for benchmarks and tests, not installed: lets every process compute as if on a slow processor of
-// its own, so that a grid of sixteen processes takes on two cores the steps that it would take on sixteen processors.
-// Preloaded, it stands before the BLAS routines that PBLAS and ScaLAPACK spend their time in: the real one runs, its
-// result is the real one, and then the process sleeps until a processor of the given speed would have been done. A
-// sleeping process leaves the cores to the others.
+// libdyngrid-slow.so, for benchmarks and tests, not installed: every process computes as if on a slow processor of its
+// own. So a grid of sixteen processes on two cores has the step times of sixteen processors. Preloaded, it replaces the
+// BLAS routines that PBLAS and ScaLAPACK spend their time in. The real routine runs and gives its result; then the
+// process sleeps until a processor of the given speed would have been done. A sleeping process leaves the cores to the
+// others.
 //
-// A program that computes by itself asks for dyngrid_slow_work (apps/common/own_work.hpp) and calls it after a stretch
+// A program that computes by itself looks up dyngrid_slow_work (apps/common/own_work.hpp) and calls it after a stretch
 // of work.
 //
 //   SLOWLAB_SPEED=0.5     every process has a processor of 0.5 GFLOP/s
@@ -32,7 +32,7 @@
 
 enum {
   look_ns = 50000000,         // between looks at the file
-  shortest_sleep_ns = 200000, // less is saved up: the clock of a sleep is not finer
+  shortest_sleep_ns = 200000, // less is accumulated: the clock of a sleep is not finer
   most_late_ns = 5000000,     // a process that lost its core for longer does not make up for it
   most_processors = 4096
 };
@@ -54,11 +54,11 @@ static int64_t now_ns(void) {
 
 static void give_up(const char* what, const char* name) {
   fprintf(stderr, "libdyngrid-slow: %s %s%s%s\n", what, name, errno ? ": " : "", errno ? strerror(errno) : "");
-  abort(); // a measurement on processors of the wrong speed is worth nothing
+  abort(); // a measurement on processors of the wrong speed is worthless
 }
 
-/// The speed of my processor, when the file is another than the one read last. A file that is being written, with no
-/// number in it yet, changes nothing.
+/// Reads the speed of my processor, when the file has been replaced or changed since the last read. A file that is
+/// being written, with no number in it yet, changes nothing.
 static void read_speed(void) {
   struct stat now;
   if (stat(lab.file, &now) != 0) return;
@@ -75,7 +75,7 @@ static void read_speed(void) {
   lab.read_last = now;
 }
 
-/// An open file description has the lock, so that reading elsewhere cannot lose it; it is never closed.
+/// An open file description has the lock, so that reading elsewhere cannot release it; it is never closed.
 static void take_processor(void) {
   char path[4096];
   snprintf(path, sizeof path, "%s.taken", lab.file);
@@ -114,8 +114,8 @@ static void owe(double ns) {
   if (owed_ns < -most_late_ns) owed_ns = -most_late_ns;
 }
 
-/// Sleeps for what is left of the time that `flops` take on my processor, which began when the real routine did. What a
-/// sleep lasts too long is taken from the next one, up to most_late_ns: else a step after a long wait is too quick.
+/// Sleeps for the rest of the time of `flops` on my processor, which began when the real routine did. The excess of a
+/// sleep is taken from the next one, up to most_late_ns: else a step after a long wait would be too fast.
 static void end_of_work(double flops, int64_t began_ns) {
   int64_t now = now_ns();
   if (lab.file != NULL && now - lab.looked_ns > look_ns) {
@@ -146,7 +146,7 @@ static void* real(const char* name) {
   return found;
 }
 
-// BLAS as Fortran calls it; the lengths of character arguments, which some compilers append, are not passed on: no BLAS
+// BLAS as Fortran calls it. The lengths of character arguments, which some compilers append, are not passed on: no BLAS
 // reads them.
 #define STAND_BEFORE(name, parameters, arguments, flops)                                                               \
   EXPORTED void name parameters;                                                                                       \

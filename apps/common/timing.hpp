@@ -19,7 +19,7 @@ inline std::int64_t now_ns() {
 
 using base::median;
 
-/// Waits for all without burning a core: the ranks that have no part in a case must not disturb it. (Twelve that look
+/// Waits for all without loading a core: the ranks that have no part in a case must not disturb it. (Twelve that poll
 /// every 2 ms made a case of four 5 to 15 % longer.)
 inline void quiet_barrier(MPI_Comm comm) {
   MPI_Request request;

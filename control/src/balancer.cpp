@@ -22,12 +22,12 @@ namespace {
 
 constexpr std::size_t most_steps = 512, most_observations = 32, last_steps = 9, least_steps = 3;
 constexpr double same_within = 0.05; ///< conditions of two observations, relative
-constexpr double speed_within = 0.1; ///< speeds under which a step takes what it took
-constexpr double least_size = 0.05;  ///< of a step that says how much work takes how long
+constexpr double speed_within = 0.1; ///< speeds for which the time of a step counts as the same
+constexpr double least_size = 0.05;  ///< of a step from which the cost of work is learned
 constexpr double usual_error = 0.03; ///< of a predicted step, relative
-constexpr double loaded_below = 0.6; ///< of the largest share in the grid: who has less competes with somebody
+constexpr double loaded_below = 0.6; ///< of the largest share in the grid: a process below it has a competitor
 
-/// Where the work of a step lies.
+/// The distribution of the work of a step.
 class Work {
 public:
   explicit Work(const gridmap::BalanceRequest& s) : rows_(s.m, s.row_costs), cols_(s.n, s.col_costs) {}
@@ -59,8 +59,8 @@ bool are_near(const std::vector<double>& a, const std::vector<double>& b) {
                     [](double one, double other) { return is_near(one, other, speed_within); });
 }
 
-/// Of the median of steps, relative: the standard deviation, if steps are off as by a normal distribution. That of a
-/// step is then 1.48 times what half of them are off by, that of a median of n 1.25 / sqrt(n) times that of a step.
+/// Relative error of the median of steps: the standard deviation, if the deviations are normally distributed. That of a
+/// step is then 1.48 times the median deviation; that of a median of n is 1.25 / sqrt(n) times that of a step.
 double error_of(const std::vector<double>& steps) {
   constexpr double of_step = 1.48, of_median = 1.25;
   if (steps.empty()) return 0;
@@ -77,9 +77,9 @@ void set_terms(gridmap::BalanceRequest& r, const std::vector<StepObservation>& o
   r.processor_part = terms.processor_part;
 }
 
-/// Who has the least share of the grid, where that is far below the largest one.
+/// The processes with the least share of the grid, where it is far below the largest one.
 struct Competing {
-  double most = 0, below = 0; ///< the largest share; whose is below that competes
+  double most = 0, below = 0; ///< the largest share; a process with a share below that competes
   std::vector<int> processes;
 };
 Competing competing_most(const std::vector<BalanceProcess>& processes) {
@@ -98,7 +98,7 @@ Competing competing_most(const std::vector<BalanceProcess>& processes) {
   return c;
 }
 
-/// Parts that differ so little take as long, whatever was measured.
+/// Parts that differ so little take equally long, whatever was measured.
 bool are_alike(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](std::int64_t one, std::int64_t other) {
     return is_near(static_cast<double>(one), static_cast<double>(other), same_within);
@@ -139,7 +139,7 @@ void Balancer::grid_changed(double now_s) {
   decided_.reset();
 }
 
-/// Since when speeds, grid and parts are what they are.
+/// Since when speeds, grid and parts are unchanged.
 double Balancer::steady_since(double now_s) const {
   double since = known_.changed_s;
   for (const ProcessLoad& load : loads_)
@@ -195,7 +195,7 @@ bool Balancer::is_settled(double now_s) const {
 }
 
 bool Balancer::is_due(double now_s) const {
-  constexpr double again_s = 10; // sleepers: who may come back changes with time alone
+  constexpr double again_s = 10; // parked processes: which may return changes with time alone
   constexpr double costs_s = 2;
   if (loads_.empty() || !is_settled(now_s)) return false;
   if (!decided_) return true;
@@ -207,13 +207,13 @@ bool Balancer::is_due(double now_s) const {
   return now_s - steady_since(now_s) >= 1.25 * decided_->held_s;
 }
 
-/// A step that something else slowed down once is no word on all later ones: half of it is forgotten in a while.
+/// A step that something else slowed down once does not predict later ones: half of the error is forgotten in a while.
 double Balancer::error_at(double now_s) const {
   constexpr double half_s = 20;
   return usual_error + (error_ - usual_error) * std::exp2((error_s_ - now_s) / half_s);
 }
 
-/// What a step's time depends on: the slowest part, and the processor that is shared most.
+/// The conditions of a step's time: the slowest part, and the most shared processor.
 StepObservation Balancer::conditions(const BalanceSubject& s) const {
   StepObservation o;
   o.grid = s.grid;
@@ -281,7 +281,7 @@ Balancer::Measured Balancer::measured(const gridmap::BalanceChoice& choice) cons
   return m;
 }
 
-/// What was measured with the speeds and the costs of now, by processes that there still are.
+/// Steps measured with the present speeds and costs, by processes that still exist.
 std::vector<gridmap::MeasuredStep> Balancer::remembered(const BalanceSubject& s) const {
   const bool have_no_costs = s.row_costs.are_alike() && s.col_costs.are_alike();
   const Work work(s);
@@ -318,7 +318,7 @@ std::vector<double> Balancer::all_speeds() const {
   return speeds;
 }
 
-/// The terms of a step, and how good its predictions are.
+/// The terms of a step, and the error of its predictions.
 void Balancer::learn(gridmap::BalanceRequest& r, double now_s) {
   set_terms(r, known_.observed);
   r.error = error_at(now_s);
@@ -327,7 +327,7 @@ void Balancer::learn(gridmap::BalanceRequest& r, double now_s) {
   for (const int k : competing.processes) ids.push_back(id_of(k));
   known_.waiting.keep(ids);
   if (ids.empty() || r.step_s == 0) return;
-  gridmap::BalanceRequest apart = r; // what is known of the others, and of what these wait
+  gridmap::BalanceRequest apart = r; // the knowledge of the others, and of the waiting times of these
   std::vector<StepObservation> calm;
   std::copy_if(known_.observed.begin(), known_.observed.end(), std::back_inserter(calm),
                [&](const StepObservation& o) { return o.share >= competing.below; });
@@ -344,7 +344,7 @@ void Balancer::learn(gridmap::BalanceRequest& r, double now_s) {
     p.speed = apart.work_s / terms->work_s;
     p.share = std::min(1.0, p.speed / alone);
     apart.held_s = std::max(apart.held_s, now_s - terms->since_s);
-    apart.error = usual_error; // what was predicted without that was wrong for a reason that is known by now
+    apart.error = usual_error; // predictions without that were wrong for a reason that is known by now
     is_told = true;
   }
   if (is_told) r = std::move(apart);
@@ -417,7 +417,8 @@ std::optional<BalanceOutcome> Balancer::outcome() {
   outcome.steps = static_cast<int>(known_.trial->after.size());
   Trial trial = *std::exchange(known_.trial, std::nullopt);
   if (are_near(trial.speeds, all_speeds())) {                         // else something else has changed, too
-    if (outcome.before_s > 0 && outcome.after_s > outcome.before_s) { // the way back is known, short as it was
+    if (outcome.before_s > 0 && outcome.after_s > outcome.before_s) { // the way back is known, although measured
+                                                                      // briefly
       trial.from.step.step_s = outcome.before_s;
       trial.to.step.step_s = outcome.after_s;
       remember(std::move(trial.from));

@@ -26,7 +26,7 @@ using base::Deadline;
 using base::Error;
 using base::Status;
 
-/// The other end gets commands and the environment of this user: it must be this user's, or root's.
+/// The other end receives commands and the environment of this user: it must be this user's, or root's.
 void require_own_peer(int fd, const std::string& path) {
   ucred peer{};
   socklen_t length = sizeof peer;
@@ -69,7 +69,7 @@ Client Client::to_socket(const std::string& path, double timeout_s) {
   if (!client.fd_) throw Error(Status::io_failure, fmt::format("control: socket: {}", std::strerror(errno)));
   while (connect(client.fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     if (errno == EINTR) continue;
-    if (errno == EAGAIN) { // many want in at once, and there is no poll for this
+    if (errno == EAGAIN) { // many clients connect at once, and there is no poll for this
       if (deadline.is_over())
         throw Error(Status::timeout,
                     fmt::format("control: {} did not take the connection within {:g} s", path, timeout_s));
@@ -96,7 +96,7 @@ std::int64_t Client::send(const std::string& op, const base::Json& fields, doubl
   switch (base::send_all(fd_.get(), line, deadline)) {
   case base::Io::later:
     throw Error(Status::timeout, fmt::format("control: {} took no request within {:g} s", who_, timeout_s));
-  case base::Io::failed: // it has closed: what it said before, such as why, can still be read
+  case base::Io::failed: // it has closed: what it sent before, such as the reason, can still be read
     if (errno != EPIPE && errno != ECONNRESET)
       throw Error(Status::io_failure, fmt::format("control: {}: {}", who_, std::strerror(errno)));
     break;

@@ -47,7 +47,7 @@ bool is_measured(const Situation& s, GridShape shape) {
   return at != s.steps.end() && at->second.count > 0;
 }
 
-/// A growth from a grid that keeps all cores busy to one of which nothing was measured.
+/// A growth from a grid that keeps all cores busy to a grid without measurements.
 bool is_beyond_cores(const Situation& s, GridShape to) {
   return s.cores > 0 && to.size() > s.grid.size() && s.grid.size() >= s.cores && !is_measured(s, to);
 }
@@ -227,7 +227,7 @@ Decision decide_offer(const Situation& s, const Offer& offer, bool force) {
   const int offered = slots_of(offer.hosts);
   if (choice.hosts.empty())
     return declined(fmt::format("none of the {} processors offered is taken: {}", offered, choice.left_because));
-  Situation there = s; // the hosts bring their cores along
+  Situation there = s; // the hosts add their cores
   if (there.cores > 0) there.cores += slots_of(choice.hosts);
   there.gain = choice.gain;
   Decision d =

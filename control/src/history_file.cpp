@@ -197,7 +197,8 @@ std::optional<Record> record_of(const std::string& text) {
   }
 }
 
-/// Only what lies on a disk: a FIFO would be waited for, a device never ends. Said once, and then there is no history.
+/// Only regular files: a read from a FIFO would block, a device never ends. Reported once, and then there is no
+/// history.
 Fd open_regular(const std::string& path, int flags) {
   Fd fd(open(path.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600));
   struct stat found {};
@@ -278,7 +279,7 @@ std::map<HistoryKey, Book> books_of(const std::string& file) {
   return books;
 }
 
-/// What was measured last on each machine.
+/// The last measurement on each machine.
 std::map<std::string, Record> machines_of(const std::string& file) {
   std::map<std::string, Record> last;
   each_record(file, [&](const Record& r) {
@@ -298,7 +299,7 @@ void put_together(const std::string& file) {
   for (const auto* entry : order) {
     for (const auto& [shape, times] : entry->second.history.steps)
       text += line_of(entry->first, shape, times, entry->second.last);
-    // so that a file put together is well below the size at which it is done again
+    // so that a rewritten file is well below the size of the next rewrite
     const auto last_of = [&](const auto& list) {
       for (std::size_t i = list.size() > 20 ? list.size() - 20 : 0; i < list.size(); ++i)
         text += line_of(entry->first, list[i], entry->second.last);
@@ -344,7 +345,7 @@ History read_history(const std::string& file, const HistoryKey& key) {
   if (file.empty()) return {};
   std::map<HistoryKey, Book> books = books_of(file);
   History history = std::move(books[key].history);
-  for (const auto& [other, book] : books) // a program that never ran here still learns what starting a process takes
+  for (const auto& [other, book] : books) // a program without a run here still learns the time to start a process
     if (other.machine == key.machine && history.spawns.empty()) history.spawns = book.history.spawns;
   return history;
 }
@@ -373,7 +374,7 @@ namespace {
 bool append_lines(const std::string& file, std::string text, double wait_s) {
   if (text.empty() || file.empty()) return true;
   if (!base::make_directories(base::folder_of(file))) return false;
-  // the lock is a file of its own, since putting the history together replaces the other
+  // the lock is a file of its own, since the rewrite replaces the other
   const Fd lock = open_regular(file + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW);
   if (lock.get() < 0) return false;
   const base::Deadline deadline(std::max(0.0, wait_s));
@@ -389,7 +390,7 @@ bool append_lines(const std::string& file, std::string text, double wait_s) {
     size = lseek(out.get(), 0, SEEK_END);
     char last = '\n';
     if (size > 0 && pread(out.get(), &last, 1, size - 1) == 1 && last != '\n')
-      text.insert(0, "\n"); // somebody was killed in the middle of a line
+      text.insert(0, "\n"); // a process was killed in the middle of a line
     if (!base::write_all(out.get(), text)) return false;
   }
   if (size > largest_file) put_together(file);

@@ -51,7 +51,8 @@ std::vector<std::string> addresses_of(const std::string& host) {
   return all;
 }
 
-/// The end here of the way to that address; connecting a datagram socket sends nothing. Empty: there is no way.
+/// The local address of the route to that address; connecting a datagram socket sends nothing. Empty: there is no
+/// route.
 std::string address_towards(const std::string& address) {
   sockaddr_in there{}, here{};
   there.sin_family = here.sin_family = AF_INET;
@@ -82,7 +83,7 @@ std::vector<std::pair<std::string, std::string>> interfaces() {
 bool has_network() {
   bool is_there = false;
   ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return true; // nobody knows
+  if (getifaddrs(&list) != 0) return true; // not known
   for (const ifaddrs* a = list; a; a = a->ifa_next)
     is_there = is_there || (a->ifa_addr && (a->ifa_flags & IFF_UP) != 0 && (a->ifa_flags & IFF_LOOPBACK) == 0 &&
                             (a->ifa_addr->sa_family == AF_INET || a->ifa_addr->sa_family == AF_INET6));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What process 0 answers to those who ask from outside: JobState's half of the thread that listens.
+// Answers of process 0 to requests of clients: JobState's half of the listener's thread.
 #include <map>
 #include <utility>
 
@@ -34,7 +34,7 @@ std::vector<std::int64_t> groups_in(const Request& request) {
   return given->get<std::vector<std::int64_t>>();
 }
 
-/// What is offered, as far as the request says it by number or by host.
+/// The offer, as far as the request names it by number or by host.
 std::optional<Offer> offer_in(const Request& request, const char* number, std::int64_t& count) {
   constexpr std::int64_t most = 1 << 20;
   std::optional<Offer> offer = Offer::in(request);
@@ -165,13 +165,13 @@ Json JobState::history(std::int64_t from) const {
 }
 
 Json JobState::calls() const {
-  constexpr std::size_t most = 400; // far below what a client has to fetch at a time
+  constexpr std::size_t most = 400; // far below the limit of unread answers of a client
   Json json = members_of(calls_ == nullptr ? CallReport{} : calls_->report(), most);
   json["app"] = info_.app;
   return json;
 }
 
-/// What was given up as slower than the grid there is would be given up again.
+/// A grid that was undone as slower than the present one would be undone again.
 void JobState::refuse_undone(const Situation& here, Decision& decision) const {
   const Lock lock(mutex_);
   const auto tried = undone_.find(key_of(decision.to));
@@ -195,7 +195,7 @@ Json JobState::submit(const Request& request, double now) {
   if (limit > 0) wish.deadline = now + limit;
   if (wish.op == Operation::resize && request.body->contains("without")) {
     wish.without = Without::parse(text(request, "without", ""), "resize: \"without\"");
-    wish.undo = false; // the grid before had those that are to leave
+    wish.undo = false; // the grid before contains the processes that are to leave
   }
   if (wish.op == Operation::resize)
     wish.to = grid(request, "grid");

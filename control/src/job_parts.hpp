@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both halves of JobState use: that of the application's thread and that of the one that listens.
+// Parts used by both halves of JobState: the application's thread and the listener's thread.
 #pragma once
 
 #include <utility>
@@ -15,13 +15,13 @@ inline std::pair<int, int> key_of(gridmap::GridShape shape) {
   return {shape.nprow, shape.npcol};
 }
 
-/// Whether a request is to be followed, and by which grid.
+/// Whether to carry out a request, and by which grid.
 Decision decide(const Situation& here, const ResizeRequest& wish);
 /// The hosts and the form that were decided on.
 void take_choice(ResizeRequest& wish, const Decision& decision);
 
 Json json_of(const std::vector<GroupInfo>& groups);
-/// Where the processes of the grid are, by the names that were asked for; null: on too many hosts for one line.
+/// The hosts of the processes of the grid, by the requested names; null: too many hosts for one line.
 Json hosts_of(const std::vector<ProcessInfo>& processes);
 Json json_of(const ChangeCost& cost);
 

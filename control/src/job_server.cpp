@@ -18,8 +18,8 @@ namespace {
 using base::Error;
 using base::Status;
 
-constexpr double step_delay_s = 0.05; ///< so much later at most are steps told
-constexpr double save_every_s = 30;   ///< what a killed job loses of its history
+constexpr double step_delay_s = 0.05; ///< the longest delay of reported steps
+constexpr double save_every_s = 30;   ///< the part of its history that a killed job loses
 constexpr double last_words_s = 0.5;
 
 std::int64_t resident_bytes() {
@@ -56,7 +56,7 @@ JobServer::JobServer(JobState& state, const std::string& directory, std::functio
 
 JobServer::~JobServer() {
   if (getpid() != owner_) {              // a fork of the application: the thread is not in it
-    new std::thread(std::move(thread_)); // lost on purpose
+    new std::thread(std::move(thread_)); // leaked on purpose
     return;
   }
   state_.wake = {};
@@ -149,7 +149,7 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
   }
 }
 
-/// A request for another grid: what is decided is said at once, or, if the client waits, with the outcome.
+/// A request for another grid: the decision is sent at once, or, if the client waits, with the outcome.
 void JobServer::submit(LineServer::Client client, const Request& request) {
   Json given = state_.submit(request, clock_());
   if (flag(request, "wait"))
@@ -182,7 +182,7 @@ bool JobServer::tell_events() {
     const bool is_step = event["event"] == "step" || (event["event"] == "skipped" && !event.contains("of"));
     if (is_step) event["rss_bytes"] = resident_bytes();
     const std::string line = to_line(event);
-    std::vector<LineServer::Client> to; // a client that is dropped while it is told leaves the list
+    std::vector<LineServer::Client> to; // a client that is dropped during a send is removed from the list
     for (const auto& [client, watcher] : watchers_)
       if (!is_step || watcher.steps) to.push_back(client);
     for (const LineServer::Client client : to) server_.send(client, line);

@@ -65,7 +65,7 @@ void JobState::add_owed() {
 }
 
 void JobState::add_step(const TimedStep& step) {
-  constexpr double least_panel = 0.05; // of a panel in whose time work still counts
+  constexpr double least_panel = 0.05; // of a panel whose time still depends on work
   ++step_;
   last_step_s_ = step.step_s;
   if (step.size < least_panel) return;
@@ -119,7 +119,7 @@ void JobState::panel(double size, std::int64_t left) {
   if (!outside_) return;
   panel_size_ = size;
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-  if (lock.owns_lock()) panels_left_ = left; // else the next one says it
+  if (lock.owns_lock()) panels_left_ = left; // else the next one passes it on
 }
 
 void JobState::end_panels() {
@@ -136,7 +136,7 @@ void JobState::end_panels() {
   is_in_step_ = before.is_same_grid && before.is_in_step;
 }
 
-/// Another change has come, or what the steps are measured by.
+/// Another change follows, or the measure of the steps has changed.
 void JobState::end_trial() {
   trial_.reset();
   back_.reset();
@@ -184,7 +184,7 @@ std::optional<ResizeRequest> JobState::want(double now) {
     if (wish->steps_before.empty()) wish->steps_before = recent_;
   }
   if ((wish->from != here.grid && wish->op != Operation::resize) || wish->op == Operation::leave ||
-      !wish->without.is_empty()) { // who is named may have come and gone on the same grid
+      !wish->without.is_empty()) { // the named processes may have joined and left on the same grid
     const Decision again = decide(here, *wish);
     if (!again.is_accepted) {
       const Lock lock(mutex_);
@@ -205,7 +205,7 @@ void JobState::take_back(ResizeRequest request) {
     outcome(request.number, "superseded", {{"by", queue_.waiting()->number}});
   else if (request.origin == ResizeRequest::Origin::outside)
     queue_.put_back(std::move(request));
-  settle(); // what is to be taken back stays so
+  settle(); // a change to undo stays so
 }
 
 void JobState::end_change(const ResizeRequest* request, const ChangeReport& report, int parked, double now) {
@@ -249,7 +249,7 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
 void JobState::end_failed(const ResizeRequest* request, GridShape to, Status status, const std::string& why) {
   {
     const Lock lock(mutex_);
-    if (request && request->origin == ResizeRequest::Origin::undo) end_trial(); // it cannot be
+    if (request && request->origin == ResizeRequest::Origin::undo) end_trial(); // it is impossible
     Json more{{"grid", to_json(to)}, {"status", static_cast<int>(status)}, {"reason", why}};
     if (request && request->origin == ResizeRequest::Origin::outside) {
       outcome(request->number, "failed", std::move(more));
@@ -299,7 +299,7 @@ std::optional<ResizeRequest> JobState::experiment_wants() {
       has_asked_ = true;
       return own_request(ResizeRequest::Origin::experiment, turn);
     }
-    ++tried_; // measured, or it could not be had
+    ++tried_; // measured, or not available
     has_asked_ = false;
   }
   std::optional<GridShape> best;

@@ -49,7 +49,7 @@ bool peer_by_socket(int fd, uid_t* uid) {
   throw Error(Status::io_failure, fmt::format("control: {}: {}", what, std::strerror(errno)));
 }
 
-// said to those that are not let in, without the JSON library: this file knows nothing of it
+// sent to clients that are refused, without the JSON library: this file does not use it
 constexpr std::string_view stranger =
     "{\"error\":\"control: this job belongs to another user\",\"id\":null,\"ok\":false,\"status\":-9}\n";
 constexpr std::string_view busy =
@@ -63,9 +63,9 @@ struct LineServer::State {
     Fd fd;
     std::string input, output;
     std::size_t searched = 0;     ///< of input, without an end of line
-    double active = 0, begun = 0; ///< last heard of; when the half line in input was begun
+    double active = 0, begun = 0; ///< last activity; when the half line in input was begun
     bool closing = false, wants_write = false;
-    bool held = false;        ///< something is still owed to it
+    bool held = false;        ///< a later message is promised to it
     bool half_closed = false; ///< it has shut its sending side, and may still read
   };
 
@@ -74,7 +74,7 @@ struct LineServer::State {
   ServerLimits limits;
   Fd listener, epoll, interrupted, resume;
   ino_t inode = 0;
-  pid_t owner = 0; ///< the process that put the socket there: a fork of it must not take it away
+  pid_t owner = 0; ///< the process that made the socket: its fork must not remove it
   std::map<Client, Peer> peers;
   std::vector<Client> closing_later;
   Client next = first_client;
@@ -90,7 +90,7 @@ struct LineServer::State {
     if (peers.erase(client) > 0 && handler.gone) handler.gone(client);
   }
 
-  /// Where a client is used further up the stack it is only marked, and goes at the end of serve().
+  /// A client in use further up the stack is only marked, and removed at the end of serve().
   void close_later(Client client, Peer& peer) {
     peer.closing = true;
     peer.output.clear();
@@ -120,13 +120,13 @@ struct LineServer::State {
   }
 
   void accept_all() {
-    for (int count = 0; count < 64; ++count) { // then the others have their turn
+    for (int count = 0; count < 64; ++count) { // then the others are served
       Fd fd(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (!fd) {
         if (errno == EINTR || errno == ECONNABORTED) continue;
         if (errno != EMFILE && errno != ENFILE) return;
-        // no descriptor left in this process: let go of an idle client, or leave them waiting; asking again and again
-        // would only burn the core
+        // no descriptor left in this process: close an idle client, or leave the others waiting; repeated attempts
+        // would only load the core
         if (make_room()) continue;
         const itimerspec once{{0, 0}, {0, pause_ns}};
         watch(listener.get(), key_listener, 0, EPOLL_CTL_MOD);
@@ -151,7 +151,8 @@ struct LineServer::State {
     }
   }
 
-  /// Drops the client that has been quiet for the longest time, if that is at least a second and nothing is owed to it.
+  /// Drops the client that has been idle for the longest time, if that is at least a second and it waits for no
+  /// message.
   bool make_room() {
     auto oldest = peers.end();
     for (auto at = peers.begin(); at != peers.end(); ++at)
@@ -166,7 +167,7 @@ struct LineServer::State {
     const ssize_t n = recv(peer.fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (n < 0) return close_later(client, peer);
-    if (n == 0) { // no more requests; what is owed it may still fetch
+    if (n == 0) { // no more requests; it may still read its pending answers
       peer.half_closed = true;
       peer.input.clear();
       peer.searched = 0;
@@ -174,7 +175,7 @@ struct LineServer::State {
       if (peer.output.empty() && !peer.held) closing_later.push_back(client);
       return;
     }
-    if (peer.closing) return; // what it says now is not heard any more
+    if (peer.closing) return; // later input is ignored
     const double now = monotonic_s();
     peer.active = now;
     if (peer.input.empty()) peer.begun = now;
@@ -224,7 +225,7 @@ LineServer::LineServer(const std::string& directory, const std::string& name, Ha
   s.owner = getpid();
   require_private_directory(directory);
 
-  // bound and listening under a passing name first, so that a socket under the real name always answers
+  // bound and listening under a temporary name first, so that a socket under the real name always answers
   const std::string passing = fmt::format("{}/.{}.{}", directory, name, getpid());
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -235,7 +236,7 @@ LineServer::LineServer(const std::string& directory, const std::string& name, Ha
   std::memcpy(address.sun_path, passing.c_str(), passing.size() + 1);
   s.listener = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!s.listener) system_error("socket");
-  fchmod(s.listener.get(), 0600); // the socket file takes this mode over
+  fchmod(s.listener.get(), 0600); // the socket file inherits this mode
   const detail::DirectoryLock lock(directory);
   unlink(passing.c_str());
   if (bind(s.listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
@@ -272,7 +273,7 @@ LineServer::LineServer(const std::string& directory, const std::string& name, Ha
 
 LineServer::~LineServer() {
   if (!state_ || state_->inode == 0 || getpid() != state_->owner) return;
-  // without the lock: nobody puts another socket there as long as this one listens
+  // without the lock: no process puts another socket there as long as this one listens
   struct stat found {};
   if (lstat(state_->path.c_str(), &found) == 0 && found.st_ino == state_->inode) unlink(state_->path.c_str());
 }
@@ -284,7 +285,7 @@ int LineServer::fd() const {
 bool LineServer::serve(double timeout_s) {
   State& s = *state_;
   std::array<epoll_event, 64> events;
-  // half lines are looked at every second while there are any
+  // half lines are checked every second while there are any
   const bool has_half =
       std::any_of(s.peers.begin(), s.peers.end(), [](const auto& p) { return !p.second.input.empty(); });
   const double limit = has_half && (timeout_s < 0 || timeout_s > 1) ? std::min(1.0, s.limits.half_line_s) : timeout_s;
@@ -326,10 +327,10 @@ bool LineServer::send(Client client, std::string_view line) {
   const auto at = state_->peers.find(client);
   if (at == state_->peers.end() || at->second.closing) return false;
   State::Peer& peer = at->second;
-  // one long answer is not the fault of the client that gets it
+  // one long answer is not the fault of the client that receives it
   if (!peer.output.empty() && peer.output.size() + line.size() > state_->limits.waiting_bytes) {
     state_->close_later(client, peer);
-    interrupt(); // so that it goes soon
+    interrupt(); // so that it is sent soon
     return false;
   }
   peer.output += line;

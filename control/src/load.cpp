@@ -12,7 +12,7 @@
 namespace control {
 namespace {
 
-/// Lines of a text, and words of a line: streams would cost more than all the rest of a look.
+/// Lines of a text, and words of a line: streams would cost more than all the rest of a sample.
 std::string_view next_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);
@@ -20,7 +20,7 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-/// The whole number that a line begins with, after blanks; it is taken off.
+/// Removes and returns the whole number at the start of a line, after blanks.
 std::optional<std::int64_t> next_number(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t\n"), line.size()));
   std::int64_t value = 0;
@@ -46,7 +46,7 @@ bool is_runnable(const std::string& stat) {
   return end != std::string::npos && end + 2 < stat.size() && stat[end + 2] == 'R';
 }
 
-/// "cpu3 user nice system idle iowait irq softirq steal guest guest_nice"; guests are in user and nice already.
+/// `cpu3 user nice system idle iowait irq softirq steal guest guest_nice`; guest times are in user and nice already.
 void add_processors(const LoadTexts& texts, LoadSample& sample) {
   for (std::string_view rest = texts.stat; !rest.empty();) {
     std::string_view line = next_line(rest);
@@ -109,19 +109,19 @@ const char* to_string(LoadSource source) {
 
 namespace {
 
-/// Of its control group's quota, beside the others who want of it.
+/// The part of its control group's quota, beside its competitors in the group.
 double part_of_quota(const LoadSample& before, const LoadSample& after) {
   const double rivals = before.rivals < 0 ? after.rivals : (before.rivals + after.rivals) / 2.0;
   return after.quota / (rivals + 1);
 }
 
-/// Of a process that does not run itself: what it would get.
+/// Of a process that does not run itself: the share that it would get.
 void judge_by_competitors(const LoadSample& before, const LoadSample& after, Load& load) {
   const double cores = std::max(after.cores, 1);
   load.share = load.competing < 0 ? 1 : std::min(1.0, cores / (load.competing + 1));
   load.is_calm = load.competing < cores;
   if (after.quota > 0 &&
-      after.rivals >= 0) { // who runs in other groups of the host takes nothing from this one's quota
+      after.rivals >= 0) { // a process in another group of the host takes nothing from this one's quota
     load.share = std::min(1.0, part_of_quota(before, after));
     load.is_calm = before.rivals <= 0 && after.rivals == 0;
   }
@@ -162,7 +162,7 @@ Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource so
   switch (load.source) {
   case LoadSource::schedstat:
     load.share = std::min(1 - load.waited, std::max(1 - load.throttled, part(busiest_s, wall_s)));
-    if (after.quota > 0 && after.rivals >= 0) // with pauses it is not throttled, but would be if it had more to do
+    if (after.quota > 0 && after.rivals >= 0) // with pauses it is not throttled, but would be with more work
       load.share = std::min(load.share, std::max(load.busy, part_of_quota(before, after)));
     load.is_calm = load.share > 0.9;
     break;
@@ -195,7 +195,7 @@ double LoadWatch::share() const {
 
 void LoadWatch::settle() {
   while (static_cast<int>(last_.size()) >= needed_)
-    last_.pop_front(); // of the first one after a change only a part is new
+    last_.pop_front(); // of the first sample after a change only a part is new
   reference_ = share();
 }
 

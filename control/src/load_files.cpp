@@ -20,7 +20,8 @@ namespace {
 
 constexpr double find_every_s = 10;
 constexpr std::size_t most_kept = 64;    ///< threads whose files stay open: programs have a limit
-constexpr std::size_t most_members = 64; ///< a look at more would cost too much; of a crowd the host says enough
+constexpr std::size_t most_members = 64; ///< reading more would cost too much; for more members the host's figures
+                                         ///< suffice
 
 /// From its beginning. False where nothing can be read.
 bool read_all(int fd, std::string& text) {
@@ -72,7 +73,7 @@ void write_own_processors(std::vector<int>& list) {
 bool LoadFiles::File::read(std::string& text, bool keeps_open) {
   if (!keeps_open) return read_once(path, text);
   if (fd && read_all(fd.get(), text)) return true;
-  fd = base::FileDescriptor(open_to_read(path)); // the first time, or what was open has ended
+  fd = base::FileDescriptor(open_to_read(path)); // the first time, or the previous file has ended
   if (fd && read_all(fd.get(), text)) return true;
   fd.close();
   text.clear();
@@ -166,7 +167,7 @@ void LoadFiles::read_group() {
   for (Group& group : groups_) {
     texts_.quota = group.processors(text_, keeps_open_);
     if (texts_.quota == 0) continue;
-    // opened anew each time: version 1 gives out the list of the first look as long as the file is read every second
+    // reopened each time: version 1 keeps returning the first list as long as the file is read every second
     read_once(group.folder + "/cgroup.procs", text_);
     const std::vector<std::string> members = base::split(text_, '\n');
     if (members.size() > most_members || texts_.quota >= static_cast<double>(members.size())) { // enough for all

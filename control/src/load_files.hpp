@@ -14,14 +14,14 @@
 
 namespace control::detail {
 
-/// The kernel's files about this process and its host. They stay open between two looks, and control groups are looked
-/// for every 10 s: opening and looking for cost more than all that is read. One thread.
+/// The kernel's files about this process and its host. They stay open between two samples, and control groups are
+/// searched for every 10 s. Opening and searching cost more than all reads. One thread.
 class LoadFiles {
 public:
-  /// @param root  before /proc and /sys, for tests, which may put other files in their place: opened at each look
+  /// @param root before /proc and /sys, for tests, which may replace the files there: opened at each sample
   explicit LoadFiles(std::string root);
-  /// What they say now; until the next call.
-  /// @param with_group  also the quota of the control group, and who else is in there
+  /// Their present texts; valid until the next call.
+  /// @param with_group also the quota of the control group, and its other members
   const LoadTexts& read(bool with_group);
 
 private:

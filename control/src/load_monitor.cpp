@@ -86,7 +86,7 @@ void LoadJournal::write(LoadFigures& load, double now_s) const {
 }
 
 namespace {
-constexpr double stopped_at_least_s = 1; // a loaded host is late too, by less, and its run queue says so
+constexpr double stopped_at_least_s = 1; // a loaded host is late too, by less, and its run queue shows it
 }
 
 LoadMonitor::LoadMonitor(std::string root)
@@ -100,7 +100,7 @@ LoadMonitor::LoadMonitor(std::string root)
 }
 
 void LoadMonitor::Ended::operator()(LoadMonitor* monitor) const {
-  if (getpid() == monitor->owner_) delete monitor; // else lost on purpose: nobody is there to end
+  if (getpid() == monitor->owner_) delete monitor; // else leaked on purpose: there is no thread to end
 }
 
 LoadMonitor::~LoadMonitor() {
@@ -140,14 +140,14 @@ void LoadMonitor::run() {
     lock.unlock();
     try {
       look(late_s);
-    } catch (const std::exception&) { // out of memory: the next look may find some
+    } catch (const std::exception&) { // out of memory: the next sample may find some
     }
     lock.lock();
     due_s_ = base::monotonic_s() + period_s;
   }
 }
 
-/// late_s: so much too late did this thread wake up.
+/// late_s: the delay of this thread's wake-up.
 void LoadMonitor::look(double late_s) {
   const bool sleeps = sleeps_.load(std::memory_order_relaxed);
   const double stopped_s = late_s > stopped_at_least_s ? late_s : 0;
@@ -155,7 +155,7 @@ void LoadMonitor::look(double late_s) {
     const std::lock_guard lock(mutex_);
     stopped_s_ += stopped_s;
   }
-  if (sleeps != did_sleep_) { // what was is of the other kind
+  if (sleeps != did_sleep_) { // earlier samples are of the other kind
     reader_.look();
     did_sleep_ = sleeps;
     const std::lock_guard lock(mutex_);
@@ -164,7 +164,7 @@ void LoadMonitor::look(double late_s) {
   }
   auto load = reader_.look_after(wanted_s, sleeps, stopped_s);
   if (!load) return;
-  if (stopped_s > 0) load->is_calm = false; // of one that sleeps, too: who stopped it may do so again
+  if (stopped_s > 0) load->is_calm = false; // of a sleeping process, too: the user who stopped it may do so again
   const std::lock_guard lock(mutex_);
   if (journal_.add(*load, base::monotonic_s())) has_changed_.store(true, std::memory_order_relaxed);
 }

@@ -105,7 +105,7 @@ std::optional<Load> LoadReader::look_after(double wanted, bool sleeps, double st
   return load;
 }
 
-/// What follows is measured from here on.
+/// The measurement begins here.
 void LoadReader::begin_again(LoadSample now) {
   before_ = std::move(now);
   cpu_before_s_ = process_cpu_s();

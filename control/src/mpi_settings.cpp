@@ -71,7 +71,7 @@ const std::vector<MpiSetting>& settings_of_open_mpi_5() {
 bool is_set_by_user(const MpiSetting& setting) {
   const std::string_view name = std::string_view(setting.name).substr(mca_prefix.size());
   if (base::environment(setting.name)) return true;
-  // a list of collectives that are wanted, not one of those that are not
+  // a list of requested collectives, not one of excluded ones
   if (const char* wanted = base::environment("OMPI_MCA_coll"); wanted && *wanted != '^' && name.substr(0, 5) == "coll_")
     return true;
   const char* home = base::environment("HOME");

@@ -20,7 +20,7 @@ using gridmap::GridShape;
 using gridmap::Strategy;
 
 constexpr std::size_t most_hosts = 1024;
-constexpr std::size_t most_looked_at = 256; ///< slots, the fastest; of more the search takes longer than it saves
+constexpr std::size_t most_looked_at = 256; ///< slots, the fastest; with more the search takes longer than it saves
 constexpr std::int64_t any_size = 1 << 20;  ///< of a matrix: shares are what counts here
 
 void check(const OfferedHost& host, const std::string& where) {
@@ -62,7 +62,7 @@ OfferedHost host_in(const Json& object, const std::string& where) {
   return {object.at("name").get<std::string>(), static_cast<int>(slots), number_in(object, "speed", 1, where)};
 }
 
-/// What a grid of these speeds can do, in speeds: no process waits for a slower one in its row or column.
+/// The capacity of a grid of these speeds, in speeds: no process waits for a slower one in its row or column.
 double capacity(GridShape grid, const std::vector<double>& speeds) {
   gridmap::MappingRequest request{speeds, grid.nprow, grid.npcol, any_size, any_size, gridmap::MapMethod::best};
   const double m = any_size;

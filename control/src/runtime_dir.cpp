@@ -87,7 +87,7 @@ DirectoryLock::DirectoryLock(const std::string& directory, double patience_s) {
   if (fd_ < 0) no_good(directory, fmt::format("cannot open its .lock: {}", std::strerror(errno)));
   const auto end_by = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<int>(1000 * patience_s));
   while (flock(fd_, LOCK_EX | LOCK_NB) !=
-         0) { // held for a millisecond by ours; who holds it for ever must not hold up an application
+         0) { // our processes hold it for a millisecond; another holder must not block an application
     const int why = errno;
     const bool is_held = why == EWOULDBLOCK || why == EINTR;
     if (is_held && std::chrono::steady_clock::now() < end_by) {
@@ -116,7 +116,7 @@ bool somebody_listens(const std::string& socket_path) {
   const int failed = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   const int why = errno;
   close(fd);
-  return failed == 0 || (why != ECONNREFUSED && why != ENOENT); // EAGAIN: so many want in that the queue is full
+  return failed == 0 || (why != ECONNREFUSED && why != ENOENT); // EAGAIN: the queue of connections is full
 }
 
 } // namespace detail
@@ -149,7 +149,7 @@ bool remove_stale(const FoundJob& job) {
   try {
     const detail::DirectoryLock lock(runtime_directory(), 0.2);
     return !detail::somebody_listens(job.socket) && unlink(job.socket.c_str()) == 0;
-  } catch (const Error&) { // it does no harm, and goes another time
+  } catch (const Error&) { // it does no harm, and is removed another time
     return false;
   }
 }
@@ -159,7 +159,7 @@ void remove_dead_sockets(const std::string& directory, const std::string& own) {
   if (DIR* listing = opendir(directory.c_str())) {
     while (const dirent* entry = readdir(listing)) {
       std::string_view file = entry->d_name;
-      if (!file.empty() && file[0] == '.') file.remove_prefix(1); // a passing name
+      if (!file.empty() && file[0] == '.') file.remove_prefix(1); // a temporary name
       if (file.substr(0, 4) == "job-" || file.substr(0, 10) == "sched.sock") names.emplace_back(entry->d_name);
     }
     closedir(listing);

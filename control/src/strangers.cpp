@@ -12,7 +12,7 @@
 namespace control {
 namespace {
 
-constexpr int accepted_in_turn = 256; ///< then the others have theirs
+constexpr int accepted_in_turn = 256; ///< then the other connections are served
 
 std::chrono::steady_clock::duration seconds(double s) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(s));
@@ -23,7 +23,7 @@ std::chrono::steady_clock::duration seconds(double s) {
 bool is_same_secret(std::string_view said, std::string_view wanted) {
   unsigned differs = said.size() == wanted.size() ? 0 : 1;
   for (std::size_t k = 0; k < wanted.size(); ++k) {
-    const volatile char mine = k < said.size() ? said[k] : '\0'; // volatile: no early way out
+    const volatile char mine = k < said.size() ? said[k] : '\0'; // volatile: no early exit
     differs |= static_cast<unsigned char>(mine) ^ static_cast<unsigned char>(wanted[k]);
   }
   return differs == 0 && !wanted.empty();
@@ -34,11 +34,11 @@ Strangers::~Strangers() {
 }
 
 void Strangers::add_to(std::vector<pollfd>& polled, int listener) const {
-  polled.push_back({Clock::now() < accept_again_ ? -1 : listener, POLLIN, 0}); // poll passes over what is below 0
+  polled.push_back({Clock::now() < accept_again_ ? -1 : listener, POLLIN, 0}); // poll skips descriptors below 0
   for (const Stranger& s : all_) polled.push_back({s.fd, POLLIN, 0});
 }
 
-/// It was hung up on, or has become the caller's.
+/// It was closed, or belongs to the caller now.
 bool Strangers::has_gone(Stranger& s, const Hello& hello) const {
   std::array<char, 4096> buffer;
   while (s.said.size() < limits_.line_bytes) {
@@ -75,8 +75,8 @@ void Strangers::accept_all(int listener, const Hello& hello) {
     if (fd < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-      // no descriptor or no memory left: room is made by who is not known, or they wait in the queue; asking again and
-      // again would only burn the core
+      // no descriptor or no memory left: an unidentified connection is closed to make room, or others wait in the
+      // queue; repeated attempts would only load the core
       if (all_.empty() || (errno != EMFILE && errno != ENFILE)) {
         accept_again_ = Clock::now() + seconds(limits_.pause_s);
         return;
@@ -85,7 +85,7 @@ void Strangers::accept_all(int listener, const Hello& hello) {
       continue;
     }
     Stranger s{fd, Clock::now(), {}};
-    if (has_gone(s, hello)) continue; // most say at once who they are
+    if (has_gone(s, hello)) continue; // most identify themselves at once
     if (all_.size() >= limits_.connections) hang_up_on_oldest();
     all_.push_back(std::move(s));
   }

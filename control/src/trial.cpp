@@ -13,8 +13,7 @@
 namespace control {
 namespace {
 
-/// Standard error of the mean by the median distance from the median, so that one step that was disturbed does not
-/// count.
+/// Standard error of the mean by the median distance from the median, so that one disturbed step does not count.
 double scatter(const std::vector<double>& values) {
   const double middle = base::median(values);
   std::vector<double> apart;

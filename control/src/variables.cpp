@@ -16,7 +16,7 @@
 namespace control {
 
 const std::vector<Variable>& variables() {
-  // outlives all: it is looked at when the library is unloaded
+  // never destroyed: it is read when the library is unloaded
   static const auto* all = new std::vector<Variable>{
       {"DYNGRID_GRID", "", "PxQ", "the program's, or all processes, as square as possible",
        "the first grid; replaces the one of the program"},
@@ -140,7 +140,7 @@ std::string unknown_entries(const std::string& name, const std::string& value) {
   return {};
 }
 
-/// Insertions, deletions and replacements from one text to another.
+/// The edit distance of two texts: insertions, deletions and replacements.
 std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -10,13 +10,14 @@ namespace {
 
 constexpr std::size_t most_seen = 8;
 constexpr double same_part = 0.05;    ///< relative: the newest step of such a part counts
-constexpr double least_factor = 1.3;  ///< between parts that tell waiting from work: steps are good to a few percent
-constexpr double same_load = 0.2;     ///< relative: steps of one load are as foreseen within that
+constexpr double least_factor = 1.3;  ///< between parts that separate waiting from work: steps are accurate to a few
+                                      ///< percent
+constexpr double same_load = 0.2;     ///< relative: steps of one load agree with the prediction within that
 constexpr double least_waiting = 0.1; ///< of a step
 
 } // namespace
 
-/// A step lies between all of it waiting, and all of it work, of every step seen before.
+/// The time of a step lies between all of it waiting, and all of it work, of every step seen before.
 bool Waiting::goes_with(const Steps& steps, const Seen& now) {
   return std::all_of(steps.seen.begin(), steps.seen.end(), [&](const Seen& before) {
     const double as_work = before.step_s * now.part / before.part;

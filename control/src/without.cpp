@@ -56,7 +56,7 @@ int slowest_of(const std::vector<ProcessInfo>& all, const std::vector<int>& name
   return slowest->id;
 }
 
-/// Of processes that are named one by one, or by their host.
+/// For processes that are named one by one, or by their host.
 [[noreturn]] void refuse_process0(const std::string& what, const std::string& advice) {
   throw Error(
       Status::bad_argument,

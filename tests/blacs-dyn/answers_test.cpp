@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which answers of mpirun are kept apart.
+// The answers of mpirun that are distinguished.
 #include "launchers/answers.hpp"
 
 #include <atomic>
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 constexpr auto never = 1h; ///< longer than any test waits
 constexpr auto moment = 5ms;
 
-/// That an answer comes while somebody waits for it.
+/// An answer that arrives while a thread waits for it.
 class Later {
 public:
   Later(Answers& answers, Answers::Kind kind)

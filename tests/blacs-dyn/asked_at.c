@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* asked_at exact|later: run with DYNGRID_RESIZE_AT=3:2x2 on 1x2. What the report says of when the change was asked for
- * and when it happened, against this program's own count. Then dyngrid_resize, which has no step. */
+/* asked_at exact|later: run with DYNGRID_RESIZE_AT=3:2x2 on 1x2. Compares the report's steps of the request and of the
+ * change with this program's own count. Then dyngrid_resize, which has no step. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

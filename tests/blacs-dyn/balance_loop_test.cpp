@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole loop of a balance in one process, by a clock of its own: processors whose speeds change, the monitor's
-// samples of them, the real journal, the real Balancer, and a program that does what it says. What a run takes is
-// compared with the ideal, which always has the best parts and moves for nothing, and with never adapting.
+// The whole loop of a balance in one process, with a clock of its own. It has processors whose speeds change, the
+// monitor's samples of them, the real journal, the real Balancer, and a program that follows it. The time of a run is
+// compared with the ideal, which always has the best parts and moves at no cost, and with never adapting.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -30,7 +30,7 @@ struct Competition {
   double from_s, to_s;
 };
 
-/// A program and its processors. Times of work are those of a processor that nobody shares.
+/// A program and its processors. Times of work are those of an unshared processor.
 struct World {
   std::vector<double> quota{1, 1, 1, 1}; ///< processors that each process may use, by its control group; 1: no limit
   std::vector<Competition> competition;
@@ -124,7 +124,7 @@ private:
       Process& p = processes_[at(ids_[at(place)])];
       const double quota = world_.quota[at(ids_[at(place)])];
       double share = world_.capacity(ids_[at(place)], begun);
-      // who waits for others uses less than its quota and is not throttled
+      // a process that waits for others uses less than its quota and is not throttled
       if (quota < 1) share = std::min(1.0, share * (now_ - begun) / took[at(place)]);
       samples(ids_[at(place)], begun, work[at(place)], work[at(place)] * (1 / share - 1) * random(0.05));
       p.cpu_s += work[at(place)];
@@ -243,7 +243,7 @@ private:
   Outcome outcome_;
 };
 
-/// All parts of `blocks` in so many, in order.
+/// All divisions of `blocks` into `parts` parts, in order.
 void each_split(int parts, std::int64_t blocks, std::vector<std::int64_t>& split, const std::function<void()>& found) {
   if (parts == 1) {
     split.push_back(blocks);
@@ -258,8 +258,8 @@ void each_split(int parts, std::int64_t blocks, std::vector<std::int64_t>& split
   }
 }
 
-/// The shortest step with processors of these speeds, whoever takes part, on whatever shape: all splits of the rows,
-/// and for each the best columns, a column being as long as its slowest process makes it. By blocks, none cut.
+/// The shortest step with processors of these speeds, for every choice of processes and every shape: all splits of the
+/// rows, and for each the best columns. A column takes as long as its slowest process. By blocks, none cut.
 double best_step_s(const World& world, const std::vector<double>& speeds) {
   const std::int64_t blocks = (world.n + world.nb - 1) / world.nb;
   double best = std::numeric_limits<double>::infinity();
@@ -272,7 +272,7 @@ double best_step_s(const World& world, const std::vector<double>& speeds) {
         const int q = count / p;
         std::vector<std::int64_t> rows;
         each_split(p, blocks, rows, [&] {
-          double power = 0; // columns in proportion to what the slowest of each can do; they need not be whole
+          double power = 0; // columns in proportion to the capacity of the slowest of each; they need not be whole
           for (int j = 0; j < q; ++j) {
             double slowest = std::numeric_limits<double>::infinity();
             for (int i = 0; i < p; ++i)
@@ -287,7 +287,7 @@ double best_step_s(const World& world, const std::vector<double>& speeds) {
   return best;
 }
 
-/// As many draws as there are processes: how much longer than the mean the longest is, in the mean.
+/// One draw for each process: the mean ratio of the longest to the mean.
 double longest_draw(const World& world) {
   constexpr int draws = 4000;
   std::mt19937 engine(7);
@@ -301,7 +301,7 @@ double longest_draw(const World& world) {
   return sum / draws;
 }
 
-/// Seconds of a run that always has the best parts, and moves at once and for nothing.
+/// Seconds of a run that always has the best parts, and moves at once and at no cost.
 double ideal_s(const World& world) {
   const double longer = longest_draw(world);
   std::map<std::vector<double>, double> known;
@@ -375,8 +375,8 @@ World any_world(unsigned seed) {
   return world;
 }
 
-/// Nobody knows how long a load will last, so a change can come when it ends. That has to be rare, and less than what
-/// is gained.
+/// The duration of a load is unknown, so a change can happen when it ends. That has to be rare, and cost less than the
+/// gain.
 TEST(BalanceLoop, AnyLoadsOnAnyProcessors) {
   constexpr unsigned worlds = 150;
   double sum = 0, worst = 1;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A running application with a load that is known: every process has a /proc of its own, in which this program writes
-// what the kernel would say of such a share.
-//     mpirun -np 4 balanced uniform|weighted|first|advise|alike|flicker|unreadable|held FOLDER
-//     mpirun -np 4 balanced stopped|stopped_first|stopped_asleep FOLDER     SIGSTOP to process 1, 0, or 1 in its sleep
-//     mpirun -np 2 balanced spawned FOLDER      with DYNGRID_UNIT=2 DYNGRID_RESIZE_AT=2:2x2: one of the two that come
-// Steps last as long as they would: the part of a process over its share, asleep. What is expected follows from that,
-// and every element of the matrix is compared at the end. No time is judged; what does not come within a minute is
-// missing.
+// A running application with a known load: every process has a /proc of its own, in which this program writes the
+// kernel's figures for such a share.
+// mpirun -np 4 balanced uniform|weighted|first|advise|alike|flicker|unreadable|held FOLDER
+// mpirun -np 4 balanced stopped|stopped_first|stopped_asleep FOLDER: SIGSTOP to process 1, 0, or 1 in its sleep
+// mpirun -np 2 balanced spawned FOLDER: with DYNGRID_UNIT=2 DYNGRID_RESIZE_AT=2:2x2, one of the two new processes
+// Steps last as long as they would: the part of a process over its share, asleep. The expected results follow from
+// that, and every element of the matrix is compared at the end. No time is judged; an event that does not happen within
+// a minute is missing.
 #include <signal.h> // NOLINT(modernize-deprecated-headers): kill is POSIX
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ using own::now_s;
 constexpr std::int64_t n = 240, nb = 4;
 constexpr double step_s = 0.08; // of a process with a quarter of the matrix and all of its processor
 
-/// The kernel counts as it goes, not at the end of a step: samples come whenever they like.
+/// The kernel counts continuously, not at the end of a step: samples are taken at any time.
 void work(Kernel& kernel, double seconds, double share, bool is_counted) {
   for (const double end = now_s() + seconds; now_s() < end;) {
     std::this_thread::sleep_for(std::chrono::duration<double>(std::min(0.02, std::max(0.0, end - now_s()))));
@@ -78,7 +78,7 @@ double part_of(const dyngrid_matrix* a) {
   return static_cast<double>(rows) * static_cast<double>(cols) / static_cast<double>(n * n);
 }
 
-/// What process 0 says on standard error, and prints there all the same when it is asked.
+/// Captures the standard error of process 0, and still prints it there on request.
 class Said {
 public:
   explicit Said(std::string file) : file_(std::move(file)), before_(dup(2)) {
@@ -99,7 +99,7 @@ private:
   int before_;
 };
 
-/// On one line, `then` somewhere behind `first`.
+/// On one line, `then` somewhere after `first`.
 void expect_said(const std::string& text, const std::string& first, const std::string& then = "") {
   std::istringstream lines(text);
   bool is_said = false;
@@ -125,7 +125,7 @@ void stop_for(int pid, int seconds) {
   }).detach();
 }
 
-/// What happens in one run, as the program sees it.
+/// The events of one run, as the program sees them.
 struct Seen {
   int changes = 0, least = 4; ///< of the grid or its parts; the fewest processes
   bool has_returned = false, has_new_parts = false;
@@ -165,7 +165,7 @@ public:
   }
 
   void steps() {
-    double begun = now_s(); // shared: newcomers have none, sleepers get it again
+    double begun = now_s(); // shared: new processes have none, woken ones receive it again
     dyngrid_share("begun", &begun, sizeof begun);
     bool must_grow = is_spawned_;
     for (int step = 0;; ++step) {
@@ -210,11 +210,10 @@ private:
   void stop(int step, double t) {
     if (is_stopped_ && !is_asleep_ && rank_ == 2 && step == 40) stop_for(stopped_pid_, 4);
     if (is_asleep_ && rank_ == 2 && seen_.changes == 1 && t > seen_.left_s + 3 && !std::exchange(has_stopped_, true))
-      stop_for(stopped_pid_, 12); // after 10 s without a competitor it would come back
+      stop_for(stopped_pid_, 12); // after 10 s without a competitor it would return
   }
 
-  /// Process 1 is loaded from 3 s on, in `first` and `held` process 0; in `uniform` nobody knows of it any more when it
-  /// sleeps.
+  /// Process 1 is loaded from 3 s on, in `first` and `held` process 0; in `uniform` the load ends when it sleeps.
   double share_at(double t) const {
     const bool is_new = seen_.changes == 0 && t > 3;
     if (is("alike")) return t > 3 ? 0.3 : 1;
@@ -225,10 +224,10 @@ private:
     return is_weighted_ && rank_ == loaded() && seen_.changes == 1 ? 0.25 : 1;
   }
 
-  /// Among parts that are dealt out by speed: process 0 stays, and its part gets smaller as that of any other.
+  /// Among parts that are distributed by speed: process 0 stays, and its part gets smaller as that of any other.
   int loaded() const { return is("first") ? 0 : 1; }
 
-  /// All stop together: what one has seen is what counts, and the part of the loaded process.
+  /// All stop together: the observations of one process count, and the part of the loaded process.
   bool is_over(double t) {
     if (is_weighted_) seen_.has_new_parts = seen_.has_new_parts || (rank_ == loaded() && part_of(a_) < 0.12);
     const double lasts_s = is_quiet_ || is("flicker") ? 14 : 60;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run of steps and loads, told in seconds: what a balance makes of it. What is expected follows from counting: so
-// much work on so many processes of such a share.
+// A run of steps and loads, as a list with seconds, and the resulting balance. The expected results follow from
+// counting: a given work on a given number of processes of a given share.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -208,7 +208,7 @@ TEST(Balancer, WaitsWhileALoadIsSeenByOneProcessAndNotYetByAnother) {
   run.held.assign(4, 1);
   run.tell();
   std::vector<ProcessLoad> loads = run.balancer.loads();
-  loads[2].share = 1; // its last sample says otherwise
+  loads[2].share = 1; // its last sample differs
   run.balancer.take(loads, run.now);
   EXPECT_FALSE(run.balancer.is_settled(run.now));
   EXPECT_FALSE(run.balancer.is_due(run.now));
@@ -240,7 +240,7 @@ TEST(Balancer, AStoppedProcessHasASmallSpeedRatherThanNone) {
   EXPECT_NO_THROW(run.balancer.decide(run.subject, run.now));
 }
 
-/// Process 1 has left `ago` seconds ago, of three processes each with `share`, and nobody competes there any more.
+/// Process 1 left `ago` seconds ago, of three processes each with `share`, and has no competitor any more.
 control::BalanceSubject with_a_sleeper(Story& run, double ago, double calm, double share) {
   run.steps(5);
   run.tell();
@@ -275,7 +275,7 @@ TEST(Balancer, WhoLeftLatelyReturnsOnlyForTwiceTheGain) {
     EXPECT_EQ(b->comes, std::vector<int>{3}); // the last of the list: the sleeper
     EXPECT_EQ(run.balancer.id_of(3), 1);
   }
-  { // the sleeper has nobody beside it only since 5 s
+  { // the parked process has been without a competitor for 5 s only
     Story run;
     const BalanceSubject three = with_a_sleeper(run, 20, 5, 1);
     const auto b = run.balancer.decide(three, run.now);
@@ -284,8 +284,8 @@ TEST(Balancer, WhoLeftLatelyReturnsOnlyForTwiceTheGain) {
   }
 }
 
-/// Six processes in a row of weighted parts, and one that left them: back it saves 14 % of a step, more than the 11 %
-/// that others have to save (5 %, and twice the usual error of a prediction) and less than twice as much.
+/// Six processes in a row of weighted parts, and one that left them. Its return saves 14 % of a step. That is more than
+/// the 11 % required of others (5 %, and twice the usual error of a prediction) and less than twice as much.
 TEST(Balancer, WhoLeftLessThanAMinuteAgoDoesNotReturnForLess) {
   Story run(true);
   BalanceSubject all = run.subject;
@@ -335,7 +335,7 @@ TEST(Balancer, ThreeHundredTimesAwayAndBack) {
     const auto away = run.balancer.decide(run.subject, run.now);
     ASSERT_TRUE(away);
     ASSERT_EQ(away->action, BalanceAction::remove) << cycle << ": " << away->why;
-    ASSERT_EQ(away->leaves, std::vector<int>{who}) << cycle; // they stand in the order of their numbers
+    ASSERT_EQ(away->leaves, std::vector<int>{who}) << cycle; // they are in the order of their numbers
     run.balancer.carried_out(*away, 0.5, run.now);
     const double left_s = run.now;
     BalanceSubject three = run.subject;
@@ -411,7 +411,7 @@ TEST(Balancer, AnotherGridEndsTheJudging) {
   ASSERT_TRUE(b);
   run.balancer.carried_out(*b, 0.7, run.now);
   run.steps(3);
-  run.balancer.grid_changed(run.now); // somebody asked for it
+  run.balancer.grid_changed(run.now); // a client requested it
   run.balancer.forget_trial();
   run.steps(20);
   EXPECT_FALSE(run.balancer.has_outcome());
@@ -430,7 +430,7 @@ TEST(Balancer, GoesBackToWhatWasMeasuredAndWantsMoreOfPredictionsThatWereWrong) 
   promise.now.step = {{{"work", 1.1}}};
   promise.then = promise.now;
   promise.then.step = {{{"work", 1.0}}};
-  promise.then.cols = {258, 258, 226, 258}; // takes 2 s, whatever was promised
+  promise.then.cols = {258, 258, 226, 258}; // takes 2 s, whatever was predicted
   run.balancer.carried_out(promise, 0.5, run.now);
   run.subject.cols = promise.then.cols;
   for (int k = 0; k < 8; ++k) {
@@ -448,7 +448,7 @@ TEST(Balancer, GoesBackToWhatWasMeasuredAndWantsMoreOfPredictionsThatWereWrong) 
   EXPECT_NEAR(back->then.step_s(), 10.0 / 9, 1e-9);
 }
 
-/// Steps of 10 ms: nothing has run for a second when the change disappoints, and none of it is forgotten all the same.
+/// Steps of 10 ms: nothing has run for a second when the change disappoints, and none of it is forgotten.
 TEST(Balancer, GoesBackFromAChangeThatIsSlowerThanWhatWasBefore) {
   Story run(true);
   const auto steps = [&](int count, double step_s) {
@@ -493,9 +493,9 @@ TEST(Balancer, GoesBackFromAChangeThatIsSlowerThanWhatWasBefore) {
   }
 }
 
-/// A program in rows over four processes, which does what the balancer says. Its slowest process decides: a row takes
-/// as long on each, and one that competes waits so long for its turns, however few rows it has, so that its share is
-/// what it ran of what it wanted.
+/// A program in rows over four processes, which follows the balancer. Its slowest process decides: a row takes equally
+/// long on each. A process with a competitor waits equally long for its turns, however few rows it has. So its share is
+/// its running time over its requested time.
 struct Turns {
   static constexpr double row_s = 0.0002, calm_share = 0.4; // of a processor, by its quota
   double waits_s = 0, now = 1e5;
@@ -629,7 +629,7 @@ TEST(Balancer, StepsThatALoadSlowsBeforeItIsSeenAreNotRemembered) {
   run.subject.rows = {1000};
   run.subject.cols = {250, 250, 250, 250};
   run.steps(10);
-  for (int k = 0; k < 6; ++k) run.balancer.step(run.now += 0.15, 0.15); // nobody has said anything yet
+  for (int k = 0; k < 6; ++k) run.balancer.step(run.now += 0.15, 0.15); // no speed is known yet
   ASSERT_TRUE(run.balancer.decide(run.subject, run.now));
   for (const gridmap::MeasuredStep& known : run.balancer.request().measured) EXPECT_NEAR(known.step_s, 1, 1e-9);
 }
@@ -640,13 +640,13 @@ TEST(Balancer, ASpeedThatABalanceGaveIsNotWhatAProcessCanDo) {
   run.tell();
   EXPECT_NEAR(run.balancer.speed_of(run.balancer.loads()[1]), 0.5, 1e-12);
   std::vector<ProcessLoad> loads = run.balancer.loads();
-  for (ProcessLoad& load : loads) { // what matrices are dealt out by from now on
+  for (ProcessLoad& load : loads) { // the basis of the distribution from now on
     load.speed = load.share;
     run.balancer.speed_given(load.process, load.speed);
   }
   run.balancer.take(loads, run.now);
   EXPECT_NEAR(run.balancer.speed_of(run.balancer.loads()[1]), 0.5, 1e-12);
-  loads[1].speed = 3; // the program says so
+  loads[1].speed = 3; // the program states it
   run.balancer.take(loads, run.now);
   EXPECT_NEAR(run.balancer.speed_of(run.balancer.loads()[1]), 1.5, 1e-12);
 }
@@ -667,7 +667,7 @@ TEST(LoadJournal, SeesAChangeInTwoSecondsAndNoneInNoise) {
   LoadJournal journal(now);
   Load load;
   ProcessLoad told;
-  for (int k = 1; k <= 100; ++k) { // single samples and small ones are nothing
+  for (int k = 1; k <= 100; ++k) { // single samples and small ones do not count
     load.share = k % 5 == 0 ? 0.5 : k % 2 == 0 ? 0.95 : 1;
     EXPECT_FALSE(journal.add(load, now += 0.5)) << k;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// called_off off|starved TIMES: other grids are asked for while new processes start.
-//   off      TIMES growths of 1x2 are called off, or not, at ever other moments of their start: by a request for the
-//            grid that there is. The next growth works
-//   starved  requests come faster than processes start, until the grid has grown TIMES times
+// called_off off|starved TIMES: other grids are requested while new processes start.
+// off: TIMES growths of 1x2 are cancelled, or not, at varying moments of their start, by a request for the present
+// grid. The next growth works.
+// starved: requests arrive faster than processes start, until the grid has grown TIMES times
 #include <cstring>
 
 #include <unistd.h>
@@ -20,7 +20,7 @@ struct State {
 
 const std::pair<int, int> shapes[] = {{2, 2}, {1, 3}, {1, 2}, {2, 3}, {1, 3}, {1, 2}, {2, 2}};
 
-/// One more step of the first program. True: it is done.
+/// One more step of the first program. True: it is finished.
 bool off(int times) {
   switch (s.phase) {
   case State::idle:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* careless HOW N STEPS: a program that looks at no status. HOW is anything of "loop" (as it should be), "int" (A of
- * integers), "more" (a matrix that no checkpoint has), "state" (shared state that none has), "null"
- * (dyngrid_restore(NULL)), "own" (dyngrid_restore of a file that is not there, before), "never" (no resize point). */
+/* careless HOW N STEPS: a program that checks no status. HOW is one of "loop" (correct), "int" (A of integers), "more"
+ * (a matrix that no checkpoint has), "state" (shared state that none has), "null" (dyngrid_restore(NULL)), "own"
+ * (dyngrid_restore of a missing file, before), "never" (no resize point). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

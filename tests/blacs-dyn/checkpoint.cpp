@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// checkpoint CASE FILE: what a checkpoint keeps, and what becomes of it when something goes wrong.
-//   write GRID          five types and an uneven matrix on GRID, grown to it, written
-//   read GRID           the same read on GRID: every element, the shared state; two of the matrices not made by the
-//   program again               written over and over with the step in every element, until somebody kills it whole the
-//   file of `again` is one step throughout (or not there at all: the answer is on stdout) refuse              the file
-//   is damaged, cut short, or of another program: same status on all ranks, nothing changed nowhere             a
-//   folder that is not there, a file that cannot be written
+// checkpoint CASE FILE: the contents of a checkpoint, and the results of errors.
+// write GRID: five types and an uneven matrix on GRID, grown to it, written
+// read GRID: the same read on GRID: every element, the shared state; two of the matrices not made by the program
+// again: written over and over with the step in every element, until it is killed
+// whole: the file of `again` is one step throughout (or missing: the answer is on stdout)
+// refuse: the file is damaged, cut short, or of another program: same status on all ranks, nothing changed
+// nowhere: a missing folder, a file that cannot be written
 #include <cstring>
 #include <fstream>
 
@@ -30,7 +30,7 @@ std::string name_of(std::size_t k) {
   return k == 2 ? "a/strange.name %" : std::string("matrix ") + std::to_string(k);
 }
 
-/// Rows or columns shared out as 1 : 2 : 3 ...
+/// Rows or columns in shares of 1 : 2 : 3 ...
 std::int64_t by_number(void*, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
   const int nprocs = axis == 'R' ? nprow : npcol;
   std::int64_t left = length;
@@ -112,7 +112,7 @@ int read(const char* file, int nprow, int npcol, bool with_rule) {
            "what the program made");
     expect(!dyngrid_request(nprow, npcol), "request");
   }
-  // and once more after a change of the grid, over what is there
+  // and once more after a change of the grid, over the present contents
   const int outcome = dyngrid_resize_point();
   expect(outcome >= 0, "resize point");
   if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
@@ -145,7 +145,7 @@ int read(const char* file, int nprow, int npcol, bool with_rule) {
   return dyngrid_finalize();
 }
 
-/// The file must be the one that was there, and the program as it was.
+/// The file must be the earlier one, and the program unchanged.
 void refused(const char* file, int status, const char* word, dyngrid_matrix* a, const int& step) {
   const int got = dyngrid_restore(file);
   int rank = 0;
@@ -216,7 +216,7 @@ int nowhere(const std::string& file) {
     expect(std::strlen(dyngrid_last_message()) > 20, "a message");
   }
   expect(dyngrid_checkpoint(nullptr) == DYNGRID_ERR_ARGUMENT, "no path");
-  // what another user may lay there, in a folder that many write to
+  // files that another user may put there, in a folder that many write to
   const std::string victim = file + ".victim", partial = file + ".writing";
   if (rank == 0) {
     std::ofstream(victim) << "kept";
@@ -235,7 +235,7 @@ int nowhere(const std::string& file) {
   return dyngrid_finalize();
 }
 
-/// Every element says which step it is of.
+/// Every element contains the number of its step.
 int again(const char* file, int steps) {
   dyngrid_matrix* a = nullptr;
   int step = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// The classical way: a program of BLACS and PBLAS calls only, that grows by blacs_exit(1), blacs_setup and
+// The classical way: a program of BLACS and PBLAS calls only. It grows by blacs_exit(1), blacs_setup and
 // blacs_setup.dat, moves its matrix with pdgemr2d, and shrinks by dyngrid_pop. The spawned processes are the same
 // program, and reach the same place by blacs_pinfo.
-//   classical FOLDER    FOLDER is where it writes and reads blacs_setup.dat (each process goes there first)
+// classical FOLDER: where it writes and reads blacs_setup.dat (each process changes to it first)
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -85,14 +85,14 @@ int main(int argc, char** argv) {
     if (nprocs == first) {
       if (iam == 0) std::ofstream("blacs_setup.dat") << "# four more of the same\nexecutable self\nprocesses 4\n";
       if (iam == 0) std::ofstream("absurd_setup.dat") << "executable self\nprocesses 100000\n";
-      Grid small = open_grid(1, 2); // collective: the file is there for everybody after it
+      Grid small = open_grid(1, 2); // collective: after it the file exists for all processes
       if (round == 0)
         each(small, [](double& x, double want) { x = want; });
       else
         small.a = kept;
       check(small, "on 1x2");
       kept = small.a;
-      // grow: the old contexts go, blacs_setup spawns what blacs_setup.dat says
+      // grow: the old contexts are closed, blacs_setup spawns as in blacs_setup.dat
       blacs_exit_(&one);
       if (round == 0) { // more than any core takes: nothing is started, and the application goes on
         setenv("DYNGRID_START", "setup=absurd_setup.dat", 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allowed grids, history, prediction, pay-off and the one place for a request: decisions that need neither sockets nor
-// processes. All expected values are worked out by hand.
+// Allowed grids, history, prediction, pay-off and the single queued request: decisions that need neither sockets nor
+// processes. All expected values are computed by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -102,7 +102,7 @@ TEST(Allowed, GridsAspectsRowsAndColumns) {
 TEST(Allowed, NothingSaidAndAny) {
   const Allowed nothing;
   EXPECT_TRUE(nothing.permits({1, 17}));
-  EXPECT_EQ(name(nothing.largest(7)), "2x3"); // 1x7 only when it is asked for
+  EXPECT_EQ(name(nothing.largest(7)), "2x3"); // 1x7 only when it is requested
   EXPECT_EQ(name(nothing.largest(3)), "1x3");
   const Allowed any = Allowed::parse("any");
   EXPECT_EQ(name(any.largest(7)), "1x7");
@@ -153,7 +153,7 @@ TEST(Prediction, MeasuredGridsAreTheirMean) {
 }
 
 TEST(Prediction, OneGridLeavesEverythingOpen) {
-  // 1 s on 2x2, wanted 4x4: no speed-up 1 s, all work 1/4, all messages of blocks 1/2; equally good. Mean 7/12; the
+  // 1 s on 2x2, requested 4x4: no speed-up 1 s, all work 1/4, all messages of blocks 1/2; equally good. Mean 7/12; the
   // spread between them is sqrt(((5/12)^2 + (4/12)^2 + (1/12)^2) / 3), and 5 % of each for the model.
   const auto p = control::predict_step({{{2, 2}, steps(5, 1.0)}}, {4, 4});
   ASSERT_TRUE(p);
@@ -245,7 +245,7 @@ TEST(Decide, NewProcessesWithoutData) { // 100 rows in blocks of 50 on 2x1: ther
   control::Offer offer;
   offer.hosts = {{"n1", 2, 1}};
   EXPECT_EQ(name(control::decide_offer(s, offer, false).to), "2x2");
-  s.steps[{4, 1}] = steps(5, 0.5); // it was tried: the program has more than its matrices
+  s.steps[{4, 1}] = steps(5, 0.5); // it was tried: the program has more work than its matrices
   EXPECT_TRUE(control::decide_resize(s, {4, 1}, false).is_accepted);
 }
 
@@ -299,7 +299,7 @@ TEST(Decide, UnitsLeaveWhateverIsAllowed) {
   EXPECT_TRUE(control::decide_leave(s, {8}).is_accepted);
   EXPECT_EQ(name(control::decide_leave(s, {8}).to), "3x4");
   s.groups = {{7, 4, 4}, {8, 4, 3}};
-  s.steps = at_2x2().steps; // larger grids were tried and are slower, but nobody asked for speed
+  s.steps = at_2x2().steps; // larger grids were tried and are slower, but no gain was requested
   for (auto& [shape, times] : s.steps) times.mean = shape.first;
   s.grid = {4, 4};
   s.groups = {{7, 4, 4}};
@@ -379,7 +379,7 @@ TEST(Prediction, NoGainBeyondTheCores) {
   const Measured single{{{1, 1}, steps(5, 1.0)}};
   EXPECT_GT(control::predict_step(single, {4, 4}, 2)->seconds, 0.6);
   EXPECT_LT(control::predict_step(single, {4, 4}, 2)->seconds, 1.0);
-  // what was measured is known
+  // measurements have priority
   EXPECT_DOUBLE_EQ(control::predict_step({{{1, 2}, steps(5, 0.114)}, {{4, 4}, steps(5, 0.05)}}, {4, 4}, 2)->seconds,
                    0.05);
 }
@@ -392,7 +392,7 @@ TEST(Decide, NoGrowthBeyondTheCores) {
   EXPECT_FALSE(control::decide_grow(s, 14, false).is_accepted);
   EXPECT_TRUE(control::decide_resize(s, {4, 4}, true).is_accepted);
   EXPECT_EQ(name(control::decide_grow(s, 14, true).to), "4x4");
-  s.steps.clear(); // nothing measured: the cores are full all the same
+  s.steps.clear(); // nothing measured: the cores are full nevertheless
   EXPECT_FALSE(control::decide_resize(s, {4, 4}, false).is_accepted);
   s.grid = {1, 1}; // one core is idle
   EXPECT_EQ(name(control::decide_grow(s, 15, false).to), "1x2");
@@ -410,7 +410,7 @@ TEST(Decide, WhatMeasuredQuickerBeyondTheCoresIsTaken) {
   EXPECT_EQ(name(control::decide_grow(s, 14, false).to), "2x2");
   s.steps[{2, 2}] = steps(5, 0.2);
   EXPECT_TRUE(says(control::decide_resize(s, {2, 2}, false).why,
-                   "would not be quicker")); // though nobody knows how many steps are left
+                   "would not be quicker")); // though the number of steps left is unknown
   EXPECT_FALSE(control::decide_grow(s, 14, false).is_accepted);
   EXPECT_TRUE(control::decide_resize(s, {2, 2}, true).is_accepted);
 }
@@ -464,9 +464,9 @@ TEST(Limits, OfControlGroupsOfTheSecondVersion) {
   EXPECT_EQ(limits[0].most, 100);
   EXPECT_EQ(limits[0].used, 60);
   EXPECT_EQ(limits.back().used, 345);
-  EXPECT_EQ(control::free_memory(f.root).bytes, 2500000); // what is cached can be had
+  EXPECT_EQ(control::free_memory(f.root).bytes, 2500000); // cached memory is available
   EXPECT_EQ(control::free_memory(f.root).of, "/sys/fs/cgroup/slice/memory.max");
-  f.put("/sys/fs/cgroup/slice/memory.stat", ""); // not to be read: nothing is known of the group
+  f.put("/sys/fs/cgroup/slice/memory.stat", ""); // unreadable: nothing is known of the group
   EXPECT_EQ(control::free_memory(f.root).bytes, 8000 * 1024);
 }
 
@@ -521,10 +521,10 @@ TEST(Limits, OfThisProcess) {
   const control::Limit files = control::open_files(getpid());
   EXPECT_GT(files.most, files.used);
   EXPECT_GE(files.used, 3);
-  EXPECT_EQ(control::open_files(0).most, 0); // nobody
+  EXPECT_EQ(control::open_files(0).most, 0); // no such process
 }
 
-// ---- one place for a wish
+// ---- one queued request
 
 namespace {
 control::ResizeRequest wish(GridShape from, GridShape to, std::optional<double> deadline = std::nullopt) {
@@ -564,7 +564,7 @@ TEST(Queue, DeadlinesOfGrowthAndShrinkage) {
   const auto shrinkage = q.overdue(21);
   ASSERT_TRUE(shrinkage);
   EXPECT_FALSE(shrinkage->is_withdrawn);
-  EXPECT_FALSE(q.overdue(22)); // told once
+  EXPECT_FALSE(q.overdue(22)); // reported once
   EXPECT_TRUE(q.waiting()->is_late());
   EXPECT_EQ(q.take()->number, 2);
 }
@@ -645,7 +645,7 @@ TEST(Job, NewerRequestsCancelsAndFailures) {
 }
 
 namespace {
-/// 1x2 of a job that was asked for 2x2, after some steps of `before` seconds on 1x2 and of `after` seconds on 2x2.
+/// 1x2 of a job with a request for 2x2, after some steps of `before` seconds on 1x2 and of `after` seconds on 2x2.
 struct Tried {
   control::JobState state;
   double now = 0;
@@ -696,7 +696,7 @@ TEST(Job, AGrowthThatMeasuresSlowerIsTakenBack) {
   const auto events = t.state.take_events();
   EXPECT_EQ(words(events), "undo#1 resize");
   EXPECT_EQ(events[0].at("grid"), Json({1, 2}));
-  // it is not tried again, not by the scheduler either; who forces it gets it
+  // it is not tried again, not by the scheduler either; a forced request gets it
   t.run(quick);
   EXPECT_FALSE(t.state.is_pending());
   EXPECT_EQ(ask(t.state, to_2x2, t.now)["accepted"], false);
@@ -736,7 +736,7 @@ TEST(Job, AnotherWishGoesBeforeTakingBack) {
   other->done(change({2, 2}, {2, 3}), 0, t.now);
   t.run(slow);
   EXPECT_FALSE(t.state.is_pending());
-  // and a wish of the program: taken back at the next resize point, unless that changed the grid
+  // and a request of the program: undone at the next resize point, unless that changed the grid
   Tried u(to_2x2, quick, slow);
   auto back = u.state.want(u.now);
   ASSERT_TRUE(back);
@@ -754,7 +754,7 @@ TEST(Job, TheProgramsOwnWishGoesFirst) {
   ask(state, R"({"op":"grow","by":5})", 1); // to 3x3
   auto wanted = state.want(2);
   ASSERT_TRUE(wanted);
-  wanted->put_off(); // another process of the program wanted 2x3
+  wanted->put_off(); // another process of the program requested 2x3
   EXPECT_TRUE(state.is_pending());
   state.changed(change({2, 2}, {2, 3}), 0, 3);
   EXPECT_TRUE(state.is_pending());
@@ -763,7 +763,7 @@ TEST(Job, TheProgramsOwnWishGoesFirst) {
   EXPECT_EQ(again->number, 1);
   EXPECT_EQ(name(again->to), "2x5");
   again->refused(base::Status::spawn_failure, "");
-  // and when a newer one came meanwhile, the deferred one is superseded
+  // and when a newer one arrived meanwhile, the deferred one is superseded
   ask(state, R"({"op":"resize","grid":[3,3]})", 6);
   auto older = state.want(7);
   ask(state, R"({"op":"resize","grid":[4,4]})", 7);
@@ -783,7 +783,7 @@ TEST(Job, ARequestIsAnsweredOnceAndNeverForgotten) {
   ask(state, R"({"op":"resize","grid":[3,3]})", 3);
   auto wanted = state.want(4);
   ASSERT_TRUE(wanted);
-  auto moved = std::move(*wanted); // the duty goes with it
+  auto moved = std::move(*wanted); // the duty to answer moves with it
   wanted.reset();
   EXPECT_EQ(words(state.take_events()), "request#2");
   moved.done(change({2, 2}, {3, 3}), 0, 5);
@@ -821,7 +821,7 @@ TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
   ASSERT_TRUE(wanted);
   EXPECT_EQ(wanted->groups, std::vector<std::int64_t>{1});
   wanted->put_off();
-  state.set_groups({{3, 4, 4}}); // meanwhile group 1 went and another came, on the same grid
+  state.set_groups({{3, 4, 4}}); // meanwhile group 1 left and another joined, on the same grid
   state.take_events();
   EXPECT_FALSE(state.want(3));
   EXPECT_EQ(words(state.take_events()), "outcome:declined#1");
@@ -861,7 +861,7 @@ TEST(Without, NamesProcesses) {
   EXPECT_TRUE(says(why_not("host:a"), "without host:a: process 0 stays in every grid"));
   EXPECT_TRUE(says(why_not("host:a"), "name the others on a: 1,3; to free the host, write a checkpoint"));
   EXPECT_TRUE(says(why_not("host:c"), "no process is on that host"));
-  EXPECT_TRUE(says(why_not("slowest:2"), "is slower than the others")) << why_not("slowest:2"); // 1 and 5 are alike
+  EXPECT_TRUE(says(why_not("slowest:2"), "is slower than the others")) << why_not("slowest:2"); // 1 and 5 are equal
   auto processes = six();
   processes[5].speed = 1.5;
   EXPECT_EQ(Without::parse("slowest:2", "x").among(processes), (std::vector<int>{2, 5}));
@@ -869,7 +869,7 @@ TEST(Without, NamesProcesses) {
   EXPECT_EQ(Without::parse("slowest", "x").among(processes), std::vector<int>{2});
   for (const int k : {0, 1, 2, 5}) processes[static_cast<std::size_t>(k)].speed = 4;
   EXPECT_TRUE(says(error_of([&] { Without::parse("slowest", "x").among(processes); }), "is slower than the others"));
-  processes[1].speed = processes[2].speed = 3; // of two the one that came last
+  processes[1].speed = processes[2].speed = 3; // of two the one that joined last
   EXPECT_EQ(Without::parse("slowest", "x").among(processes), std::vector<int>{2});
 }
 
@@ -899,14 +899,14 @@ TEST(Job, ProcessesThatAreNamedLeave) {
   EXPECT_THROW(answer("[1,3]", ""), base::Error);
   EXPECT_THROW(answer("[1,3]", "x"), base::Error);
   EXPECT_THROW(ask(state, R"({"op":"resize","grid":[1,3],"without":3})", 1), base::Error);
-  EXPECT_TRUE(answer("[2,2]", "slowest")["accepted"].get<bool>()); // the grid there is, with another process
+  EXPECT_TRUE(answer("[2,2]", "slowest")["accepted"].get<bool>()); // the present grid, with another process
   EXPECT_TRUE(answer("[1,5]", "2")["accepted"].get<bool>());
   auto wanted = state.want(2);
   ASSERT_TRUE(wanted);
   EXPECT_EQ(wanted->without.text(), "2");
   wanted->put_off();
   auto fewer = six();
-  fewer.pop_back(); // 5 has gone meanwhile
+  fewer.pop_back(); // 5 has left meanwhile
   state.set_processes(fewer, 2);
   state.take_events();
   EXPECT_FALSE(state.want(3));
@@ -926,7 +926,7 @@ TEST(Job, Deadlines) {
   EXPECT_EQ(words(state.take_events()), "late#2");
   EXPECT_FALSE(state.next_deadline());
   EXPECT_EQ(state.status(31)["pending"]["late"], true);
-  EXPECT_EQ(name(state.want(40)->to), "1x2"); // it still wants them back
+  EXPECT_EQ(name(state.want(40)->to), "1x2"); // it still requests them back
 }
 
 TEST(Job, StepTimesLeaveOutTheFirstOnAGrid) {
@@ -986,7 +986,7 @@ TEST(Job, PanelsAreKnownAsLongAsTheFirst) {
   EXPECT_NEAR(run.state.status(run.now)["mean_step_s"].get<double>(), 0.1, 1e-9);
   EXPECT_EQ(run.state.steps_left(), 1);
   EXPECT_NEAR(run.state.seconds_left(), 0.1, 1e-9);
-  // of 100,000 steps of 9 s a growth pays off; of one panel it does not, though there are 100,000 steps
+  // of 100,000 steps of 9 s a growth is worthwhile; of one panel it is not, though there are 100,000 steps
   const Json said = ask(run.state, R"({"op":"offer","procs":5})", run.now);
   EXPECT_EQ(said.at("accepted"), false);
   EXPECT_TRUE(says(said.at("reason").get<std::string>(), "cannot pay off")) << said;
@@ -1012,7 +1012,7 @@ TEST(Job, AChangeBetweenPanelsIsOfBoth) {
   run.state.changed(change({2, 2}, {3, 3}), 0, run.now);
   for (int k = 5; k < 10; ++k) run.panel(k);
   EXPECT_EQ(run.state.history()["resizes"].size(), 1u);
-  run.state.begin_panels("dyngrid_cholesky:B"); // what came before it has ended
+  run.state.begin_panels("dyngrid_cholesky:B"); // the factorization before it has ended
   EXPECT_EQ(run.state.status(run.now)["mean_step_s"], nullptr);
   EXPECT_EQ(run.state.history()["resizes"].size(), 1u) << "what a change costs is known";
   run.state.end_panels();
@@ -1028,7 +1028,7 @@ TEST(Job, StepEventsComeInOrderAndAreSkippedWhenNobodyFetchesThem) {
   control::JobState state = job();
   state.step_begins(0);
   state.step_ended(1);
-  EXPECT_EQ(words(state.take_events()), ""); // nobody watched
+  EXPECT_EQ(words(state.take_events()), ""); // no client watched
   state.want_steps(true);
   for (int i = 0; i < 2; ++i) {
     state.step_begins(2 + i);
@@ -1076,7 +1076,7 @@ TEST(Job, ExperimentsTryEachGridAndEndOnTheQuickest) {
     if (point > 0) state.step_ended(now);
     if (state.is_pending()) {
       if (auto wanted = state.want(now)) {
-        if (wanted->to.nprow == 4) { // cannot be had
+        if (wanted->to.nprow == 4) { // unavailable
           path += "(4x4)";
           wanted->refused(base::Status::no_slots, "");
         } else {
@@ -1089,7 +1089,7 @@ TEST(Job, ExperimentsTryEachGridAndEndOnTheQuickest) {
     state.step_begins(now);
     now += takes.at(name(grid));
   }
-  // three steps on each, the first of which does not count; a grid that cannot be had costs nothing but the try
+  // three steps on each, the first of which does not count; an unavailable grid costs only the attempt
   EXPECT_EQ(path, "2x2 2x2 2x2 2x3 2x3 2x3(4x4) 2x3 3x3 3x3 3x3 2x3 2x3 2x3 2x3");
   EXPECT_FALSE(state.is_pending());
   for (const char* text : {"", "2x2@", "2x2@0", "2x2,,3x3", "2x2;3x3", "2x0", "@3", "2x2@3x"})
@@ -1145,7 +1145,7 @@ TEST(History, IsKeptByProgramSizeAndMachine) {
   EXPECT_EQ(h.changes[0].asked_at_step, 4);
   EXPECT_EQ(h.changes[0].changed_at_step, 7);
   EXPECT_EQ(control::read_history(folder.file, other).spawns.size(),
-            1u); // what starting processes takes is known to every program
+            1u); // the time of starting processes is known to every program
   EXPECT_TRUE(control::read_history(folder.file, elsewhere).steps.empty());
   EXPECT_TRUE(control::read_history(folder.file, elsewhere).spawns.empty());
   EXPECT_EQ(control::read_all_history(folder.file).size(), 2u);
@@ -1162,12 +1162,12 @@ TEST(History, FiguresOfAMachineAreTheLastOnesOfAnyProgram) {
   ASSERT_TRUE(control::append_machine(folder.file, app, first));
   ASSERT_TRUE(control::append_machine(folder.file, elsewhere, faster));
   ASSERT_TRUE(control::append_machine(folder.file, other, last));
-  std::ofstream(folder.file, std::ios::app) // no figures: a message takes no less than nothing
+  std::ofstream(folder.file, std::ios::app) // invalid figures: a message takes no less than nothing
       << R"({"kind":"machine","app":"app","size":"s","machine":"machine","when":1,"latency_s":-1,)"
       << R"("bandwidth_bytes_per_s":1e9,"pack_bytes_per_s":1e9,"cores":1})" << '\n';
   std::vector<control::ChangeCost> changes(100);
   for (auto& c : changes) c = {{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15};
-  for (int i = 0; i < 40; ++i) // so much that the file is put together anew
+  for (int i = 0; i < 40; ++i) // enough to make the file be rewritten
     ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, changes));
   const auto here = control::read_machine(folder.file, "machine"), there = control::read_machine(folder.file, "faster");
   ASSERT_TRUE(here && there);
@@ -1216,7 +1216,7 @@ TEST(History, CallsAreKeptByRun) {
     EXPECT_EQ(last.calls[1].moved_bytes, 64);
   };
   check(5);
-  // a file beyond its size is put together anew: the last run stays
+  // a file beyond its size is rewritten: the last run stays
   std::ofstream(folder.file, std::ios::app) << std::string(600000, 'x') << "\n";
   ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, {}));
   struct stat found {};
@@ -1264,7 +1264,7 @@ TEST(History, StaysSmall) {
   const std::string victim = folder.path + "/victim";
   std::ofstream(victim) << "kept";
   ASSERT_TRUE(std::filesystem::create_directories(folder.path + "/state/dyngrid"));
-  ASSERT_EQ(symlink(victim.c_str(), (folder.file + ".new").c_str()), 0); // laid there by another user
+  ASSERT_EQ(symlink(victim.c_str(), (folder.file + ".new").c_str()), 0); // put there by another user
   std::vector<control::ChangeCost> changes(100);
   for (auto& c : changes) c = {{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15};
   for (int i = 0; i < 40; ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The protocol of a job (docs/protocol.md) over its socket; the application is played by the test.
+// The protocol of a job (docs/protocol.md) over its socket; the test plays the application.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -52,7 +52,7 @@ protected:
     unsetenv("DYNGRID_RUNTIME_DIR");
   }
 
-  /// A resize point of the application that is played: what is wanted is done, or fails.
+  /// A resize point of the simulated application: the request is carried out, or fails.
   bool resize_point(bool works = true) {
     state_->step_ended(now());
     bool changed = false;
@@ -72,7 +72,7 @@ protected:
     state_->step_begins(now());
     return changed;
   }
-  /// Resize points until the request has been dealt with.
+  /// Resize points until the request has been handled.
   void run_until_changed(bool works = true) {
     while (!state_->is_pending()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     resize_point(works);
@@ -282,7 +282,7 @@ TEST_F(RunningJob, ABalanceIsAnsweredAtAResizePoint) {
   EXPECT_THROW(client.call("balance", {{"mode", "on"}}), Error);
   const auto first = client.send("balance", {{"mode", "auto"}});
   while (!state_->board.has_question()) std::this_thread::yield();
-  const auto second = other.send("balance", {{"now", true}}); // and puts the first aside, but for its mode
+  const auto second = other.send("balance", {{"now", true}}); // and replaces the first, except for its mode
   std::optional<Json> superseded = client.next(10);
   ASSERT_TRUE(superseded);
   EXPECT_EQ((*superseded)["id"], first);
@@ -399,7 +399,7 @@ TEST(Events, AnOutcomeIsNeverDropped) {
 }
 
 TEST_F(RunningJob, TheApplicationIsNeverHeldUp) {
-  // clients that watch, ask and never read; the application goes through its steps meanwhile
+  // clients that watch, send requests and never read; the application continues its steps meanwhile
   std::vector<Client> clients;
   for (int i = 0; i < 50; ++i) {
     clients.push_back(Client::to_job("played"));

@@ -76,7 +76,7 @@ TEST(Load, NothingThatCanBeReadIsNoLoad) {
   EXPECT_EQ(load_sample(rubbish).runnable, -1);
 }
 
-/// One thread that ran and waited for so long in a second.
+/// One thread that ran and waited for these seconds in one second.
 std::pair<LoadSample, LoadSample> second(double cpu_s, double wait_s) {
   LoadSample before, after;
   before.threads[1] = {5, 3};
@@ -163,12 +163,12 @@ TEST(Load, AShareIsNeverZero) { // a process that was stopped for the whole seco
   EXPECT_EQ(judge_load(before, after).share, 1e-3);
 }
 
-TEST(Load, AStopIsSeenByWhoSleptTooLong) { // SIGSTOP for a minute: nothing ran, nothing stood in a queue
+TEST(Load, AStopIsSeenByWhoSleptTooLong) { // SIGSTOP for a minute: nothing ran, nothing waited in a queue
   LoadSample before, after;
   before.threads[1] = after.threads[1] = {5, 3};
   after.at_s = 60;
   after.threads[1].cpu_s += 0.5;
-  EXPECT_NEAR(judge_load(before, after).share, 1, 1e-9); // it cannot be told from sleep
+  EXPECT_NEAR(judge_load(before, after).share, 1, 1e-9); // it cannot be distinguished from sleep
   const Load load = judge_load(before, after, LoadSource::schedstat, {}, 59.5);
   EXPECT_NEAR(load.share, 0.5 / 60, 1e-9);
   EXPECT_NEAR(load.stopped, 59.5 / 60, 1e-9);
@@ -192,7 +192,7 @@ TEST(Load, ASleeperInAGroupWithAQuotaIsToldByThatGroup) {
   load = judge_load(before, after, LoadSource::competitors);
   EXPECT_NEAR(load.share, 0.5, 1e-9);
   EXPECT_TRUE(load.is_calm);
-  before.quota = after.quota = 0; // without one it is the host that counts
+  before.quota = after.quota = 0; // without one the host's figures count
   before.rivals = after.rivals = -1;
   load = judge_load(before, after, LoadSource::competitors);
   EXPECT_NEAR(load.share, 2 / 8.0, 1e-9);
@@ -203,14 +203,14 @@ TEST(LoadMonitor, MeasuresAndEnds) {
   control::LoadMonitor::Pointer monitor(new control::LoadMonitor);
   control::ProcessLoad load;
   const base::Deadline end(20);
-  while (load.samples < 2 && !end.is_over()) monitor->write(load); // busy: it wants a processor
+  while (load.samples < 2 && !end.is_over()) monitor->write(load); // busy: it requests a processor
   EXPECT_GE(load.samples, 2);
   EXPECT_GT(load.share, 0);
   EXPECT_LE(load.share, 1);
   monitor.reset(); // at once: no test would wait for a period that does not end
 }
 
-TEST(LoadMonitor, WhoWasStoppedHasHadNoCalm) { // also before its monitor has looked again
+TEST(LoadMonitor, WhoWasStoppedHasHadNoCalm) { // also before its monitor has taken another sample
   control::LoadMonitor::Pointer monitor(new control::LoadMonitor);
   control::ProcessLoad load;
   const base::Deadline end(20);
@@ -314,7 +314,7 @@ TEST(LoadReader, ReadsWhatChanged) {
   EXPECT_NEAR(load.share, 0.25, 1e-9);
   EXPECT_EQ(load.competing, 6);
   root.write(root.task + "/schedstat", "3000000000 3000000000 1\n");
-  EXPECT_NEAR(reader.look().share, 1, 1e-9); // since the last look
+  EXPECT_NEAR(reader.look().share, 1, 1e-9); // since the last sample
 }
 
 std::ptrdiff_t open_files() {
@@ -328,7 +328,7 @@ TEST(LoadReader, ReadsThreadsThatComeAndGo) {
   for (int k = 0; k < 10; ++k) {
     const std::string other = "/proc/self/task/" + std::to_string(1000000 + k);
     root.write(other + "/stat", "1 (x) S 0\n");
-    root.write(other + "/schedstat", "1000000000 1000000000 1\n"); // all its life, which it began since the last look
+    root.write(other + "/schedstat", "1000000000 1000000000 1\n"); // all its life, which began since the last sample
     EXPECT_NEAR(reader.look().share, 0.5, 1e-9);
     std::filesystem::remove_all(root.path + other);
   }
@@ -336,7 +336,7 @@ TEST(LoadReader, ReadsThreadsThatComeAndGo) {
   EXPECT_NEAR(reader.look().share, 0.25, 1e-9) << "of the one that stayed";
 }
 
-/// As tests do that write while a monitor reads.
+/// As in tests that write while a monitor reads.
 TEST(LoadReader, ReadsAFileThatTookThePlaceOfAnother) {
   const CountingRoot root;
   control::LoadReader reader(LoadSource::schedstat, root.path);
@@ -386,7 +386,7 @@ TEST(LoadReader, KeepsFewFilesOpenAndNoneOfThreadsThatWent) {
     { const ManyThreads others(2); }
     reader.look();
   }
-  const base::Deadline end(20); // a thread that was waited for may still be listed for a moment
+  const base::Deadline end(20); // a joined thread may still be listed for a moment
   while (open_files() > before && !end.is_over()) reader.look();
   EXPECT_LE(open_files() - before, 0);
   const ManyThreads many(200);
@@ -404,7 +404,7 @@ TEST(LoadReader, SeesWhoComesIntoItsGroupAndANewQuota) {
   root.write(folder + "/cpu.cfs_period_us", "100000\n");
   root.write(folder + "/cgroup.procs", std::to_string(getpid()) + "\n");
   control::LoadReader reader(LoadSource::schedstat, root.path);
-  const auto share = [&] { // of a sleeper: of the quota alone
+  const auto share = [&] { // of a sleeping process: of the quota alone
     reader.look_after(0, true, 0);
     return reader.look_after(0, true, 0).value_or(Load()).share;
   };
@@ -420,7 +420,7 @@ TEST(LoadReader, SeesWhoComesIntoItsGroupAndANewQuota) {
   EXPECT_LT(share(), 0.5) << "without a quota the host counts, where seven run";
 }
 
-/// Until this thread has run for so long.
+/// Until this thread has run for that time.
 void run_for(double s) {
   const double end = control::thread_cpu_s() + s;
   while (control::thread_cpu_s() < end) {
@@ -458,7 +458,7 @@ TEST(MarkedRate, IsTheBestOfTheLastFive) {
   EXPECT_NEAR(rate.value(), 2000, 1e-6);
   for (int k = 0; k < 4; ++k) rate.add(0.02, 20);
   EXPECT_NEAR(rate.value(), 2000, 1e-6);
-  rate.add(1, 0); // not said how much
+  rate.add(1, 0); // the amount is unknown
   rate.add(0.02, 20);
   EXPECT_NEAR(rate.value(), 1000, 1e-6);
 }
@@ -468,7 +468,7 @@ TEST(MarkedSpeeds, AreRelativeAndOfTheHostWhereNothingWasMarked) {
   const auto set = [&](std::size_t k, int place, double rate, const char* host) {
     loads[k].place = place;
     loads[k].rate = rate;
-    loads[k].host = std::string(60, 'h') + host; // alike in their first letters
+    loads[k].host = std::string(60, 'h') + host; // equal in their first letters
   };
   set(0, 0, 300, "a");
   set(1, 1, 100, "b");
@@ -485,8 +485,7 @@ TEST(MarkedSpeeds, AreRelativeAndOfTheHostWhereNothingWasMarked) {
   EXPECT_EQ(loads[0].speed, 7);
 }
 
-/// On the machine that this runs on: whatever else runs, a loop that never waits by itself gets its share of the wall
-/// time.
+/// On the machine of this test: whatever else runs, a loop that never waits by itself gets its share of the wall time.
 TEST(LoadReader, TheShareOfALoopIsItsPartOfTheWallTime) {
   if (control::test_load_sources().share != LoadSource::schedstat) GTEST_SKIP() << "schedstat does not count here";
   control::LoadReader reader;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket of a job: who gets in, what a bad client can do (nothing), and the client's side. The server runs in a
-// thread of this process. Last, by which address others reach this host.
+// The socket of a job: which users get access, the effect of a bad client (none), and the client's side. The server
+// runs in a thread of this process. Last, the address by which others reach this host.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -209,8 +209,8 @@ TEST(Socket, AnotherUserDoesNotReachIt) {
     waitpid(child, &status, 0);
     return status;
   };
-  EXPECT_EQ(as_nobody(), 0); // the directory keeps it out
-  // and when both have been opened by mistake, the credentials of the connection do
+  EXPECT_EQ(as_nobody(), 0); // the directory denies access
+  // and when both have been opened by mistake, the credentials of the connection deny it
   chmod(directory.path.c_str(), 0755);
   chmod(path.c_str(), 0666);
   const pid_t child = fork();
@@ -263,7 +263,7 @@ TEST(Socket, ASocketOfAnotherUserIsNotTalkedTo) {
   }
   char byte = 0;
   EXPECT_EQ(read(ready[0], &byte, 1), 1);
-  chmod(directory.path.c_str(), 0700); // taken over by its owner, with what lies in it
+  chmod(directory.path.c_str(), 0700); // taken over by its owner, with its contents
   std::string text;
   EXPECT_EQ(status_of([] { Client::to_job("echo"); }, &text), Status::io_failure);
   EXPECT_NE(text.find("belongs to user 65534, expected 0"), std::string::npos) << text;
@@ -311,9 +311,9 @@ TEST(Socket, HalfALineIsGivenUp) {
   const std::string half = "{\"op\":\"echo\",\"say\":\"ha";
   ASSERT_EQ(::send(fd, half.data(), half.size(), 0), static_cast<ssize_t>(half.size()));
   EXPECT_EQ(say(other, "meanwhile"), "meanwhile");
-  EXPECT_EQ(all_that_comes(fd), ""); // ends because the server hangs up
+  EXPECT_EQ(all_that_comes(fd), ""); // ends because the server closes the connection
   close(fd);
-  EXPECT_EQ(say(other, "after"), "after"); // a client that is quiet between lines is left alone
+  EXPECT_EQ(say(other, "after"), "after"); // a client that is idle between lines is not dropped
 }
 
 TEST(Socket, ALineInPiecesIsOneLine) {
@@ -350,7 +350,7 @@ TEST(Socket, WhoDoesNotReadIsDropped) {
   EXPECT_TRUE(eventually([&] { return echo.gone > 0; }));
   Client other = Client::to_job("echo");
   EXPECT_EQ(say(other, "fine"), "fine");
-  EXPECT_LT(all_that_comes(slow).size(), 4000000u); // ten megabytes were meant for it
+  EXPECT_LT(all_that_comes(slow).size(), 4000000u); // ten megabytes were sent to it
   close(slow);
 }
 
@@ -372,13 +372,13 @@ TEST(Socket, ThousandsOfConnections) {
     all.push_back(raw_connection(directory.path + "/job-echo.sock")); // blocks while the queue is full, never fails
     ASSERT_GE(all.back(), 0) << i;
   }
-  // the first 63 were let in; the rest were told
+  // the first 63 were accepted; the rest received a message
   std::string text = all_that_comes(all.back());
   EXPECT_NE(text.find("busy"), std::string::npos) << text;
   for (const int fd : all) close(fd);
   EXPECT_EQ(say(early, "still"), "still");
-  // One after the other there is no limit. A client is refused while closed connections are still in the queue: then
-  // it tries again.
+  // One after the other there is no limit. A client is refused while closed connections are still in the queue: then it
+  // tries again.
   for (int i = 0; i < 2000; ++i)
     ASSERT_TRUE(eventually([&] {
       try {
@@ -398,7 +398,7 @@ TEST(Socket, QuietClientsGiveWay) {
   Client first = Client::to_job("echo"), second = Client::to_job("echo");
   EXPECT_EQ(say(first, "a"), "a");
   EXPECT_EQ(say(second, "b"), "b");
-  EXPECT_TRUE(eventually([&] { // the second one is not quiet
+  EXPECT_TRUE(eventually([&] { // the second one is not idle
     EXPECT_EQ(say(second, "b"), "b");
     try {
       Client third = Client::to_job("echo");
@@ -422,8 +422,8 @@ TEST(Socket, OneServerPerNameAndStaleOnesAreReplaced) {
     Client client = Client::to_job("echo");
     EXPECT_EQ(say(client, "first"), "first");
   }
-  EXPECT_NE(access(path.c_str(), F_OK), 0); // taken away at the end
-  // what a killed process leaves
+  EXPECT_NE(access(path.c_str(), F_OK), 0); // removed at the end
+  // the remains of a killed process
   const pid_t child = fork();
   if (child == 0) {
     const Echo echo(directory.path);
@@ -443,7 +443,7 @@ TEST(Socket, OneServerPerNameAndStaleOnesAreReplaced) {
     jobs = control::find_jobs();
     ASSERT_EQ(jobs.size(), 1u);
     EXPECT_TRUE(jobs[0].is_alive);
-    EXPECT_FALSE(control::remove_stale(jobs[0])); // somebody listens: it stays
+    EXPECT_FALSE(control::remove_stale(jobs[0])); // a process listens: it stays
     EXPECT_EQ(say(client, "third"), "third");
   }
   if (fork() == 0) {
@@ -502,7 +502,7 @@ TEST(Socket, TheNextOneTakesAwayWhatTheKilledLeft) {
     }
     waitpid(child, nullptr, 0);
   }
-  fclose(fopen((directory.path + "/job-notes.sock").c_str(), "w")); // no socket: none of ours
+  fclose(fopen((directory.path + "/job-notes.sock").c_str(), "w")); // no socket: not one of ours
   const auto is_there = [&](const char* name) { return access((directory.path + "/" + name).c_str(), F_OK) == 0; };
   EXPECT_TRUE(is_there("sched.sock"));
   {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// copies sequence 2x3 1x2 ...: dyngrid_copy and p?gemr2d between matrices in blocks of one size and as a rule says,
-// element by element, on each grid of a sequence. copies statuses: arguments that are wrong on one process are the
-// same error on all. mpirun -np 4.
+// copies sequence 2x3 1x2 ...: dyngrid_copy and p?gemr2d between matrices in blocks of one size and by a rule, element
+// by element, on each grid of a sequence. copies statuses: arguments that are wrong on one process are the same error
+// on all. mpirun -np 4.
 #include <complex>
 
 #include "dyngrid.hpp"
@@ -49,7 +49,7 @@ struct Three { // of one form
     follow::fill_as<T>(even, salt);
     follow::fill_as<T>(other, salt + 1);
     follow::fill_as<T>(ruled, salt + 2);
-    for (int repeat = 0; repeat < 3; ++repeat) { // with a new plan and with one that is there
+    for (int repeat = 0; repeat < 3; ++repeat) { // with a new plan and with an existing one
       expect(dyngrid_copy(even, ruled) == 0 && has<T>(ruled, salt), "blocks -> rule");
       expect(has<T>(even, salt) && has<T>(other, repeat == 0 ? salt + 1 : salt), "the others are as they were");
       expect(dyngrid_copy(ruled, other) == 0 && has<T>(other, salt), "rule -> blocks");

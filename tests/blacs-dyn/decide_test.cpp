@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The decisions of blacs-dyn, without MPI: texts, groups, who comes, sleeps and goes.
+// The decisions of blacs-dyn, without MPI: texts, groups, processes that join, sleep and leave.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -49,7 +49,7 @@ Change change_to(const ProcessSet& process_set, Shape to, GroupPolicy policy = g
   return decide_change(process_set, to, square_matrix(1000, 10, process_set.grid.shape, to, placement), policy);
 }
 
-/// What must hold of every change, whatever it is.
+/// The invariants of every change.
 void check_sound(const ProcessSet& before, const Change& change) {
   const ProcessSet after = apply(before, change);
   std::set<int> ids(change.to.ids.begin(), change.to.ids.end());
@@ -147,8 +147,7 @@ TEST(Units, Policies) {
   EXPECT_EQ(pairs[2].members, (std::vector<int>{8}));
   EXPECT_EQ(pairs[0].owner, 0);
   EXPECT_EQ(pairs[1].owner, 1);
-  // one process each as long as that costs at most 1.5 times one group: what the price says, not what the code happens
-  // to do
+  // one process each as long as that costs at most 1.5 times one group: by the cost, not by the present code
   for (int n = 1; n < 40; ++n)
     for (const int spawners : {1, 4, 16}) {
       const auto groups =
@@ -172,13 +171,13 @@ TEST(Units, WarmOnesAreTakenFirst) {
   EXPECT_EQ(sizes(4, whole, 0), Sizes{4});
   EXPECT_EQ(sizes(5, whole, 5), Sizes{5});
   EXPECT_EQ(sizes(7, whole, 5), (Sizes{5, 2}));
-  EXPECT_EQ(sizes(4, whole, 5), Sizes{4}); // a part of a group cannot come
+  EXPECT_EQ(sizes(4, whole, 5), Sizes{4}); // a part of a group cannot join
   EXPECT_EQ(sizes(5, groups_of(Kind::fixed, 2), 3), (Sizes{2, 1, 2}));
   EXPECT_EQ(sizes(1, groups_of(Kind::fixed, 2), 3), Sizes{1});
   EXPECT_EQ(sizes(4, groups_of(Kind::fixed, 3), 2), (Sizes{2, 2}));
   EXPECT_EQ(sizes(3, groups_of(Kind::automatic), 2), (Sizes{1, 1, 1}));
   EXPECT_EQ(sizes(40, groups_of(Kind::automatic), 2).front(), 1u);
-  whole.hosts = {"a"}; // nobody waits on a host that is named
+  whole.hosts = {"a"}; // no process waits on a named host
   EXPECT_EQ(sizes(7, whole, 5), Sizes{7});
   whole.hosts.clear();
   whole.warm = 5;
@@ -203,7 +202,7 @@ TEST(Units, OneHostEach) {
   EXPECT_EQ(groups[1].host, "b");
   policy.slots = {2, 2, 1};
   EXPECT_EQ(status_of([&] { group_into_groups(process_set, 6, policy); }), Status::no_slots);
-  // who lives there counts: 2 of mpirun on a, 3 spawned on b; of 4 more one goes to a, three to the empty c
+  // processes already on a host count: 2 of mpirun on a, 3 spawned on b; of 4 more one goes to a, three to the empty c
   ProcessSet later = process_set;
   later.groups.push_back({1, 0, {2, 3, 4}, {}, "b"});
   later.next_id = 5;
@@ -216,7 +215,7 @@ TEST(Units, OneHostEach) {
   EXPECT_EQ(more[0].members, std::vector<int>{5});
   EXPECT_EQ(more[1].host, "c");
   EXPECT_EQ(more[1].members.size(), 3u);
-  policy.slots = {0, 3, 0}; // three live on b already
+  policy.slots = {0, 3, 0}; // three are on b already
   for (const NewGroup& group : group_into_groups(later, 9, policy)) EXPECT_NE(group.host, "b");
 }
 
@@ -261,14 +260,14 @@ TEST(Change, GroupsThatAreKeptSleep) {
   EXPECT_EQ(grow.wake, (std::vector<int>{2, 3}));
   EXPECT_TRUE(grow.new_groups.empty());
 
-  // who is asked to leave does
+  // a process that is asked to leave does
   const auto same = square_matrix(1000, 10, {1, 2}, {1, 2}, Placement::optimal);
   const Change leave = decide_change(process_set, {1, 2}, same, policy, nullptr, {1});
   EXPECT_EQ(leave.release_groups, (std::vector<int>{1}));
   EXPECT_EQ(apply(process_set, leave).groups.size(), 1u);
 }
 
-// A sleeper's message comes from its owner.
+// A message to a sleeping process is sent by its owner.
 TEST(Change, NobodyIsWokenWhoseOwnerSleepsOn) {
   GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each);
   policy.keeps = true;
@@ -286,7 +285,7 @@ TEST(Change, NobodyIsWokenWhoseOwnerSleepsOn) {
   EXPECT_EQ(status_of([&] { decide_change(process_set, {1, 2}, request, policy, &exact); }), Status::bad_argument);
 }
 
-// Groups that must leave do, whichever they are and whatever placement is asked for; what else must go goes as ever.
+// Groups that must leave do, for every placement; other processes leave by the usual order.
 TEST(Change, UnitsThatMustLeave) {
   ProcessSet process_set = first_process_set(2, {1, 2});
   for (const Shape next : {Shape{2, 2}, Shape{2, 3}, Shape{2, 4}})
@@ -313,8 +312,8 @@ TEST(Change, UnitsThatMustLeave) {
   EXPECT_EQ(status_of([&] { shrink({2, 3}, {9}); }), Status::bad_argument);
 }
 
-// Of all grids without those that are named: who is in it, who sleeps, who goes, and the least movement by brute force
-// over who stands where.
+// Of all grids without the named processes: the processes in it, those that sleep, those that leave, and the least
+// movement by brute force over their places.
 TEST(Change, ProcessesThatAreNamedLeave) {
   unsigned seed = 7;
   const auto next = [&](int bound) { return static_cast<int>((seed = seed * 1664525u + 1013904223u) >> 8) % bound; };
@@ -344,7 +343,7 @@ TEST(Change, ProcessesThatAreNamedLeave) {
     EXPECT_TRUE(change.new_groups.empty());
     for (const int id : without) EXPECT_FALSE(has(change.to.ids, id));
     replaced += to == before.grid.shape ? 1 : 0;
-    // the least movement: all orders of those that are in, process 0 first
+    // the least movement: all orders of the processes in the grid, process 0 first
     const auto kept = [&](const std::vector<int>& ids) {
       std::int64_t sum = 0;
       for (std::int64_t i = 0; i < 24; ++i)
@@ -378,11 +377,11 @@ TEST(Change, WholeUnitsLeaveFirst) {
   check_sound(process_set, less);
   EXPECT_EQ(less.release_groups, std::vector<int>{2});
   EXPECT_TRUE(less.park.empty());
-  const Change little = change_to(process_set, {1, 7}); // 1 must go: no group is that small, so somebody sleeps
+  const Change little = change_to(process_set, {1, 7}); // 1 must leave: no group is that small, so a process sleeps
   check_sound(process_set, little);
   EXPECT_TRUE(little.release_groups.empty());
   EXPECT_EQ(little.park.size(), 1u);
-  // when the last of a group's active members goes, its sleepers go with it
+  // when the last of a group's active members leaves, its sleeping ones leave with it
   ProcessSet asleep = apply(process_set, little);
   const Change rest = change_to(asleep, {1, 1});
   check_sound(asleep, rest);
@@ -403,7 +402,7 @@ TEST(Change, RandomHistoriesAreSound) {
       const Change change = change_to(process_set, to, groups_of(kind, 1 + next(4)), static_cast<Placement>(next(4)));
       check_sound(process_set, change);
       if (HasFatalFailure()) return;
-      Packet packet; // a set of processes survives its journey
+      Packet packet; // a set of processes survives its serialization
       process_set = apply(process_set, change);
       const auto copy = packet.put(process_set).get<ProcessSet>();
       EXPECT_EQ(copy.grid.ids, process_set.grid.ids);
@@ -432,8 +431,8 @@ TEST(Change, ProcessZeroStaysAtTheFirstPlace) {
     }
 }
 
-/// Processes that wake stand among their places as is best for a grid that is dealt out by speed, and those that are
-/// there stay where least moves.
+/// Processes that wake get the best places among theirs for a grid distributed by speed; those already there stay where
+/// least moves.
 TEST(Change, ThoseThatJoinStandBySpeed) {
   const auto time_of = [](const ProcessSet& set, const std::vector<int>& ids, Shape shape) {
     gridmap::MappingRequest request;
@@ -476,7 +475,8 @@ TEST(Change, ThoseThatJoinStandBySpeed) {
       best = std::min(best, time_of(set, ids, to));
       worst = std::max(worst, time_of(set, ids, to));
     } while (std::next_permutation(joining.begin(), joining.end()));
-    EXPECT_NEAR(time_of(set, change.to.ids, to), best, 1e-9 * best) << turn; // two join: one exchange is all there is
+    EXPECT_NEAR(time_of(set, change.to.ids, to), best, 1e-9 * best) << turn; // two join: one exchange is the only
+                                                                             // choice
     has_mattered = has_mattered || worst > 1.05 * best;
   }
   EXPECT_TRUE(has_mattered);
@@ -513,7 +513,7 @@ TEST(Change, HostsOfSaidSpeed) {
   };
   EXPECT_EQ(counts(1), (std::vector<int>{0, 0, 1, 0})); // one of the two fast ones has a process already
   EXPECT_EQ(counts(4), (std::vector<int>{0, 2, 2, 0}));
-  EXPECT_EQ(counts(6), (std::vector<int>{0, 2, 2, 2})); // of which nothing is said: 1
+  EXPECT_EQ(counts(6), (std::vector<int>{0, 2, 2, 2})); // without a given speed: 1
   policy.slots[3] = 1;
   EXPECT_EQ(counts(9), (std::vector<int>{4, 2, 2, 1}));
   EXPECT_THROW(counts(10), Error);
@@ -522,10 +522,10 @@ TEST(Change, HostsOfSaidSpeed) {
   const std::vector<int> order = union_order(set, change);
   std::vector<std::string> hosts(order.size(), "another name of it");
   std::vector<double> said(order.size(), 0);
-  said[position(order, 3)] = 7; // its own word goes first
+  said[position(order, 3)] = 7; // its own statement has priority
   note_hosts(set, change, hosts);
   note_speeds(set, change, said);
-  note_speeds(set, change, said); // asked again, when all are at one place
+  note_speeds(set, change, said); // called again, when all are at one place
   const ProcessSet after = apply(set, change);
   std::vector<double> speeds;
   for (int id = 2; id < 8; ++id) speeds.push_back(after.speed_of(id));
@@ -600,7 +600,7 @@ TEST(Change, FormsOfAGrowth) {
     using gridmap::Strategy;
     const Change local = change_as(Strategy::local, -1, 0), global = change_as(Strategy::global, -1, 0);
     EXPECT_EQ(local.to.ids, change_as(std::nullopt, -1, 0).to.ids);
-    EXPECT_LE(t(global), t(local) * (1 + 1e-6)) << turn; // the best that the search finds, whoever stands where
+    EXPECT_LE(t(global), t(local) * (1 + 1e-6)) << turn; // the best that the search finds, for all places
     const Change much_left = change_as(Strategy::best, 1e9, 1), little_left = change_as(Strategy::best, 1e-9, 1e9);
     EXPECT_LE(t(much_left), t(local) * (1 + 1e-6));
     const auto stays = [&](const Change& change) {
@@ -617,7 +617,7 @@ TEST(Change, FormsOfAGrowth) {
 }
 
 TEST(Change, NewOnesStandWhereTheirHostsSpeedIsOfUse) {
-  // one of each speed comes to a row of two: what a grid of 2x2 can do with 4, 1 and 2, 2 depends on who stands where
+  // one of each speed joins a row of two: the capacity of a grid of 2x2 with 4, 1 and 2, 2 depends on their places
   ProcessSet set = first_process_set(2, {1, 2});
   set.set_speed(1, 4);
   GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each);
@@ -628,7 +628,7 @@ TEST(Change, NewOnesStandWhereTheirHostsSpeedIsOfUse) {
   const ProcessSet after = apply(set, change);
   EXPECT_EQ(after.grid.ids[0], 0);
   EXPECT_EQ(after.grid.ids[1], 1);
-  std::vector<double> under(2); // 1 4 / 2 8 is of rank one: nobody waits; 1 4 / 8 2 is not
+  std::vector<double> under(2); // 1 4 / 2 8 is of rank one: no process waits; 1 4 / 8 2 is not
   for (const NewGroup& group : change.new_groups)
     under[position(change.to.ids, group.members[0]) - 2] = group.host_speed;
   EXPECT_EQ(under, (std::vector<double>{2, 8}));

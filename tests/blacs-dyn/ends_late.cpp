@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ends_late global|atexit: 1x2 -> 2x2, and dyngrid ends after main: by the destructor of a global object that was there
-// before the library's own, or by a handler that was registered before dyngrid_init.
+// ends_late global|atexit: 1x2 -> 2x2, and dyngrid ends after main. Either by the destructor of a global object that
+// existed before the library's own, or by a handler that was registered before dyngrid_init.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

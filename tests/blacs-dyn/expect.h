@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a test in C expects: what is wrong is printed, after TEST_NAME, and remembered. */
+/* Expectations of a test in C: an error is printed, after TEST_NAME, and recorded. */
 #ifndef DYNGRID_TESTS_EXPECT_H
 #define DYNGRID_TESTS_EXPECT_H
 #include <dyngrid.h>

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // factoring KIND TYPE MxN NB ORDER FINAL [ROUNDS [give-back]]: dyngrid_lu and dyngrid_cholesky while DYNGRID_RESIZE_AT
-// changes the grid between panels, against LAPACK on one process: equal pivots, factors and a solved system of residual
-// below 16.
-//   KIND   lu singular lower upper indefinite nan        ORDER  0 equal blocks, else DYNGRID_ORDER_* by unequal speeds
-//   FINAL  the grid on which the last factorization ends
-//   TEST_CHANGES=4  so many changes, each at the panel where it was asked for and not after the last one
-//   TEST_ASK=1x2  process 0 asks for that grid over the job's socket before the first factorization
-//   TEST_HOLD=2  until so many changes were made every product of blocks takes 0.1 s longer, 0.4 s after the first
-//   change, on fewer processes: others act meanwhile
-//   TEST_SPEED=on  processes get other speeds in the first change: the next entry of the timetable, the same grid,
-//   deals out anew TEST_ELSEWHERE=FILE  a checkpoint that was written inside is not restored outside
-//   TEST_LOADED=FOLDER  processors are slow, and from 2 s after the start on process 1 gets a quarter of its own: the
+// changes the grid between panels. Compared with LAPACK on one process: equal pivots, factors and a solved system of
+// residual below 16.
+// - KIND: lu singular lower upper indefinite nan
+// - ORDER: 0 equal blocks, else DYNGRID_ORDER_* by unequal speeds
+// - FINAL: the grid on which the last factorization ends
+// - TEST_CHANGES=4: number of changes, each at the panel of its request and not after the last one
+// - TEST_ASK=1x2: process 0 requests that grid over the job's socket before the first factorization
+// - TEST_HOLD=2: until that number of changes was made, every product of blocks takes 0.1 s longer, 0.4 s after the
+//   first change, on fewer processes: other programs act meanwhile
+// - TEST_SPEED=on: processes get other speeds in the first change; the next entry of the timetable, the same grid,
+//   redistributes
+// - TEST_ELSEWHERE=FILE: a checkpoint that was written inside is not restored outside
+// - TEST_LOADED=FOLDER: processors are slow, and from 2 s after the start on process 1 gets a quarter of its own. The
 //   balancer acts inside, and the history (DYNGRID_HISTORY) has the panels. FOLDER: for a /proc of each process. Type
-//   d. With TEST_SPEED the speeds of the first change are those of the processors: what it takes for who had known
-//   TEST_ORDERED=on  with TEST_LOADED, but nobody gets slow: a matrix in another order gets that for factorizations
-// factoring statuses: what is refused
-// factoring apart: a process inside a factorization is not let in where the others change the grid themselves
+//   d. With TEST_SPEED the speeds of the first change are those of the processors: the time with known speeds
+// - TEST_ORDERED=on: with TEST_LOADED, but no process becomes slow; a matrix in another order gets the order for
+//   factorizations
+// factoring statuses: the refused calls
+// factoring apart: a process inside a factorization cannot join where the others change the grid themselves
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -39,7 +42,7 @@
 
 namespace {
 
-/// A slow processor, of which others take their part: who multiplies matrices sleeps until it would be done.
+/// A slow processor that competitors share: a process that multiplies matrices sleeps until it would be done.
 class Processor {
 public:
   static constexpr double flops_per_s = 1.5e6, loaded_after_s = 2, loaded_share = 0.25;
@@ -56,7 +59,7 @@ public:
                ? loaded_share
                : 1;
   }
-  void works(double flops) { // the kernel counts as it goes
+  void works(double flops) { // the kernel counts continuously
     for (double left = flops; left > 0;) {
       const double now = share(), most_s = 0.02, lasts_s = std::min(most_s, left / (flops_per_s * now));
       owed_s_ += lasts_s;
@@ -76,12 +79,12 @@ private:
 };
 
 Processor* processor = nullptr; ///< while a factorization runs
-int held_changes = 0;           ///< TEST_HOLD, less those that were made
+int held_changes = 0;           ///< TEST_HOLD, minus those that were made
 int hold_us = 100000;
 
 } // namespace
 
-/// Stands before BLAS's.
+/// Replaces BLAS's.
 extern "C" void dgemm_(const char* op_a, const char* op_b, const int* m, const int* n, const int* k,
                        const double* alpha, const double* a, const int* lda, const double* b, const int* ldb,
                        const double* beta, double* c, const int* ldc) {
@@ -195,7 +198,7 @@ template <class T> void check_lu(const Case& c, const Dense<T>& a, const Dense<T
   expect_near(a, product, largest(a), "P L U");
 }
 
-/// What is in the other triangle was not touched.
+/// The other triangle is unchanged.
 template <class T> void check_cholesky(const Case& c, const Dense<T>& a, const Dense<T>& f) {
   Dense<T> l(c.n, c.n), adjoint(c.n, c.n);
   const bool is_lower = c.uplo() == 'L';
@@ -211,7 +214,7 @@ template <class T> void check_cholesky(const Case& c, const Dense<T>& a, const D
   expect_near(a, times(l, adjoint), largest(a), "L L^H");
 }
 
-/// Of an indefinite matrix: the panels before the one that fails are done, and nothing else is.
+/// Of an indefinite matrix: the panels before the failing one are done, and nothing else is.
 template <class T> void check_indefinite(const Case& c, Dense<T> a, const Dense<T>& f) {
   const Dense<T> before = a;
   const int done = c.special() / c.nb * c.nb;
@@ -316,7 +319,7 @@ void check_ordered(const dyngrid_matrix* a, const Changes& changes) {
   expect(std::strstr(balance.why, "order for factorizations") != nullptr, balance.why);
 }
 
-/// Of four processes on 2x2 one has become slow: equal parts go to the three others, unequal ones are dealt out anew.
+/// Of four processes on 2x2 one has become slow: equal parts go to the three others, unequal ones are redistributed.
 void check_balance(const Case& c, const Changes& changes) {
   dyngrid_balance_report balance{};
   expect(dyngrid_last_balance(&balance) == 0 && balance.number > 0, "a balance");
@@ -340,7 +343,7 @@ template <class T> int run(const Case& c) {
   if (const char* folder = std::getenv("TEST_LOADED"))
     slow.emplace(std::string(folder) + "/" + std::to_string(getpid()));
   expect(dyngrid_init() == 0, "init");
-  // a newcomer counts on
+  // a new process continues the count
   expect(c.order == 0 || slow || dyngrid_set_speed(1 + dyngrid_process_id() % 3 + (dyngrid_is_newcomer() ? 1 : 0)) == 0,
          "speed");
   dyngrid_matrix *a = nullptr, *b = nullptr;
@@ -351,7 +354,7 @@ template <class T> int run(const Case& c) {
   const bool was_0 = dyngrid_process_id() == 0;
   int round = 0, outcome = DYNGRID_SAME;
   expect(dyngrid_share("round", &round, sizeof round) == 0, "share");
-  if (const char* hold = std::getenv("TEST_HOLD")) { // who joins or wakes has it from the others
+  if (const char* hold = std::getenv("TEST_HOLD")) { // a process that joins or wakes receives it from the others
     held_changes = std::atoi(hold);
     expect(dyngrid_share("held", &held_changes, sizeof held_changes) == 0, "share");
   }
@@ -408,7 +411,7 @@ int statuses() {
   expect(dyngrid_matrix_create("A", 'd', 8, 5, 2, 2, &a) == 0, "create");
   expect(dyngrid_matrix_create("other", 'd', 8, 5, 2, 2, &other) == 0, "create");
   expect(dyngrid_matrix_create("whole", 'i', 5, 5, 2, 2, &whole_numbers) == 0, "create");
-  // each time one process is wrong and all hear of it
+  // each time one process is wrong and all receive the error
   follow::agreed(dyngrid_lu(rank == 1 ? nullptr : a, 0, pivots, &info), DYNGRID_ERR_NULL, "no matrix");
   follow::agreed(dyngrid_lu(a, 0, rank == 1 ? nullptr : pivots, &info), DYNGRID_ERR_NULL, "no pivots");
   follow::agreed(dyngrid_lu(a, 0, pivots, rank == 1 ? nullptr : &info), DYNGRID_ERR_NULL, "no info");

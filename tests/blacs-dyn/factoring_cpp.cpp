@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dyngrid::lu and dyngrid::cholesky while the grid changes, then getrs and potrs on the grid there is: A x = b, where x
-// is known.
+// dyngrid::lu and dyngrid::cholesky while the grid changes, then getrs and potrs on the resulting grid: A x = b, where
+// x is known.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -37,7 +37,7 @@ int main() {
   app.on_panel([&](const dyngrid_panel& panel) {
     need(panel.first == next && panel.columns == std::min(nb, n - next) && panel.of == n, "the columns of a panel");
     next = next + panel.columns;
-    if (panel.first == 0) throw std::runtime_error("as a test"); // is said, and no more
+    if (panel.first == 0) throw std::runtime_error("as a test"); // is reported, and nothing else
   });
   for (; round < 2; round = round + 1) {
     dyngrid::for_each(a, [&](std::int64_t i, std::int64_t j, Number& e) { e = element(round, i, j); });

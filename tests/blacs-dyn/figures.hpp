@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process has of memory, open files and communicators, to see that it stays.
+// The memory, open files and communicators of a process, to check that they do not grow.
 #pragma once
 #include <cstdlib>
 #include <fstream>
@@ -26,7 +26,7 @@ inline Figures figures() {
     while (readdir(folder)) ++f.files;
     closedir(folder);
   }
-  MPI_Comm probe = MPI_COMM_NULL; // Open MPI hands out the lowest free number
+  MPI_Comm probe = MPI_COMM_NULL; // Open MPI assigns the lowest free number
   MPI_Comm_dup(MPI_COMM_SELF, &probe);
   f.communicator = MPI_Comm_c2f(probe);
   MPI_Comm_free(&probe);
@@ -39,7 +39,7 @@ inline std::string in_words(const Figures& first, const Figures& last) {
          ", communicator number " + both(first.communicator, last.communicator);
 }
 
-/// Since `first`, which has to have been taken.
+/// Since `first`, which has to have been measured.
 inline void expect_flat(const Figures& first, const Figures& last) {
   expect(first.files > 0, "there are figures of before");
   expect(last.communicator <= first.communicator + 2, "communicators are flat");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// first_process FILE PLACEMENT PxQ PxQ ...: prints one line a step at (0,0), into a file that it opened at the start as
-// well, on one grid after the other; then back by dyngrid_pop. The process is rank 0 of mpirun at every step, and every
-// line is there.
+// first_process FILE PLACEMENT PxQ PxQ ...: prints one line a step at (0,0), also into a file opened at the start, on
+// one grid after the other; then back by dyngrid_pop. The process is rank 0 of mpirun at every step, and every line is
+// there.
 #include <array>
 #include <fstream>
 
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     return true;
   };
   bool is_here = true;
-  // a newcomer's first call is its resize point, whatever grid it names
+  // the first call of a new process is its resize point, whatever grid it names
   while (is_here && step < steps) is_here = say(dyngrid_resize(shape(step)[0], shape(step)[1], placement));
   while (is_here && dyngrid_depth() > 1) is_here = say(dyngrid_pop());
   if (!is_here) expect(dyngrid_is_first() == 0, "who has left is not first");

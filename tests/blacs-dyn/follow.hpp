@@ -18,7 +18,7 @@
 
 namespace follow {
 
-/// Ends the whole job with a word; a test that fails must not leave others waiting.
+/// Ends the whole job with a message; a failing test must not leave others waiting.
 [[noreturn]] void fail(const std::string& what);
 inline void expect(bool is_true, const std::string& what) {
   if (!is_true) fail(what);
@@ -26,10 +26,10 @@ inline void expect(bool is_true, const std::string& what) {
 /// All processes of MPI_COMM_WORLD have this status, and each a message where it is an error.
 void agreed(int status, int wanted, const std::string& what);
 
-/// Numbers of the processes of the grid, row-major, as they say themselves.
+/// Numbers of the processes of the grid, row-major, as reported by themselves.
 std::vector<int> ids_here();
 
-/// Asks for a grid that is written as 2x3.
+/// Requests a grid that is written as 2x3.
 void request(const char* grid);
 
 /// Calls f(local index, global row, global column) for every element of mine.
@@ -49,8 +49,8 @@ template <class T> std::int64_t wrong_as(const dyngrid_matrix* a, int salt);
 void fill(dyngrid_matrix* a, char type, int salt);
 std::int64_t wrong(const dyngrid_matrix* a, char type, int salt);
 
-/// Unequal blocks that change with the grid: rows in one block for each grid row, as 1 : 2 : 3 ..., the last one taking
-/// what is left; columns in blocks of 2, 0, 1, 2, 0, 1 ... for grid columns 0, 1, 2 ..., over and over.
+/// Unequal blocks that change with the grid. Rows in one block for each grid row, as 1 : 2 : 3 ..., the last one taking
+/// the rest. Columns in blocks of 2, 0, 1, 2, 0, 1 ... for grid columns 0, 1, 2 ..., over and over.
 std::int64_t unequal(void* context, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes);
 
 } // namespace follow

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // growth_fails CASE: a growth that cannot work leaves every process on the old grid with its data and the expected
-// status, and a good growth afterwards works (where the case allows one).
-//   missing    no such program              unlinked  argument 2: a program that does not link       not_executable
-//   no_mpi slots      run without --oversubscribe: MPI has no slots for more        host   a host that is not there
-//   (DYNGRID_HOSTS) absurd, requested, scheduled   1000x1000 by dyngrid_resize, by dyngrid_request;
-//   DYNGRID_RESIZE_AT=0:300x300 descriptors   run where mpirun may not open as many files as it would need late
-//   before_mpi never   newcomers stand still before MPI_Init, or before their first resize point
-//   newcomers sleep longer than DYNGRID_START=timeout and then leave cleanly mismatch   newcomers declare another
-//   matrix deserter  newcomers finalize without a resize point rule_differs  newcomers' rule gives other block sizes
-//   folder  the folder in which it was started, argument 2, is gone
-//   rule_fails  the rule has no answer for the new grid   no_rule  newcomers give none
-//   shares_more  newcomers share what the others do not
-//   woken  a process that slept has a matrix of another size: it sleeps on with all that it has
+// status. A good growth afterwards works (where the case allows one).
+// - missing: no such program; not_executable; no_mpi
+// - unlinked: argument 2 is a program that does not link
+// - slots: run without --oversubscribe, MPI has no slots for more
+// - host: a missing host (DYNGRID_HOSTS)
+// - absurd, requested, scheduled: 1000x1000 by dyngrid_resize, by dyngrid_request; DYNGRID_RESIZE_AT=0:300x300
+// - descriptors: run where mpirun may not open as many files as it would need
+// - before_mpi, never, late: new processes stop before MPI_Init, or before their first resize point, or sleep longer
+//   than DYNGRID_START=timeout and then leave cleanly
+// - mismatch: new processes declare another matrix
+// - deserter: new processes finalize without a resize point
+// - rule_differs: the rule of new processes gives other block sizes
+// - rule_fails: the rule has no answer for the new grid
+// - no_rule: new processes give none
+// - folder: the folder in which it was started, argument 2, is gone
+// - shares_more: new processes share items that the others do not
+// - woken: a process that slept has a matrix of another size; it sleeps on with all its data
 #include <cstring>
 
 #include <sys/stat.h>
@@ -25,7 +30,7 @@ namespace {
 
 const char* rule_that = "";
 
-/// One block for each process, the first one takes what the others leave.
+/// One block for each process, the first one takes the rest of the others.
 std::int64_t rule(void*, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
   const int nprocs = axis == 'R' ? nprow : npcol;
   if (!std::strcmp(rule_that, "fails") && nprocs == 3) return -1;
@@ -73,7 +78,7 @@ int main(int argc, char** argv) {
     pause();
   const int started = dyngrid_init();
   if (started != DYNGRID_SUCCESS && kind == "deserter" && first_try && std::getenv("DYNGRID_MEET")) {
-    MPI_Finalize(); // of another group, which was called off before it came; Open MPI 5's mpirun counts aborts
+    MPI_Finalize(); // of another group, which was cancelled before it joined; Open MPI 5's mpirun counts aborts
     return 0;
   }
   expect(started == DYNGRID_SUCCESS, "dyngrid_init");
@@ -132,7 +137,7 @@ int main(int argc, char** argv) {
     expect(std::strlen(dyngrid_last_message()) > 20, "a message that says what to do");
     expect(nprow == 1 && npcol == 2 && dyngrid_context() == context && dyngrid_depth() == 1, "the old grid");
     expect(follow::wrong(a, 'd', 3) == 0, "the old data");
-    if (kind == "slots" || kind == "host") { // nothing has changed that would let another try work
+    if (kind == "slots" || kind == "host") { // another attempt would fail for the same reason
       follow::expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) != DYNGRID_SAME, "a shrink afterwards");
       return dyngrid_finalize() == DYNGRID_SUCCESS ? 0 : 1;
     }

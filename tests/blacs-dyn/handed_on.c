@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* handed_on: 1 -> 2 processes. It reads a line of standard input before MPI, as many programs do, and then changes its
- * folder and all that a process inherits. What the new process finds at its start is printed. */
+ * folder and all that a process inherits. The new process prints the state that it finds at its start. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <sched.h>
 #include <stdlib.h>

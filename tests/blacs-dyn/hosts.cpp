@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hosts PxQ...: goes through these grids, compares every element of a matrix after each change, and prints how many
-// processes of the grid are on which host: "2x3: lab1 3, lab2 3".
+// hosts PxQ...: changes to these grids in turn, compares every element of a matrix after each change, and prints the
+// number of processes of the grid on each host: "2x3: lab1 3, lab2 3".
 #include <map>
 
 #include <unistd.h>
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
     }
     int outcome = dyngrid_resize_point_at("hosts");
     for (int waited = 0; wanted_nprow > 0 && outcome == DYNGRID_SAME && waited < 4000;
-         ++waited) { // new processes that join are on their way
+         ++waited) { // new processes that join are being started
       usleep(5000);
       outcome = dyngrid_resize_point_at("hosts");
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Run with DYNGRID_START=warm=2 on 1x2 with Open MPI. This program stands in front of PMIx_Get, by which Open MPI asks
- * for the addresses of processes that it does not know, and counts those for which mpirun would have to be asked while
- * the grid grows: none, on no process, since those that sleep and those that are there know each other beforehand. A
- * machine under load may be late with an answer; it is not in all of several growths. Open MPI 4 has all addresses by
- * then in any case. */
+/* Run with `DYNGRID_START=warm=2` on 1x2 with Open MPI. This program replaces PMIx_Get, by which Open MPI looks up the
+ * addresses of processes that it does not know. It counts those for which mpirun would have to be queried while the
+ * grid grows. There must be none, on no process, since sleeping and present processes know each other beforehand. On a
+ * loaded machine an answer may be late; it is not in all of several growths. Open MPI 4 has all addresses by then in
+ * any case. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -20,7 +20,7 @@ static int looked_up, missing;
 
 typedef pmix_status_t (*get_function)(const pmix_proc_t*, const char*, const pmix_info_t*, size_t, pmix_value_t**);
 
-/* Without asking mpirun. */
+/* Without querying mpirun. */
 static int is_here(get_function get, const pmix_proc_t* who, const char* key) {
   pmix_info_t optional;
   pmix_value_t* value = NULL;
@@ -79,7 +79,7 @@ int main(void) {
     }
     expect(outcome == DYNGRID_RESIZED, "a growth", outcome);
     if (wrong) break;
-    /* two and two, and the new ones, each in both directions */
+    /* two by two, and the new ones, each in both directions */
     all = sum(looked_up);
     expect(all >= 8, "pairs of processes that MPI looks up", all);
     all = sum(missing);

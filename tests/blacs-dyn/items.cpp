@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Columns of unequal work, told by dyngrid_work_items: a balance cuts them exactly as gridmap says for the costs and
-// speeds that this program knows. What was told once is known on every later grid. /proc says nothing, steps are slept,
-// and no time is judged.
+// Columns of unequal work, reported by dyngrid_work_items: a balance cuts them exactly as gridmap does for the costs
+// and speeds that this program knows. Costs reported once are known on every later grid. /proc has no data, steps are
+// slept, and no time is judged.
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -54,7 +54,7 @@ void work(const dyngrid_matrix* a, bool is_told) {
   MPI_Barrier(dyngrid_comm());
 }
 
-/// Whether no other cut is faster for the processes in the order in which they stand. Collective.
+/// Whether no other cut is faster for the processes in their present order. Collective.
 bool is_exact(const dyngrid_matrix* a) {
   int size = 0;
   MPI_Comm_size(dyngrid_comm(), &size);
@@ -109,7 +109,7 @@ int run() {
   constexpr const char* grids[] = {"1x2", "1x4"};
   while (state.grids < 3) {
     expect(state.turn++ < 1500, "grid " + std::to_string(state.grids) + ": no exact cut");
-    work(a, state.grids == 0); // later nothing is told
+    work(a, state.grids == 0); // later no costs are reported
     const int outcome = state.turn % 4 == 0 ? dyngrid_rebalance() : dyngrid_resize_point();
     expect(outcome >= 0, "balance");
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize(); // it slept until the others were done
@@ -117,7 +117,7 @@ int run() {
     expect(follow::wrong(a, 'd', 3) == 0, "elements");
     if (state.grids++ == 2) continue;
     follow::request(grids[state.grids - 1]);
-    expect(dyngrid_resize_point() == DYNGRID_RESIZED, "another grid"); // those that sleep come back here
+    expect(dyngrid_resize_point() == DYNGRID_RESIZED, "another grid"); // woken processes return here
     if (state.grids == 1) expect(!is_exact(a), "dealt out by speed alone");
   }
   if (dyngrid_is_first() != 0) std::printf("all right\n");

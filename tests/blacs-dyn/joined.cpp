@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// joined CASE: the join way or the background, run under with_server. The application computes on while new processes
-// come.
-//   follow SHAPE...   through all shapes by requests at resize points
-//   early ready never what becomes of the newcomers of the first growth; the second growth is a good one
-//   starting          one of them, or more, are killed DYNGRID_TEST_US after their start, on the way to being ready
-//   unheard FILE      as early; of the second growth one stands still before MPI_Init, as one that mpirun does not
-//   hear,
-//                     and is started again. FILE is a mark
-//   exits aborts      one of them ends by itself before it is ready, by _exit or MPI_Abort
-//   end               the application ends while they are on their way
-//   connect hang      they end, or stand still, while process 0 waits for them: the application ends in words
-//   silent            they stand still after they have connected, TEST_SILENT_AFTER times: it ends in words
-//   unserved          the ompi-server is killed DYNGRID_TEST_US after their call of MPI_Comm_connect: the application
-//   ends in
-//                     words
-//   moment            they are killed DYNGRID_TEST_US after their call of MPI_Comm_connect
-//   held              a joined process is killed while it holds part of a matrix
-//   asleep            one of a group is killed while it sleeps, and the other computes
-//   forged TEXT       newcomers of the first growth say hello by themselves, then that they are ready in own words
-//   neighbour         command lines do not tell the word; who got hold of it can do nothing with it; connections that
-//                     say nothing are nobody's trouble
-//   server            the ompi-server is killed between two growths; TEST_WHEN=coming: while new processes come
-//   twice             a second request for the grid that is coming takes over
+// joined CASE: the join way or the background, run under with_server. The application continues to compute while new
+// processes start.
+// - follow SHAPE...: through all shapes by requests at resize points
+// - early, ready, never: the fate of the new processes of the first growth; the second growth is a good one
+// - starting: one of them, or more, are killed DYNGRID_TEST_US after their start, before they are ready
+// - `unheard` FILE: as early; of the second growth one stops before MPI_Init, as one that mpirun does not notice. It
+//   is started again. FILE is a mark
+// - exits, aborts: one of them ends by itself before it is ready, by _exit or MPI_Abort
+// - end: the application ends while they are being started
+// - connect, hang: they end, or stop, while process 0 waits for them; the application ends with a message
+// - silent: they stop after they have connected, TEST_SILENT_AFTER times; it ends with a message
+// - unserved: the ompi-server is killed DYNGRID_TEST_US after their call of MPI_Comm_connect; the application ends with
+//   a message
+// - moment: they are killed DYNGRID_TEST_US after their call of MPI_Comm_connect
+// - held: a joined process is killed while it holds part of a matrix
+// - asleep: one of a group is killed while it sleeps, and the other computes
+// - forged TEXT: new processes of the first growth send hello by themselves, then report that they are ready in their
+//   own words
+// - neighbour: command lines do not contain the token; a user who has it can do nothing with it; silent connections
+//   disturb no process
+// - server: the ompi-server is killed between two growths; TEST_WHEN=coming: while new processes start
+// - twice: a second request for the pending grid takes over
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -48,14 +47,14 @@ namespace {
 using follow::expect;
 
 std::string kind;
-bool must_fail = false; ///< this process is a newcomer of the growth that is to fail
+bool must_fail = false; ///< this process is a new process of the growth that is to fail
 
 [[noreturn]] void die() {
   kill(getpid(), SIGKILL);
   for (;;) pause();
 }
 
-/// Kills the ompi-server so many microseconds from here.
+/// Kills the ompi-server after `us` microseconds.
 void end_server_in(int us) {
   const auto end = [us] {
     std::this_thread::sleep_for(std::chrono::microseconds(us));
@@ -71,7 +70,7 @@ void die_in(int ms) {
   }).detach();
 }
 
-/// What lets a newcomer in; null on others.
+/// The invitation of a new process; null on others.
 const char* my_invitation() {
   const char* join = std::getenv("DYNGRID_JOIN");
   return join ? join : std::getenv("DYNGRID_MEET");
@@ -116,13 +115,13 @@ extern "C" int MPI_Comm_connect(const char* port, MPI_Info info, int root, MPI_C
 
 namespace {
 
-/// Newcomers come to it on a line of their own.
+/// New processes call it on a line of their own.
 int resize_point() {
   return dyngrid_resize_point_at("joined");
 }
 
-/// Asks for a grid, then computes on until it is there. The status of the change; `steps` counts what was done
-/// meanwhile.
+/// Requests a grid, then continues to compute until the change. Returns the status of the change; `steps` counts the
+/// steps meanwhile.
 int change_to(int nprow, int npcol, int ms_between, int* steps) {
   expect(!dyngrid_request(nprow, npcol), "request");
   for (*steps = 0; *steps < 20000; ++*steps) {
@@ -140,9 +139,8 @@ void say(const std::string& text) {
   std::fflush(stdout);
 }
 
-/// One growth of 1x2 to 2x2 whose newcomers are killed, one, the other or both, DYNGRID_TEST_US after they began to
-/// connect. It is refused, or they were through before and are let in; or the application ends, which with_server
-/// judges.
+/// One growth of 1x2 to 2x2 whose new processes are killed, one, the other or both, DYNGRID_TEST_US after they began to
+/// connect. It is refused, or they had connected before and join. Or the application ends, which with_server judges.
 int moment(dyngrid_matrix* a) {
   if (dyngrid_is_newcomer()) {
     int outcome = resize_point();
@@ -207,7 +205,7 @@ struct Invitation {
   const int rank = std::atoi(std::getenv("OMPI_COMM_WORLD_RANK"));
   const int fd = invitation.connection();
   invitation.say(fd, invitation.hello(invitation.group, rank));
-  std::this_thread::sleep_for(std::chrono::milliseconds(700)); // the other one has said it too
+  std::this_thread::sleep_for(std::chrono::milliseconds(700)); // the other one has sent it too
   if (rank == 0) invitation.say(fd, "ready " + text + "\n");
   sleep(1000);
   std::exit(1);
@@ -222,7 +220,7 @@ std::string content_of(const std::string& path) {
   return text;
 }
 
-/// What is in DYNGRID_JOIN of the processes of this run, and whether a command line of anybody has such a word in it.
+/// The tokens in DYNGRID_JOIN of the processes of this run, and whether any command line contains such a token.
 void look_around(std::set<std::string>* invitations) {
   std::string command_lines;
   DIR* all = opendir("/proc");
@@ -266,7 +264,7 @@ int with_neighbours(dyngrid_matrix* a) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     expect(outcome == DYNGRID_RESIZED && follow::wrong(a, 'd', 5) == 0, "growth and data");
-    if (rank == 0) { // who has all words that were ever given out, and sockets enough
+    if (rank == 0) { // an attacker with all tokens ever issued, and enough sockets
       expect(static_cast<int>(invitations.size()) >= k + 1, "words in environments");
       for (const std::string& text : invitations) {
         const Invitation invitation(text);
@@ -278,7 +276,7 @@ int with_neighbours(dyngrid_matrix* a) {
                                                                             {99, 0}}) {
           const int fd = invitation.connection();
           invitation.say(fd, invitation.hello(group, member));
-          usleep(20000); // it is heard, and its end after it
+          usleep(20000); // it is received, and its end after it
           close(fd);
         }
         for (int i = 0; i < 100; ++i) silent.push_back(invitation.connection());
@@ -309,8 +307,8 @@ void kill_server() {
   MPI_Barrier(dyngrid_comm());
 }
 
-/// 1x2 -> 1x3, then the server is killed: 2x2 is refused in words, twice, and who came before leaves. TEST_WHEN=coming:
-/// it is killed while those for 2x2 are on their way.
+/// 1x2 -> 1x3, then the server is killed: 2x2 is refused with a message, twice, and the processes that joined before
+/// leave. TEST_WHEN=coming: it is killed while those for 2x2 are being started.
 int after_the_server(dyngrid_matrix* a) {
   const bool is_coming = std::getenv("TEST_WHEN") != nullptr;
   const auto check = [&](int rows, int cols) {
@@ -320,7 +318,7 @@ int after_the_server(dyngrid_matrix* a) {
   };
   if (dyngrid_is_newcomer()) {
     const int outcome = resize_point();
-    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize(); // not wanted any more
+    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize(); // no longer needed
     expect(outcome == DYNGRID_RESIZED, "a newcomer is let in");
   } else {
     follow::fill(a, 'd', 5);
@@ -337,7 +335,7 @@ int after_the_server(dyngrid_matrix* a) {
     else
       status = change_to(2, 2, 2, &meanwhile);
     expect(status == DYNGRID_ERR_SPAWN, "a growth that is refused");
-    // mpiruns that were on their way may have ended of it before: then that is what is said
+    // mpiruns that were being started may have ended because of it: then that is reported
     if (!is_coming || time == 1)
       expect(std::strstr(dyngrid_last_message(), "the name server is gone"), "in these words");
     check(1, 3);
@@ -356,10 +354,11 @@ void expect_outcome(control::Client& client, const std::string& outcome) {
   expect(told && told->value("outcome", "") == outcome, outcome + ": " + (told ? told->dump() : "nothing was said"));
 }
 
-/// 1x2 -> 2x2, asked for from outside twice: the second request takes over the newcomers that the first has sent for.
+/// 1x2 -> 2x2, requested from outside twice: the second request takes over the new processes that the first has
+/// started.
 int asked_twice(dyngrid_matrix* a) {
   if (dyngrid_is_newcomer()) {
-    sleep(2); // the second request is there before
+    sleep(2); // the second request arrives before
     expect(resize_point() == DYNGRID_RESIZED && follow::wrong(a, 'd', 5) == 0, "a newcomer is let in");
     return dyngrid_finalize();
   }
@@ -480,7 +479,7 @@ int main(int argc, char** argv) {
     } else {
       if (std::getenv("DYNGRID_CHECKPOINT")) expect(!dyngrid_checkpoint(nullptr), "checkpoint");
       int status = DYNGRID_SAME;
-      if (kind == "ready") { // the newcomers are ready, and end before the application comes to a resize point
+      if (kind == "ready") { // the new processes are ready, and end before the application reaches a resize point
         expect(!dyngrid_request(2, 2) && resize_point() == DYNGRID_SAME, "sent for");
         sleep(3);
         status = resize_point();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// keep TIMES TURN...: with DYNGRID_START=keep=SECONDS, from 1x2 through these turns, so often. A turn is
-// GRID:SPAWNED,WOKEN,PARKED,RELEASED, all at the resize point that asks where nobody is spawned; or gone: resize points
-// until those that were kept have ended, which none may before its time; or save: a checkpoint. Who comes back is the
-// process that slept (its process number), and every element is where it should be. KEEP_KILLS=1: the last turn's
-// sleepers are killed. KEEP_STRICT=1: memory, files and communicators are flat.
+// keep TIMES TURN...: with DYNGRID_START=keep=SECONDS, from 1x2 through these turns, TIMES times. A turn is one of:
+// - GRID:SPAWNED,WOKEN,PARKED,RELEASED, all at the resize point of the request where no process is spawned;
+// - gone: resize points until the parked processes have ended, which none may before its time;
+// - save: a checkpoint.
+// A process that returns is the one that slept (its process number), and every element is where it should be.
+// KEEP_KILLS=1: the last turn's sleeping processes are killed. KEEP_STRICT=1: memory, files and communicators are flat.
 #include <csignal>
 #include <map>
 #include <string>
@@ -33,7 +34,7 @@ bool lives(int pid) {
   return kill(pid, 0) == 0;
 }
 
-/// On process 0: who was ever seen, by id, and since when it is out of the grid.
+/// On process 0: the processes ever seen, by id, and since when each is out of the grid.
 class Seen {
 public:
   /// Collective over the grid.
@@ -50,7 +51,7 @@ public:
       out_since_.erase(all[k]);
     }
   }
-  /// Whether all that are out of the grid have ended. None may before its time.
+  /// Whether all processes out of the grid have ended. None may before its time.
   bool are_gone(double keep_s) const {
     bool are = true;
     for (const auto& [id, since] : out_since_) {
@@ -76,7 +77,7 @@ private:
   std::map<int, double> out_since_;
 };
 
-/// In the first turn those are spawned that it wakes later.
+/// The first turn spawns the processes that it wakes later.
 void check(const Turn& turn, int step) {
   const std::string what = "turn " + std::to_string(step);
   dyngrid_resize_report r{};
@@ -149,7 +150,7 @@ int main(int argc, char** argv) {
   if (std::getenv("KEEP_KILLS")) {
     if (dyngrid_is_first() != 0) std::printf("killed %d\n", seen.kill_sleepers());
     std::fflush(stdout);
-    usleep(5000000); // in which that is found
+    usleep(5000000); // time to detect it
   }
   const follow::Figures last = follow::figures();
   if (dyngrid_is_first() != 0) {

@@ -44,7 +44,7 @@ static int is_due(const char* what, long count) {
   return at && !strncmp(at, what, length) && at[length] == ':' && atol(at + length + 1) == count;
 }
 
-/* How much of a write may still happen. */
+/* How much may still be written. */
 static size_t allowed(int fd, size_t count) {
   const char* at = getenv("KILL_AT");
   if (!at || *at < '0' || *at > '9' || !is_partial_fd(fd)) return count;
@@ -53,7 +53,7 @@ static size_t allowed(int fd, size_t count) {
   return left < (long)count ? (size_t)(left > 0 ? left : 0) : count;
 }
 
-/* The function of that name that this one stands before. */
+/* The function of that name that this one replaces. */
 #define REAL(function)                                                                                                 \
   static __typeof__(function)* real;                                                                                   \
   if (!real) real = (__typeof__(function)*)dlsym(RTLD_NEXT, #function)

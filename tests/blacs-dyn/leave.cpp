@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes that are named leave the grid and come back, with every element of every matrix.
-// leave each 2x3 [KEPT]: each process but 0 leaves once, to a grid of one less, and returns; in between the grid
-// keeps its shape where KEPT (3x2 ...) says so and a sleeper takes the place. leave group: one of two of a spawned
-// group, then the other. leave rules: who slept when a matrix was given a rule lies by it all the same. leave soak 300
-// [--strict]: so many departures and returns, and memory, files and communicators are flat. leave statuses: what cannot
-// be is the same error on all, and the grid stays.
+// Named processes leave the grid and return, with every element of every matrix.
+// leave each 2x3 [KEPT]: each process but 0 leaves once, to a grid of one less, and returns. In between the grid keeps
+// its shape where KEPT (3x2 ...) contains it and a sleeping process takes the place.
+// leave group: one of two of a spawned group, then the other.
+// leave rules: a process that slept when a matrix was given a rule uses the rule after it wakes.
+// leave soak 300 [--strict]: that number of departures and returns, and memory, files and communicators are flat.
+// leave statuses: an impossible request is the same error on all, and the grid stays.
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ using follow::ids_here;
 
 constexpr int m = 53, n = 41;
 
-/// Of every kind: plain, as a rule says, and by speed in whole blocks.
+/// Of every kind: plain, by a rule, and by speed in whole blocks.
 struct Four {
   int magic = 42;
   dyngrid_matrix *plain = nullptr, *ruled = nullptr, *block = nullptr, *cyclic = nullptr;
@@ -139,7 +140,7 @@ int group() {
   return dyngrid_finalize();
 }
 
-/// One element each and the rest to the first, so many each: never what `unequal` says.
+/// One element each and the rest to the first, `each` each: never the sizes of `unequal`.
 std::int64_t lopsided(void* context, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
   const int nprocs = axis == 'R' ? nprow : npcol;
   const std::int64_t each = *static_cast<const int*>(context);
@@ -147,7 +148,7 @@ std::int64_t lopsided(void* context, char axis, std::int64_t length, int nprow, 
   return nprocs;
 }
 
-/// Asked of what is there, not of the rule that is kept.
+/// Checks the present layout, not the stored rule.
 void lies_lopsided(const dyngrid_matrix* a, int each, const std::string& what) {
   int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
   dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
@@ -157,7 +158,7 @@ void lies_lopsided(const dyngrid_matrix* a, int each, const std::string& what) {
          what + ": as the rule says that was given while 3 slept");
 }
 
-/// Whose rules were given while others slept.
+/// Matrices whose rules were given while others slept.
 struct Ruled {
   int each = 1, magic = 42;
   dyngrid_matrix *ruled = nullptr, *plain = nullptr, *late = nullptr;
@@ -200,7 +201,7 @@ int rules() {
     case 2: // 3 is awake, and has none of the rules
       all.check("woken");
       expect(dyngrid_relayout() == DYNGRID_SAME, "all lie so");
-      if (rank != 3) all.each = 2; // 3 is told what comes of it
+      if (rank != 3) all.each = 2; // 3 receives the result
       expect(dyngrid_relayout() == DYNGRID_RESIZED, "other figures");
       all.each = 2;
       all.check("laid out anew");
@@ -283,7 +284,7 @@ int statuses() {
   agreed(dyngrid_request_without(1, 3, "x"), DYNGRID_ERR_ARGUMENT, "a wrong text");
   agreed(dyngrid_request_without(1, 3, "4"), 0, "asked for at a resize point");
   agreed(dyngrid_resize_point(), DYNGRID_ERR_NOT_FOUND, "and refused there");
-  // the slowest, and then who is asleep takes the place of one that is named
+  // the slowest, and then the sleeping process takes the place of a named one
   expect(dyngrid_set_speed(4 - rank * 0.5) == 0, "set_speed");
   const int outcome = dyngrid_resize_without(1, 3, DYNGRID_OPTIMAL, "slowest");
   expect(outcome == DYNGRID_RESIZED, "without the slowest"); // 3 sleeps in that call, and wakes when 2 leaves

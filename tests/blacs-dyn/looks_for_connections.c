@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Run on 1x2 with Open MPI. This program stands in front of the two functions by which Open MPI counts who wants it to
- * look for connections, and counts what libdyngrid wants: something while the grid grows, nothing before and after. */
+/* Run on 1x2 with Open MPI. This program replaces the two functions by which Open MPI counts the users of its search
+ * for connections, and counts libdyngrid's use: some while the grid grows, none before and after. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

@@ -252,7 +252,7 @@ template <class T> void compute(const std::string& type) {
        {std::pair(dyngrid::Norm::one, column), {dyngrid::Norm::infinity, row}, {dyngrid::Norm::largest, most}})
     need(std::abs(static_cast<double>(dyngrid::lange(dc, norm)) - expected) < close, type + " lange");
 
-  // what does not fit is refused in words by all, and nothing hangs
+  // mismatched arguments are refused with a message by all, and nothing hangs
   refused(DYNGRID_ERR_SHAPE, "got 14 x 9, 14 x 11, 14 x 11, expected op(A) m x k",
           [&] { dyngrid::gemm(1, da, dc, 0, dc); });
   refused(DYNGRID_ERR_SHAPE, "dyngrid::view: got 3 x 4 elements from (12, 0), expected a part of 14 x 9",
@@ -324,7 +324,7 @@ void refused_rules(dyngrid::Application& app) {
           [] { Matrix<double>("empty", 5, 5, [](Axis, int64_t, int, int) { return std::vector<int64_t>(); }); });
   refused(DYNGRID_ERR_NULL, "expected a function", [] { Matrix<double>("null", 5, 5, dyngrid::Rule()); });
   need(!dyngrid_matrix_find("thrower"), "a refused matrix is none");
-  { // refused by a change: the grid stays, and its words are said once
+  { // refused by a change: the grid stays, and its message is printed once
     Matrix<double> picky("picky", 5, 5, [](Axis axis, int64_t length, int nprow, int npcol) {
       if (nprow > 1) throw std::runtime_error("one row only");
       return first_takes_most(length, axis == Axis::rows ? nprow : npcol);
@@ -361,7 +361,7 @@ void refused_rules(dyngrid::Application& app) {
 
 } // namespace
 
-/// Two phases that want other layouts; what one writes the other reads.
+/// Two phases that are best in different layouts; one writes, the other reads.
 void in_phases(const std::string& where) {
   Matrix<double> a("phased", m_all, n_all, 4, 3);
   fill(a, 5);
@@ -398,7 +398,7 @@ int main() try {
   std::vector<Matrix<double>> lying; // moved when the vector grows
   lying.emplace_back("even", m_all, n_all, 4, 3);
   lying.emplace_back("lambda", m_all, n_all,
-                     [&share](Axis axis, int64_t length, int nprow, int npcol) { // looks at shared state
+                     [&share](Axis axis, int64_t length, int nprow, int npcol) { // reads shared state
                        const int procs = axis == Axis::rows ? nprow : npcol;
                        return share.get() == 1 ? first_takes_most(length, procs)
                                                : std::vector<int64_t>(static_cast<std::size_t>(procs), length);

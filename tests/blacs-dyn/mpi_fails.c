@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpi_fails: a failure of MPI that a process has by itself is DYNGRID_ERR_MPI, where an agreed one would let it sleep
- * on or go on. The merge of the one that sleeps with the others fails, on both sides. mpirun -np 2. */
+/* mpi_fails: a failure of MPI on one process alone is DYNGRID_ERR_MPI, where an agreed one would let it sleep on or go
+ * on. The merge of the sleeping one with the others fails, on both sides. mpirun -np 2. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 static int fails = 0;
 
-/* stands before MPI's */
+/* replaces MPI's */
 int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peer, int remote, int tag, MPI_Comm* made) {
   return fails ? MPI_ERR_OTHER : PMPI_Intercomm_create(local, leader, peer, remote, tag, made);
 }

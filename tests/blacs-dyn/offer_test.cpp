@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processors offered by host, number and speed: which are taken, and what is refused. No processes, no sockets.
+// Processors offered by host, number and speed: the choice among them, and the refusals. No processes, no sockets.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ TEST(Offer, IsReadAndRefusedInWords) {
 }
 
 TEST(Offer, TheFastestThatFitAreTaken) {
-  // one process; of 4 and 2 and 1 under 5 only 4 and 1 use all of it, and 1x3 of 1, 4, 1 waits for nobody
+  // one process; of 4 and 2 and 1 under 5 only 4 and 1 use all of it, and 1x3 of 1, 4, 1 has no process that waits
   Offer offer{{{"fast", 1, 4}, {"middle", 1, 2}, {"slow", 3, 1}}, 0, 5, Strategy::best};
   Choice choice = control::choose({1, 1}, {1}, offer, any_grid);
   EXPECT_EQ(text_of(choice.hosts), "fast:1,slow:1");
@@ -167,8 +167,7 @@ TEST(Offer, NeverMoreThanOffered) {
   EXPECT_GT(taken, 12);
 }
 
-// all sets, shapes and orientations, each mapped as well as can be: the steps that are left and a change of random
-// price
+// all sets, shapes and orientations, each with the best mapping: the steps left and a change of random cost
 TEST(Offer, TheChangeCountsAndOrientationsAreTried) {
   std::mt19937 random(3);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
@@ -220,8 +219,8 @@ TEST(Offer, TheChangeCountsAndOrientationsAreTried) {
   EXPECT_TRUE(is_sanitized || not_the_fastest > 0);
 }
 
-// Chinnusamy 2004, table 6.17, at a total of 600, as bench_hetero --live has it. The published arrangement of what
-// `global` takes is 2 % slower than that of `local`; arranged as well as can be, as a running program is, 2 % faster.
+// Chinnusamy 2004, table 6.17, at a total of 600, as in bench_hetero --live. The published arrangement of the choice of
+// `global` is 2 % slower than that of `local`; with the best arrangement, as in a running program, it is 2 % faster.
 TEST(Offer, WhatOthersWouldTakeIsArrangedAsItWillBe) {
   const double list[] = {298, 95,  35,  11,  30, 28,  39,  218, 39,  91,  290, 279, 249, 315, 210,
                          64,  209, 284, 131, 84, 176, 267, 66,  232, 114, 138, 157, 251, 250, 174};
@@ -238,7 +237,7 @@ TEST(Offer, WhatOthersWouldTakeIsArrangedAsItWillBe) {
   Offer offer;
   for (const double speed : list) offer.hosts.push_back({"p" + std::to_string(offer.hosts.size()), 1, speed});
   offer.tpp = 600;
-  const auto gain_of = [&](const Choice& choice) { // of these processors, arranged as well as can be
+  const auto gain_of = [&](const Choice& choice) { // of these processors, in the best arrangement
     gridmap::MappingRequest now{{326, 275, 227, 175}, 2, 2, 1 << 20, 1 << 20, gridmap::MapMethod::best}, then = now;
     for (const OfferedHost& host : choice.hosts) then.speeds.push_back(host.speed);
     then.nprow = choice.grid.nprow;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// on_change SPARE: an object of another library lives on a duplicate of dyngrid_comm, with its part of the data, as a
-// factorization of MUMPS or a matrix of PETSc does. dyngrid_on_change takes it down before each change, its content
-// goes along in a matrix, and builds it again after it: over growths and shrinks in which processes are spawned, leave,
+// on_change SPARE: an object of another library uses a duplicate of dyngrid_comm, with its part of the data, as a
+// factorization of MUMPS or a matrix of PETSc does. dyngrid_on_change destroys it before each change, its content moves
+// in a matrix, and builds it again after it. This covers growths and shrinks in which processes are spawned, leave,
 // fall asleep and wake. SPARE processes of mpirun sleep at first.
 #include <algorithm>
 #include <set>
@@ -18,7 +18,7 @@ using follow::expect;
 const int n = 40, nb = 3;
 std::vector<std::string> order; ///< of the routines
 
-/// What knows nothing of dyngrid. Alive only between two changes.
+/// A library without knowledge of dyngrid. Exists only between two changes.
 struct Library {
   MPI_Comm comm = MPI_COMM_NULL;
   std::vector<double> content;
@@ -26,7 +26,7 @@ struct Library {
   double sum() const {
     double mine = 0, all = 0;
     for (const double x : content) mine += x;
-    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, comm); // hangs when one of its processes is no more
+    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, comm); // hangs when one of its processes is gone
     return all;
   }
 };
@@ -72,8 +72,8 @@ std::set<int> processes() {
   return {all.begin(), all.end()};
 }
 
-/// An exchange over a duplicate from a grid of before works while all of that grid are in the one there is, and is
-/// refused when not: nobody waits.
+/// An exchange over a duplicate from an earlier grid works while all of that grid are in the present one. Otherwise it
+/// is refused: no process waits.
 struct Kept {
   MPI_Comm duplicate = MPI_COMM_NULL;
   dyngrid_executor* executor = nullptr;
@@ -108,7 +108,7 @@ bool looks_inside = true;
 void before(void* data) {
   order.push_back("first before");
   auto* a = static_cast<Solver*>(data);
-  if (looks_inside) { // what would change the grid or the matrices is refused
+  if (looks_inside) { // calls that would change the grid or the matrices are refused
     dyngrid_matrix* made = nullptr;
     int value = 0;
     expect(dyngrid_resize_point() == DYNGRID_ERR_STATE && dyngrid_resize(1, 1, 0) == DYNGRID_ERR_STATE &&
@@ -159,13 +159,13 @@ int main(int argc, char** argv) {
   both.insert(both.end(), afters.begin(), afters.end());
 
   const std::vector<std::pair<int, int>> shapes{{1, 2}, {1, 2}, {2, 2}, {1, 1}, {3, 2}, {2, 3}, {1, 2}, {2, 2}};
-  if (app.grid().is_mine()) { // a change that cannot be is no exception, and no change
+  if (app.grid().is_mine()) { // an impossible change is no exception, and no change
     app.request(1000, 1000);
     expect(app.resize_point_at("refused") == dyngrid::Outcome::same, "a refused growth");
     expect(app.last_message().find("1000000") != std::string::npos && dyngrid_was_refused(), app.last_message());
     expect(order.empty(), "no notice of what was refused");
     expect(app.resize_point_at("refused") == dyngrid::Outcome::same && app.last_message().empty(), "none was refused");
-    bool was_thrown = false; // a mistake of the program's
+    bool was_thrown = false; // an error of the program
     try {
       app.resize_point_at(std::string(100, 'x'));
     } catch (const dyngrid::Error& error) {
@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
   }
   for (;;) {
     const bool was_member = app.grid().is_mine();
-    if (was_member) { // step 0: a request for the grid there is; nothing happens, and nobody is told
+    if (was_member) { // step 0: a request for the present grid; nothing happens, and no callback runs
       const auto to = shapes[static_cast<std::size_t>(step)];
       app.request(to.first, to.second);
       expect(app.pending(), "pending");
@@ -214,7 +214,7 @@ int main(int argc, char** argv) {
                   whole);
     first_grid.end();
     second_grid.end();
-    // a change that is refused tells nobody
+    // a refused change calls no callback
     order.clear();
     expect(dyngrid_resize(0, 1, 0) == DYNGRID_ERR_ARGUMENT && order.empty(), "no notice of what is refused");
     // forgotten

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* other_blacs: a program that has a part of the BLACS in itself, which does not know the grids that dyngrid makes, as
- * where ScaLAPACK is linked statically and does not export its tables. dyngrid_init refuses it in words. */
+/* other_blacs: a program that contains a part of the BLACS, which does not know the grids that dyngrid makes. This
+ * happens where ScaLAPACK is linked statically and does not export its tables. dyngrid_init refuses it with a message.
+ * */
 #include <string.h>
 
 #define TEST_NAME "other_blacs"

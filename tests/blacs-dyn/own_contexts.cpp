@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // own_contexts: a library with BLACS contexts over communicators of its own, in a program whose grid changes. They are
-// used before and after every change and closed by the library at the end; those with a process that leaves are closed
-// by the change, and closing them once more harms nobody.
-// own_contexts stale ROUTINE: what of the grid before a change is given to a routine of ScaLAPACK ends the program in
-// words.  gemr2d context trmr2d gemm potrf
+// used before and after every change and closed by the library at the end. The change closes those with a process that
+// leaves; closing them once more does no harm.
+// own_contexts stale ROUTINE: a handle of the grid before a change, passed to a routine of ScaLAPACK, ends the program
+// with a message. ROUTINE: gemr2d context trmr2d gemm potrf
 #include <cstring>
 
 #include "follow.hpp"
@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
              !dyngrid_share("step", &step, sizeof step),
          "create");
   const bool is_newcomer = dyngrid_is_newcomer() != 0;
-  Own self, pair, first, of_grid; // a newcomer has the first only
+  Own self, pair, first, of_grid; // a new process has the first only
   self.open(MPI_COMM_SELF, "over one process");
   MPI_Comm comm = MPI_COMM_NULL;
   if (!is_newcomer) {
@@ -156,7 +156,7 @@ int main(int argc, char** argv) {
       pair.use();
       first.use();
     }
-    // what a change has closed: once more, under numbers that nobody else has got
+    // contexts that a change has closed: once more, under numbers that are not in use
     for (const int context : stale) Cblacs_gridexit(context);
     if (of_grid.columns > 0) {
       if (step == 2) expect(!of_grid.is_there(), "a context with processes that left");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* own_copier: a program that knows nothing of dyngrid. Built with TEST_OWN it has a p?gemr2d of its own; otherwise it
+/* own_copier: a program without knowledge of dyngrid. Built with TEST_OWN it has a p?gemr2d of its own; otherwise it
  * takes ScaLAPACK's, with the argument "dlsym" from that library itself. */
 #define _GNU_SOURCE /* RTLD_NOLOAD */
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* panels lu|cholesky|indefinite|asks: notices of dyngrid_on_panel while DYNGRID_RESIZE_AT changes the grid: each panel
- * once and in order, on every process of the grid that did it, and what is refused inside. asks: the notices themselves
- * ask for grids. TEST_REFUSED=1: so many changes fail. Compiled as C99. */
+/* panels lu|cholesky|indefinite|asks: notices of dyngrid_on_panel while DYNGRID_RESIZE_AT changes the grid. Checks that
+ * each panel is reported once and in order, on every process of the grid that did it, and the calls refused inside.
+ * asks: the notices themselves request grids. TEST_REFUSED=N: N changes fail. Compiled as C99. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ enum { n = 300, nb = 80, negative = 200 /* on the diagonal, indefinite */ };
 static struct {
   int64_t next; /* column */
   int count, refused, changes;
-} seen; /* shared: who joins or wakes counts on */
+} seen; /* shared: new and woken processes continue the count */
 static dyngrid_matrix* a;
 static int has_changed = 0, asks = 0;
 
@@ -64,8 +64,8 @@ static void try_what_is_refused(void) {
   need(same == a && info == 5, "nothing was done");
 }
 
-/* Panels begin at 0 64 80 144 160 224 240. A panel is ahead when 1x3 is asked for: it comes a panel later, and 2x1,
- * asked for meanwhile, at once after it. Who fell asleep with that wish wakes without it. */
+/* Panels begin at 0 64 80 144 160 224 240. A panel is ahead when 1x3 is requested: the change is a panel later, and
+ * 2x1, requested meanwhile, immediately after it. A process that fell asleep with that request wakes without it. */
 static void ask(const dyngrid_panel* panel) {
   const int is_2x2 = panel->first < 144 || panel->first >= 224;
   need(panel->nprow == 2 && panel->npcol == (is_2x2 ? 2 : 1), "where this panel was done");
@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
   if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
   need(outcome == (seen.changes > 0 ? DYNGRID_RESIZED : DYNGRID_SAME), "the outcome");
   need(info == (is_indefinite ? negative + 1 : 0), "info");
-  /* a panel that fails is none */
+  /* a failing panel does not count */
   for (next = 0; next < n && !(is_indefinite && next + width_at(next) > negative); next += width_at(next)) ++count;
   end = next;
   need(seen.count == count && seen.next == end, "all panels were told of");

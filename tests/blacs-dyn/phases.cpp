@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Phases of a program that runs.
-// phases sequence 2x3 1x4 ...: random cycles on each grid of a sequence; every element of every matrix at the begin of
-// each phase that reads it, against what the program wrote last, wherever it wrote it. phases chosen: each phase runs
-// where it is quick, once all was tried. phases remembered: after `chosen`, with its history: planned from the first
-// cycle on. phases weighted: layouts by the speeds of processes. phases statuses: what is wrong on one process is the
-// same error on all. phases anew: matrices that are freed and made again. phases restored FILE: a checkpoint comes
-// back, with DYNGRID_RESTORE at a resize point.
+// Phases of a running program.
+// phases sequence 2x3 1x4 ...: random cycles on each grid of a sequence. Every element of every matrix at the start of
+// each phase that reads it, against the program's last write, wherever it wrote it.
+// phases chosen: each phase runs where it is fast, once all was tried.
+// phases remembered: after `chosen`, with its history: planned from the first cycle on.
+// phases weighted: layouts by the speeds of processes.
+// phases statuses: an error on one process is the same error on all.
+// phases anew: matrices that are freed and made again.
+// phases restored FILE: a checkpoint is restored, with DYNGRID_RESTORE at a resize point.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -83,7 +85,7 @@ struct Program {
   }
 };
 
-/// The same on all processes, newcomers included.
+/// The same on all processes, including new processes.
 void one_grid(Program& program, int grid_number) {
   std::mt19937 random(1000 + static_cast<unsigned>(grid_number));
   const auto any = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
@@ -104,7 +106,7 @@ void one_grid(Program& program, int grid_number) {
       expect(dyngrid_matrix_written(program.matrices[k]) == 0, "written");
     }
     if (cycle == 27) expect(dyngrid_phases_keep(-1) == 0 && dyngrid_phases_plan(any(4)) == 0, "plan");
-    if (cycle == 12 && grid_number % 2 == 0) { // a change by another routine begins anew
+    if (cycle == 12 && grid_number % 2 == 0) { // a change by another routine starts again
       expect(dyngrid_matrix_reblock(program.matrices[1], 5, 2) >= 0, "reblock");
       program.check(1, "laid out by hand");
     }
@@ -129,8 +131,9 @@ void sequence(const std::vector<std::string>& grids) {
   }
 }
 
-/// The time of a phase is a sleep that only its layout decides, far longer than moving some kilobytes. What takes three
-/// times as long is tried once, the other layout twice; then all is planned, unless an earlier run has left its times.
+/// The time of a phase is a sleep that only its layout decides, far longer than moving some kilobytes. A layout that
+/// took three times as long is tried once, the other one twice; then all is planned, unless an earlier run has left its
+/// times.
 void chosen(bool is_remembered) {
   dyngrid_matrix *a = nullptr, *b = nullptr;
   expect(dyngrid_matrix_create("a", 'd', 200, 200, 8, 8, &a) == 0, "a");
@@ -154,7 +157,7 @@ void chosen(bool is_remembered) {
       if (is_remembered && cycle == 0)
         expect(report.predicted_s > 0.0005 && report.predicted_s < 0.2, "predicted by the history");
       if (cycle == 7 && p == 1) expect(report.moved_bytes > 0, "the matrix that is written moves in each cycle");
-      dyngrid_matrix* other = nullptr; // what comes and goes beside them changes nothing
+      dyngrid_matrix* other = nullptr; // matrices made and freed beside them change nothing
       expect(dyngrid_matrix_create("other", 'd', 10, 10, 2, 2, &other) == 0, "another matrix");
       expect(dyngrid_matrix_free(&other) == 0, "free");
       usleep(is_wide == (p == 0) ? 1000 : 300000);
@@ -162,8 +165,8 @@ void chosen(bool is_remembered) {
     }
 }
 
-/// Speeds of a 2 x 2 grid that shares can follow exactly. A phase whose work is in proportion to what a process has:
-/// dealt out by speed it takes a quarter of the time. Once all are as fast, all begins anew.
+/// Speeds of a 2 x 2 grid that shares can follow exactly. The work of the phase is in proportion to the part of a
+/// process: distributed by speed it takes a quarter of the time. Once all speeds are equal, the trials start again.
 void weighted() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -249,8 +252,8 @@ void statuses() {
   agreed(dyngrid_phase_begin(empty), DYNGRID_ERR_NOT_FOUND, "its matrix was freed");
 }
 
-/// A matrix that is made after another one was freed often gets its address: it is another matrix all the same, of
-/// another size, and none of a phase that used the first.
+/// A matrix that is made after another one was freed often gets its address. It is still another matrix, of another
+/// size, and of no phase that used the first.
 void made_anew() {
   dyngrid_phase* phase = nullptr;
   expect(dyngrid_phase_create("p", &phase) == 0, "phase");
@@ -279,7 +282,7 @@ void made_anew() {
   expect(was_address_used_again, "an address was used again");
 }
 
-/// What a checkpoint brings back, whoever asks for it, is no copy of what was there before.
+/// A matrix restored by a checkpoint, on anyone's request, is no copy of the earlier one.
 void restored(const char* file) {
   dyngrid_matrix* a = nullptr;
   std::array<dyngrid_phase*, 2> phases{};

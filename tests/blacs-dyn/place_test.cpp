@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The eight bytes of a resize point: places that differ are seen by both, whatever else is said in them.
+// The eight bytes of a resize point: both processes see places that differ, whatever else the bytes contain.
 #include <cstdint>
 #include <random>
 

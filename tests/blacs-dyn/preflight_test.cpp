@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program is looked at before it is started, and the loader is asked for its libraries only when they may have
-// changed.
+// A program is examined before it is started, and the loader lists its libraries only when they may have changed.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using blacs_dyn::check_program;
 
-/// What processes that were started and waited for have taken.
+/// CPU time of child processes that were waited for.
 long children_so_far() {
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);

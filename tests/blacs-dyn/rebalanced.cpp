@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Balances by speeds that the program gives; /proc says nothing, so that what else runs here does not count. A step
-// lasts as long as its slowest part over its speed, asleep, and no time is judged but by orders of magnitude.
+// Balances by speeds that the program gives; /proc has no data, so that other load here does not count. A step lasts as
+// long as its slowest part over its speed, asleep, and no time is judged but by orders of magnitude.
 // rebalanced calls: dyngrid_rebalance and dyngrid_last_balance, on each process the same.
-// rebalanced row: where DYNGRID_ALLOW says which grids there may be, a new one may be as long as it says.
-// rebalanced late: a step takes what the slowest process takes, though process 0 has done its part long before.
-// rebalanced soak 300 [--strict]: under DYNGRID_BALANCE=auto so often the slowest sleeps and returns; memory, files and
-// communicators are flat.
+// rebalanced row: where DYNGRID_ALLOW permits long grids, a new one may be as long as it permits.
+// rebalanced late: a step takes the time of the slowest process, though process 0 has done its part long before.
+// rebalanced soak 300 [--strict]: under DYNGRID_BALANCE=auto the slowest sleeps and returns that number of times;
+// memory, files and communicators are flat.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -33,7 +33,7 @@ dyngrid_balance_report last() {
   return report;
 }
 
-/// Of the grid's processes all have the same, byte by byte.
+/// All processes of the grid have the same, byte by byte.
 void same_everywhere(const std::string& what) {
   const dyngrid_balance_report mine = last();
   dyngrid_balance_report first = mine;
@@ -175,7 +175,7 @@ int soak(int count, bool is_strict) {
       expect(state.turn < 1000, std::string("nobody leaves: ") + last().why);
       work(a, 0.004);
       expect((state.turn % 3 == 0 ? dyngrid_rebalance() : dyngrid_resize_point()) >= 0, "balance");
-      if (grid_size() < 4) state.has_left = 1; // who wakes in it is told so. One leaves, or two: what is cheaper
+      if (grid_size() < 4) state.has_left = 1; // a process that wakes in it receives it. The cheaper change: one or two
     } else {
       follow::request("2x2");
       expect(dyngrid_resize_point() == DYNGRID_RESIZED, "it comes back");

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// New layouts on the grid there is.
+// New layouts on the present grid.
 // relayout sequence 2x3 1x4 ...: matrices of all types through other block sizes and rules, element by element, on each
-// grid of a sequence, and back by dyngrid_pop. relayout statuses: what is wrong on one process is the same error on
-// all, and nothing was changed. relayout soak N [--strict]: N times, what the first process costs. relayout checkpoint
-// FILE. relayout cost [BATCHES CALLS]: with nothing to move, against MPI_Allreduce of 8 bytes.
+// grid of a sequence, and back by dyngrid_pop.
+// relayout statuses: an error on one process is the same error on all, and nothing was changed.
+// relayout soak N [--strict]: N times, the cost for the first process.
+// relayout checkpoint FILE.
+// relayout cost [BATCHES CALLS]: with nothing to move, against MPI_Allreduce of 8 bytes.
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -52,7 +54,7 @@ struct Set {
   }
 };
 
-/// Two more communicators' worth of BLACS contexts of the program's own, which a relayout leaves alone.
+/// Two more communicators' worth of BLACS contexts of the program's own, which a relayout does not change.
 struct OwnContext {
   int number = -1;
   OwnContext() {
@@ -102,7 +104,7 @@ void one_grid(const Set& set, dyngrid_matrix* other, int salt) {
     if (k < 2) use_contexts(own.number, set.of[1], other, salt);
     expect(dyngrid_copy(set.of[1], other) == 0 && follow::wrong_as<double>(other, salt) == 0, "copy");
   }
-  // one size by a rule, unequal ones, and a rule that changes its mind
+  // one size by a rule, unequal ones, and a rule that changes its answers
   expect(dyngrid_matrix_set_rule(set.of[1], dyngrid_block_rule, nullptr) == DYNGRID_RESIZED, "block rule");
   use_contexts(own.number, set.of[1], other, salt);
   for (dyngrid_matrix* a : set.of)
@@ -124,7 +126,7 @@ int sequence(int argc, char** argv) {
   int step = 0;
   expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
   const Set set;
-  // as it was made, on newcomers too: the block sizes that the others have given it since count
+  // as it was made, on new processes too: the block sizes that the others have given it since are used
   dyngrid_matrix *other = nullptr, *ruled = nullptr, *changed = nullptr;
   expect(!dyngrid_matrix_create("other", 'd', m, n, 5, 6, &other), "create");
   expect(!dyngrid_matrix_create_by("ruled", 'd', m, n, follow::unequal, &forty_two, &ruled), "create_by");
@@ -151,7 +153,7 @@ int sequence(int argc, char** argv) {
     expect(outcome >= 0, "resize point");
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
   }
-  if (dyngrid_depth() > 1) { // what was grown is undone after a relayout
+  if (dyngrid_depth() > 1) { // a growth is undone after a relayout
     for (dyngrid_matrix* a : set.of) expect(dyngrid_matrix_reblock(a, 2, 2) == DYNGRID_RESIZED, "reblock");
     const int outcome = dyngrid_pop();
     expect(outcome == DYNGRID_LEAVE || outcome == DYNGRID_RESIZED, "pop");
@@ -250,7 +252,7 @@ int soak(int count, bool is_strict) {
   return dyngrid_finalize();
 }
 
-/// Written with other blocks than the program makes; read back into those of the moment.
+/// Written with other blocks than the program makes; read back into the present ones.
 int checkpoint(const char* file) {
   expect(dyngrid_init_grid(2, 3) == 0, "dyngrid_init_grid");
   const Set set;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where newcomers meet the application, with neighbours that mean no good. No MPI.
+// The rendezvous of new processes and the application, with malicious neighbours. No MPI.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -77,7 +77,7 @@ std::string all_that_comes(int fd) {
   return text;
 }
 
-/// What a connection that says this line is answered before it is hung up on.
+/// The answer to a connection that sends this line, before it is closed.
 std::string answer_to(const RendezvousAddress& place, const std::string& line) {
   const int fd = raw_connection(place);
   EXPECT_GE(fd, 0);
@@ -181,7 +181,7 @@ TEST(Rendezvous, AUnitThatIsNotWantedAnyMoreIsTold) {
 TEST(Rendezvous, ReadyBeforeAllHaveComeIsTheEndOfThatUnitAlone) {
   Host host;
   Peer first(host.invitation, 0, 10), second(host.invitation, 1, 10);
-  second.say("ready"); // not its to say
+  second.say("ready"); // it may not send this
   first.say("ready");
   std::string why;
   EXPECT_TRUE(eventually([&] { return host.rendezvous.presence(group, &why) == Presence::gone; }));
@@ -232,7 +232,7 @@ TEST(Rendezvous, AThousandThatSayNothing) {
   for (int i = 0; i < 1000; ++i) {
     silent.push_back(raw_connection(host.place()));
     ASSERT_GE(silent.back(), 0) << i;
-    if (i % 300 == 150) { // in between, and afterwards, who was invited gets in
+    if (i % 300 == 150) { // in between, and afterwards, invited processes get in
       const Peer newcomer(host.invitation, i / 300, 20);
     }
   }
@@ -258,7 +258,7 @@ TEST(Rendezvous, ALineWithoutAnEnd) {
   EXPECT_TRUE(is_hung_up || all_that_comes(fd).empty());
   close(fd);
   const Peer newcomer(host.invitation, 0, 10);
-  // one that was let in and then says as much is lost, and only its group
+  // an accepted connection that then sends as much is lost, and only its group
   const int known = raw_connection(host.place());
   const std::string hello = "hello " + host.place().token + " 7 1 host 1\n";
   send(known, hello.data(), hello.size(), MSG_NOSIGNAL);
@@ -379,7 +379,7 @@ TEST(Rendezvous, LeavesNothingInTheTemporaryFolder) {
     } catch (const std::exception& error) {
       std::fprintf(stderr, "%s\n", error.what());
     }
-    _exit(1); // not on as a second run of all tests
+    _exit(1); // must not continue as a second run of all tests
   }
   int status = 0;
   waitpid(child, &status, 0);

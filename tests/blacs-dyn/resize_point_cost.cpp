@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a resize point costs when nobody wants anything, against MPI_Allreduce of 8 bytes over the same processes:
-//     mpirun --oversubscribe -np 16 resize_point_cost [batches] [calls per batch]
-// The two take turns, so that what else the machine does hits both. The median over the batches counts; only rank 0
+// The cost of a resize point without any request, against MPI_Allreduce of 8 bytes over the same processes:
+// mpirun --oversubscribe -np 16 resize_point_cost [batches] [calls per batch]
+// The two take turns, so that other load of the machine affects both. The median over the batches counts; only rank 0
 // prints. No time is judged.
 #include <algorithm>
 #include <cstdio>

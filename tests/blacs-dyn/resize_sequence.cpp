@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // resize_sequence [--now] GRID PLACEMENT SHAPE...: from the first grid through all shapes, five matrices of five types
-// compared element by element on every grid, a PDGEMM on each; a sixth matrix lies in unequal blocks. The changes come
-// at resize points by dyngrid_request, or with --now by dyngrid_resize.
+// compared element by element on every grid, a PDGEMM on each. A sixth matrix lies in unequal blocks. The changes
+// happen at resize points by dyngrid_request, or with --now by dyngrid_resize.
 #include <cstring>
 
 #include "dyngrid/control.h"
@@ -82,7 +82,8 @@ int main(int argc, char** argv) {
       expect(follow::wrong(a[k], cases[k].type, static_cast<int>(k)) == 0,
              std::string("elements of type ") + cases[k].type);
     expect(follow::wrong(unequal, 'd', 99) == 0, "elements in unequal blocks");
-    const int* d = dyngrid_desc(unequal); // on one process the rule gives one size for each axis: ScaLAPACK takes that
+    const int* d = dyngrid_desc(unequal); // on one process the rule gives one size for each axis: ScaLAPACK accepts
+                                          // that
     expect(size == 1 ? d[0] == 1 && d[4] == 31 : d[0] == DYNGRID_DTYPE && d[4] == nprow && d[5] == npcol,
            "descriptor with lists");
 

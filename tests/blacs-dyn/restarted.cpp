@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// restarted STEPS: a matrix in even and one in unequal blocks, whose elements every step makes anew out of the last
-// ones; at step 2 the grid grows to 2x2. At the end each element is worked out again from nothing. With
-// TEST_KILL_AT=STEP the last newcomer is killed before that step while it holds its parts. Local arrays are asked for
-// where they are made, where the outcome says so, and in what dyngrid_on_change calls: all three must do, at a restart
-// too.
+// restarted STEPS: a matrix in even and one in unequal blocks; every step computes their elements from the previous
+// ones. At step 2 the grid grows to 2x2. At the end each element is computed again from nothing. With TEST_KILL_AT=STEP
+// the last new process is killed before that step while it holds its parts. Local arrays are requested where they are
+// made, where the outcome requires it, and in the callback of dyngrid_on_change: all three must work, at a restart too.
 #include <csignal>
 
 #include <unistd.h>
@@ -91,7 +90,7 @@ int main(int argc, char** argv) {
     if (step == steps) break;
     if (step == 2 && nprow * npcol < 4) {
       expect(dyngrid_resize(2, 2, DYNGRID_OPTIMAL) == DYNGRID_RESIZED,
-             "growth"); // newcomers come in at the resize point above
+             "growth"); // new processes join at the resize point above
       dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
       local_unequal = dyngrid_local(unequal);
     }

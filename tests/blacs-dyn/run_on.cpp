@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dyngrid_run_on: LU of a matrix that lies on 2x2 in blocks of 5. Where it runs is seen by its last bits: they are
-// those of ScaLAPACK's routine on a matrix that lies there, and differ between places.
+// dyngrid_run_on: LU of a matrix that lies on 2x2 in blocks of 5. Its last bits show where it runs: they are those of
+// ScaLAPACK's routine on a matrix that lies there, and differ between places.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -43,7 +43,7 @@ double element(int i, int j) {
   return static_cast<double>(mixed >> 11) / (1ull << 53) - 0.5;
 }
 
-/// On a grid of its own. All four processes know the result.
+/// On a grid of its own. All four processes get the result.
 Factors lu_on(int nprow, int npcol, int nb, int zero_at = -1) {
   int ctxt = -1, me[2], shape[2];
   const int zero = 0, one = 1, order = n;
@@ -80,7 +80,7 @@ Factors lu_on(int nprow, int npcol, int nb, int zero_at = -1) {
   return all;
 }
 
-/// What the routine itself gives in three places, and whose bits a call has.
+/// The results of the routine itself in three places, and the place whose bits a call has.
 class RunOn : public ::testing::Test {
 protected:
   static void SetUpTestSuite() {
@@ -114,7 +114,7 @@ TEST_F(RunOn, TheNextCallOnly) {
   EXPECT_EQ(place(), "own");
   ASSERT_EQ(dyngrid_run_on(1, 1, 33, "p?getrf"), DYNGRID_SUCCESS);
   ASSERT_EQ(dyngrid_run_on(1, 4, 16, "all"), DYNGRID_SUCCESS);
-  EXPECT_EQ(place(), "one"); // in the order in which they were asked for
+  EXPECT_EQ(place(), "one"); // in the order of the requests
   EXPECT_EQ(place(), "row");
   EXPECT_EQ(place(), "own");
   dyngrid::run_on(1, 4, 16, "pdgemm,pdgetrf"); // either: used up
@@ -194,7 +194,7 @@ TEST_F(RunOn, SingularIsSaidAlike) {
   EXPECT_TRUE(moved == there); // where all of a column is 0 any pivot will do: those of the place
 }
 
-/// A group of processes is those of a context in its order: 24 of four.
+/// A group of processes is the group of a context in its order: 24 of four.
 TEST_F(RunOn, CallsOfThe17thGroupOfProcessesStayAndThatIsSaid) {
   int rank = 0, order[] = {0, 1, 2, 3};
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

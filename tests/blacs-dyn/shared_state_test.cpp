@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a newcomer shares, before and after the content has come; no process joins anything here.
+// The shared state of a new process, before and after the content has arrived; no process joins here.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 using blacs_dyn::SavedShared;
 using blacs_dyn::SharedState;
 
-/// As the others tell it and send it, a few bytes at a time.
+/// As the others announce and send it, a few bytes at a time.
 void tell(const SharedState& from, SharedState& to, std::size_t at_once = 3) {
   const std::vector<SavedShared> told = from.list();
   to.expect(told, true);
@@ -91,7 +91,7 @@ TEST(SharedState, ANewProcessHasNoMoreThanTheOthers) {
   others.share("step", &step, sizeof step, MPI_COMM_NULL);
   newcomer.share("more", &mine, sizeof mine, MPI_COMM_NULL);
   EXPECT_THROW(tell(others, newcomer), base::Error);
-  SharedState woken; // what the others took back while it slept
+  SharedState woken; // items that the others removed while it slept
   woken.share("more", &mine, sizeof mine, MPI_COMM_NULL);
   EXPECT_NO_THROW(woken.expect(others.list(), false));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// short_memory FILE: one process may take a few MiB more and no others (RLIMIT_AS). What is done together works, or is
-// the same status on all processes, the matrix is whole, and the application goes on. FILE: for checkpoints; "-": none.
+// short_memory FILE: one process may allocate a few MiB more and no others (RLIMIT_AS). A joint operation works, or is
+// the same status on all processes; the matrix is whole, and the application goes on. FILE: for checkpoints; "-": none.
 #include <sys/resource.h>
 
 #include <cstring>
@@ -16,7 +16,7 @@ using follow::expect;
 
 constexpr int n = 1600; // 20 MB in all
 
-/// While it lives this process may have so many MiB more.
+/// During its life this process may allocate N MiB more.
 class Limit {
 public:
   Limit(bool is_mine, int mib) {

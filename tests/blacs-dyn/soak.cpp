@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // soak [CYCLES [SEED [--strict N]]]: CYCLES times a 2x2 grid changes to a random shape of 1 .. 9 processes and back, a
-// matrix following, every element compared every time. Prints what the first process costs at the beginning and at the
-// end; --strict ends with an error if communicators or open files grew, or its own memory by more than N kB per cycle
-// (Open MPI and PMIx keep some 40 kB for every world ever spawned). New processes are waited for, or come in the
+// matrix following, every element compared every time. Prints the resources of the first process at the beginning and
+// at the end. --strict ends with an error if communicators or open files grew, or its own memory by more than N kB per
+// cycle. Open MPI and PMIx keep some 40 kB for every world ever spawned. New processes are waited for, or start in the
 // background (DYNGRID_WAIT).
 #include <algorithm>
 #include <cstring>
@@ -31,8 +31,8 @@ Figures figures() {
     while (readdir(folder)) ++f.files;
     closedir(folder);
   }
-  // Open MPI hands out the lowest free number, so that of a new communicator counts those that live; MPICH one of those
-  // that were free last
+  // Open MPI assigns the lowest free number, so that of a new communicator counts the live ones; MPICH one of those
+  // freed last
   MPI_Comm probe = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_SELF, &probe);
   f.communicator = MPI_Comm_c2f(probe);
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
     const int outcome = dyngrid_resize_point();
     expect(outcome >= 0, "a resize point");
     if (outcome == DYNGRID_LEAVE) break;
-    if (outcome == DYNGRID_SAME && cycle > 0) { // new processes are on their way
+    if (outcome == DYNGRID_SAME && cycle > 0) { // new processes are being started
       usleep(2000);
       continue;
     }
@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
       dyngrid_resize_report report;
       dyngrid_last_resize(&report);
       worst = std::max(worst, report.total_s);
-      if (cycle == 20) first = figures(); // what comes once (buffers of MPI, the heap's first growth) is there by now
+      if (cycle == 20) first = figures(); // one-time allocations (buffers of MPI, the heap's first growth) exist by now
       if (cycle > 10 && cycle <= 20) higher(first_communicators, figures().communicator);
       if (cycle > changes - 10) higher(last_communicators, figures().communicator);
       if (cycle % 40 == 0) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Speeds that belong to processes, and matrices that are dealt out by them.
-// speeds sequence 1x4 2x3 ...: every process keeps its speed through growths, shrinks and sleep, and the matrices lie
-// by it, element by element. speeds hosts 1x3 2x2 ...: DYNGRID_HOSTS says how fast the emulated hosts are (the agent
-// sets TEST_HOST); the speeds of every grid are printed. speeds offered PxQ: the same, asked from outside until the
-// grid is that, with what was offered in TEST_HOSTS.
-// speeds statuses: what is wrong on one process is the same error on all. speeds checkpoint
-// FILE, speeds restore FILE: in another run.
+// Speeds that belong to processes, and matrices that are distributed by them.
+// speeds sequence 1x4 2x3 ...: every process keeps its speed through growths, shrinks and sleep, and the matrices
+// follow it, element by element.
+// speeds hosts 1x3 2x2 ...: DYNGRID_HOSTS has the speeds of the emulated hosts (the agent sets TEST_HOST); the speeds
+// of every grid are printed.
+// speeds offered PxQ: the same, requested from outside until the grid is that, with the offer in TEST_HOSTS.
+// speeds statuses: an error on one process is the same error on all.
+// speeds checkpoint FILE, speeds restore FILE: in another run.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -25,7 +26,7 @@ using follow::expect;
 
 constexpr int m = 61, n = 47;
 
-/// Rows by the speeds of the first grid column, columns by those of the first row, as the rule is told them.
+/// Rows by the speeds of the first grid column, columns by those of the first row, as passed to the rule.
 std::vector<std::int64_t> by_first_speeds(dyngrid::Axis axis, std::int64_t length, int nprow, int npcol) {
   const bool is_rows = axis == dyngrid::Axis::rows;
   std::vector<double> speeds;
@@ -58,7 +59,7 @@ struct Weighted {
     each([&](auto& a) {
       using T = std::remove_reference_t<decltype(a(0, 0))>;
       expect(follow::wrong_as<T>(a.handle(), salt) == 0, what + ": elements");
-      // loop bounds meet every element of mine once, in the order of the local array
+      // loop bounds reach every element of mine once, in the order of the local array
       std::int64_t i_loc = 0, j_loc = 0;
       for (const dyngrid::Range& c : a.ranges(dyngrid::Axis::columns))
         for (std::int64_t j = c.first; j < c.last; ++j, ++j_loc) {
@@ -72,7 +73,7 @@ struct Weighted {
   }
 };
 
-/// Speeds of the processes of the grid, row-major, as they say themselves.
+/// Speeds of the processes of the grid, row-major, as reported by themselves.
 std::vector<double> speeds_here() {
   int size = 0;
   MPI_Comm_size(dyngrid_comm(), &size);
@@ -82,7 +83,7 @@ std::vector<double> speeds_here() {
   return speeds;
 }
 
-/// As the speeds want it: rows and columns by the shares that gridmap gives, in whole blocks.
+/// By the speeds: rows and columns by the shares that gridmap gives, in whole blocks.
 void lies_by_speed(Weighted& all, const std::string& what, bool rule_was_asked = true) {
   int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
   dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
@@ -128,7 +129,7 @@ int sequence(int argc, char** argv) {
   double mine = is_new ? 2.5 + rank : 1 + 0.75 * (rank % 3);
   expect(dyngrid_speed() == 1, "before it is given");
   expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
-  const bool early = is_new || dyngrid_comm() == MPI_COMM_NULL; // it says its speed before it joins
+  const bool early = is_new || dyngrid_comm() == MPI_COMM_NULL; // it states its speed before it joins
   if (early) {
     expect(dyngrid_set_speed(-1) == DYNGRID_ERR_ARGUMENT && dyngrid_set_speed(mine) == 0, "set_speed");
     expect(dyngrid_speed() == mine, "kept until it joins");
@@ -149,7 +150,8 @@ int sequence(int argc, char** argv) {
       all.check(3, "step " + std::to_string(step));
       if (3 + step == argc) break;
       mine *= 1.25 + 0.5 * dyngrid_is_first();
-      expect(dyngrid_set_speed(mine) == 0, "another speed"); // by which it lies on the next grid, and after sleep
+      expect(dyngrid_set_speed(mine) == 0, "another speed"); // the basis of its layout on the next grid, and after
+                                                             // sleep
       follow::request(argv[3 + step++]);
     }
     is_new = false;
@@ -176,7 +178,7 @@ std::vector<std::string> comma_separated(const char* text) {
   return parts;
 }
 
-/// As DYNGRID_HOSTS says of the host where this process is.
+/// From DYNGRID_HOSTS, for the host of this process.
 double said_speed() {
   const char* host = std::getenv("TEST_HOST");
   const char* offered = std::getenv("TEST_HOSTS");
@@ -264,12 +266,12 @@ int checkpoint(const std::string& what, const char* file) {
   } else {
     expect(dyngrid_restore(file) == 0, "restore");
     expect(dyngrid_speed() == 1 + rank / 3.0, "the speed of the file, to the last bit");
-    lies_by_speed(all, "restored", false); // rules are asked by a relayout
+    lies_by_speed(all, "restored", false); // a relayout calls the rules
     all.check(5, "restored");
     expect(dyngrid_relayout() == DYNGRID_RESIZED && dyngrid_relayout() == DYNGRID_SAME, "all lie so");
     lies_by_speed(all, "restored and asked");
     all.check(5, "restored and asked");
-    const double mine = 6 - rank; // the program's own go before those of the file
+    const double mine = 6 - rank; // the program's own have priority over those of the file
     expect(dyngrid_set_speed(mine) == 0 && dyngrid_relayout() == DYNGRID_RESIZED && dyngrid_restore(file) == 0,
            "again");
     expect(dyngrid_speed() == mine, "the run's own speed");

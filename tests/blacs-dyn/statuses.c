@@ -163,7 +163,7 @@ int main(int argc, char** argv) {
   need(dyngrid_resize(2, 2, DYNGRID_OPTIMAL) == DYNGRID_SAME, "the same grid");
   need(dyngrid_resize_point() == DYNGRID_SAME, "nothing asked for");
 
-  /* of requests on several ranks the lowest rank's counts; a request is asked for once */
+  /* of requests on several ranks the lowest rank's counts; a request is carried out once */
   need(dyngrid_pending() == 0, "nothing is asked for");
   if (rank == 1) need(!dyngrid_request(4, 1), "request");
   if (rank == 3) need(!dyngrid_request(1, 4), "request");

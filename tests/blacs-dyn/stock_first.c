@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stock_first: linked with ScaLAPACK before dyngrid. Its BLACS has no room for new processes, so a growth is refused in
- * words; another grid of the same processes is good. */
+/* stock_first: linked with ScaLAPACK before dyngrid. Its BLACS has no room for new processes, so a growth is refused
+ * with a message; another grid of the same processes works. */
 #include <string.h>
 
 #define TEST_NAME "stock_first"

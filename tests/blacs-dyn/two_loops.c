@@ -5,7 +5,7 @@
 
 #include "two_loops.h"
 
-/* `sent`, for new processes that come while the others compute on: sent for in the first loop, let in in the second */
+/* `sent`, for new processes that start while the others compute: requested in the first loop, joined in the second */
 static int sent_for_elsewhere(void) {
   int outcome = DYNGRID_SAME, nprow = 0, tries;
   const int is_newcomer = dyngrid_is_newcomer();

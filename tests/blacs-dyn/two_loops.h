@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* two_loops KIND: a program of two loops, each with its resize point, whose grid is to grow in the second one while
- * what joins, by spawn or from sleep, comes to the first one's. `plain` and `named` do not lead it: refused on all
- * processes with both places named, and the application goes on with all its data. `led` leads it. 1x2 -> 2x2 in the
- * second loop; with more than two processes of mpirun some sleep until then. The same in C, C++ and Fortran. */
+/* two_loops KIND: a program of two loops, each with its resize point. The grid is to grow in the second one while
+ * joining processes, by spawn or from sleep, call the first one's. `plain` and `named` do not lead them there: refused
+ * on all processes with both places named, and the application goes on with all its data. `led` leads them. 1x2 -> 2x2
+ * in the second loop; with more than two processes of mpirun some sleep until then. The same in C, C++ and Fortran. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program whose step is longer the more processes there are, by sleeping: nothing else on the machine makes it
-// quicker. Runs until it is ended. Process 0 writes a line when the grid changes, and for every status that is an
-// error.
+// faster. Runs until it is ended. Process 0 writes a line when the grid changes, and for every status that is an error.
 #include <thread>
 
 #include "follow.hpp"

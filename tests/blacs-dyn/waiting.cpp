@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// waiting on|off: whether processes that wait sleep (libdyngrid-yield.so preloaded) or only give their cores away. Rank
-// 0 keeps the others waiting until each has slept often, which the kernel counts as voluntary switches, and its looks
-// at them are all it does; then everybody checks a sum.
+// waiting on|off: whether waiting processes sleep (libdyngrid-yield.so preloaded) or only yield their cores. Rank 0
+// keeps the others waiting until each has slept often, which the kernel counts as voluntary switches. Its polls of them
+// are its only activity; then all check a sum.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 
 namespace {
 
-/// How often a process has given its core away to sleep; -1: it is gone.
+/// How often a process has yielded its core to sleep; -1: it is gone.
 long times_slept(long pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string word; status >> word;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps of which it is known what is work and what is waiting.
+// Steps whose parts of work and of waiting are known.
 #include <cmath>
 #include <vector>
 
@@ -23,7 +23,7 @@ TEST(Waiting, TwoPartsTellItFromWork) {
   EXPECT_FALSE(waiting.terms(2, 0)) << "of another process";
 }
 
-TEST(Waiting, ManyPartsAreALineBetweenThem) { // off by 1 % to both sides alike
+TEST(Waiting, ManyPartsAreALineBetweenThem) { // off by 1 % to both sides equally
   Waiting waiting;
   for (const double part : {0.1, 0.2, 0.3, 0.4}) {
     const double off = part == 0.1 || part == 0.4 ? 1 : -1; // neither steeper nor flatter

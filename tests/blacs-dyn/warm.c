@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* warm [killed|killed_one]: run with DYNGRID_START=warm=2 on 1x2. A growth by processes that sleep already happens at
- * the very resize point that asks for it, which no other growth in the background can. killed: first all that sleep are
- * killed, or one of them, which costs no more than a growth that comes later. */
+/* `warm [killed|killed_one]`: run with `DYNGRID_START=warm=2` on 1x2. A growth by processes that sleep already happens
+ * at the resize point of its request, which no other growth in the background can. killed: first all that sleep are
+ * killed, or one of them, which only makes the growth later. */
 #include <ctype.h>
 #include <dirent.h>
 #include <signal.h>
@@ -33,7 +33,8 @@ static int is_dead(const char* pid) {
   return !name_ends || name_ends[1] == '\0' || name_ends[2] == 'Z';
 }
 
-/* Until the application can know it, too: who dies while it is let in takes the application along (docs/mpi.md). */
+/* Until the application can know it, too: a process that dies while it joins ends the application as well
+ * (docs/mpi.md). */
 static void kill_and_wait(const char* pid) {
   int nap;
   if (kill(atoi(pid), SIGKILL)) return;
@@ -89,7 +90,7 @@ int main(int argc, char** argv) {
       outcome = dyngrid_resize_point_at("step");
       usleep(5000);
     }
-    if (must_kill && outcome < 0) continue; /* they died on the way in, or hang behind who did (docs/mpi.md) */
+    if (must_kill && outcome < 0) continue; /* they died while joining, or hang behind one that did (docs/mpi.md) */
     expect(outcome == DYNGRID_RESIZED, "a growth", outcome);
     if (wrong) break;
     expect(dyngrid_last_resize(&report) == DYNGRID_SUCCESS, "a report", 0);

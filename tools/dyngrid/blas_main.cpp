@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dyngrid-blas: what `dyngrid env --export` prints, for the scripts that build no command: quick to compile.
+// dyngrid-blas: the output of `dyngrid env --export`, for scripts that do not build the command: fast to compile.
 #include <cstdlib>
 #include <string_view>
 

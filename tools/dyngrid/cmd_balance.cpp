@@ -48,7 +48,7 @@ std::vector<std::int64_t> whole_numbers(const std::string& option, const std::st
   return numbers;
 }
 
-/// "3:2,5:1": so many processes compete with process 3, with process 5.
+/// "3:2,5:1": 2 processes compete with process 3, 1 with process 5.
 void add_loads(const std::string& text, std::vector<BalanceProcess>& processes) {
   for (const std::string& entry : base::split(text, ',')) {
     const std::size_t colon = entry.find(':');
@@ -92,7 +92,7 @@ void read_file(const std::string& name, BalanceOptions& o) {
   }
 }
 
-/// What the command line says of the processes.
+/// The command line's entries about the processes.
 void take_processes(const BalanceOptions& o, std::vector<BalanceProcess>& processes) {
   if (!o.speeds.empty()) {
     processes.clear();
@@ -117,7 +117,7 @@ void take_processes(const BalanceOptions& o, std::vector<BalanceProcess>& proces
   }
 }
 
-/// What it says of all else, where it does.
+/// Its other entries, where given.
 void take_figures(const BalanceOptions& o, const CommandLine& app, BalanceRequest& r) {
   const auto given = [&](const char* option, auto& to, const auto& value) {
     if (app.count(option) > 0) to = value;
@@ -145,7 +145,7 @@ void take_figures(const BalanceOptions& o, const CommandLine& app, BalanceReques
 }
 
 BalanceRequest request_of(const BalanceOptions& o, const CommandLine& app) {
-  // the file first, then what the command line says
+  // the file first, then the command line
   BalanceOptions from_file;
   BalanceRequest& r = from_file.request;
   if (!o.file.empty()) read_file(o.file, from_file);
@@ -167,7 +167,7 @@ BalanceRequest request_of(const BalanceOptions& o, const CommandLine& app) {
   return r;
 }
 
-/// As a running job answers, but with the processes row by row.
+/// In the form of a running job's answer, but with the processes row by row.
 Json json_of(const gridmap::Balance& balance) {
   Json json = control::to_json(balance, {});
   const auto row_by_row = [&](const char* name, const BalanceChoice& choice) {
@@ -205,7 +205,7 @@ void print(const char* title, const BalanceChoice& choice, const std::vector<Bal
   std::printf("%s", table(rows).c_str());
 }
 
-/// The job's answer, once it has steps to judge by.
+/// The job's answer, once it has enough steps for a judgement.
 Json asked(const BalanceOptions& o, std::string job) {
   control::Client client = connect_to(job);
   const base::Deadline end(o.timeout_s);

@@ -71,7 +71,7 @@ void print(const RunCalls& e) {
     text += r.is_on ? "no calls of routines that are looked at yet\n"
                     : "calls are not looked at: start it with DYNGRID_CALLS (dyngrid run --calls)\n";
   if (r.measured > 0) text += fmt::format("{} places were measured\n", r.measured);
-  std::istringstream lines(text); // it holds what others have sent
+  std::istringstream lines(text); // its text may come from other processes
   for (std::string line; std::getline(lines, line);) std::printf("%s\n", base::printable(line).c_str());
 }
 

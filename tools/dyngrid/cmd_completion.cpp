@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dyngrid completion SHELL: a script for the shell's tabulator key, made from the command line's own description, so
-// that it knows every command and option there is.
+// dyngrid completion SHELL: a script for the shell's tab key. It is made from the command line's own description, so
+// that it has every command and option.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 
 enum class Words { none, fixed, jobs, files, program };
 
-/// What may stand somewhere: after an option, or as a command's own word.
+/// The permitted values: after an option, or as a command's own word.
 struct Value {
   Words kind = Words::none;
   std::string choices; ///< of `fixed`: separated by blanks
@@ -90,7 +90,7 @@ std::string names_below(const Command& c) {
   return join(names, " ");
 }
 
-/// The first sentence or so: a line of the list that the shell shows.
+/// About the first sentence: a line of the list that the shell shows.
 std::string brief(const std::string& help) {
   const auto end = help.find_first_of(";(\n");
   std::string text = help.substr(0, end);

@@ -47,8 +47,8 @@ struct DecideOptions {
   throw Failure(fmt::format("--matrix: got '{}', expected e.g. 2000x2000, 3*d2000x1000/64x64", text));
 }
 
-/// "3*d2000x1000/64x64", as `dyngrid ps` shows the size of a problem: number, type (d when there is none), rows and
-/// columns, those of a block.
+/// "3*d2000x1000/64x64", as `dyngrid ps` shows the size of a problem: number, type (default d), rows and columns, those
+/// of a block.
 void add_matrices(const std::string& text, std::vector<redist::MatrixSize>& matrices) {
   std::string rest = text;
   int count = 1;
@@ -69,7 +69,7 @@ void add_matrices(const std::string& text, std::vector<redist::MatrixSize>& matr
   matrices.insert(matrices.end(), static_cast<std::size_t>(count), matrix);
 }
 
-/// Those of a running job. A job with many kinds does not list them: then one as large as all of them.
+/// The matrices of a running job. A job with many kinds does not list them: then one as large as all of them.
 std::vector<redist::MatrixSize> matrices_of(const control::Json& status) {
   std::vector<redist::MatrixSize> matrices;
   const auto size = status.value("size", std::string("-"));
@@ -92,7 +92,7 @@ void take(const control::History& history, Situation& s) {
   s.spawns = history.spawns;
 }
 
-/// What a running job says of itself, and what its history file says of starting processes.
+/// The state of a running job, and its history file's records of starting processes.
 std::vector<redist::MatrixSize> ask(const DecideOptions& o, Situation& s) {
   std::string job = o.job;
   control::Client client = connect_to(job);

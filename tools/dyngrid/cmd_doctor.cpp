@@ -47,7 +47,7 @@ struct DoctorOptions {
 
 using Findings = std::vector<Finding>;
 
-/// Cores' worth of time that a container may use; 0: no limit known.
+/// Cores' worth of time that a container may use; 0: no known limit.
 double quota() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
   std::string most;
@@ -185,7 +185,7 @@ void look_at_processor(Findings& out) {
   DgemmRun as_it_is, as_advised;
   if (!blas.core.empty()) as_it_is = run_dgemm("", n);
   if (!advice.core.empty()) as_advised = run_dgemm(advice.core, n);
-  if (as_advised.core != advice.core) as_advised = {}; // not built with it
+  if (as_advised.core != advice.core) as_advised = {}; // this OpenBLAS is built without it
   out.push_back(judge_blas(blas, advice, as_it_is, as_advised));
 }
 
@@ -217,7 +217,7 @@ void look_at_checkpoints_and_joining(const Site& site, Findings& out) {
                  site.has_ompi_server ? "" : "it comes with Open MPI 4"});
 }
 
-/// What the library sets of Open MPI 5 before MPI_Init, and what the user has set instead.
+/// The library's settings of Open MPI 5 before MPI_Init, and the user's settings in their place.
 void look_at_settings(const Site& site, Findings& out) {
   if (!site.is_open_mpi_5) return;
   for (const control::MpiSetting& setting : control::settings_of_open_mpi_5()) {
@@ -284,7 +284,7 @@ void look_at_load(Findings& out) {
                  is_best ? "" : "sysctl kernel.sched_schedstats=1, or a /proc that shows it"});
 }
 
-/// Processes beside the grids of running jobs, which take memory and slots.
+/// Processes beside the grids of running jobs, which use memory and slots.
 void look_at_waiting(Findings& out) {
   for (const control::FoundJob& found : control::find_jobs()) {
     if (!found.is_alive) continue;
@@ -292,7 +292,7 @@ void look_at_waiting(Findings& out) {
       const auto status = control::Client::to_job(found.name, 2).call("status", {}, 2);
       if (const std::string waiting = waiting_text(status); !waiting.empty())
         out.push_back({"jobs", Verdict::ok, fmt::format("job {} has {}", found.name, waiting), ""});
-    } catch (const std::exception&) { // it ended just now, or it is stopped: `dyngrid ps` tells
+    } catch (const std::exception&) { // it has just ended, or it is stopped: `dyngrid ps` reports it
     }
   }
 }
@@ -318,7 +318,7 @@ void grow_and_shrink(const DoctorOptions& o, const Site& site, Findings& out) {
   }
   RunRequest request;
   request.processes = 2;
-  request.spare = site.can_spawn ? 0 : 1; // who grows into 3 processes is then started already
+  request.spare = site.can_spawn ? 0 : 1; // the third process of the growth is then started already
   request.program = {probe};
   Site clean = site; // the user's own grids and changes are not those of the probe
   for (const control::Variable& v : control::variables()) clean.environment.erase(v.name);

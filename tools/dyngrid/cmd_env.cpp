@@ -40,12 +40,12 @@ std::string list_item(const std::string& text) {
   return item + "\n";
 }
 
-/// "DYNGRID_GRID", and "DYNGRID_EXCHANGE=schedule" of what is an entry of a list.
+/// "DYNGRID_GRID", and "DYNGRID_EXCHANGE=schedule" for an entry of a list.
 std::string name_of(const control::Variable& v) {
   return fmt::format("{}{}{}", v.name, *v.key ? "=" : "", v.key);
 }
 
-/// What docs/operating.md has of the variables that are for users.
+/// The section of docs/operating.md on the variables for users.
 void print_markdown() {
   for (const control::Variable& v : control::variables())
     if (!v.is_internal)

@@ -32,10 +32,10 @@ struct RunHistory {
   int cores = 0; ///< of a running job; 0: not known
   control::HistoryKey key;
   control::History history;
-  std::optional<gridmap::Machine> machine; ///< what messages and copies take
+  std::optional<gridmap::Machine> machine; ///< times of messages and copies
 };
 
-/// What a running job knows, the steps of this moment included.
+/// The records of a running job, including the steps of this moment.
 RunHistory history_of_job(const std::string& name) {
   std::string job = name;
   control::Client client = connect_to(job);
@@ -80,12 +80,12 @@ Json as_json(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
           {"sweet_spot", sweet ? Json{sweet->nprow, sweet->npcol} : Json(nullptr)}};
 }
 
-/// Of a change that a step of the program was asked for; else it has none.
+/// Of a change that was requested at a step of the program; else it has none.
 std::string step_text(std::int64_t step) {
   return step < 0 ? "-" : std::to_string(step);
 }
 
-/// Foreseen and measured, side by side; a dash for what was not measured.
+/// Predicted and measured, side by side; a dash for what was not measured.
 void print(const std::vector<control::BalanceReport>& balances) {
   if (balances.empty()) return;
   const auto measured = [](double s) { return s > 0 ? duration_text(s) : std::string("-"); };
@@ -101,7 +101,7 @@ void print(const std::vector<control::BalanceReport>& balances) {
   std::printf("last balances\n%s", table(rows).c_str());
 }
 
-/// Each in all its layouts, then what moving between them took.
+/// Each in all its layouts, then the times of moves between them.
 void print(const control::PhaseTimes& phases) {
   std::vector<std::vector<std::string>> rows{{"PHASE", "GRID", "LAYOUTS", "TIMES", "MEAN", "+-", "LEAST"}},
       moves{{"MOVED", "GRID", "FROM", "TO", "TIMES", "MEAN", "+-", "LEAST"}};

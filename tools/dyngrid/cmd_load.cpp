@@ -23,7 +23,7 @@ struct LoadOptions {
   bool self_test = false, json = false;
 };
 
-/// One thread that computes meanwhile: what it gets is what a process of a grid would get here.
+/// One thread that computes meanwhile: its share is the one that a process of a grid would get here.
 control::Load measure(control::LoadSource source, double seconds) {
   control::LoadReader reader(source);
   const base::Deadline end(seconds);
@@ -32,7 +32,7 @@ control::Load measure(control::LoadSource source, double seconds) {
   return reader.look();
 }
 
-/// The answer of a job whose processes have all been measured, and lately; the first question only begins that.
+/// The answer of a job whose processes have all been measured recently; the first question only starts the measurement.
 Json loads_of(const LoadOptions& o) {
   constexpr double lately_s = 3;
   std::string job = o.job;
@@ -51,7 +51,7 @@ Json loads_of(const LoadOptions& o) {
         throw Failure(fmt::format("job {} did not come to a resize point within {:g} s, where loads are gathered", job,
                                   o.timeout_s),
                       1);
-      return answer; // what there is
+      return answer; // the present state
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }

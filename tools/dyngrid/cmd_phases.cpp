@@ -31,7 +31,7 @@ struct PhasesOptions {
   bool json = false;
 };
 
-/// What the file says of a matrix beside what gridmap is told.
+/// The file's entries for a matrix beside those for gridmap.
 struct Matrix {
   std::string name;
   std::int64_t m = 0, n = 0, element_bytes = 8;
@@ -152,8 +152,8 @@ gridmap::Phase read_phase(const Json& json, std::size_t k, const Problem& proble
   return phase;
 }
 
-/// Seconds of each process of a move: as the file says, the same for all; or as redist predicts for the busiest, and
-/// less for who sends and receives less.
+/// Seconds of each process of a move. From the file: the same for all. From redist: its prediction for the busiest, and
+/// less for a process that sends and receives less.
 std::vector<double> move_s(const Matrix& a, int from, int to, std::size_t processes) {
   if (!a.moves.empty())
     return std::vector<double>(processes, a.moves.at(static_cast<std::size_t>(from)).at(static_cast<std::size_t>(to)));
@@ -175,7 +175,7 @@ Problem read_problem(const std::string& name, std::int64_t& cycles) {
   for (const Json& each : matrices)
     problem.matrices.push_back(read_matrix(each, problem.matrices.size(), problem.plan));
   for (const Json& each : phases) problem.plan.phases.push_back(read_phase(each, problem.plan.phases.size(), problem));
-  std::size_t processes = 1; // seconds that are one number are those of all
+  std::size_t processes = 1; // a single number of seconds is that of all
   for (const gridmap::Phase& phase : problem.plan.phases)
     for (const gridmap::PhaseCandidate& c : phase.candidates) processes = std::max(processes, c.seconds.size());
   for (gridmap::Phase& phase : problem.plan.phases)

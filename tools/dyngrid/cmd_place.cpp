@@ -34,7 +34,7 @@ Axis axis(std::int64_t n, std::int64_t block, int procs, int source) {
   return block > 0 ? Axis::block_cyclic(n, block, procs, source) : Axis::block(n, procs, source);
 }
 
-/// One change as the application makes it: who stands where, and what becomes of the others.
+/// One change as the application makes it: the places in the new grid, and the processes that leave.
 struct Step {
   Shape from;
   Change change;
@@ -121,7 +121,7 @@ void run(const PlaceOptions& o, const CommandLine& app) {
   if (o.m < 0 || o.n < 0) throw Failure(fmt::format("the matrix is {} x {}, expected at least 0 x 0", o.m, o.n));
   const Shape first = base::parse_grid_shape(o.from, "--from");
   ProcessSet process_set = blacs_dyn::first_process_set(first.size(), first);
-  std::vector<Step> steps; // all of them before a word is printed: one may be refused
+  std::vector<Step> steps; // all of them before any output: one may be refused
   for (const std::string& to : o.to) {
     steps.push_back(make_step(process_set, base::parse_grid_shape(to, "--to"), o));
     if (steps.size() < o.to.size()) process_set = apply(process_set, steps.back().change);

@@ -96,7 +96,7 @@ void run(const Arguments& arguments) {
   redist::Layout to{axis_of(m_to, arguments.to_mb > 0 ? arguments.to_mb : arguments.mb, t.nprow),
                     axis_of(n_to, arguments.to_nb > 0 ? arguments.to_nb : arguments.nb, t.npcol),
                     redist::Grid::row_major(t.nprow, t.npcol)};
-  // Placement is about the matrix staying as it is; a transposed target only has the grid in common with it.
+  // Placement keeps the matrix where it is; a transposed target has only the grid in common with it.
   to.grid.ranks = gridmap::place({from.rows, from.cols, axis_of(arguments.m, arguments.mb, t.nprow),
                                   axis_of(arguments.n, arguments.nb, t.npcol),
                                   gridmap::parse_placement(arguments.placement, "--placement")})

@@ -30,7 +30,7 @@ void run(bool as_json) {
     try {
       control::Client client = control::Client::to_job(found.name, 2);
       jobs.push_back(client.call("status", {}, 2));
-    } catch (const std::exception& error) { // it ended just now, or it is stopped
+    } catch (const std::exception& error) { // it has just ended, or it is stopped
       jobs.push_back({{"job", found.name}, {"error", error.what()}});
     }
     jobs.back().erase("id");
@@ -67,7 +67,7 @@ void run(bool as_json) {
   if (removed > 0) std::fprintf(stderr, "took away %d socket%s of dead jobs\n", removed, removed == 1 ? "" : "s");
 }
 
-/// Every process of a job: where it stands, or that it sleeps.
+/// Every process of a job: its position, or that it sleeps.
 void show_processes(std::string job, bool as_json) {
   base::Json status = connect_to(job).call("status", {{"processes", true}}, 2);
   if (as_json) {
@@ -96,7 +96,7 @@ void show_processes(std::string job, bool as_json) {
   std::printf("%s", table(rows).c_str());
 }
 
-/// For completion: quick, and never a word of complaint in the middle of somebody's command line.
+/// For completion: fast, and without any error message in the middle of a user's command line.
 void print_names() {
   try {
     for (const control::FoundJob& found : control::find_jobs())

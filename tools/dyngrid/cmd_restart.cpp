@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dyngrid restart FILE: an application goes on from a checkpoint, on the grid it had or any other.
+// dyngrid restart FILE: an application continues from a checkpoint, on the earlier grid or any other.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -28,7 +28,7 @@ struct RestartOptions {
 void restart(const RestartOptions& o) {
   const std::string file = std::filesystem::absolute(o.file).string();
   const blacs_dyn::SavedState state =
-      blacs_dyn::CheckpointReader(file).state(); // whole, or an error now and not on every rank
+      blacs_dyn::CheckpointReader(file).state(); // complete, or an error now and not on every rank
   RunOptions run = o.run;
   RunRequest& request = run.request;
   if (request.program.empty()) {

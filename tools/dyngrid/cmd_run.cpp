@@ -25,20 +25,20 @@
 namespace command {
 namespace {
 
-/// DYNGRID_CALLS as the program gets it, names calls to be looked at.
+/// DYNGRID_CALLS, as the program receives it, names calls to examine.
 bool are_calls_looked_at(const RunOptions& o) {
   const char* set = base::environment("DYNGRID_CALLS");
   const std::string calls = o.request.calls.empty() && set != nullptr ? set : o.request.calls;
   return !calls.empty() && calls != "off";
 }
 
-/// What is said of a preload that takes nothing, to a user who wants to know what happens; else empty.
+/// The notice of a preload that takes no routine, for a user who wants details; else empty.
 std::string notice_of_idle_preload(const RunOptions& o) {
   const bool is_preloaded = o.preload || are_calls_looked_at(o);
   if (!is_preloaded || (!o.request.is_verbose && o.request.calls.empty()) || o.request.program.empty()) return {};
   try {
     return idle_preload(look_at_program(o.request.program[0]));
-  } catch (const Failure&) { // mpirun says what is wrong with it
+  } catch (const Failure&) { // mpirun reports what is wrong with it
     return {};
   }
 }
@@ -47,7 +47,7 @@ std::string notice_of_idle_preload(const RunOptions& o) {
 
 void run_application(const RunOptions& o) {
   for (const std::string& remark : control::remarks_on_environment()) fmt::print(stderr, "dyngrid run: {}\n", remark);
-  setenv("DYNGRID_CHECKED", "1", 1); // dyngrid_init is not to say it again
+  setenv("DYNGRID_CHECKED", "1", 1); // dyngrid_init must not report it again
   RunRequest request = o.request;
   try {
     gridmap::parse_timetable(request.resize_at, "--resize-at");
@@ -72,7 +72,7 @@ void run_application(const RunOptions& o) {
             site.mpirun, DYNGRID_MPI),
         1);
   if (request.processes_come == "join" && site.mpi == Mpi::open_mpi) {
-    request.ompi_server = "URI"; // first everything that may be wrong
+    request.ompi_server = "URI"; // first all checks
     plan_launch(request, site);
     request.ompi_server = o.dry_run ? "file:FILE" : start_ompi_server();
   }

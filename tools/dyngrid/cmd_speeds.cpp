@@ -41,7 +41,7 @@ std::string unit_of(const std::string& kernel) {
 
 // ---- one process
 
-/// What `work` does in a second, over about so many seconds; `amount` is what one call does.
+/// Work done by `work` in a second, measured over about `seconds`; `amount` is that of one call.
 template <class Work> double rate_of(double amount, double seconds, Work&& work) {
   work(); // pages and caches
   const double begun_s = base::monotonic_s();
@@ -73,7 +73,7 @@ double stream_rate(double seconds) {
   double factor = 3;
   return rate_of(3e-9 * sizeof(double) * n, seconds, [&] {
     for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + factor * c[i];
-    factor += a[n / 2] > 1e300 ? 1 : 0; // so that the loop is not left out
+    factor += a[n / 2] > 1e300 ? 1 : 0; // so that the loop is not optimized away
   });
 }
 
@@ -94,7 +94,7 @@ double measure_one(const SpeedsOptions& o) {
 
 // ---- this host
 
-/// Mean speed of so many processes that measure at the same time.
+/// Mean speed of `processes` processes that measure at the same time.
 double measure_together(const SpeedsOptions& o, int processes) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const base::Command command{
@@ -153,8 +153,7 @@ std::vector<Host> hosts_of(const std::string& path) {
   return hosts;
 }
 
-/// What a host says of itself, asked through the remote shell, which need not reach this one; "error" where it does
-/// not.
+/// A host's answer, requested through the remote shell, which need not reach this one; "error" where it fails.
 Json ask(const SpeedsOptions& o, const Host& host) {
   if (base::is_this_host(host.name)) {
     SpeedsOptions here = o;
@@ -212,7 +211,7 @@ std::string names_of(const Json& hosts) {
   return hosts.size() > shown ? fmt::format("{} and {} more", text, hosts.size() - shown) : text;
 }
 
-/// The hosts whose speeds they are: named by --hosts, or this one is among them, or they were measured from here.
+/// The hosts of these speeds: named by --hosts, or this one is among them, or they were measured from here.
 void refuse_other_machine(const SpeedsOptions& o, const Json& speeds, const std::string& path) {
   const Json& hosts = speeds.value("hosts", Json());
   const auto has = [&](const std::string& name) {
@@ -241,7 +240,7 @@ bool is_host(const Json& host) {
            host.value("full", Json()).is_number()));
 }
 
-/// Null for a file that is none.
+/// Null for a file that has none.
 Json speeds_in(const std::string& path) {
   Json speeds = base::parse_json_or_null(base::content_of(path));
   const bool is_good = speeds.is_object() && speeds.contains("hosts") && speeds["hosts"].is_array() &&
@@ -249,7 +248,7 @@ Json speeds_in(const std::string& path) {
   return is_good ? speeds : Json();
 }
 
-/// A host that does not answer now keeps what was measured of it before, with the reason as "not_measured_now".
+/// A host that does not answer now keeps its earlier measurement, with the reason as "not_measured_now".
 void keep_earlier(Json& speeds, const Json& before) {
   if (before.is_null() || before.value("kernel", "") != speeds["kernel"].get<std::string>()) return;
   for (Json& host : speeds["hosts"]) {
@@ -264,7 +263,7 @@ void keep_earlier(Json& speeds, const Json& before) {
   }
 }
 
-/// @throws Failure for a file that is none, or of another machine.
+/// @throws Failure for a file that is invalid, or of another machine.
 Json read_speeds(const SpeedsOptions& o, const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Failure(fmt::format("cannot read '{}'; measure first, with dyngrid speeds", path));
@@ -275,7 +274,7 @@ Json read_speeds(const SpeedsOptions& o, const std::string& path) {
   return speeds;
 }
 
-/// Hosts to plan with, and those that are not, with the reason.
+/// Hosts to plan with, and those left out, with the reason.
 struct Usable {
   std::vector<gridmap::HostSpeed> hosts;
   Json left_out = Json::array();
@@ -294,7 +293,7 @@ struct Usable {
   }
 };
 
-/// Those that answered when they were measured.
+/// The hosts that answered when they were measured.
 Usable answered(const Json& speeds) {
   Usable usable;
   for (const Json& host : speeds.at("hosts")) {
@@ -342,7 +341,7 @@ Usable among(const Usable& measured, const std::vector<Host>& wanted, const std:
   return usable;
 }
 
-/// "node1:4:12.3,node2:2:24.6": what DYNGRID_HOSTS takes.
+/// "node1:4:12.3,node2:2:24.6": the syntax of DYNGRID_HOSTS.
 std::string hosts_text(const std::vector<gridmap::HostSpeed>& hosts, const gridmap::HostPlan* plan) {
   std::string text;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
@@ -469,7 +468,7 @@ void add_speeds(CommandLine& root) {
       .check(base::in_range(1, 1 << 20));
   app.add_flag("--json", o->json, "print one JSON object");
   app.add_flag("--here", o->here).hidden();                                    // what a host is asked for
-  app.add_option("--cores", o->cores).check(base::in_range(0, 4096)).hidden(); // so many processes measure
+  app.add_option("--cores", o->cores).check(base::in_range(0, 4096)).hidden(); // number of processes
   app.add_flag("--one", o->one).hidden();                                      // one of the processes that measure
   app.footer(
       "Measures one process alone, and one on every core at the same time: a core of a full host is slower. Hosts\n"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job live: a few lines that are drawn again and again on a terminal, one line per event in a pipe, the events
-// themselves with --json.
+// A job live: a few lines redrawn on a terminal, one line per event in a pipe, the events themselves with --json.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -71,7 +70,7 @@ void print_events(const WatchOptions& o) {
     try {
       line = client.next(o.seconds > 0 ? std::min(3600.0, o.seconds - gone) : 3600);
     } catch (const base::Error& error) {
-      throw Failure(error.what(), 1); // killed: it did not say good-bye
+      throw Failure(error.what(), 1); // killed: it sent no message of its end
     }
     if (!line || !line->contains("event")) continue;
     const std::string text = o.json ? base::json_text(*line) : base::printable(line_of(*line));
@@ -82,7 +81,7 @@ void print_events(const WatchOptions& o) {
   }
 }
 
-/// The running jobs, as `ps` asks them.
+/// The running jobs, queried as by `ps`.
 std::vector<Json> jobs_to_choose() {
   std::vector<Json> jobs;
   for (const control::FoundJob& found : control::find_jobs()) {
@@ -96,7 +95,7 @@ std::vector<Json> jobs_to_choose() {
   return jobs;
 }
 
-/// Which of several; empty when none was wanted. The list is made anew every second.
+/// The chosen one of several; empty when the user chose none. The list is renewed every second.
 std::string choose(Terminal& terminal) {
   std::vector<Json> jobs = jobs_to_choose();
   auto asked = Clock::now();
@@ -139,7 +138,7 @@ public:
       const double gone_s = std::chrono::duration<double>(now - begun_).count();
       if (o_.seconds > 0 && gone_s >= o_.seconds) return Left::quit;
       if (!is_paused_ && now - drawn_at_ > std::chrono::milliseconds(100)) draw(keys());
-      if (now - asked_ > std::chrono::seconds(1)) { // what no event tells
+      if (now - asked_ > std::chrono::seconds(1)) { // for the values that no event reports
         client_.send("status", {});
         client_.send("load", {});
         asked_ = now;
@@ -218,7 +217,7 @@ private:
   JobView view_;
   Clock::time_point begun_ = Clock::now(), drawn_at_ = begun_ - std::chrono::hours(1), asked_ = begun_,
                     looked_ = begun_;
-  std::int64_t seen_ = 0, wish_ = 0; ///< wish: the id of what a key has asked for
+  std::int64_t seen_ = 0, wish_ = 0; ///< wish: the id of the request of a key
   std::string op_;
   bool is_paused_ = false, was_tried_again_ = false;
 };

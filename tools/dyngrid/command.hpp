@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sub-command of `dyngrid`: a function that adds it to the command line, in the table of main.cpp. Its
-// callback does the work and prints. Errors are thrown: base::Error or Failure, and become one line on
-// stderr and an exit status in main().
+// A sub-command of `dyngrid`: a function that adds it to the command line, in the table of main.cpp. Its callback does
+// the work and prints. Errors are thrown as base::Error or Failure. In main() they become one line on stderr and an
+// exit status.
 #pragma once
 
 #include "base/command_line.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the commands about running jobs have in common.
+// The common parts of the commands about running jobs.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ std::string change_text(const base::Json& report);
 
 /// An event `balance` or `balanced`, in one line.
 std::string balance_text(const base::Json& event);
-std::string phases_text(const base::Json& event); ///< planned anew
+std::string phases_text(const base::Json& event); ///< a new plan
 
-/// resize, grow and shrink: options and what is done with the answer.
+/// resize, grow and shrink: their options and the handling of the answer.
 struct Wish {
   std::string job, what; ///< what: the grid or the number, as given
   std::string placement, without, hosts, form;
@@ -43,7 +43,8 @@ std::shared_ptr<Wish> add_wish(base::CommandLine& app, const char* name_of_what,
 void add_form(base::CommandLine& app, const std::shared_ptr<Wish>& wish, const char* help);
 /// "+5" or "5". Throws Failure.
 std::int64_t parse_count(const std::string& text);
-/// Ask, and print the answer. `op`: grow, shrink or offer. Throw Failure: declined (status 3), failed (status 1).
+/// Send the request, and print the answer. `op`: grow, shrink or offer. Throw Failure: declined (status 3), failed
+/// (status 1).
 void ask_for_grid(const Wish& wish, base::GridShape grid);
 void ask_for_processes(const Wish& wish, const std::string& op, std::int64_t count);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JSON that a user wrote: members by name, and mistakes in words.
+// JSON written by a user: members by name, and mistakes in words.
 #pragma once
 #include <algorithm>
 #include <fstream>
@@ -20,7 +20,7 @@
 
 namespace command {
 
-/// The whole of a file; "-" is stdin. What is no JSON is no object, which Reader says.
+/// The whole of a file; "-" is stdin. Invalid JSON is returned as no object, which Reader reports.
 inline Json json_file(const std::string& name) {
   std::ifstream file(name);
   std::istream& in = name == "-" ? std::cin : file;

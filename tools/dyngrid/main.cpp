@@ -23,7 +23,7 @@ namespace {
 
 using base::CommandLine;
 
-/// Every sub-command under the heading of the help text, in its order. One more file, one more line.
+/// Every sub-command under its heading of the help text, in this order. A new file needs one new line.
 constexpr struct {
   const char* group;
   void (*add)(CommandLine&);
@@ -47,7 +47,7 @@ constexpr struct {
 
 constexpr const char* without_scheduler = "this dyngrid was built without the scheduler (DYNGRID_BUILD_SCHED=OFF)";
 
-/// Commands that other versions and other builds have, and where they are.
+/// Commands of other versions and other builds, and their replacements.
 constexpr struct {
   const char* name;
   const char* reason;
@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
                 2);
   }
   try {
-    // what looks at the environment tells more of it than the first mistake
+    // commands that examine the environment report more than its first mistake
     if (const std::string& first = words[0]; first[0] != '-' && first != "env" && first != "doctor")
       control::check_environment();
     if (const auto asked = root.parse(words)) std::fputs(asked->c_str(), stdout); // --help, --version
@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
   } catch (const command::Failure& error) {
     return fail(root, error.what(), error.status());
   } catch (const base::Error& error) {
-    // the caller's mistakes are 2, what is no mistake of the arguments 1
+    // the caller's mistakes are 2, other errors 1
     using base::Status;
     const bool ours = error.status() == Status::internal || error.status() == Status::out_of_memory ||
                       error.status() == Status::io_failure || error.status() == Status::timeout;

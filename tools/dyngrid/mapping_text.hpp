@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `map` and `select` print of a mapping.
+// The output of `map` and `select` for a mapping.
 #pragma once
 
 #include <string>

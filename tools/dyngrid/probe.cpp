@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `dyngrid doctor` starts under mpirun: a matrix on a 1 x n grid, one process more, one process less. Prints lines
+// `dyngrid doctor` starts this under mpirun: a matrix on a 1 x n grid, one process more, one process less. Prints lines
 // of "word value".
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +16,7 @@ double element(std::int64_t i, std::int64_t j) {
   return static_cast<double>(i * n + j);
 }
 
-/// Goes through the local elements of a block-cyclic matrix on the current grid.
+/// Visits the local elements of a block-cyclic matrix on the current grid.
 template <class Visit>
 void visit(const dyngrid::Application& app, const dyngrid::Matrix<double>& a, Visit visit_element) {
   const dyngrid::Grid grid = app.grid();
@@ -42,7 +42,7 @@ int main(int argc, char** argv) try {
   int size = 0, rank = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  // with an MPI that cannot start processes some are there from the beginning, and sleep
+  // with an MPI that cannot start processes some exist from the beginning, and sleep
   if (const char* spare = std::getenv("DYNGRID_SPARE")) size -= std::atoi(spare);
   int failed = 0;
   {
@@ -72,7 +72,7 @@ int main(int argc, char** argv) try {
       outcome = step("joined", app.resize_point());
     else
       outcome = step("grown", app.resize(1, size + 1));
-    // not size: a newcomer's own world is another one. Who leaves comes back to sleep.
+    // not size: a new process has another MPI_COMM_WORLD. A process that leaves returns to sleep.
     if (outcome != dyngrid::Outcome::leave) step("shrunk", app.resize(1, app.grid().npcol - 1));
   }
   MPI_Finalize();

@@ -8,13 +8,13 @@
 
 namespace command {
 
-/// What `run` and `restart` share.
+/// The common part of `run` and `restart`.
 struct RunOptions {
   RunRequest request;
   std::string mpirun = DYNGRID_MPIRUN;
   bool preload = false, dry_run = false, explain = false;
 };
-/// Options of both, but for the program.
+/// Options of both, except the program.
 void add_run_options(base::CommandLine& app, RunOptions& options);
 /// Becomes mpirun with the application, or prints the line that would. @throws Failure
 void run_application(const RunOptions& options);

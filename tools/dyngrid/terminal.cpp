@@ -29,7 +29,7 @@ void write_all(const char* text, std::size_t size) {
   }
 }
 
-// only what a signal handler may call
+// only calls that a signal handler may make
 void take() {
   if (changes_keys) tcsetattr(0, TCSANOW, &raw);
   write_all("\033[?25l", 6);
@@ -39,7 +39,7 @@ void restore() {
   write_all("\033[?25h", 6);
 }
 
-/// Restores, then the signal does what it does otherwise.
+/// Restores, then the signal has its usual effect.
 extern "C" void on_signal(int number) {
   const int error = errno;
   if (number == SIGCONT) {
@@ -52,7 +52,7 @@ extern "C" void on_signal(int number) {
     sigset_t one;
     sigemptyset(&one);
     sigaddset(&one, number);
-    sigprocmask(SIG_UNBLOCK, &one, nullptr); // here it ends, or stops until SIGCONT
+    sigprocmask(SIG_UNBLOCK, &one, nullptr); // here the process ends, or stops until SIGCONT
     sigaction(number, &ours, nullptr);
   }
   errno = error;
@@ -122,7 +122,7 @@ KeyPress Terminal::wait(int fd, double seconds) {
       if (got > 0)
         typed_.append(bytes, static_cast<std::size_t>(got));
       else if ((of[0].revents & (POLLHUP | POLLERR)) != 0)
-        return {Key::quit, 0}; // nobody looks any more
+        return {Key::quit, 0}; // the terminal is gone
       for (const KeyPress& press : keys_of(typed_)) ahead_.push_back(press);
     }
   }

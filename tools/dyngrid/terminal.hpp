@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The terminal while `dyngrid watch` draws on it: keys as they are struck, no cursor, a block of lines drawn over the
-// one before.
+// The terminal while `dyngrid watch` draws on it: keys as they are pressed, no cursor, a block of lines drawn over the
+// previous one.
 #pragma once
 
 #include <deque>
@@ -11,23 +11,23 @@
 
 namespace command {
 
-/// One at a time. The terminal is as it was again when this ends, and when a signal ends or stops the process.
+/// One at a time. The terminal's state is restored when this ends, and when a signal ends or stops the process.
 class Terminal {
 public:
-  /// Standard output is a terminal. `wants_colour`: NO_COLOR and TERM=dumb are looked at besides.
+  /// Standard output is a terminal. `wants_colour`: NO_COLOR and TERM=dumb are checked in addition.
   explicit Terminal(bool wants_colour);
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
   ~Terminal();
 
-  /// Keys can be struck: standard input is the terminal, and this process in its foreground.
+  /// Keys can be read: standard input is the terminal, and this process in its foreground.
   bool has_keys() const { return has_keys_; }
   /// Its size now, and colour.
   Screen screen() const;
-  /// Draws in the place of the lines before. In one write, so that nothing flickers.
+  /// Draws over the previous lines. In one write, so that nothing flickers.
   void draw(const std::vector<ViewLine>& lines);
-  /// Waits for a key or for something at fd (-1: none), at most so long. One key: those typed ahead are for whoever
-  /// comes next.
+  /// Waits for a key or for input at fd (-1: none), for at most `seconds`. Returns one key: those typed ahead stay for
+  /// the next reader.
   KeyPress wait(int fd, double seconds);
 
 private:

@@ -49,7 +49,7 @@ std::string border(const char* left, const char* middle, const char* right, int 
   return line;
 }
 
-/// 0, 1, ..., shown - 2, -1 for dots, n - 1: what is shown of n where not all fits.
+/// 0, 1, ..., shown - 2, -1 for dots, n - 1: the visible part of n where not all fits.
 std::vector<int> shown_of(int n, int room) {
   std::vector<int> list;
   const int all = std::min(n, std::max(room, 1));
@@ -68,7 +68,7 @@ std::pair<int, int> shape_of(const Json& grid) {
 
 constexpr int label_width = 9;
 
-/// "1.00 1.00 0.50 0.99; asleep 1.00": what each process gets of a processor, by rank; empty where it is not known.
+/// "1.00 1.00 0.50 0.99; asleep 1.00": the share of a processor of each process, by rank; empty where it is not known.
 std::string shares_text(const Json& answer) {
   std::string awake, asleep;
   if (!answer.is_object()) return awake;
@@ -156,7 +156,7 @@ void JobView::take(const Json& line) {
     status["grid"] = line.value("grid", Json());
     status["last_resize"] = line.value("report", Json());
     status["pending"] = nullptr;
-    if (!is_taken_back_) last_word_.clear(); // it is why the grid changes
+    if (!is_taken_back_) last_word_.clear(); // it is the reason for the change
     is_taken_back_ = false;
     times_.clear();
   } else if (event == "undo") {
@@ -239,7 +239,7 @@ std::vector<ViewLine> JobView::lines(const Screen& screen, const std::string& ke
   else
     below.push_back({"asked    nothing", Style::label});
   if (!keys.empty()) below.push_back({keys, Style::faint});
-  const int room = screen.height - static_cast<int>(above.size() + below.size()) - 1; // the cursor has a line too
+  const int room = screen.height - static_cast<int>(above.size() + below.size()) - 1; // the cursor occupies a line too
   for (const std::string& row : grid_picture(nprow, npcol, screen.width - label_width - 1, std::min(room, 17)))
     above.push_back({"         " + row, Style::good});
   above.insert(above.end(), below.begin(), below.end());
@@ -251,7 +251,7 @@ std::vector<ViewLine> JobView::lines(const Screen& screen, const std::string& ke
 std::vector<ViewLine> chooser_lines(const std::vector<Json>& statuses, std::size_t chosen, const Screen& screen) {
   using Style = ViewLine::Style;
   std::vector<ViewLine> lines{{"Which job?", Style::title}};
-  // so many around the chosen one as there is room for
+  // as many around the chosen one as fit
   const std::size_t room = static_cast<std::size_t>(std::max(1, screen.height - 3)), count = statuses.size();
   const std::size_t first = count <= room ? 0 : std::min(chosen >= room / 2 ? chosen - room / 2 : 0, count - room);
   for (std::size_t i = first; i < count && i < first + room; ++i) {
@@ -278,7 +278,7 @@ std::vector<KeyPress> keys_of(std::string& bytes) {
       if (last < bytes.size() && bytes[last] != '[' && bytes[last] != 'O') continue;
       ++last;
       while (last < bytes.size() && bytes[last] >= '0' && bytes[last] <= '?') ++last;
-      if (last >= bytes.size()) break; // the rest is on its way
+      if (last >= bytes.size()) break; // the rest has not arrived yet
       if (last == i + 2 && bytes[last] == 'A') keys.push_back({Key::up, 0});
       if (last == i + 2 && bytes[last] == 'B') keys.push_back({Key::down, 0});
       i = last;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `dyngrid watch` shows on a terminal, worked out as lines of text; no terminal, no connection.
+// The display of `dyngrid watch` on a terminal, computed as lines of text; no terminal, no connection.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@
 
 namespace command {
 
-/// The part of a terminal that may be used, in characters.
+/// The usable part of a terminal, in characters.
 struct Screen {
   int width = 80, height = 24;
   bool has_colour = false;
@@ -24,14 +24,14 @@ struct ViewLine {
   Style style = Style::plain; ///< label: its first nine characters are faint
 };
 
-/// Clips to the width, escapes what is no printable character, colours.
+/// Clips to the width, escapes unprintable characters, colours.
 std::string drawn(const ViewLine& line, const Screen& screen);
 
-/// The grid as boxes with the rank of each process (row-major, as in dyngrid_comm); as squares where boxes do not fit;
-/// cut with dots where these do not fit either.
+/// The grid as boxes with the rank of each process (row-major, as in dyngrid_comm). Where boxes do not fit, squares are
+/// drawn. Where these do not fit either, the grid is cut with dots.
 std::vector<std::string> grid_picture(int nprow, int npcol, int width, int height);
 
-/// What is known of one job.
+/// The known state of one job.
 class JobView {
 public:
   JobView();
@@ -41,7 +41,7 @@ public:
   void say(const std::string& word) { last_word_ = word; }
   bool is_known() const;
   int processes() const;
-  /// Rows or columns, whichever are fewer: what a row or a column more takes at least.
+  /// Rows or columns, whichever are fewer: the least number of processes for a row or a column more.
   int least_step() const;
   /// Top to bottom, at most screen.height lines. `keys`: the last line, empty for none.
   std::vector<ViewLine> lines(const Screen& screen, const std::string& keys) const;
@@ -50,11 +50,11 @@ private:
   std::unique_ptr<base::Json> status_; ///< never null; no object: nothing is known yet
   std::unique_ptr<base::Json> loads_;  ///< the same of an answer to `load`
   std::deque<double> times_;           ///< of the last steps on this grid
-  std::string last_word_;              ///< how the last request ended that was not done
+  std::string last_word_;              ///< how the last request ended that was not carried out
   bool is_taken_back_ = false;         ///< the next change is the way back
 };
 
-/// The jobs to choose from: `statuses` as `ps` has them.
+/// The jobs to choose from: `statuses` as from `ps`.
 std::vector<ViewLine> chooser_lines(const std::vector<base::Json>& statuses, std::size_t chosen, const Screen& screen);
 
 enum class Key { none, quit, up, down, enter, grow, shrink, pause, jobs, digit };
@@ -62,8 +62,7 @@ struct KeyPress {
   Key key = Key::none;
   int digit = 0;
 };
-/// Takes the keys out of what a terminal has sent; what is none of ours is passed over, and a key of which only a part
-/// has come is left there.
+/// Takes the keys out of a terminal's input. Unknown sequences are skipped; an incomplete key stays there.
 std::vector<KeyPress> keys_of(std::string& bytes);
 
 } // namespace command

@@ -38,10 +38,10 @@ sched::Timeline timeline_of(const base::Json& answer) {
     segment.processors = s.at("processors").get<std::vector<int>>();
     t.begin_s = std::min(t.begin_s, segment.begin_s);
     last_s = segment.end_s == 0 || last_s < 0 ? -1 : std::max(last_s, segment.end_s);
-    for (const int id : segment.processors) t.procs = std::max(t.procs, id + 1); // there were more once
+    for (const int id : segment.processors) t.procs = std::max(t.procs, id + 1); // there were more before
     t.segments.push_back(std::move(segment));
   }
-  if (last_s > 0) t.end_s = last_s; // nothing runs: not the idle time since
+  if (last_s > 0) t.end_s = last_s; // no job runs: without the idle time since
   for (const auto& [id, name] : answer.at("names").items())
     t.names[std::stoll(id)] = base::printable(name.get<std::string>());
   return t;
@@ -54,7 +54,7 @@ std::string time_text(double s) {
   return fmt::format("{:.1f} h", s / 3600);
 }
 
-/// An answer that comes in pages, put together; `page` moves a request on to the next one, or says that there is none.
+/// A paged answer, joined; `page` moves a request on to the next page, or returns that there is none.
 template <class Page>
 base::Json all_pages(control::Client& scheduler, const char* op, base::Json request, const char* list, Page page) {
   auto answer = scheduler.call(op, request);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sub-commands of `dyngrid` that talk to dyngrid-sched. The command has them where the scheduler was built.
+// The sub-commands of `dyngrid` that talk to dyngrid-sched. They are present where the scheduler was built.
 #pragma once
 
 #include "base/command_line.hpp"

@@ -41,10 +41,10 @@ using base::Status;
 using base::unix_time_s;
 using Phase = JobRecord::Phase;
 
-constexpr double look_every_s = 2;       ///< at a running job's progress
-constexpr double try_every_s = 0.2;      ///< to reach a job that has just begun
-constexpr double cancel_patience_s = 10; ///< between the polite and the hard end of a cancelled job
-constexpr double room_every_s = 1;       ///< to write or start something where there was no room
+constexpr double look_every_s = 2;       ///< between queries of a running job's progress
+constexpr double try_every_s = 0.2;      ///< between attempts to reach a job that has just begun
+constexpr double cancel_patience_s = 10; ///< between the first signal and the kill of a cancelled job
+constexpr double room_every_s = 1;       ///< between attempts to write or start something after a lack of space
 constexpr double lock_patience_s = 2;
 constexpr double signals_patience_s = 20; ///< for hosts, before the scheduler ends
 constexpr std::size_t ended_shown = 30;
@@ -61,7 +61,7 @@ void warn(const std::string& text) {
   std::fprintf(stderr, "dyngrid-sched: %s\n", base::printable(text).c_str());
 }
 
-/// "hosts" of what a job says; empty where it says none.
+/// "hosts" of a job's message; empty where it has none.
 std::vector<Host> hosts_in(const Json& said) {
   std::vector<Host> hosts;
   const auto list = said.find("hosts");
@@ -71,7 +71,7 @@ std::vector<Host> hosts_in(const Json& said) {
   return hosts;
 }
 
-/// A list of words that a job is submitted with; empty where it is not there.
+/// A list of words of a submitted job; empty where it is absent.
 std::vector<std::string> words_of(const control::Request& request, const char* member) {
   std::vector<std::string> list;
   const auto at = request.body->find(member);
@@ -88,7 +88,8 @@ std::vector<std::string> words_of(const control::Request& request, const char* m
   return list;
 }
 
-/// What a request says of the job that it submits. @throws Error{bad_argument}
+/// The job in a request that submits it.
+/// @throws Error{bad_argument}
 JobSpec spec_of(const control::Request& request) {
   JobSpec spec;
   spec.command = words_of(request, "command");
@@ -163,7 +164,7 @@ Daemon::Daemon(DaemonOptions options)
   make_folders(options_.folder + "/jobs");
   lock_ = Fd(::open((options_.folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock_) daemon_fails(fmt::format("cannot open '{}/lock'", options_.folder));
-  // a job that its scheduler had just let go when it died holds the lock for the moment until its program is there
+  // a job that the scheduler released just before it died holds the lock until its program is started
   while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (unix_time_s() > began_s_ + lock_patience_s)
       throw Error(Status::bad_state, fmt::format("scheduler: another one works in '{}'", options_.folder));
@@ -240,11 +241,11 @@ void Daemon::recover() {
     if (same_boot && may_run(job.pid, job.pid_started)) {
       live.process = watch_process(job.pid, job.pid_started);
       say(fmt::format("job {} still runs as process {}", id, job.pid));
-      // the scheduler before this one may have died between the line and the signal
+      // the earlier scheduler may have died between the line and the signal
       if ((job.is_suspended || options_.suspends) && is_running(job.pid, job.pid_started))
         signal(job, job.is_suspended);
     } else if (same_boot && ::access((file_of(id) + ".began").c_str(), F_OK) != 0) {
-      commit(table_.requeue(unix_time_s(), id)); // written down, but it never began
+      commit(table_.requeue(unix_time_s(), id)); // recorded, but it never began
     } else {
       has_ended(id);
     }
@@ -298,7 +299,7 @@ void Daemon::end_unbegun(std::int64_t id, const std::string& why) {
 
 void Daemon::connect(const JobRecord& job, Live& live) {
   live.next_try_s = unix_time_s() + try_every_s;
-  live.ask.reset(); // it says it again
+  live.ask.reset(); // it sends it again
   try {
     live.client =
         control::Client::to_socket(fmt::format("{}/job-{}.sock", options_.runtime_folder, socket_name_of(job.id)), 0.5);
@@ -321,7 +322,7 @@ void Daemon::tell(std::int64_t id, Live& live, const std::string& op, const Json
   }
 }
 
-/// The connection to it.
+/// Closes the connection to it.
 void Daemon::lose(std::int64_t id, Live& live, const std::exception& why) {
   say(fmt::format("job {}: {}", id, why.what()));
   live.client.reset();
@@ -339,7 +340,7 @@ void Daemon::listen_to(std::int64_t id, Live& live) {
     }
   } catch (const NoRoom&) {
     throw;
-  } catch (const std::exception& error) { // it has gone, or talks nonsense: its process tells the rest
+  } catch (const std::exception& error) { // it is gone, or sends invalid lines: its process shows the rest
     if (!journal_.why_broken().empty()) throw;
     lose(id, live, error);
     live.next_try_s = unix_time_s() + 1;
@@ -392,7 +393,7 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
     const JobRecord& job = *table_.find(id);
     if (n > 0 && n != job.procs) has_size(id, n, hosts_in(line));
     heard_ask(id, live, line.value("asks", Json()));
-    if (is_first && table_.find(id)->target != 0 && !live.ask) { // asked before this scheduler was there
+    if (is_first && table_.find(id)->target != 0 && !live.ask) { // requested before this scheduler was started
       const Json pending = line.contains("pending") ? line.at("pending") : Json();
       if (pending.is_object())
         live.request = pending.value("request", std::int64_t{0});
@@ -420,17 +421,17 @@ void Daemon::heard_ask(std::int64_t id, Live& live, const Json& asks) {
   end_ask(id, live);
   live.ask = ask;
   const JobRecord& job = *table_.find(id);
-  if (ask.granted > 0) return; // by the scheduler before this one
+  if (ask.granted > 0) return; // by the earlier scheduler
   is_changed_ = true;
   if (job.target == 0) return;
   if (job.target < job.procs && !ask.waits)
     return refuse(id, fmt::format("the scheduler has asked it to go on with {} processors", job.target));
-  tell(id, live, "cancel", Json::object()); // it does not come to it
+  tell(id, live, "cancel", Json::object()); // it does not reach it
   live.request = 0;
   commit(table_.answer(unix_time_s(), id, fmt::format("asks for {} by itself", ask.grids), unix_time_s()));
 }
 
-/// It has what was granted, or will not take it.
+/// It has the granted grid, or will not take it.
 void Daemon::end_ask(std::int64_t id, Live& live) {
   if (!live.ask) return;
   const bool is_granted = live.ask->granted > 0;
@@ -440,10 +441,10 @@ void Daemon::end_ask(std::int64_t id, Live& live) {
     commit(table_.answer(unix_time_s(), id, "did not grow as it had asked", unix_time_s()));
 }
 
-/// The job's part of the talk: what it takes is booked, and the rest is free from here on.
+/// The job's reply to the offer: the processors that it takes are recorded, and the rest is free from here on.
 void Daemon::heard_choice(std::int64_t id, Live& live, const std::string& op, const Json& line) {
   const JobRecord& job = *table_.find(id);
-  if (job.target <= job.procs) { // meanwhile it was given up
+  if (job.target <= job.procs) { // it was given up meanwhile
     if (op == "grow" && line.value("accepted", false))
       tell(id, live, "cancel", {{"request", line.value("request", Json())}});
     return;
@@ -510,7 +511,7 @@ void Daemon::heard_history(std::int64_t id, Live& live, const Json& page) {
   if (live.is_history_old) ask_history(id, live);
 }
 
-/// `said`: where its processes are.
+/// `said`: the hosts of its processes.
 void Daemon::has_size(std::int64_t id, int n, const std::vector<Host>& said) {
   if (said.empty() || options_.launch.hosts.procs() == 0) return commit(table_.size(unix_time_s(), id, n));
   const std::vector<int> ids = booked_of(options_.launch.hosts, table_.candidates(id), said, n);
@@ -524,7 +525,7 @@ void Daemon::give_up(std::int64_t id, const std::string& why) {
 void Daemon::has_ended(std::int64_t id) {
   const JobRecord& job = *table_.find(id);
   if (const auto status = reap(job.pid))
-    live_.at(id).exit_status = status; // kept, should there be no room to write it down
+    live_.at(id).exit_status = status; // stored, in case there is no space to record it
   std::string status = base::content_of(file_of(id) + ".status");
   while (!status.empty() && std::isspace(static_cast<unsigned char>(status.back())) != 0) status.pop_back();
   if (status.empty() && live_.at(id).exit_status) status = std::to_string(*live_.at(id).exit_status);
@@ -543,7 +544,7 @@ void Daemon::has_ended(std::int64_t id) {
 void Daemon::kill_job(std::int64_t id) {
   const JobRecord& job = *table_.find(id);
   Live& live = live_.at(id);
-  // the group is the job's own session; its leader is checked, since numbers are used again
+  // the group is the job's own session; its leader is checked, since process numbers are reused
   if (!is_running(job.pid, job.pid_started)) return;
   const bool hard = live.killed_s > 0;
   ::kill(static_cast<pid_t>(-job.pid), hard ? SIGKILL : SIGTERM);
@@ -559,7 +560,7 @@ void Daemon::look_at_jobs() {
     if (job.phase == Phase::waiting && job.is_cancelled) unbegun.push_back(id);
     if (job.phase != Phase::running) continue;
     if (!may_run(job.pid, job.pid_started)) {
-      if (live.client) listen_to(id, live); // its last words
+      if (live.client) listen_to(id, live); // its last messages
       gone.push_back(id);
       continue;
     }
@@ -591,10 +592,9 @@ void Daemon::look_at_deadlines() {
     if (job.phase == Phase::running && job.unresponsive_until_s > 0 && job.unresponsive_until_s <= unix_time_s() &&
         job.unresponsive_until_s > unix_time_s() - 1)
       is_changed_ = true;
-    if (live.ask && live.ask->granted > 0) continue; // the job says when it gives that up
+    if (live.ask && live.ask->granted > 0) continue; // the job reports when it gives that up
     if (job.phase != Phase::running || job.target == 0 || unix_time_s() < job.asked_s + options_.deadline_s) continue;
-    // a growth is withdrawn, its processors go to others; a shrink stays asked for: whoever wanted them still
-    // does
+    // a growth is withdrawn, its processors go to others; a shrink stays requested: the reason for it remains
     if (job.target > job.procs) tell(id, live, "cancel", Json::object());
     if (job.target < job.procs && options_.suspends && !job.is_suspended) {
       suspend(id);
@@ -605,23 +605,24 @@ void Daemon::look_at_deadlines() {
   }
 }
 
-/// What it was asked to give back is for others until it goes on. The request stays asked for: it may obey then.
+/// The processors that it was asked to release are for others until it goes on. The request stays pending: the job may
+/// obey then.
 void Daemon::suspend(std::int64_t id) {
   const JobRecord& job = *table_.find(id);
   if (!is_running(job.pid, job.pid_started)) return;
-  commit(table_.suspend(unix_time_s(), id, job.target)); // first, so that a scheduler after this one has it go on
+  commit(table_.suspend(unix_time_s(), id, job.target)); // first, so that a later scheduler resumes it
   signal(job, true);
   say(fmt::format("job {} did not shrink within {:g} s and is stopped", id, options_.deadline_s));
 }
 
-/// All its processes: those of its session here, and what it has started on its hosts.
+/// All its processes: those of its session here, and those that it started on its hosts.
 void Daemon::signal(const JobRecord& job, bool stops) {
   signal_session(job.pid, stops ? SIGSTOP : SIGCONT);
   for (const std::string& host : hosts_of(job))
     signals_.want(host, mark_of(socket_name_of(job.id), options_.launch), stops);
 }
 
-/// Where it has ever been: a process that sleeps since a shrink is there, too.
+/// All hosts that it has used: a process that sleeps since a shrink is there, too.
 std::set<std::string> Daemon::hosts_of(const JobRecord& job) const {
   std::set<int> ids(job.reserved.begin(), job.reserved.end());
   for (const Segment& segment : table_.segments())
@@ -688,7 +689,7 @@ Job Daemon::view_of(const JobRecord& job, const Live& live) const {
     view.step_s = by_speed(job, live, live.step_s, mean_speed(table_.speeds(), job.processors));
     return view;
   }
-  // what its user says: a job is one step, of which a part is done
+  // by its user's figures: a job is one step, of which a part is done
   view.step_s = by_speed(job, live, live.told_s, 1);
   const double takes_s = at >= 0 ? view.step_s[at] : 0;
   view.steps_left = job.phase != Phase::running ? 1
@@ -704,7 +705,8 @@ State Daemon::state_now(std::deque<Job>& views) const {
   if (!table_.speeds().empty())
     for (const int id : table_.free_ids()) state.free_speeds.push_back(mean_speed(table_.speeds(), {id}));
   std::sort(state.free_speeds.begin(), state.free_speeds.end(), std::greater<>());
-  for (const auto& [id, live] : live_) { // what a running job waits for is a job of the processors that it lacks
+  for (const auto& [id, live] : live_) { // a running job that waits for processors counts as a job of the processors
+                                         // that it lacks
     if (!live.ask || live.ask->granted > 0 || live.more.list().empty()) continue;
     Job view;
     view.id = id;
@@ -752,7 +754,7 @@ Promise Daemon::promised(const JobSpec& spec, const Live& live) const {
                     "known when they end");
 }
 
-/// What jobs ask for by themselves: what cannot wait is answered, what can is looked at.
+/// Requests of jobs themselves: those that cannot wait are answered, those that can are considered.
 void Daemon::answer_asks() {
   std::vector<std::int64_t> asking;
   for (auto& [id, live] : live_) {
@@ -839,8 +841,8 @@ void Daemon::ask(std::int64_t id, int procs) {
     offer(id, "offer");
     return;
   }
-  // whether it pays is this scheduler's matter, which knows who else wants the processors; but one that measures slower
-  // has no use for them
+  // this scheduler decides whether the growth is worthwhile, since it knows the other requests; but a job that measures
+  // slower has no use for the processors
   tell(id, live, "resize",
        {{"grid", control::to_json(*shape)}, {"force", true}, {"undo", true}, {"deadline_s", options_.deadline_s}});
 }
@@ -857,7 +859,7 @@ void Daemon::run(const std::function<bool()>& is_stopped, const std::function<co
     std::vector<pollfd> polled{{server_->fd(), POLLIN, 0}};
     bool has_running = has_no_room_;
     for (const auto& [id, live] : live_) {
-      if (has_no_room_) break; // what they have to say cannot be written down
+      if (has_no_room_) break; // their messages cannot be recorded
       if (live.process) polled.push_back({live.process.get(), POLLIN, 0});
       if (live.client) polled.push_back({live.client->fd(), POLLIN, 0});
       has_running = has_running || table_.find(id)->phase == Phase::running;
@@ -884,7 +886,7 @@ void Daemon::run(const std::function<bool()>& is_stopped, const std::function<co
     if (options_.until_empty && live_.empty() && !table_.jobs().empty()) stop_ = true;
   }
   pass_on(take_signal());
-  for (const auto& [id, job] : table_.jobs()) // nobody would have them go on; the next scheduler stops them again
+  for (const auto& [id, job] : table_.jobs()) // no scheduler would resume them; the next scheduler stops them again
     if (job.phase == Phase::running && job.is_suspended && is_running(job.pid, job.pid_started)) signal(job, false);
   server_->flush(1);
   if (!signals_.finish(signals_patience_s)) warn("some hosts did not answer; jobs that were stopped there stay so");
@@ -1048,7 +1050,7 @@ const Daemon::Outlook& Daemon::outlook() const {
   return outlook_.emplace(std::move(made));
 }
 
-/// What stands in the way of a job that has not begun.
+/// The reason why a job has not begun.
 std::string Daemon::why_waiting(const JobRecord& job) const {
   if (has_no_room_) return "the scheduler has no room to write or to start a process";
   const int least = live_.at(job.id).sizes.list().front();

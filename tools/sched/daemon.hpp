@@ -37,20 +37,21 @@ struct DaemonOptions {
   std::string runtime_folder; ///< of the socket sched.sock
   LaunchOptions launch;
   double deadline_s = 60; ///< for an answer to a request
-  bool dictates = false;  ///< tells jobs their grid; otherwise, where hosts are known, it offers, and they choose
+  bool dictates = false;  ///< gives jobs their grid; otherwise, where hosts are known, it offers, and they choose
   bool suspends = false;  ///< stops a job that ignores a shrink beyond its deadline
-  std::string shell = "ssh -o BatchMode=yes -o ConnectTimeout=5"; ///< what reaches a host, to stop jobs there
-  double unresponsive_s = 30; ///< how long a job that did not answer, or declined, is left alone
+  std::string shell = "ssh -o BatchMode=yes -o ConnectTimeout=5"; ///< the command that reaches a host, to stop jobs
+                                                                  ///< there
+  double unresponsive_s = 30; ///< how long a job that did not answer, or declined, is not asked again
   bool until_empty = false;   ///< end when there is nothing left to do
   bool is_verbose = false;
 };
 
-/// The scheduler of one machine or allocation. Decides by Policy, remembers in JobTable and journal, acts on
-/// processes and sockets.
+/// The scheduler of one machine or allocation. Decides by Policy, records in JobTable and journal, acts on processes
+/// and sockets.
 class Daemon {
 public:
-  /// Reads the journal, finds the jobs that still run. @throws base::Error{io_failure, bad_state,
-  /// bad_argument}
+  /// Reads the journal and finds the jobs that still run.
+  /// @throws base::Error{io_failure, bad_state, bad_argument}
   explicit Daemon(DaemonOptions options);
   ~Daemon();
   Daemon(const Daemon&) = delete;
@@ -64,7 +65,7 @@ public:
 
 private:
   using Json = base::Json;
-  /// What is known of a job that is not in the journal.
+  /// The state of a job that is not in the journal.
   struct Live {
     control::Allowed allowed;
     std::string allowed_text;
@@ -73,23 +74,23 @@ private:
     Fd process;
     std::optional<control::Client> client;
     std::map<std::int64_t, std::string> sent; ///< id of a request to it -> its op
-    std::int64_t request = 0;                 ///< its number of the pending change
-    std::optional<control::Ask> ask;          ///< what it asks for by itself
-    Sizes more;                               ///< while it waits for that: processors more, of each grid that would do
+    std::int64_t request = 0;                 ///< the job's number of the pending change
+    std::optional<control::Ask> ask;          ///< its own request
+    Sizes more; ///< while it waits for that: the additional processors of each suitable grid
     bool is_resizable = false;
-    std::unique_ptr<Json> status; ///< as it said last; null: not heard yet
+    std::unique_ptr<Json> status; ///< its last message; null: none received yet
     std::vector<double> step_s;
     mutable std::vector<double> by_speed_s; ///< step_s or told_s, on the processors that it has or would get
-    std::vector<double> told_s;             ///< what it takes by size, as its user says
+    std::vector<double> told_s;             ///< the time by size, as its user states
     double steps_left = -1, resize_s = 1;
-    int cores = 0;             ///< of its hosts; 0: not heard yet
-    Json history;              ///< its pages so far
-    bool asks_history = false; ///< the next page is on its way
+    int cores = 0;             ///< of its hosts; 0: not received yet
+    Json history;              ///< its pages received so far
+    bool asks_history = false; ///< the next page is requested
     bool is_history_old = false;
     double next_look_s = 0, next_try_s = 0;
     double killed_s = 0;
     bool is_killed_hard = false;
-    std::optional<int> exit_status; ///< when it was our child
+    std::optional<int> exit_status; ///< when it was a child of this process
   };
   struct Waiter {
     control::LineServer::Client client;
@@ -154,7 +155,7 @@ private:
   /// Of all jobs; known until the next commit().
   struct Outlook {
     int free = 0;
-    std::string shrinking; ///< jobs that are asked to: "3, 7"
+    std::string shrinking; ///< jobs with a request to shrink: "3, 7"
   };
   const Outlook& outlook() const;
   std::string why_waiting(const JobRecord& job) const;
@@ -177,9 +178,9 @@ private:
   HostSignals signals_; ///< to processes on hosts, where they are given
   std::unique_ptr<control::LineServer> server_;
   bool stop_ = false, is_changed_ = true;
-  bool has_no_room_ = false;   ///< nothing can be written down, so nothing is done
-  double next_round_s_ = 0;    ///< then it is tried again
-  double next_decision_s_ = 0; ///< of policy qos, where time alone may change what is to be done
+  bool has_no_room_ = false;   ///< nothing can be recorded, so nothing is done
+  double next_round_s_ = 0;    ///< time of the next attempt
+  double next_decision_s_ = 0; ///< of policy qos, where decisions may change with time alone
   double began_s_ = 0;
   int cores_ = 0; ///< of this machine where jobs run on it, 0: they run on other hosts
 };
@@ -190,7 +191,8 @@ private:
 std::string default_folder();
 /// Where the scheduler of this user listens.
 std::string scheduler_socket();
-/// Ends the scheduler of this user. `cancel`: its jobs end as well. @return how many of them run then.
+/// Ends the scheduler of this user. `cancel`: its jobs end as well.
+/// @return the number of its running jobs at that time.
 /// @throws base::Error as control::Client
 int shut_down(bool cancel);
 

@@ -19,11 +19,11 @@
 namespace sched {
 namespace {
 
-constexpr double answer_s = 15; ///< so long a host has to do it
-constexpr double again_s = 2;   ///< after it did not
+constexpr double answer_s = 15; ///< the time limit of a host
+constexpr double again_s = 2;   ///< after it did not answer
 constexpr std::ptrdiff_t calls_at_once = 16;
 
-// A process that is found may just have started another one: until no new one is found.
+// A process found by the search may just have started another one: repeat until no new one is found.
 constexpr const char* signal_script =
     "printf 'a\\000' | grep -zqxF a || exit 3; told=' '; new=1; while [ $new = 1 ]; do new=0; "
     "for e in $(grep -lszxF -e \"$1\" /proc/[0-9]*/environ); do p=${e#/proc/}; p=${p%/environ}; "
@@ -99,7 +99,7 @@ std::future<base::Outcome> HostSignals::call(const Place& place, bool is_stopped
     command.words.push_back(host);
     command.words.push_back(base::shell_line(there));
   }
-  sigset_t all, before; // signals are for the thread that waits for them
+  sigset_t all, before; // signals go to the thread that waits for them
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   auto future = std::async(std::launch::async, [command = std::move(command)] { return base::run(command, answer_s); });

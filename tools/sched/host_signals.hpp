@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stops processes on other hosts, and has them go on.
+// Stops processes on other hosts, and resumes them.
 #pragma once
 #include <functional>
 #include <future>
@@ -12,25 +12,27 @@
 
 namespace sched {
 
-/// Through the command that reaches a host; nobody waits for it. What was said last of a host and a mark holds: a
+/// Uses the command that reaches a host, without waiting for it. The last request for a host and a mark is in force. A
 /// signal follows the one before it, and is sent again until the host has answered.
 class HostSignals {
 public:
-  /// @param shell  words; the host and a line for its shell follow.
-  /// @param warn  told when a host does not answer, and when it does again.
+  /// @param shell words; the host and a line for its shell follow.
+  /// @param warn called when a host does not answer, and when it does again.
   HostSignals(const std::string& shell, std::function<void(const std::string&)> warn);
-  ~HostSignals(); ///< waits for what is under way
+  ~HostSignals(); ///< waits for calls under way
   HostSignals(const HostSignals&) = delete;
   HostSignals& operator=(const HostSignals&) = delete;
 
   /// All processes there that were started with `mark`, NAME=value, in their environment.
   void want(const std::string& host, const std::string& mark, bool is_stopped);
-  /// Starts and collects; to be called often while not idle. @throws nothing
+  /// Starts and collects calls; call it often while not idle.
+  /// @throws nothing
   void progress();
   bool is_idle() const { return wanted_.empty(); }
-  /// Until it is idle, at most so long. @return whether it is
+  /// Until it is idle, for at most `patience_s`.
+  /// @return whether it is
   bool finish(double patience_s);
-  /// Hosts that did not answer yet, of those asked for this mark.
+  /// Hosts without an answer yet, of those asked for this mark.
   std::vector<std::string> silent(const std::string& mark) const;
 
 private:
@@ -38,11 +40,11 @@ private:
   struct Wanted {
     bool is_stopped = false;
     std::future<base::Outcome> call; ///< valid while one is under way
-    bool call_stops = false;         ///< what that one does
+    bool call_stops = false;         ///< of that call
     double next_s = 0;
-    bool is_silent = false; ///< and that was said
+    bool is_silent = false; ///< and that was reported
   };
-  /// Whether that is done with.
+  /// Whether that call is finished.
   bool collect(const Place& place, Wanted& wanted);
   std::future<base::Outcome> call(const Place& place, bool is_stopped) const;
 

@@ -165,7 +165,7 @@ void JobTable::resize_job(JobRecord& job, const Entry& e) {
   require_fields(e, 2);
   job.processors = split_ids(e.fields[0]);
   job.procs = static_cast<int>(whole(e.fields[1]));
-  if (job.is_suspended) job.lent = 0; // it has shrunk before it was stopped, and that is heard now
+  if (job.is_suspended) job.lent = 0; // it has shrunk before it was stopped, and that is received now
   job.target = 0;
   job.reserved.clear();
   ++job.resizes;
@@ -304,7 +304,7 @@ Entry JobTable::narrow(double at_s, std::int64_t job, const std::vector<int>& id
 Entry JobTable::size(double at_s, std::int64_t job, int n) const {
   const JobRecord& j = jobs_.at(job);
   auto ids = keep(j, n);
-  // what was promised first, then what is free, then there is no more
+  // the promised ones first, then free ones, then there are no more
   for (const int id : j.reserved)
     if (static_cast<int>(ids.size()) < n) ids.push_back(id);
   for (const int id : free_ids())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a scheduler knows: its jobs and who has which processors. It changes by entries of the journal only,
-// so that reading the journal gives it back. Pure.
+// The state of a scheduler: its jobs and their processors. It changes by entries of the journal only, so that reading
+// the journal restores it. Pure.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -16,15 +16,15 @@ namespace sched {
 
 struct JobSpec {
   std::string name;  ///< for people
-  std::string allow; ///< as dyngrid_allow; empty: nothing said
+  std::string allow; ///< as dyngrid_allow; empty: not given
   int priority = 0;
   bool rigid = false;                 ///< never asked to change
   std::string folder;                 ///< where it runs
-  std::int64_t steps = 0;             ///< 0: the program says, or nobody
+  std::int64_t steps = 0;             ///< 0: given by the program, or unknown
   std::vector<std::string> variables; ///< NAME=value
   std::vector<std::string> command;
-  double finish_by_s = 0; ///< when it is to have ended, since 1970; 0: whenever
-  std::string seconds;    ///< what it takes by size, as its user says: "4=100,8=55"; empty: nothing said
+  double finish_by_s = 0; ///< required end, since 1970; 0: none
+  std::string seconds;    ///< the time by size, as its user states: "4=100,8=55"; empty: not given
 };
 
 struct JobRecord {
@@ -33,10 +33,10 @@ struct JobRecord {
   JobSpec spec;
   Phase phase = Phase::waiting;
   double submit_s = 0, start_s = 0, end_s = 0;
-  int procs = 0;               ///< processes of its grid; more than `processors` when it grew after its time
+  int procs = 0;               ///< processes of its grid; more than `processors` when it grew too late
   std::vector<int> processors; ///< ids, ascending
   std::vector<int> reserved;   ///< promised for a growth
-  int target = 0;              ///< size asked for, 0: none
+  int target = 0;              ///< requested size, 0: none
   double asked_s = 0, unresponsive_until_s = 0;
   bool is_cancelled = false;
   bool is_suspended = false;
@@ -49,13 +49,13 @@ struct JobRecord {
 /// One job had one set of processors from begin_s to end_s.
 struct Segment {
   std::int64_t job = 0;
-  double begin_s = 0, end_s = 0; ///< end_s 0: still has
+  double begin_s = 0, end_s = 0; ///< end_s 0: not ended
   std::vector<int> processors;
 };
 
 class JobTable {
 public:
-  /// @throws base::Error{io_failure} when it does not fit what is known: a damaged journal.
+  /// @throws base::Error{io_failure} when it contradicts the state: a damaged journal.
   void apply(const Entry& entry);
 
   int procs() const { return procs_; }
@@ -66,15 +66,15 @@ public:
   const JobRecord* find(std::int64_t id) const;
   const std::vector<Segment>& segments() const { return segments_; }
 
-  /// Speed of each processor, by id; empty: all alike. It is no entry: who reads the journal knows its hosts.
+  /// Speed of each processor, by id; empty: all equal. It is no entry: the reader of a journal has the list of hosts.
   void set_speeds(std::vector<double> speeds) { speeds_ = std::move(speeds); }
   const std::vector<double>& speeds() const { return speeds_; }
-  /// The n free processors to give: those in one piece where there is one, the tightest such. Where speeds differ the
+  /// The n free processors to give: contiguous ones where there are any, the smallest such gap. Where speeds differ the
   /// fastest.
-  /// @throws base::Error{internal} when there are not so many.
+  /// @throws base::Error{internal} when there are fewer than n.
   std::vector<int> choose(int n) const;
   std::set<int> free_ids() const;
-  /// Which n of its processors a job keeps that does not say: the lowest.
+  /// The n processors that a job keeps when it does not name them: the lowest.
   static std::vector<int> keep(const JobRecord& job, int n);
 
   // entries, ready to be written
@@ -84,20 +84,21 @@ public:
   Entry finish(double at_s, std::int64_t job, const JobSpec& spec) const;
   Entry start(double at_s, std::int64_t job, int procs, std::int64_t pid, std::int64_t pid_started) const;
   Entry ask(double at_s, std::int64_t job, int target) const;
-  /// Of what was reserved for a growth only these: the job takes no more.
+  /// Of the processors reserved for a growth only these: the job takes no more.
   Entry narrow(double at_s, std::int64_t job, const std::vector<int>& ids) const;
-  /// It has n processors now, whatever was asked for. Beyond what is free it gets none: then it shares.
+  /// It has n processors now, whatever was requested. It gets none beyond the free ones: then it shares.
   Entry size(double at_s, std::int64_t job, int n) const;
-  /// The same where it is known which: `ids` of candidates().
+  /// The same where the ids are known: `ids` of candidates().
   Entry size(double at_s, std::int64_t job, int n, const std::vector<int>& ids) const;
-  /// Processors that it may have: those that it began on (mpirun's processes never leave it), what it has besides, what
-  /// was promised, what is free.
+  /// Processors that it may have: its first ones (mpirun's processes never leave them), its present ones, the promised
+  /// ones, the free ones.
   std::vector<int> candidates(std::int64_t job) const;
   Entry answer(double at_s, std::int64_t job, const std::string& why, double unresponsive_until_s) const;
   Entry cancel(double at_s, std::int64_t job) const;
-  /// It is stopped, and keeps n processors in the books.
+  /// It is stopped, and keeps n processors in the records.
   Entry suspend(double at_s, std::int64_t job, int n) const;
-  /// It goes on, on as many as it had. @throws base::Error{internal} when they are not free.
+  /// It goes on, on its earlier number of processors.
+  /// @throws base::Error{internal} when they are not free.
   Entry resume(double at_s, std::int64_t job) const;
   bool can_resume(const JobRecord& job) const;
   Entry requeue(double at_s, std::int64_t job) const;

@@ -60,7 +60,7 @@ template <class Number> bool is_all_of(const std::string& text, Number& value) {
   return !text.empty() && error == std::errc{} && end == text.data() + text.size();
 }
 
-/// The entry of a line, its end not included, or why it is none.
+/// The entry of a line without its end, or why it is invalid.
 std::variant<Entry, const char*> decode(std::string_view line) {
   if (line.size() < 10 || line[8] != ' ') return "it is no checksum and an entry";
   const auto body = line.substr(9);

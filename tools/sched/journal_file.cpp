@@ -24,7 +24,7 @@ using base::Status;
   throw Error(Status::io_failure, fmt::format("scheduler: the journal '{}' {}", path, what));
 }
 
-/// All of it, or an error: what is not read would be forgotten.
+/// All of it, or an error: an unread part would be lost.
 std::string content_of(int fd, const std::string& path) {
   std::string text;
   std::array<char, 65536> buffer;
@@ -37,7 +37,7 @@ std::string content_of(int fd, const std::string& path) {
   }
 }
 
-/// So that a file that was just made is there after a crash. Not every file system can do it.
+/// So that a file that was just made exists after a crash. Not every file system can do it.
 void sync_folder_of(const std::string& path) {
   const Fd folder(::open(path.substr(0, path.rfind('/') + 1).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder || (::fsync(folder.get()) != 0 && errno != EINVAL))
@@ -50,7 +50,7 @@ JournalCalls::JournalCalls() : write(::write), sync(::fdatasync), cut(::ftruncat
 
 JournalFile::JournalFile(const std::string& path, ReadJournal& read, JournalCalls calls)
     : path_(path), calls_(std::move(calls)) {
-  // a FIFO would be waited for
+  // opening a FIFO would block
   file_ = Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0600));
   struct stat found {};
   if (!file_ || ::fstat(file_.get(), &found) != 0)
@@ -75,7 +75,7 @@ void JournalFile::broken(const char* what) {
   why_broken_ = fmt::format("scheduler: the journal '{}' {}: {}; what the disk holds is not certain, so the scheduler "
                             "ends. Jobs run on, and one that is started with the same --folder finds them",
                             path_, what, std::strerror(errno));
-  (void)!calls_.cut(file_.get(), size_); // it may still work, and then a restart knows no more than the caller
+  (void)!calls_.cut(file_.get(), size_); // it may still work; otherwise a restart knows no more than the caller
   throw Error(Status::io_failure, why_broken_);
 }
 

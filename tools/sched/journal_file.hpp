@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The journal on the disk. What it holds is journal.hpp's matter.
+// The journal on the disk. journal.hpp defines its contents.
 #pragma once
 #include <functional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace sched {
 
-/// The calls that may fail; a test has others.
+/// The calls that may fail; a test replaces them.
 struct JournalCalls {
   std::function<ssize_t(int, const void*, std::size_t)> write;
   std::function<int(int)> sync;
@@ -20,17 +20,17 @@ struct JournalCalls {
   JournalCalls();
 };
 
-/// A journal that is appended to. What append() has returned from is on the disk; what it threw for is not in the
+/// An append-only journal. A line is on the disk when append() has returned. A line for which it threw is not in the
 /// file, unless the journal is broken.
 class JournalFile {
 public:
   JournalFile() = default;
   /// Opens or makes the file and reads it into `read`. Half a line at its end is cut off; nothing else is ever changed.
-  /// @throws base::Error{io_failure, unsupported} that names the file; it is kept as it is.
+  /// @throws base::Error{io_failure, unsupported} that names the file, which is not changed.
   JournalFile(const std::string& path, ReadJournal& read, JournalCalls calls = {});
 
-  /// @throws NoRoom when it cannot be written, and the file is as it was; base::Error{io_failure} when that is not
-  /// certain: the journal is broken from then on, and takes nothing more.
+  /// @throws NoRoom when it cannot be written, and the file is unchanged; base::Error{io_failure} when that is not
+  /// certain: the journal is broken from then on, and accepts no more.
   void append(std::string_view line);
   const std::string& why_broken() const { return why_broken_; } ///< empty: it is not
   std::size_t cut_bytes() const { return cut_bytes_; }          ///< of half a line, when it was opened

@@ -14,7 +14,7 @@ Hosts Hosts::parse(const std::string& text) {
 }
 
 namespace {
-/// What the job's environment, or the scheduler's, says already, and its steps.
+/// The entries of the job's environment, or the scheduler's, and its steps.
 std::string with_steps(const JobSpec& spec) {
   constexpr std::string_view name = "DYNGRID_DECIDE=";
   const char* given = base::environment("DYNGRID_DECIDE");
@@ -55,7 +55,7 @@ Launch make_launch(const JobSpec& spec, const std::string& socket_name, const st
     }
     launch.variables.push_back("DYNGRID_HOSTS=" + all);
     command.insert(command.end(), {options.is_mpich ? "-hosts" : "--host", here});
-    // Open MPI's mpirun hands its environment to its own host only
+    // Open MPI's mpirun passes its environment to its own host only
     for (const auto& variable : options.is_mpich ? std::vector<std::string>{} : launch.variables)
       command.insert(command.end(), {"-x", variable.substr(0, variable.find('='))});
   }

@@ -10,8 +10,8 @@ namespace sched {
 
 using Host = control::OfferedHost;
 
-/// Where processors are: hosts in the order of their processors' ids. Empty: this machine, as many as the
-/// scheduler was given.
+/// The locations of processors: hosts in the order of their processors' ids. Empty: this machine, with the scheduler's
+/// number of processors.
 struct Hosts {
   std::vector<Host> list;
   int procs() const { return control::slots_of(list); }
@@ -24,12 +24,12 @@ struct LaunchOptions {
   /// mpirun binds one or two processes to the first cores, those of each job to the same ones.
   std::vector<std::string> mpirun_options{"--oversubscribe", "--bind-to", "none"};
   Hosts hosts;
-  bool is_mpich = false; ///< says -hosts, and hands its environment to all hosts
-  std::string scheduler; ///< what no other scheduler is called; empty: jobs have no mark
+  bool is_mpich = false; ///< uses -hosts, and passes its environment to all hosts
+  std::string scheduler; ///< a name that is unique among schedulers; empty: jobs have no mark
 };
 
-/// What all processes of a job of `options.scheduler` have in their environment, on whatever host, and nobody else:
-/// NAME=value.
+/// A variable in the environment of all processes of a job of `options.scheduler`, on every host, and of no other
+/// process: NAME=value.
 std::string mark_of(const std::string& socket_name, const LaunchOptions& options);
 
 /// Command and environment of a job's mpirun. Pure.

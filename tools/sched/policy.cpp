@@ -24,21 +24,21 @@ bool may_be_asked(const Job& job, double now_s) {
   return job.resizable && job.target == 0 && job.unresponsive_until_s <= now_s;
 }
 
-/// A job and the size planned for it, and what it may go down to.
+/// A job, its planned size, and the least size that it may shrink to.
 struct Plan {
   const Job* job;
   int procs;
   int least = 0;
-  double power = 0; ///< speeds of its processors together
+  double power = 0; ///< total speed of its processors
 };
 
-/// Of what a job has when it goes down to n processors.
+/// The total speed that a job has left after shrinking to n processors.
 double power_left(const Job& job, int n) {
   return job.power > 0 && job.procs > 0 ? job.power * n / job.procs : n;
 }
 
-/// What each would have, when they get the processors that are still free in their order, the fastest first.
-/// @param left  processors that none of them has got yet
+/// The total speed of each job when the remaining free processors are given in this order, the fastest first.
+/// @param left processors that none of them has yet
 void weigh(std::vector<Plan>& plans, const std::vector<double>& free_speeds, int left) {
   if (free_speeds.empty()) {
     for (Plan& plan : plans) plan.power = plan.procs;
@@ -54,7 +54,7 @@ void weigh(std::vector<Plan>& plans, const std::vector<double>& free_speeds, int
   }
 }
 
-/// Which of the plans goes up to its next size, given `left` processors; -1 for none.
+/// The plan that goes up to its next size, given `left` processors; -1 for none.
 using Raise = std::function<int(const std::vector<Plan>&, int left)>;
 
 /// The first of the queue takes all it can, then the second.
@@ -99,8 +99,9 @@ int raise_all(std::vector<Plan>& plans, int left, const std::vector<double>& fre
   return left;
 }
 
-/// Adaptive starts: every waiting job that fits on its smallest size, in the order of the queue, then what is
-/// left over. @return processors still free
+/// Adaptive starts: every waiting job that fits on its smallest size, in the order of the queue; then the rest is
+/// distributed.
+/// @return processors still free
 int start_adaptive(const State& state, int free, const Raise& raise, std::vector<Decision>& out) {
   std::vector<Plan> plans;
   for (const Job* job : state.waiting) {
@@ -143,7 +144,7 @@ private:
   Raise raise_;
 };
 
-/// Frees processors for waiting jobs and gives idle ones to running jobs. The subclasses say whom to ask.
+/// Frees processors for waiting jobs and gives idle ones to running jobs. The subclasses choose the running jobs.
 class Resizing : public Policy {
 public:
   void decide(const State& state, std::vector<Decision>& out) const override {
@@ -163,11 +164,11 @@ public:
 protected:
   virtual Raise start_raise() const = 0;
   virtual Raise grow_raise() const = 0;
-  /// What a waiting job is to start on at least, and what a running one may be asked to go down to.
+  /// The least size to start a waiting job, and the least size to which a running one may be asked to shrink.
   virtual int least_to_start(const Job& job, double) const { return job.sizes->smallest(); }
   virtual int least_to_keep(const Job& job, double) const { return job.sizes->smallest(); }
-  /// Whether the victim of `plan`, asked to go down for `job`, should; and which of two should sooner: of a lower
-  /// priority, and then less reluctant.
+  /// Whether the victim of `plan` should be asked to shrink for `job`; and which of two should shrink sooner: the one
+  /// of lower priority, then the less reluctant.
   virtual bool should_shrink(const Plan&, const Job&) const { return true; }
   bool sooner(const Plan& a, const Plan& b) const {
     if (a.job->priority != b.job->priority) return a.job->priority < b.job->priority;
@@ -176,11 +177,11 @@ protected:
   virtual double reluctance(const Job& job, int procs) const { return -power_left(job, procs); }
   virtual bool should_grow(const Job&, int) const { return true; }
 
-  /// Who may be asked to give processors up, and what is free or is being given up.
+  /// The jobs that may be asked to release processors, and the free processors, including those being released.
   struct Victims {
     std::vector<Plan> plans;
     int coming;
-    int spare() const { // what all of them could give up: no job that needs more is worth a closer look
+    int spare() const { // the most that all of them could release: a job that needs more is not considered further
       int sum = 0;
       for (const Plan& plan : plans) sum += plan.procs - plan.least;
       return sum;
@@ -197,7 +198,7 @@ protected:
     return victims;
   }
 
-  /// Asks running jobs to give up what the `waiting` ones need, the first in the queue first.
+  /// Asks running jobs to release the processors that the `waiting` ones need, the first in the queue first.
   void shrink(const State& state, int free, const std::vector<const Job*>& waiting, std::vector<Decision>& out) const {
     Victims all = victims_of(state, free);
     std::vector<Plan>& victims = all.plans;
@@ -209,7 +210,7 @@ protected:
       int need = least_to_start(*job, state.now_s) - coming;
       if (need > most) continue;
       if (need > 0) {
-        // all or nothing: nobody shrinks for a job that cannot start then
+        // all or nothing: no job shrinks for a job that cannot start then
         std::vector<Plan> plan = victims;
         while (need > 0) {
           Plan* best = nullptr;
@@ -218,7 +219,7 @@ protected:
                 (best == nullptr || sooner(victim, *best)))
               best = &victim;
           if (best == nullptr) break;
-          // a size that frees enough, or as low as it goes
+          // a size that frees enough, or its least size
           const int enough = best->job->sizes->at_most(best->procs - need);
           const int to = std::max(enough, best->least);
           need -= best->procs - to;
@@ -264,13 +265,13 @@ private:
   bool payoff_;
 };
 
-/// Jobs ended per second: processors go where the sum of 1/(seconds left) rises most for each of them.
+/// Jobs ended per second: each processor goes where the sum of 1/(seconds left) rises most.
 class Throughput : public Resizing {
 public:
   const char* name() const override { return "tp"; }
 
 protected:
-  // Without history a job is taken to be an hour on its smallest size and to use every core fully.
+  // Without history a job is assumed to take an hour on its smallest size and to use every core fully.
   static double rate(const Job& job, int n) {
     const double left = seconds_left(job, n);
     if (left >= 0) return 1 / std::max(left, 1e-9);
@@ -286,8 +287,7 @@ protected:
     double best_gain = 0;
     for (std::size_t i = 0; i < plans.size(); ++i) {
       const Plan& plan = plans[i];
-      // a size that is no faster may lie before one that is: the best rate of rise over the sizes within
-      // reach
+      // a size that is no faster may lie before one that is: take the best rate of rise over the sizes within reach
       for (int next = plan.job->sizes->above(plan.procs); next != 0 && next - plan.procs <= left;
            next = plan.job->sizes->above(next)) {
         const double gain = gain_of(*plan.job, plan.procs, next);
@@ -305,7 +305,7 @@ protected:
   Raise start_raise() const override { return raise_best; }
   Raise grow_raise() const override { return raise_best; }
   bool should_shrink(const Plan& victim, const Job& job) const override {
-    // what ends before a change would pay is left alone
+    // a job that ends before a change would be worthwhile is not changed
     const double left = seconds_left(*victim.job, victim.procs);
     if (left >= 0 && left <= 2 * victim.job->resize_s) return false;
     const int to = victim.job->sizes->at_most(victim.procs - 1);
@@ -319,7 +319,7 @@ protected:
   bool should_grow(const Job& job, int to) const override { return growth_pays(job, job.procs, to); }
 };
 
-/// Jobs with a finish-by time first, and each on the smallest size that keeps it; what is left over as `rs`.
+/// Jobs with a finish-by time first, each on the smallest size that keeps it; the rest of the processors as under `rs`.
 class FinishBy : public Resizing {
 public:
   explicit FinishBy(const PolicyOptions& options) : raise_(Adaptive::raise_of(options)) {}
@@ -345,14 +345,14 @@ protected:
   }
   int least_to_keep(const Job& job, double now_s) const override {
     const int n = smallest_in_time(job, now_s + job.resize_s);
-    return n != 0 ? n : job.sizes->smallest(); // what is late already holds nobody up
+    return n != 0 ? n : job.sizes->smallest(); // a job that is late already delays no other
   }
 
 private:
   struct Waiting {
     const Job* job;
     double latest_s; ///< latest_start_s; infinite for a job without a finish-by time, or too late for it
-    /// Whether it can let others go first that have less time.
+    /// Whether it can let jobs with less time go first.
     bool has_time(double now_s) const {
       return latest_s < never && latest_s - now_s > (job->finish_by_s - latest_s) / 4;
     }
@@ -361,7 +361,7 @@ private:
       return job->priority != other.job->priority ? job->priority > other.job->priority : latest_s < other.latest_s;
     }
   };
-  /// By priority, then by when they have to start, then in the order of the queue.
+  /// By priority, then by latest start, then in the order of the queue.
   static std::vector<Waiting> in_order(const State& state) {
     std::vector<Waiting> order;
     for (const Job* job : state.waiting) order.push_back({job, latest_start_s(*job, state.now_s)});
@@ -369,7 +369,7 @@ private:
     return order;
   }
 
-  /// Processors that cannot be had by shrinking.
+  /// Processors that shrinking cannot free.
   int held(const State& state) const {
     int sum = 0;
     for (const Job* job : state.running)
@@ -378,7 +378,8 @@ private:
     return sum;
   }
 
-  /// Running jobs that would be late where they are grow to the smallest size that is not. @return what is free then.
+  /// Running jobs that would be late at their present size grow to the smallest sufficient size.
+  /// @return processors free then.
   int raise_late(const State& state, int free, std::vector<Decision>& out) const {
     for (const Job* job : state.running) {
       if (job->finish_by_s == never || !may_be_asked(*job, state.now_s)) continue;
@@ -392,20 +393,21 @@ private:
     return free;
   }
 
-  /// Starts in the order of the queue. The first that waits for processors keeps its place: others start only on what
-  /// it will not need, or for as long as it has time. @return what is free then.
+  /// Starts in the order of the queue. The first that waits for processors keeps its place. Others start only on
+  /// processors that it will not need, or for as long as it has time.
+  /// @return processors free then.
   int start(const State& state, int free, std::vector<Decision>& out, std::vector<const Job*>& blocked) const {
     std::vector<Plan> plans;
-    double until_s = never; // when the first that waits has to start
+    double until_s = never; // the latest start of the first that waits
     const int spared = state.procs / 8;
-    int held_by_all = -1, started = 0; // looked at where it matters
+    int held_by_all = -1, started = 0; // computed where it matters
     for (const Waiting& next : in_order(state)) {
       const Job* job = next.job;
       const auto is_blocked = [&] {
         blocked.push_back(job);
         until_s = std::min(until_s, next.latest_s);
       };
-      if (next.is_blocked(free, state.now_s)) { // whatever it would start on
+      if (next.is_blocked(free, state.now_s)) { // on any size
         is_blocked();
         continue;
       }

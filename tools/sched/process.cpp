@@ -32,7 +32,7 @@ namespace {
   throw base::Error(base::Status::io_failure, text);
 }
 
-/// Makes the file, and gives it its bytes while there is room for them.
+/// Makes the file, and reserves its space while there is some.
 Fd make_file(const std::string& path, int flags, std::string_view content = {}) {
   Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600));
   errno = file ? ENOSPC : errno;
@@ -41,9 +41,9 @@ Fd make_file(const std::string& path, int flags, std::string_view content = {}) 
   return file;
 }
 
-// Status and marks are files, because after a crash of the scheduler nobody can wait for the job any more.
-// They are made before the job begins, and then renamed and written over: a job that fills the disk ends as any other.
-// The shell outlives the signal that ends its job, to write down how it ended.
+// Status and marks are files, because after a crash of the scheduler no process can wait for the job. They are made
+// before the job begins, and then renamed and overwritten. So a job that fills the disk ends as any other. The shell
+// outlives the signal that ends its job, to record how it ended.
 constexpr const char* leader_script =
     "f=$1; d=$2; shift 2; trap : TERM INT HUP; "
     "cd \"$d\" && \"$@\"; s=$?; echo $s 1<> \"$f.status.new\"; mv \"$f.status.new\" \"$f.status\"; exit $s";
@@ -91,7 +91,7 @@ std::string boot_id() {
 
 Leader::Leader(const std::string& file, const std::string& folder, const std::vector<std::string>& command,
                const std::vector<std::string>& variables) {
-  // everything that allocates before the fork
+  // all allocations before the fork
   std::vector<std::string> words{"/bin/sh", "-c", leader_script, "dyngrid-job", file, folder};
   words.insert(words.end(), command.begin(), command.end());
   std::vector<char*> arguments;
@@ -151,7 +151,7 @@ void Leader::go() {
 }
 
 namespace {
-/// Of a process, from /proc; 0: it is not there.
+/// Of a process, from /proc; 0: it does not exist.
 std::int64_t session_of(const std::string& pid) {
   const std::string stat = base::content_of("/proc/" + pid + "/stat");
   const std::size_t name = stat.rfind(')');

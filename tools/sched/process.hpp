@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job's processes, as the operating system sees them.
+// A job's processes, from the operating system's view.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace sched {
 
-/// The machine has no room now, on a disk or for a process: nothing was done, and the same may work later.
+/// The machine has no space now, on a disk or for a process: nothing was done, and the same may work later.
 class NoRoom : public base::Error {
 public:
   explicit NoRoom(const std::string& text) : Error(base::Status::io_failure, text) {}
@@ -19,22 +19,21 @@ public:
 
 using Fd = base::FileDescriptor;
 
-/// When a process was started, in clock ticks since the machine was; 0 when there is none, or it has ended
-/// and is not yet collected. With the process number and boot_id() it names a process for ever. Nothing when it cannot
-/// be known: /proc cannot be read, or there is no descriptor left for it.
+/// The start time of a process, in clock ticks since the machine's start. 0 when there is none, or it has ended and is
+/// not yet collected. With the process number and boot_id() it identifies a process for ever. Empty when it is unknown:
+/// /proc cannot be read, or no descriptor is left for it.
 std::optional<std::int64_t> start_time_of(std::int64_t pid);
-/// Whether this process runs. `started`: of start_time_of(); 0: was not known.
-bool is_running(std::int64_t pid, std::int64_t started); ///< surely: it may be signalled
-bool may_run(std::int64_t pid, std::int64_t started); ///< also when it cannot be known: what it has is not given away
+/// Whether this process runs. `started`: of start_time_of(); 0: unknown.
+bool is_running(std::int64_t pid, std::int64_t started); ///< certainly: it may be signalled
+bool may_run(std::int64_t pid, std::int64_t started);    ///< also when it is unknown: its processors are not given away
 std::string boot_id();
 
-/// A job's leader that has been made and waits: it begins with go(), and never does when this object, or this
-/// whole process, ends before. It leads a session of its own, so that nothing that happens to the scheduler
-/// reaches it.
+/// The leader of a job, made and waiting: it begins with go(). It never begins when this object, or this whole process,
+/// ends before. It leads a session of its own, so that nothing that happens to the scheduler reaches it.
 class Leader {
 public:
-  /// Runs `command` in `folder`, its output to <file>.out and <file>.err; <file>.began is made when it
-  /// begins, <file>.status, with the exit status in words of the shell, when it has ended.
+  /// Runs `command` in `folder`, its output to <file>.out and <file>.err. <file>.began is made when it begins;
+  /// <file>.status, with the shell's exit status, when it has ended.
   /// @throws base::Error{io_failure}, NoRoom
   Leader(const std::string& file, const std::string& folder, const std::vector<std::string>& command,
          const std::vector<std::string>& variables);
@@ -50,14 +49,14 @@ private:
   Fd gate_;
 };
 
-/// Sends a signal to every process of a session, those in groups of their own included. Again until no new one is
+/// Sends a signal to every process of a session, including those in groups of their own. Repeats until no new one is
 /// found.
 void signal_session(std::int64_t leader, int number);
 
-/// Readable when the process has ended. Empty when it is not there any more, or pidfd_open does not work: then it is
-/// asked for by may_run(), now and then.
+/// Readable when the process has ended. Empty when it is gone, or pidfd_open does not work: then call may_run() from
+/// time to time.
 Fd watch_process(std::int64_t pid, std::int64_t started);
-/// Collects it when it is a child that has ended: its exit status, in words of the shell.
+/// Collects it when it is a child that has ended: its exit status, as a shell gives it.
 std::optional<int> reap(std::int64_t pid);
 
 } // namespace sched

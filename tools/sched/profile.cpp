@@ -22,7 +22,7 @@ Profile::Profile(int procs, double begin_s) : blocks_(1) {
   blocks_[0].measure();
 }
 
-/// The step that `time` lies in; the first one when it lies before all.
+/// The step that contains `time`; the first one when it lies before all.
 Profile::Place Profile::find(double time) const {
   const auto block = std::upper_bound(blocks_.begin(), blocks_.end(), time,
                                       [](double t, const Block& b) { return t < b.steps.front().at; }) -
@@ -52,7 +52,7 @@ void Profile::cut(double time) {
   blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(b + 1), std::move(second));
 }
 
-/// Takes the step that begins at `time` away where it changes nothing.
+/// Removes the step that begins at `time` where it changes nothing.
 void Profile::heal(double time) {
   const auto [b, s] = find(time);
   Block& block = blocks_[b];

@@ -7,10 +7,10 @@
 
 namespace sched {
 
-/// Free processors of a machine over time to come: a step function.
+/// Free processors of a machine over future time: a step function.
 ///
-/// Kept in blocks of steps that know their least and most, so that a question passes over blocks: with n steps about
-/// n/64 + 64 of them are looked at.
+/// Stored in blocks of steps with their least and most, so that a query skips blocks: with n steps about n/64 + 64 of
+/// them are read.
 class Profile {
 public:
   /// `procs` are free from `begin_s` on, for ever.
@@ -18,20 +18,20 @@ public:
 
   /// From `from` up to, and without, `to` (which may be `never`) there are `procs` more; fewer when it is negative.
   void add(double from, double to, int procs);
-  /// What was before `time` is not asked for again.
+  /// Values before `time` are not needed again.
   void forget_before(double time);
 
   int free_at(double time) const;
   /// First time from `from` on at which at least `procs` are free; `never` when there is none.
   double first_with(int procs, double from) const;
-  /// First time from `from` on from which `procs` are free for `length` seconds. From `limit` on all are taken to be
+  /// First time from `from` on from which `procs` are free for `length` seconds. From `limit` on all are assumed to be
   /// free: the answer is at most that.
   double earliest(int procs, double length, double from, double limit = never) const;
 
 private:
   struct Step {
     double at;
-    int free; ///< until the next step; the block's `added` comes on top
+    int free; ///< until the next step; without the block's `added`
   };
   struct Block {
     std::vector<Step> steps;

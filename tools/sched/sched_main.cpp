@@ -21,7 +21,7 @@
 namespace {
 
 std::atomic<bool> stopped{false};
-std::atomic<int> passed_on{0}; ///< a signal that jobs may want to hear of
+std::atomic<int> passed_on{0}; ///< a signal to pass on to jobs
 extern "C" void on_signal(int number) {
   if (number == SIGTERM || number == SIGUSR1) passed_on = number;
   if (number != SIGUSR1) stopped = true;
@@ -45,16 +45,16 @@ int fail(const char* text, int status) {
   return status;
 }
 
-/// What the command line says.
+/// The command line's values.
 struct Given {
   sched::DaemonOptions daemon;
   std::string hosts, mpirun_options, share = "even";
-  bool stops = false, cancels_jobs = false; ///< the one that runs, and its jobs
+  bool stops = false, cancels_jobs = false; ///< the running one, and its jobs
 
   Given() {
     daemon.launch.mpirun = DYNGRID_MPIRUN;
     daemon.launch.is_mpich = DYNGRID_IS_MPICH;
-    if (daemon.launch.is_mpich) daemon.launch.mpirun_options.clear(); // it starts as many as it is told
+    if (daemon.launch.is_mpich) daemon.launch.mpirun_options.clear(); // it starts the number that is given
     daemon.procs = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   }
 };
@@ -121,7 +121,7 @@ sched::DaemonOptions options_of(const Given& given) {
 }
 
 void listen_to_signals() {
-  for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN); // the write says what is wrong
+  for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN); // the failing write reports the error
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) {
     struct sigaction action {};
     action.sa_handler = on_signal; // no SA_RESTART: poll returns

@@ -9,11 +9,11 @@ namespace sched {
 /// The numbers of processors a job can use, ascending, at least one of them.
 ///
 /// Written as the numbers of dyngrid_allow (control::numbers_of_processes): "6", "2:9", "8:32:4", "4:32:*2", lists of
-/// these with commas; or "any": 1 to the processors there are.
+/// these with commas; or "any": 1 to the number of processors.
 class Sizes {
 public:
   Sizes() = default;
-  /// @param most what "any" ends at; sizes above it are kept: at_most() passes over them.
+  /// @param most the end of "any"; sizes above it are kept: at_most() skips them.
   /// @throws base::Error{bad_argument} naming `where`.
   static Sizes parse(std::string_view text, int most, std::string_view where);
   explicit Sizes(std::vector<int> list);
@@ -26,7 +26,7 @@ public:
   int at_most(int n) const;
   /// The next size above n, 0 when there is none.
   int above(int n) const;
-  /// Place of n in list(), -1 when it is not there.
+  /// Position of n in list(), -1 when it is not there.
   int index_of(int n) const;
   bool operator==(const Sizes& other) const { return list_ == other.list_; }
 

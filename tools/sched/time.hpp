@@ -4,7 +4,7 @@
 
 namespace sched {
 
-/// A time in seconds that does not come.
+/// A time in seconds that is never reached.
 inline constexpr double never = std::numeric_limits<double>::infinity();
 
 } // namespace sched

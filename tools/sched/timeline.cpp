@@ -75,7 +75,7 @@ std::string ids_text(const std::vector<int>& ids) { // 0-3,6
 std::string timeline_text(const Timeline& t, int columns) {
   const double span = std::max(t.end_s - t.begin_s, 1e-6);
   std::vector<std::string> rows(static_cast<std::size_t>(t.procs), std::string(static_cast<std::size_t>(columns), '.'));
-  // what held a processor longest within a column's time is shown in it
+  // the job that held a processor longest within a column's time is shown in it
   std::vector<std::vector<double>> held(rows.size(), std::vector<double>(static_cast<std::size_t>(columns), 0));
   const double width = span / columns;
   for (const Segment& s : t.segments)

@@ -9,10 +9,10 @@
 
 namespace sched {
 
-/// Who had which processors when. Pure.
+/// The jobs on each processor over time. Pure.
 struct Timeline {
   int procs = 0;
-  double begin_s = 0, end_s = 0; ///< what is still held is drawn to end_s
+  double begin_s = 0, end_s = 0; ///< a segment without end is drawn to end_s
   std::vector<Segment> segments;
   std::map<std::int64_t, std::string> names;
 };

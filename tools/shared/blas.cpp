@@ -34,7 +34,7 @@ std::set<std::string> words_of(const std::string& cpuinfo, const std::string& na
 
 enum Level { sse, avx, avx2, avx512 };
 
-/// What the kernels of a core need. One that is not listed is newer than this list, or not x86: left alone.
+/// The level that the kernels of a core need. One that is not listed is newer than this list, or not x86: not changed.
 int level_of(const std::string& core) {
   static const std::set<std::string> of_sse = {"Katmai",  "Coppermine",   "Northwood", "Prescott", "Banias", "Core2",
                                                "Penryn",  "Dunnington",   "Nehalem",   "Atom",     "Nano",   "Athlon",
@@ -51,7 +51,8 @@ int level_of(const std::string& core) {
 CoreAdvice better_core(const std::string& cpuinfo, const Blas& blas) {
   if (blas.config.find("DYNAMIC_ARCH") == std::string::npos) return {}; // it has the kernels of one core only
   const std::set<std::string> part = words_of(cpuinfo, "CPU part");
-  if (blas.core == "armv8" || blas.core == "ARMV8") { // Neoverse N1, V1, N2, V2: what the first of them can all can
+  if (blas.core == "armv8" || blas.core == "ARMV8") { // Neoverse N1, V1, N2, V2: all support the instructions of the
+                                                      // first
     for (const char* neoverse : {"0xd0c", "0xd40", "0xd49", "0xd4f"})
       if (part.count(neoverse) > 0) return {"NEOVERSEN1", false};
     return {};
@@ -88,7 +89,7 @@ Finding judge_blas(const Blas& blas, const CoreAdvice& advice, const DgemmRun& a
               : fmt::format("export OPENBLAS_CORETYPE={}, if your results stay right", advice.core)};
 }
 
-// Asked for by name: a BLAS that is not OpenBLAS has no such functions.
+// Looked up by name: a BLAS other than OpenBLAS has no such functions.
 Blas look_at_blas() {
   const auto ask = [](const char* name) -> std::string {
     auto* get = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, name));
@@ -110,8 +111,8 @@ std::string core_to_set(const Blas& blas) {
 }
 
 DgemmRun run_dgemm(const std::string& core, int n) {
-  // OpenBLAS chooses its kernels when it is loaded, so a process of its own asks; kernels that the processor lacks end
-  // it
+  // OpenBLAS chooses its kernels when it is loaded, so a separate process tests it; kernels that the processor does not
+  // support end that process
   std::vector<std::string> variables{"OPENBLAS_NUM_THREADS=1"};
   if (!core.empty()) variables.push_back("OPENBLAS_CORETYPE=" + core);
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();

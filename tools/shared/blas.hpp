@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether OpenBLAS knows this processor. One that it does not know it takes for an old one, and runs kernels for that:
-// five times slower with Debian 12's 0.3.21 on a newer Xeon. OPENBLAS_CORETYPE tells it otherwise.
+// Whether OpenBLAS knows this processor. It treats an unknown processor as an old one, and runs kernels for that: five
+// times slower with Debian 12's 0.3.21 on a newer Xeon. OPENBLAS_CORETYPE overrides the choice.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace command {
 
-/// The BLAS that programs here get, as it says of itself; both empty: it is not OpenBLAS.
+/// The BLAS that programs here get, by its own report; both empty: it is not OpenBLAS.
 struct Blas {
   std::string config; ///< "OpenBLAS 0.3.21 DYNAMIC_ARCH NO_AFFINITY Prescott MAX_THREADS=64"
   std::string core;   ///< whose kernels it runs: "Prescott"
 };
 
-/// What OPENBLAS_CORETYPE should be.
+/// The recommended OPENBLAS_CORETYPE.
 struct CoreAdvice {
-  std::string core;     ///< "": OpenBLAS has chosen well, or nobody knows better
+  std::string core;     ///< "": OpenBLAS has chosen well, or no better one is known
   bool is_safe = false; ///< every instruction of these kernels is among the processor's flags
 };
 /// Pure. `cpuinfo` is the text of /proc/cpuinfo.
@@ -28,17 +28,17 @@ struct DgemmRun {
   std::string core;
   double gflops_per_s = 0;
 };
-/// What `dyngrid doctor` says. Pure. `as_advised` was measured with the advised core.
+/// The finding of `dyngrid doctor`. Pure. `as_advised` was measured with the advised core.
 Finding judge_blas(const Blas& blas, const CoreAdvice& advice, const DgemmRun& as_it_is, const DgemmRun& as_advised);
 
 // ---- looking ----
 
 Blas look_at_blas();
-/// What OPENBLAS_CORETYPE is to be set to here for processes that are started; "": leave it. A core that this OpenBLAS
-/// was not built with is not advised.
+/// The value of OPENBLAS_CORETYPE for processes started here; "": do not set it. A core that this OpenBLAS was not
+/// built with is not advised.
 std::string core_to_set(const Blas& blas);
 CoreAdvice advice_here(const Blas& blas);
-/// Runs print_dgemm(n) in a child of this program, with OPENBLAS_CORETYPE (empty: as it is set).
+/// Runs print_dgemm(n) in a child of this program, with OPENBLAS_CORETYPE (empty: unchanged).
 DgemmRun run_dgemm(const std::string& core, int n);
 /// Prints the core and the GFLOP/s of a product of n x n matrices by one thread.
 void print_dgemm(int n);

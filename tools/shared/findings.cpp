@@ -38,8 +38,7 @@ struct Trouble {
 
 constexpr Version newest{999, 0, 0};
 
-// What was seen with these versions, or is written in their bug trackers; docs/mpi.md says which of them
-// dyngrid works around, and how.
+// Problems seen with these versions, or described in their bug trackers; docs/mpi.md lists the workarounds in dyngrid.
 const Trouble troubles[] = {
     {"Open MPI",
      {0, 0, 1},
@@ -140,7 +139,7 @@ Finding judge_kernel_log(const std::string& log) {
 
 namespace {
 
-/// Where in the order a library of that name stands; as many as there are files: nowhere.
+/// The position of a library of that name in the order; the number of files if it is absent.
 std::size_t at(const ProgramFiles& found, const char* name) {
   const auto has_name = [&](const std::string& file) {
     return file.substr(file.rfind('/') + 1).compare(0, std::strlen(name), name) == 0;

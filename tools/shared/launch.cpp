@@ -75,14 +75,13 @@ void add_open_mpi_settings(const Site& site, int processes, bool may_grow, Launc
         "/dev/shm is too small, and a process that cannot get a page there is killed");
 }
 
-/// Processes of the largest grid in "5:3x3,10:4x4@local2"; 0 for an empty text, and for one that is none: dyngrid
-/// itself will complain.
+/// Processes of the largest grid in "5:3x3,10:4x4@local2"; 0 for an empty or invalid text: dyngrid itself reports that.
 int most_processes(const std::string& resize_at) {
   int most = 0;
   for (const std::string& entry : base::split(resize_at, ',')) {
     try {
       most = std::max(most, gridmap::parse_timetable(entry, "--resize-at").at(0).to.size());
-    } catch (const std::exception&) { // an entry that cannot be read is told by the program itself
+    } catch (const std::exception&) { // the program itself reports an invalid entry
     }
   }
   return most;
@@ -96,8 +95,8 @@ int processes_to_come(const RunRequest& request, const Site& site) {
                                                         : "");
 }
 
-/// How many more are started than the first grid has. Asked for, or set in the environment; otherwise none where they
-/// can be started later.
+/// The number of processes started beyond the first grid. Requested, or set in the environment; otherwise none where
+/// they can be started later.
 int spare_processes(const RunRequest& request, const Site& site, int processes) {
   if (request.spare >= 0) return request.spare;
   if (has(site, "DYNGRID_SPARE")) {
@@ -109,14 +108,14 @@ int spare_processes(const RunRequest& request, const Site& site, int processes) 
   return site.can_spawn ? 0 : std::max(0, processes_to_come(request, site) - processes);
 }
 
-/// Nobody knows the processors and folders of other hosts.
+/// The processors and folders of other hosts are unknown.
 bool is_one_host(const RunRequest& request, const Site& site) {
   const auto nodes = site.environment.find("SLURM_JOB_NUM_NODES");
   return request.hosts.empty() && !has(site, "DYNGRID_HOSTS") &&
          (nodes == site.environment.end() || nodes->second == "1");
 }
 
-/// Whether processes that wait are to sleep. What outnumbers the cores now or after a change that is known of already.
+/// Whether waiting processes are to sleep: when they outnumber the cores now or after a change that is known already.
 bool must_yield(const RunRequest& request, const Site& site, int started) {
   const auto said = site.environment.find("DYNGRID_YIELD");
   if (said != site.environment.end() && said->second != "on" && said->second != "off" && !said->second.empty())
@@ -151,7 +150,8 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
   return set;
 }
 
-/// As many as -np says, or --grid. @throws Failure
+/// The number of -np, or of --grid.
+/// @throws Failure
 int processes_to_start(const RunRequest& request) {
   int processes = request.processes;
   if (!request.grid.empty()) {
@@ -166,9 +166,9 @@ int processes_to_start(const RunRequest& request) {
   return processes;
 }
 
-/// What mpirun and those that it starts on this host get.
+/// The environment of mpirun and of the processes that it starts on this host.
 void add_environment(const RunRequest& request, const Site& site, int started, Launch& launch) {
-  // Open MPI 5 grows on one host only, and on several han has something to gain
+  // Open MPI 5 grows on one host only, and han gains something only on several
   if (site.mpi != Mpi::mpich)
     add_open_mpi_settings(site, started, !site.is_open_mpi_5 || is_one_host(request, site), launch);
   for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
@@ -181,7 +181,7 @@ void add_environment(const RunRequest& request, const Site& site, int started, L
                                        site.blas_core, site.better_core));
 }
 
-/// Whether the user says where processes run: then nothing is said of it here.
+/// Whether the user states where processes run: then nothing is added here.
 bool is_bound_by_user(const RunRequest& request, const Site& site) {
   for (const char* name : {"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy"})
     if (has(site, name)) return true;
@@ -190,11 +190,11 @@ bool is_bound_by_user(const RunRequest& request, const Site& site) {
          words.find("cpu") != std::string::npos || words.find("rankfile") != std::string::npos;
 }
 
-/// mpirun, and how many it starts where.
+/// mpirun, and the number of processes on each host.
 std::vector<std::string> words_of_mpirun(const RunRequest& request, const Site& site, int started) {
   const bool is_mpich = site.mpi == Mpi::mpich;
   std::vector<std::string> words{site.mpirun};
-  if (!is_mpich) words.push_back("--oversubscribe"); // MPICH's starts as many as it is told
+  if (!is_mpich) words.push_back("--oversubscribe"); // MPICH's starts the number that is given
   if (!is_mpich && !is_bound_by_user(request, site)) words.insert(words.end(), {"--bind-to", "none"});
   words.insert(words.end(), {is_mpich ? "-n" : "-np", std::to_string(started)});
   if (request.processes_come == "join") {
@@ -209,7 +209,7 @@ std::vector<std::string> words_of_mpirun(const RunRequest& request, const Site& 
   return words;
 }
 
-/// LD_PRELOAD of the processes: not of mpirun itself, which has no ScaLAPACK; after what the user preloads.
+/// LD_PRELOAD of the processes, after the user's preloads. Not of mpirun itself, which has no ScaLAPACK.
 std::string preload_of(const RunRequest& request, const Site& site, bool waiting_sleeps) {
   std::string preload = has(site, "LD_PRELOAD") ? site.environment.at("LD_PRELOAD") : "";
   for (const std::string& library : {request.preload, waiting_sleeps ? site.yield_library : std::string()})
@@ -218,7 +218,7 @@ std::string preload_of(const RunRequest& request, const Site& site, bool waiting
   return preload;
 }
 
-/// What the processes get by mpirun's options: it hands its own environment to those on this host only.
+/// The variables passed by mpirun's options: it passes its own environment only to processes on this host.
 std::map<std::string, std::string> handed_over(const RunRequest& request, const Site& site, int started, int spare,
                                                Launch& launch) {
   std::map<std::string, std::string> handed = settings_of_dyngrid(request, site);
@@ -345,9 +345,9 @@ std::string start_ompi_server() {
   const base::FileDescriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   base::Command server{{program, "--no-daemonize", "-r", "+"}};
   server.in = server.out = nothing.get();
-  server.err = said.get(); // standard output it would keep in a buffer until its end
-  server.own_group = true; // who interrupts the application from the keyboard interrupts mpirun, and that is enough
-  server.ends_with_parent = true; // kept over exec: it ends with mpirun, which this process becomes
+  server.err = said.get();        // it would keep standard output in a buffer until its end
+  server.own_group = true;        // an interrupt from the keyboard must reach mpirun only
+  server.ends_with_parent = true; // preserved over exec: it ends with mpirun, which this process becomes
   const pid_t child = base::start(server);
   std::string uri;
   int status = 0;
@@ -356,7 +356,7 @@ std::string start_ompi_server() {
     usleep(10000);
     has_ended = waitpid(child, &status, WNOHANG) != 0;
     uri = base::content_of(said.get());
-    const std::size_t line = uri.rfind('\n', uri.find("tcp://")); // it may have complained of something before
+    const std::size_t line = uri.rfind('\n', uri.find("tcp://")); // it may have printed a warning before
     uri = uri.find("tcp://") == std::string::npos ? "" : line == std::string::npos ? uri : uri.substr(line + 1);
     uri.resize(std::min(uri.size(), uri.find('\n') + 1)); // npos + 1: no whole line yet
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an application is started: the decision (plan_launch) is a function of the request and of what was found on this
-// machine; looking and starting are apart.
+// How an application is started: the decision (plan_launch) is a function of the request and of the state of this
+// machine. Examining the machine and starting are separate.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,12 @@ namespace command {
 
 using base::Mpi;
 
-/// What the user asks for.
+/// The user's request.
 struct RunRequest {
-  int processes = 0; ///< 0: as many as the grid has
-  int warm = 0;      ///< processes that sleep until a growth takes them; mpirun starts them later
-  std::string keep;  ///< seconds that processes which are not needed sleep before they leave; empty: they leave at once
+  int processes = 0; ///< 0: the number of processes of the grid
+  int warm = 0;      ///< spare processes that sleep until a growth takes them; mpirun starts them later
+  std::string keep;  ///< seconds that processes without a place in the grid sleep before they leave; empty: they leave
+                     ///< at once
   int spare =
       -1; ///< more that are started and sleep; -1: as many as resize_at needs where the MPI cannot start them later
   std::string grid; ///< "2x2" or empty; checked
@@ -37,7 +38,7 @@ struct RunRequest {
   std::vector<std::string> program; ///< and its arguments
 };
 
-/// What there is on this machine.
+/// The properties of this machine.
 struct Setting {
   std::string name, value, why;
 };
@@ -46,11 +47,11 @@ struct Site {
   std::string mpirun;  ///< full path
   std::string version; ///< what it printed when asked for its version
   Mpi mpi = Mpi::open_mpi;
-  std::vector<Setting> before_mpi; ///< what the library sets of Open MPI 5 and the user has not
+  std::vector<Setting> before_mpi; ///< the library's settings of Open MPI 5 that the user has not made
   bool is_open_mpi_5 = false;
   bool can_spawn = true;     ///< MPI_Comm_spawn works
-  int cores = 1;             ///< that this process may use
-  std::string yield_library; ///< makes waiting processes give their cores away; empty: there is none
+  int cores = 1;             ///< usable by this process
+  std::string yield_library; ///< lets waiting processes release their cores; empty: there is none
   std::string blas_core,
       better_core; ///< which processor OpenBLAS takes this one for; what OPENBLAS_CORETYPE should say, empty: nothing
   bool is_root = false;
@@ -64,11 +65,11 @@ struct Site {
 struct Launch {
   std::vector<Setting> environment;
   std::vector<std::string> words;
-  std::vector<std::string> remarks; ///< why some of the words are there
-  std::vector<std::string> notices; ///< what the user should know in any case
+  std::vector<std::string> remarks; ///< the reasons for some of the words
+  std::vector<std::string> notices; ///< notices that the user must see in any case
 };
 
-/// What mpirun needs to be told for an application that grows. What the user has set stays as it is.
+/// The options of mpirun for an application that grows. The user's own settings are not changed.
 /// @throws Failure when the request contradicts itself.
 Launch plan_launch(const RunRequest& request, const Site& site);
 
@@ -77,30 +78,38 @@ std::string shell_line(const Launch& launch);
 
 // ---- looking ----
 
-/// Finds mpirun (or the path given) and looks at this machine. @throws Failure when there is no mpirun.
+/// Finds mpirun (or the path given) and examines this machine.
+/// @throws Failure when there is no mpirun.
 Site look_around(const std::string& mpirun);
 /// A file that belongs to this command: candidates relative to the folder of the running program; "" when none exists.
 std::string find_beside(const std::vector<std::string>& candidates);
-/// A program by its path, or as found in PATH. @throws Failure when there is none.
+/// A program by its path, or as found in PATH.
+/// @throws Failure when there is none.
 ProgramFiles look_at_program(const std::string& program);
 /// libdyngrid.so that belongs to this command. @throws Failure
 std::string own_library();
-/// Those that look at calls of ScaLAPACK's routines, as LD_PRELOAD has them. @throws Failure
+/// The libraries that examine calls of ScaLAPACK's routines, in the form of LD_PRELOAD.
+/// @throws Failure
 std::string calls_libraries();
 
 // ---- starting ----
 
-/// Starts the ompi-server over which mpiruns find each other; it ends when this process, or what it becomes, ends. Its
-/// address. @throws Failure
+/// Starts the ompi-server by which mpiruns find each other. It ends when this process, or the program that replaces it,
+/// ends. Returns its address.
+/// @throws Failure
 std::string start_ompi_server();
 
-/// Becomes the launch. Signals, standard streams and the exit status are then mpirun's own. Returns only by Failure.
+/// Replaces this process by the launch. Signals, standard streams and the exit status are then mpirun's own. Returns
+/// only by Failure.
 [[noreturn]] void become(const Launch& launch);
-/// Runs it and passes SIGTERM on as SIGUSR1, which mpirun hands to its processes: it ends them itself at a SIGTERM.
-/// @return its exit status in words of the shell. @throws base::Error
+/// Runs it and passes SIGTERM on as SIGUSR1, which mpirun forwards to its processes: at a SIGTERM it would end them
+/// itself.
+/// @return its exit status as a shell gives it.
+/// @throws base::Error
 int run_with_signals(const Launch& launch);
 
-/// Runs it, standard output and error together, at most so many seconds; then it and everything it started is ended.
+/// Runs it, standard output and error together, for at most `seconds`; then it and all processes that it started are
+/// ended.
 /// @throws base::Error
 base::Outcome run_for(const Launch& launch, double seconds);
 

@@ -6,8 +6,8 @@
 
 namespace tools {
 
-/// Why these words are no program with its arguments that mpirun would start as such; empty when they are. Its own
-/// options stand before the program's name, and a ':' as a word begins the next program, with options again.
+/// Why these words are no program with its arguments that mpirun would start as such; empty when they are. mpirun's own
+/// options stand before the program's name. A ':' as a word begins the next program, with options again.
 inline std::string trouble_with_program(const std::vector<std::string>& words) {
   if (words.empty() || words[0].empty()) return "no program is given; write it after --";
   if (words[0][0] == '-')

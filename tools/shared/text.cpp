@@ -35,11 +35,11 @@ std::vector<double> parse_numbers(const std::string& option, const std::string& 
       throw Failure(fmt::format("{}: the file '{}' cannot be read", option, text.substr(1)));
     list = content.str();
   }
-  constexpr std::size_t most_numbers = 1024; // what is done with speeds takes minutes from there on
+  constexpr std::size_t most_numbers = 1024; // computations with speeds take minutes from there on
   std::vector<double> numbers;
   std::size_t at = 0;
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
-  // blanks separate as commas do; two commas with nothing between them are a mistake
+  // blanks separate as commas do; two commas with nothing between them are an error
   bool expect = false;
   while (true) {
     while (at < list.size() && blank(list[at])) ++at;

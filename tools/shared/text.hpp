@@ -25,7 +25,7 @@ std::vector<std::vector<double>> parse_matrix(const std::string& option, const s
 /// "3x3=916,4x3=890": seconds by grid. Throws Failure.
 std::vector<gridmap::ShapeTime> parse_times(const std::string& option, const std::string& text);
 
-/// Prints `json` in one piece with --json, otherwise nothing and returns false.
+/// Prints `json` in one piece with --json, otherwise prints nothing and returns false.
 bool print_json(bool wanted, const Json& json);
 
 /// Row-major values as a list of rows.
@@ -33,10 +33,10 @@ Json rows_of(const std::vector<int>& values, int npcol);
 Json rows_of(const std::vector<double>& values, int npcol);
 
 /// A table of cells, right-aligned columns of the same width; the first row is the heading when there is one.
-/// What is no printable character is escaped: cells may hold what others have sent.
+/// Unprintable characters are escaped: cells may hold text from other processes.
 std::string table(std::vector<std::vector<std::string>> rows);
 
-/// How people read a time: 0.000124 -> "0.124 ms", 0.0123 -> "12.3 ms", 1.2341 -> "1.234 s", 12345 -> "12345 s".
+/// A time in readable form: 0.000124 -> "0.124 ms", 0.0123 -> "12.3 ms", 1.2341 -> "1.234 s", 12345 -> "12345 s".
 std::string duration_text(double seconds);
 
 /// 1234567 -> "1 234 567"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In the application's own job: it starts the application, asks Slurm for nodes, hands groups to those that come, and
-// asks the application to leave those that go. What to do is decided in decide.cpp; here it is done. One thread;
-// nothing in the loop waits but its poll.
+// Runs in the application's own job. It starts the application, requests nodes from Slurm, gives process groups to new
+// nodes, and asks the application to leave the nodes that end. decide.cpp makes the decisions; this file carries them
+// out. One thread; nothing in the loop blocks except its poll.
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -49,12 +49,12 @@ namespace {
 
 constexpr double command_limit_s = 20; ///< for each of Slurm's commands
 constexpr double connect_every_s = 0.2;
-constexpr double declined_for_s = 300; ///< the application can do nothing with what it was offered
+constexpr double declined_for_s = 300; ///< the application cannot use the offer
 constexpr double failed_for_s = 5;
-constexpr double refused_for_s = 60; ///< sbatch said no
-constexpr double stop_after_s = 5;   ///< a group that is not wanted any more and does not end by itself
-constexpr double unheard_s = 60;     ///< a job that has begun should have said so
-constexpr double group_text_s = 5;   ///< for what follows the first line of a hand
+constexpr double refused_for_s = 60; ///< sbatch refused
+constexpr double stop_after_s = 5;   ///< a group that is no longer requested and does not end by itself
+constexpr double unheard_s = 60;     ///< a job that has begun should have reported by then
+constexpr double group_text_s = 5;   ///< for the rest after the first line of a hand
 constexpr double last_wait_s = 15;
 constexpr double patience_with_killed_s = 10;
 
@@ -71,15 +71,15 @@ struct Member {
   Node node;
   std::int64_t job = 0; ///< 0: sbatch has not answered yet
   std::string host;
-  Place place; ///< how it comes in: its word is good once
-  Link link;   ///< once it has said that it is there
+  Place place; ///< its entry: its token is valid once
+  Link link;   ///< once it has reported
   std::int64_t group = 0;
-  Link hand;              ///< who waits to hear whether the group comes into the grid
+  Link hand;              ///< the connection that waits for the outcome of the group's growth
   double stop_at = 0;     ///< 0: not
-  bool is_missed = false; ///< it was told that nothing is heard of it
+  bool is_missed = false; ///< the missing report was announced
 };
 
-/// Who has a group to hand over: known by its word, and what is to be run may still be on its way.
+/// A connection with a group to hand over: identified by its token; the command may not have arrived yet.
 struct Hand {
   Link link;
   std::int64_t group = 0;
@@ -87,8 +87,8 @@ struct Hand {
   double end_by = 0;
 };
 
-/// A text that only this user can read, by path() on this host and as long as this process lives: in memory, so a kill
-/// leaves nothing.
+/// A text that only this user can read, by path() on this host and as long as this process lives. It is in memory, so a
+/// kill leaves nothing.
 class PrivateText {
 public:
   explicit PrivateText(const std::string& text) : fd_(memfd_create("dyngrid-agent", MFD_CLOEXEC)) {
@@ -141,12 +141,12 @@ private:
   std::string dyngrid_, job_, node_name_;
   std::int64_t base_job_ = 0;
   std::unique_ptr<Listener> listener_;
-  Place for_hands_; ///< whose word is good for all hands, each group once
+  Place for_hands_; ///< its token is valid for all hands, each group once
   std::unique_ptr<PrivateText> for_hands_text_;
   Runner runner_{command_limit_s};
   std::vector<Hand> hands_;
   std::set<std::int64_t> handed_;     ///< groups
-  std::vector<std::string> given_up_; ///< words of jobs that are not wanted any more, but may still come
+  std::vector<std::string> given_up_; ///< tokens of jobs that are no longer requested, but may still connect
   std::list<Member> members_;
   std::vector<pid_t> steps_; ///< srun, for the base's further nodes
   std::int64_t last_id_ = 0;
@@ -165,7 +165,7 @@ private:
   double next_look_ = 0;
   bool is_looking_ = false, is_ending_ = false;
   double no_growth_before_ = 0, no_submission_before_ = 0;
-  std::string told_; ///< the last trouble that was told, so that it is told once
+  std::string told_; ///< the last reported trouble, so that it is reported once
 };
 
 Agent::Agent(Request request, std::string dyngrid) : request_(std::move(request)), dyngrid_(std::move(dyngrid)) {
@@ -179,7 +179,7 @@ Agent::Agent(Request request, std::string dyngrid) : request_(std::move(request)
   node_name_ = fmt::format("{}-{}-node", request_.name, id);
   if (request_.node_output.empty())
     request_.node_output = fmt::format("slurm-{}-node-%j.out", id); // %j: the node's own job
-  // from here on nothing takes itself for a step of this job
+  // from here on no program regards itself as a step of this job
   std::vector<std::string> names;
   for (char** entry = environ; entry && *entry; ++entry)
     names.push_back(std::string(*entry).substr(0, std::string(*entry).find('=')));
@@ -189,7 +189,7 @@ Agent::Agent(Request request, std::string dyngrid) : request_(std::move(request)
     for (const char* setting : {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include"})
       setenv(setting, request_.interface.c_str(), 0);
   const std::string runtime =
-      variable("XDG_RUNTIME_DIR"); // that of the session that submitted, most likely on another host
+      variable("XDG_RUNTIME_DIR"); // that of the submitting session, most likely on another host
   if (!runtime.empty() && access(runtime.c_str(), W_OK) != 0) unsetenv("XDG_RUNTIME_DIR");
 
   const std::string address = own_address(request_.interface);
@@ -216,7 +216,7 @@ void Agent::start_application() {
   run.ompi_server = command::start_ompi_server();
   const command::Launch launch = command::plan_launch(run, site);
   for (const command::Setting& s : launch.environment)
-    setenv(s.name.c_str(), s.value.c_str(), 1); // sbatch hands them to the nodes
+    setenv(s.name.c_str(), s.value.c_str(), 1); // sbatch passes them to the nodes
 
   sigset_t heard;
   sigemptyset(&heard);
@@ -227,14 +227,14 @@ void Agent::start_application() {
   std::vector<std::string> variables{"DYNGRID_JOB=" + job_, fmt::format("DYNGRID_UNIT={}", request_.tasks_per_node),
                                      "DYNGRID_JOIN_START=" + hand_line(dyngrid_, for_hands_text_->path())};
   if (!request_.allow.empty()) variables.push_back("DYNGRID_ALLOW=" + request_.allow);
-  // nodes that are ready do not let others wait, and the application stands still while it lets somebody in: shorter
-  // than the grace time
+  // nodes that are ready must not delay others, and the application stands still during a join: shorter than the grace
+  // time
   if (!base::environment("DYNGRID_START", "timeout"))
     variables.push_back("DYNGRID_START=" + base::with_entry(std::getenv("DYNGRID_START"), "timeout",
                                                             std::to_string(std::clamp(request_.lead_s / 2, 10, 60))));
   if (request_.verbose) say(command::shell_line(launch));
   application_ = start_apart({launch.words, ""}, variables);
-  // none on an older kernel: then its end is seen within half a second
+  // none on an older kernel: then its end is noticed within half a second
   application_watch_ = static_cast<int>(syscall(SYS_pidfd_open, application_, 0));
 }
 
@@ -281,7 +281,7 @@ void Agent::look_at_queue() {
     try {
       if (!outcome.is_good()) throw Failure(outcome.trouble());
       hear_queue(parse_queue(outcome.out), asked_at);
-    } catch (const Failure& trouble) { // the controller is busy, or away: nodes and application go on
+    } catch (const Failure& trouble) { // the controller is busy, or unreachable: nodes and application go on
       if (told_ != trouble.what()) say(trouble.what());
       told_ = trouble.what();
     }
@@ -310,8 +310,8 @@ void Agent::hear_queue(const std::vector<QueuedJob>& jobs, double asked_at) {
       say(fmt::format("job {} runs on {} and nothing was heard of it; can the nodes reach {} (--interface)?", m->job,
                       job->where, listener_->host()));
     }
-    // Slurm without preempt_send_user_signal does not tell the job; that its end has come near says it too (squeue's
-    // time left does not)
+    // Slurm without preempt_send_user_signal does not notify the job; an end that is closer shows it too (squeue's time
+    // left does not)
     const std::int64_t left_s = job->end ? *job->end - static_cast<std::int64_t>(std::time(nullptr)) : 0;
     if (m->link && !m->node.must_leave && job->state == "RUNNING" && job->end && left_s <= request_.lead_s) {
       m->node.must_leave = true;
@@ -401,7 +401,7 @@ void Agent::hear_application(const Json& line) {
         std::count_if(members_.begin(), members_.end(), [](const Member& m) { return m.node.stage == Stage::working; });
     say(fmt::format("grid {} -> {}, on {} node{}", grid("from"), grid("grid"), in_grid + 1, in_grid == 0 ? "" : "s"));
     const bool is_ours = line.contains("request") && !line.at("request").is_null();
-    if (!is_ours) no_growth_before_ = monotonic_s() + declined_for_s; // the program, or somebody, wants it so
+    if (!is_ours) no_growth_before_ = monotonic_s() + declined_for_s; // the program, or a user, requested it
   }
   const auto id = line.find("id");
   if (id == line.end() || !id->is_number_integer()) return;
@@ -444,26 +444,26 @@ void Agent::take_in(Link link, const std::string& line) {
     words >> job >> host;
     const auto is_its = [&](const std::string& wanted) { return control::is_same_secret(word, wanted); };
     const auto given_up = std::find_if(given_up_.begin(), given_up_.end(), is_its);
-    if (given_up != given_up_.end()) { // in the moment in which it began
+    if (given_up != given_up_.end()) { // at the moment when it began
       given_up_.erase(given_up);
       link.say("go");
       return;
     }
     const auto m =
         std::find_if(members_.begin(), members_.end(), [&](const Member& other) { return is_its(other.place.word); });
-    if (m == members_.end() || job <= 0 || host.empty()) return; // its end is nobody's loss
+    if (m == members_.end() || job <= 0 || host.empty()) return; // its end loses nothing
     if (is_ending_) {
       link.say("go");
       return;
     }
-    m->place.word.clear(); // good once
-    m->job = job;          // sbatch's own answer may come later than the job
+    m->place.word.clear(); // valid once
+    m->job = job;          // sbatch's own answer may arrive later than the job
     m->host = host;
     m->link = std::move(link);
     m->node.stage = Stage::idle;
     m->node.since = monotonic_s();
     say(fmt::format("{} is ready", name_of(*m)));
-    // what it said besides, a signal that came early, is heard with the others
+    // the rest of its input, such as an early signal, is read with the others
   } else if (kind == "hand" && control::is_same_secret(word, for_hands_.word)) {
     Hand hand;
     words >> hand.group >> hand.processes;
@@ -626,7 +626,7 @@ void Agent::hear_signals() {
     say(fmt::format("signal {}: the application ends", info.ssi_signo));
     if (application_ > 0) kill(-application_, SIGTERM);
     static_cast<void>(alarm(static_cast<unsigned>(patience_with_killed_s) +
-                            2 * static_cast<unsigned>(last_wait_s))); // whatever happens, this ends
+                            2 * static_cast<unsigned>(last_wait_s))); // in every case, this ends
   }
 }
 

@@ -19,7 +19,7 @@ using command::Version;
 
 namespace {
 
-constexpr std::int64_t short_grace_s = 30; ///< a resize point must come within it, and the matrices must move
+constexpr std::int64_t short_grace_s = 30; ///< a resize point must be reached within it, and the matrices must move
 
 std::string value(const Site& site, const std::string& key) {
   const auto at = site.config.find(key);

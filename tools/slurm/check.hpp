@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with a Slurm for applications that grow and shrink, and what helps: pure.
+// Problems of a Slurm configuration for applications that grow and shrink, and their remedies: pure.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@
 
 namespace slurm {
 
-/// What was found.
+/// The findings.
 struct Site {
   std::vector<std::string> missing; ///< commands that are not there
-  std::string trouble;              ///< not empty: the controller does not answer, and so
+  std::string trouble;              ///< not empty: the reason why the controller does not answer
   std::map<std::string, std::string> config;
   std::vector<Partition> partitions;
   std::string launcher_trouble; ///< not empty: no mpirun
@@ -26,7 +26,7 @@ struct Site {
   std::vector<std::pair<std::string, std::string>> interfaces; ///< name, IPv4 address
 };
 
-/// In the order in which things are needed. `request`: partitions and interface that the user named.
+/// In the order of need. `request`: partitions and interface that the user named.
 std::vector<command::Finding> judge(const Site& site, const Request& request);
 
 } // namespace slurm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dyngrid slurm submit, dyngrid slurm check; and what their jobs run: slurm agent, slurm node, slurm hand.
+// dyngrid slurm submit, dyngrid slurm check; and the programs of their jobs: slurm agent, slurm node, slurm hand.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,7 +79,8 @@ void check(const SlurmOptions& o) {
     throw Failure("applications cannot grow and shrink with this Slurm as it is; see above", 1);
 }
 
-/// What was left open is filled in by what Slurm says. @throws Failure
+/// Completes open values from Slurm's output.
+/// @throws Failure
 void complete(SlurmOptions& o) {
   slurm::Request& r = o.request;
   if (r.max_nodes == 0) r.max_nodes = r.min_nodes;
@@ -131,7 +132,7 @@ void submit(SlurmOptions& o) {
     fmt::print("{}\n", job);
 }
 
-/// What is asked about the place, whether to look at it or to use it.
+/// Options about the place, whether to examine or to use it.
 void add_place(CommandLine& app, slurm::Request& r) {
   app.add_option("--spare", r.spare,
                  "partition of the nodes that come and go (default: the one of lowest priority from which Slurm takes "
@@ -146,7 +147,7 @@ void add_partition(CommandLine& app, slurm::Request& r) {
       .type_name("NAME");
 }
 
-/// What the agent is told too.
+/// Options that the agent receives too.
 void add_request(CommandLine& app, slurm::Request& r) {
   add_place(app, r);
   app.add_option("--min", r.min_nodes, "nodes that it begins with and keeps")
@@ -231,7 +232,7 @@ void add_slurm(base::CommandLine& root) {
   checked.footer("Starts nothing. Verdicts: ok; note; warning; error. Status 1 when there is an error.");
   checked.action([c] { check(*c); });
 
-  // not for users: what the jobs run
+  // not for users: run by the jobs
   auto a = std::make_shared<SlurmOptions>();
   CommandLine& agent = app.add_command("agent", "In the application's job: starts it, and brings nodes to it");
   agent.group("");

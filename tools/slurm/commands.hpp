@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sub-command `dyngrid slurm`. The command has it where the Slurm agent was built.
+// The sub-command `dyngrid slurm`. It is present where the Slurm agent was built.
 #pragma once
 
 #include "base/command_line.hpp"

@@ -6,7 +6,7 @@
 namespace slurm {
 namespace {
 
-constexpr int most_failures = 3; ///< then it is the node
+constexpr int most_failures = 3; ///< then the node is the cause
 
 bool has(const std::vector<std::int64_t>& ids, std::int64_t id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
@@ -17,8 +17,8 @@ bool has(const std::vector<std::int64_t>& ids, std::int64_t id) {
 Plan decide(const Situation& s) {
   Plan plan;
 
-  // who must go: at once when nothing of the application is there, otherwise by a change of the grid. A group on its
-  // way is waited for: it comes in, or is given up.
+  // The nodes that must go. At once when nothing of the application is there, otherwise by a change of the grid. A
+  // group on its way is waited for: it joins, or is given up.
   for (const Node& n : s.nodes) {
     if (!n.must_leave) continue;
     if (n.stage == Stage::idle) plan.dismiss.push_back(n.id);
@@ -28,7 +28,7 @@ Plan decide(const Situation& s) {
       std::all_of(plan.leave.begin(), plan.leave.end(), [&](std::int64_t id) { return has(s.asked_to_leave, id); });
   if (all_asked || !s.can_ask) plan.leave.clear();
 
-  // nodes that are of no use
+  // unusable nodes
   const bool may_grow = s.now >= s.no_growth_before;
   for (const Node& n : s.nodes) {
     if (n.stage != Stage::idle || n.must_leave || n.is_base) continue;
@@ -59,7 +59,7 @@ Plan decide(const Situation& s) {
     plan.submit = std::max(0, std::min(room, s.queued_at_most) - queued);
   }
 
-  // into the grid, several at a time where they come together: each change of the grid has its price
+  // into the grid, several at a time where they arrive together: each change of the grid has its cost
   if (!s.can_ask || s.is_growing || !may_grow || !plan.leave.empty() || !s.asked_to_leave.empty()) return plan;
   int idle = 0;
   bool are_all_there = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines over TCP between the application's own job and the nodes that come and go. Random words let in, one for each
-// node.
+// Lines over TCP between the application's own job and the nodes that join and leave. Random tokens give access, one
+// for each node.
 #pragma once
 
 #include <poll.h>
@@ -17,13 +17,13 @@
 
 namespace slurm {
 
-/// "10.0.0.1:4711?0123...": where the agent listens, and a word.
+/// "10.0.0.1:4711?0123...": the address of the agent, and a token.
 struct Place {
   std::string host; ///< numeric
   int port = 0;
   std::string word;
   std::string text() const;
-  /// Empty when it is none.
+  /// Empty when it is invalid.
   static std::optional<Place> parse(const std::string& text);
 };
 
@@ -35,10 +35,10 @@ public:
 
   int fd() const { return fd_.get(); }
   explicit operator bool() const { return bool(fd_); }
-  /// Reads what is there; false when the other side has gone, and everything it said can still be had by line().
+  /// Reads the available input. Returns false when the other side is gone; line() still returns everything it sent.
   bool take();
   std::optional<std::string> line() { return input_.line(); }
-  /// False when it cannot be sent: the other side has gone, or does not read.
+  /// False when it cannot be sent: the other side is gone, or does not read.
   bool say(const std::string& line);
   void close() { fd_.close(); }
 
@@ -52,14 +52,14 @@ public:
   /// On that numeric address, a port of the system's choice. @throws command::Failure
   explicit Listener(const std::string& address);
   const std::string& host() const { return place_.host; }
-  /// For somebody who is to come in: with a word that nobody else has.
+  /// For a connection to be accepted: with a unique token.
   Place invitation() const;
   void add_to(std::vector<pollfd>& polled) const { strangers_.add_to(polled, fd_.get()); }
-  /// Hears who has said the first line, which is cut off; within control::StrangerLimits.
+  /// Reads the first line of each connection, which is removed, and calls back; within control::StrangerLimits.
   void hear(const std::function<void(Link, const std::string& line)>& take_in);
 
 private:
-  Place place_; ///< without a word
+  Place place_; ///< without a token
   base::FileDescriptor fd_;
   control::Strangers strangers_;
 };

@@ -33,7 +33,7 @@ using command::Failure;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-/// For a group that ends by itself: an application that ends badly takes its time to say so.
+/// For a group that ends by itself: an application that fails needs time to report it.
 constexpr double patience_s = 10;
 
 void report(const std::string& text) {
@@ -45,19 +45,20 @@ int listen_to_signals() {
   sigset_t heard;
   sigemptyset(&heard);
   for (const int number : {SIGUSR1, SIGTERM, SIGINT, SIGCHLD}) sigaddset(&heard, number);
-  sigprocmask(SIG_BLOCK, &heard, nullptr); // before anything else: Slurm may want the node back already
-  signal(SIGUSR1, SIG_DFL);                // the script ignores it, and what is ignored is not heard
+  sigprocmask(SIG_BLOCK, &heard, nullptr); // before anything else: Slurm may request the node back already
+  signal(SIGUSR1, SIG_DFL);                // the script ignores it, and an ignored signal is not received
   const int signals = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals < 0) throw Failure("slurm node: no signalfd", 1);
   return signals;
 }
 
-/// Of a node of the application's: starts the group that it is told to start, and ends when it is told to go.
+/// A node of the application: starts its group on request, and ends on request.
 class NodeLoop {
 public:
   NodeLoop(Link& link, int signals, std::string host) : link_(link), signals_(signals), host_(std::move(host)) {}
 
-  /// Until nothing is left to do here. @return false when the application's job has gone
+  /// Until nothing is left to do here.
+  /// @return false when the application's job is gone
   bool run() {
     for (;;) {
       std::array<pollfd, 2> polled{{{link_.fd(), POLLIN, 0}, {signals_, POLLIN, 0}}};
@@ -137,7 +138,7 @@ int run_node() {
     throw Failure(
         "slurm node: standard input does not say where the application is; this command is for dyngrid's own jobs");
   const int signals = listen_to_signals();
-  const char* node = std::getenv("SLURMD_NODENAME"); // as Slurm calls it, which may be without the domain
+  const char* node = std::getenv("SLURMD_NODENAME"); // Slurm's name, which may be without the domain
   const std::string host = node ? node : base::host_name();
 
   Link link;
@@ -171,7 +172,8 @@ int hand_over(const std::string& file) {
     throw Failure("slurm hand: DYNGRID_UNIT_NUMBER, _PROCESSES, _COMMAND and DYNGRID_JOIN are not set; this command is "
                   "for dyngrid's own jobs");
   Link link = connect_to(*place, 10);
-  link.say(fmt::format("hand {} {} {}", place->word, number, processes)); // who it is first, then what may be long
+  link.say(fmt::format("hand {} {} {}", place->word, number, processes)); // the identification first, then the possibly
+                                                                          // long part
   link.say(fmt::format("{} {}", to_hex(command), to_hex(join)));
   for (;;) {
     pollfd one{link.fd(), POLLIN, 0};

@@ -41,7 +41,7 @@ pid_t start_apart(const Command& command, const std::vector<std::string>& variab
   const base::FileDescriptor in = base::memory_file("dyngrid-input", command.input);
   base::Command process{command.words, std::move(environment), in.get(), out, err};
   process.own_group = process.ends_with_parent = process.default_signals = true;
-  // a program that is not there ends as it would under a shell: who waits needs no second way
+  // a missing program ends as under a shell: the caller needs no second case
   if (base::search_path(command.words.at(0)).empty()) process.words = {"/bin/sh", "-c", "exit 127"};
   try {
     return base::start(process);
@@ -88,7 +88,7 @@ void Runner::finish(bool timed_out) {
 
 void Runner::step() {
   if (running_) {
-    siginfo_t ended{}; // asked of the child itself: there may be no pidfd_open here
+    siginfo_t ended{}; // read from the child itself: pidfd_open may not exist here
     if (waitid(P_PID, static_cast<id_t>(running_->pid), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid != 0)
       finish(false);
     else if (running_->deadline.is_over())

@@ -27,9 +27,10 @@ struct Outcome {
   std::string trouble() const; ///< one line: how it failed
 };
 
-/// Starts it in a process group of its own, without what tells a program that it runs inside a Slurm job; standard
-/// input has `input`, output and error go where the caller's do, or to the files given (-1: as the caller's). It gets
-/// SIGTERM when this process ends. @throws command::Failure
+/// Starts it in a process group of its own, without the variables of a Slurm job. Standard input has `input`; output
+/// and error go where the caller's do, or to the files given (-1: as the caller's). It gets SIGTERM when this process
+/// ends.
+/// @throws command::Failure
 pid_t start_apart(const Command& command, const std::vector<std::string>& variables, int out = -1, int err = -1,
                   bool keeps_job_variables = false);
 using base::end_group;
@@ -46,7 +47,7 @@ public:
   /// `done` is called from a later step().
   void add(Command command, Done done);
   bool is_busy() const { return running_.has_value() || !waiting_.empty(); }
-  /// Looks whether the running one has ended or is late, and starts the next.
+  /// Checks whether the running one has ended or is late, and starts the next.
   void step();
   int fd() const; ///< readable when the running one has ended; -1
 
@@ -65,7 +66,7 @@ private:
   std::optional<Running> running_;
 };
 
-/// Runs it and waits. Never throws for what the command does.
+/// Runs it and waits. Never throws for the command's own failure.
 Outcome run(const Command& command, double limit_s);
 
 } // namespace slurm

@@ -27,7 +27,7 @@ std::string quoted(std::string text) {
   return "\"" + text + "\"";
 }
 
-/// Options that both kinds of job have.
+/// Options of both kinds of job.
 void add_common(std::vector<std::string>& words, const Request& r) {
   if (!r.account.empty()) words.push_back("--account=" + r.account);
   words.insert(words.end(), r.sbatch_options.begin(), r.sbatch_options.end());
@@ -220,8 +220,8 @@ Command submit_node(const Request& r, const std::string& dyngrid, const std::str
   if (!r.node_output.empty()) c.words.push_back("--output=" + r.node_output);
   add_size(c.words, 1, r.tasks_per_node, true);
   add_common(c.words, r);
-  // exec: the signal goes to the process of the script; one that comes before that process can hear it must not end it
-  // (the queue tells the same a little later)
+  // exec: the signal goes to the process of the script; an earlier one must not end it before it can receive it (the
+  // queue reports the same a little later)
   c.input = "#!/bin/sh\n# dyngrid: a node more for a running application\ntrap '' USR1\nexec " +
             base::shell_line({dyngrid, "slurm", "node"}) + " <<'PLACE'\n" + place + "\nPLACE\n";
   return c;

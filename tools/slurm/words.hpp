@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Slurm's commands say and what they are told: pure. Nothing is started here.
+// Texts from Slurm's commands and their arguments: pure. Nothing is started here.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@
 
 namespace slurm {
 
-/// What `dyngrid slurm submit` was asked for; the job's own process (`dyngrid slurm agent`) gets the same.
+/// The request of `dyngrid slurm submit`; the job's own process (`dyngrid slurm agent`) gets the same.
 struct Request {
   int min_nodes = 1, max_nodes = 0;
-  int tasks_per_node = 0;       ///< 0: as many as a node has processors, and whole nodes
-  std::string partition, spare; ///< of the nodes that stay, and of those that come and go; empty: Slurm's default, the
-                                ///< one that is preemptable
+  int tasks_per_node = 0;       ///< 0: the number of processors of a node, and whole nodes
+  std::string partition, spare; ///< of the nodes that stay, and of those that join and leave; empty: Slurm's default,
+                                ///< the preemptable one
   std::string name, time, node_time, account, output, node_output, interface, grid, allow;
-  int queued = 4;          ///< jobs for more nodes that wait at a time, at most
-  int lead_s = 0;          ///< seconds before a node's end at which it is told; 0: the grace time of the partition
-  double poll_s = 10;      ///< between two looks at the queue
-  double settle_s = 2;     ///< so long a node that is ready waits for others
-  double patience_s = 120; ///< so long a node that is of no use is kept
-  std::vector<std::string> sbatch_options; ///< for all jobs, as they are
+  int queued = 4;          ///< the most jobs for more nodes that wait at a time
+  int lead_s = 0;          ///< seconds before a node's end at which it is notified; 0: the grace time of the partition
+  double poll_s = 10;      ///< between two queries of the queue
+  double settle_s = 2;     ///< for how long a node that is ready waits for others
+  double patience_s = 120; ///< for how long an unusable node is kept
+  std::vector<std::string> sbatch_options; ///< for all jobs, unchanged
   std::string mpirun;
   bool preload = false, verbose = false;
   std::vector<std::string> program; ///< and its arguments
 };
 
-/// A command for exec, and what it gets on standard input.
+/// A command for exec, and its standard input.
 struct Command {
   std::vector<std::string> words;
   std::string input;
@@ -42,8 +42,8 @@ Command show_partitions();
 Command show_queue(const std::string& name);
 Command show_hostnames(const std::string& list); ///< "n[1-3]"
 
-/// "Key = value" of `scontrol show config`; lines of another form are passed over, since there are headings. @throws
-/// Failure when there is none at all.
+/// "Key = value" of `scontrol show config`; lines of another form are skipped, since there are headings.
+/// @throws Failure when there is none at all.
 std::map<std::string, std::string> parse_config(const std::string& text);
 
 struct Partition {
@@ -51,7 +51,7 @@ struct Partition {
   bool is_default = false;
   std::int64_t grace_s = 0, priority_tier = 0, nodes = 0;
 };
-/// @throws Failure that quotes what is no partition.
+/// @throws Failure that quotes an invalid partition.
 std::vector<Partition> parse_partitions(const std::string& text);
 
 struct QueuedJob {
@@ -60,43 +60,45 @@ struct QueuedJob {
   std::optional<std::int64_t> end; ///< seconds since 1970; empty: no limit, or not known
   std::string where;               ///< its node, or why it waits
 };
-/// @throws Failure that quotes what is no job.
+/// @throws Failure that quotes an invalid job.
 std::vector<QueuedJob> parse_queue(const std::string& text);
 /// "2026-11-21T12:43:25" of this host's time zone in seconds since 1970; empty for "N/A" and the like. @throws Failure
 std::optional<std::int64_t> parse_time(const std::string& text);
-/// What `sbatch --parsable` prints. @throws Failure
+/// From the output of `sbatch --parsable`.
+/// @throws Failure
 std::int64_t parse_submitted(const std::string& text);
 std::vector<std::string> parse_lines(const std::string& text);
 
 // ---- telling ----
 
-/// The job that the application lives in: `min` nodes for as long as it runs.
+/// The application's own job: `min` nodes for as long as it runs.
 Command submit_base(const Request& request, const std::string& dyngrid);
-/// A job that brings one node more. `place` is where it is to say so, with the word that lets it in: in the script,
-/// which nobody else can read, not on a command line.
+/// A job that adds one node. `place` is where it reports, with its token: in the script, which no other user can read,
+/// not on a command line.
 Command submit_node(const Request& request, const std::string& dyngrid, const std::string& name,
                     const std::string& place);
 /// The same on a further node of the application's own job.
 Command start_on_base(const std::string& dyngrid, std::int64_t job, const std::string& host, const std::string& place);
-/// Only what still waits: a job that has just begun ends by itself.
+/// Only those that still wait: a job that has just begun ends by itself.
 Command cancel_waiting(const std::vector<std::int64_t>& jobs);
-/// The words with which the base job starts the agent.
+/// The command words by which the base job starts the agent.
 std::vector<std::string> agent_words(const Request& request, const std::string& dyngrid);
-/// The line that dyngrid puts into DYNGRID_JOIN_START: hands the command of a group to the agent.
+/// The line of DYNGRID_JOIN_START: it passes the command of a group to the agent.
 std::string hand_line(const std::string& dyngrid, const std::string& file);
 
 /// Bytes as hexadecimal digits, so that any command fits into one word of a line.
 std::string to_hex(const std::string& bytes);
 std::optional<std::string> from_hex(const std::string& digits);
 
-/// Whether a variable of the environment tells a program that it runs inside a job: mpirun must not know, and sbatch
+/// Whether an environment variable shows a program that it runs inside a job. It is hidden from mpirun, and sbatch
 /// would take it for an option.
 bool is_of_a_job(const std::string& name);
 
 // ---- choosing ----
 
-/// The partition for nodes that come and go: `wanted`, or else the one of lowest priority from which nodes can be taken
-/// back. @throws Failure that says what there is.
+/// The partition for nodes that join and leave: `wanted`, or else the one of lowest priority from which nodes can be
+/// taken back.
+/// @throws Failure that lists the partitions.
 const Partition& choose_spare(const std::vector<Partition>& all, const std::string& wanted);
 const Partition& choose_main(const std::vector<Partition>& all, const std::string& wanted);
 

@@ -16,8 +16,8 @@ std::vector<int> numbers_of_processes(const std::string& text);
 /// The grids that an application can use. Pure.
 class Allowed {
 public:
-  /// Nothing said: every grid that is asked for by its shape; where dyngrid chooses the shape, none longer than three
-  /// times its width.
+  /// Without clauses: every grid that is requested by its shape. Where dyngrid chooses the shape, none longer than
+  /// three times its width.
   Allowed() = default;
 
   /// Clauses separated by `;`, all of which must hold:
@@ -31,13 +31,13 @@ public:
   static Allowed parse(const std::string& text);
 
   bool permits(gridmap::GridShape shape) const;
-  /// The permitted grid with the most processes, at_least .. at_most of them; of equally many the one nearest to
-  /// square, of these nprow <= npcol. Empty when there is none.
+  /// The permitted grid with the most processes, at_least .. at_most of them. Among grids with equally many, the one
+  /// nearest to square with nprow <= npcol. Empty when there is none.
   std::optional<gridmap::GridShape> largest(int at_most, int at_least = 1) const;
-  /// The quickest permitted grid of at most `at_most` processes among and between the measured ones. Empty when there
+  /// The fastest permitted grid of at most `at_most` processes, among and between the measured ones. Empty when there
   /// is none.
   std::optional<gridmap::Topology> quickest(int at_most, const gridmap::StepModel& steps) const;
-  /// As it was given; "" for nothing said.
+  /// The text as it was given; "" for no clauses.
   const std::string& text() const { return text_; }
 
 private:

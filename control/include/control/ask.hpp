@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job asks its scheduler for, and what that answers. Pure.
+// What a job requests from its scheduler, and the reply. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace control {
 
 struct Ask {
   std::int64_t number = 0;
-  std::string grids;  ///< one of these, as Allowed reads them
-  bool waits = false; ///< until one of them can be had
-  int granted = 0;    ///< processes; 0: not answered yet
+  std::string grids;  ///< one of these, in the syntax of Allowed
+  bool waits = false; ///< until one of them is available
+  int granted = 0;    ///< processes; 0: no reply yet
 };
 Json to_json(const Ask& ask);
 
-/// A grid of so many processes that both permit. Empty: there is none.
+/// A grid of `procs` processes that both permit. Empty: there is none.
 std::optional<gridmap::GridShape> grid_of(int procs, const Allowed& allowed, const Allowed& needed);
 
 struct Grant {
-  int procs = 0;                  ///< of the grid that may be had; 0: refused
-  std::vector<OfferedHost> hosts; ///< of the processes that are new, where hosts are known
+  int procs = 0;                  ///< of the granted grid; 0: refused
+  std::vector<OfferedHost> hosts; ///< of the new processes, where hosts are known
   std::string reason;             ///< of a refusal
 
   /// "procs", "hosts" and "reason" of a request. @throws base::Error{bad_argument}

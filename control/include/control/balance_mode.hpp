@@ -6,7 +6,7 @@
 
 namespace control {
 
-/// What is done about processes that get less of their processor than others.
+/// What dyngrid does about processes that get less of their processor than others.
 enum class BalanceMode : int { off = 0, advise = 1, automatic = 2 };
 
 /// In the order of their numbers.

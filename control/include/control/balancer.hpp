@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a running application gives out its work anew, sends processes to sleep or takes them back: what is gathered for
-// gridmap::decide_balance, and when it is asked. Pure: times are handed in, in seconds on one clock.
+// When a running application redistributes its work, parks processes or takes them back. Gathers the request of
+// gridmap::decide_balance and says when to call it. Pure: times are passed in, in seconds on one clock.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ namespace control {
 
 using base::Json;
 
-/// What is balanced, as it is now. The Balancer knows the rest of the request: processes, terms of a step, how long a
-/// step takes, and for how long the speeds have been the same.
+/// What is balanced, in its present state. The Balancer adds the rest of the request: processes, terms of a step, the
+/// time of a step, and for how long the speeds have been the same.
 struct BalanceSubject : gridmap::BalanceRequest {
   std::vector<int> must_stay; ///< processes
 };
 
-/// What a balance was to bring, and what it brought: medians of steps.
+/// The predicted and the measured effect of a balance: medians of steps.
 struct BalanceOutcome {
   gridmap::BalanceAction action = gridmap::BalanceAction::stay;
   double predicted_before_s = 0, predicted_after_s = 0;
-  double before_s = 0, after_s = 0; ///< measured; before_s 0: no step was whole
+  double before_s = 0, after_s = 0; ///< measured; before_s 0: no complete step was measured
   double predicted_change_s = 0, change_s = 0;
   int steps = 0; ///< measured after it
 };
@@ -40,59 +40,60 @@ struct BalanceOutcome {
 class Balancer {
 public:
   // ---- steps
-  /// size: of this step, where they are not alike. What is kept of it is step_s / size; of one that is much smaller
-  /// than the others, where work does not count any more, nothing.
+  /// size: of this step, where sizes differ. The value recorded is step_s / size. Nothing is recorded of a step much
+  /// smaller than the others, whose time no longer depends on work.
   void step(double ended_s, double step_s, double size = 1);
-  /// Steps of another kind come, of which nothing is known yet: panels of a factorization. Until end_panels()
-  /// steps_left and all predictions are of these, and after it what was known before counts again.
+  /// Steps of another kind follow, of which nothing is known yet: panels of a factorization. Until end_panels(),
+  /// steps_left and all predictions refer to panels. After it the earlier knowledge applies again.
   void begin_panels(double now_s);
   void end_panels();
-  void grid_changed(double now_s); ///< grid or parts are others: a step that is under way says nothing
+  void grid_changed(double now_s); ///< grid or parts have changed: the step under way is not measured
 
   // ---- loads: those in the grid by place, then those that sleep
   void take(std::vector<ProcessLoad> loads, double now_s);
   const std::vector<ProcessLoad>& loads() const { return loads_; }
-  /// Whether decide() may say something else than it did: speeds are others, or have been the same for twice as long,
-  /// or a sleeper can be looked at again.
+  /// Whether decide() may give a new result: speeds have changed, or have been the same for twice as long, or a parked
+  /// process can be examined again.
   bool is_due(double now_s) const;
-  /// No share is on its way: the last sample of each process is near the median of its last ones, or nothing has
-  /// changed for so long that this does not matter. A load that all get at once is not seen by all at once.
+  /// No share is changing: the last sample of each process is near the median of its last ones. Also true when nothing
+  /// has changed for so long that this does not matter. A load that begins on all processes at once is not seen by all
+  /// at once.
   bool is_settled(double now_s) const;
 
-  /// Empty while no step was measured, or not all loads are known; `why_not` says which.
+  /// Empty while no step was measured, or not all loads are known; `why_not` gives the reason.
   std::optional<gridmap::Balance> decide(const BalanceSubject& subject, double now_s);
   const std::string& why_not() const { return why_not_; }
-  /// The request of the last decision, for those who want to see what it was made from.
+  /// The request of the last decision, for callers that show what it was made from.
   const gridmap::BalanceRequest& request() const { return request_; }
   int id_of(int process) const { return loads_.at(static_cast<std::size_t>(process)).process; }
-  /// The speed of a process under its load: what it can do alone, times its share.
+  /// The speed of a process under its load: its speed alone, times its share.
   double speed_of(const ProcessLoad& load) const;
-  double alone_speed_of(const ProcessLoad& load) const; ///< what it can do alone
-  /// The subject's items were told to cost something else: the next decision does not wait for another load.
+  double alone_speed_of(const ProcessLoad& load) const; ///< without load
+  /// The program has set other costs of the subject's items: the next decision does not wait for another load.
   void costs_told() { are_costs_new_ = true; }
-  void speed_given(int id, double speed); ///< by a balance: what it can do alone is not that
+  void speed_given(int id, double speed); ///< by a balance; it is not the speed of the process alone
 
   // ---- afterwards
   void carried_out(const gridmap::Balance& balance, double change_s, double now_s);
-  void forget_trial() { known_.trial.reset(); } ///< the grid is another one by now
+  void forget_trial() { known_.trial.reset(); } ///< the grid has changed since
   bool has_outcome() const { return known_.trial && known_.trial->after.size() >= steps_judged; }
-  /// When so many steps have ended since that it can be said; once.
+  /// Not empty once, when enough steps have ended since the balance to judge it.
   std::optional<BalanceOutcome> outcome();
 
   static constexpr std::size_t steps_judged = 5;
 
 private:
   struct Step {
-    double begun_s, ended_s, step_s; ///< the last: of one of size 1
+    double begun_s, ended_s, step_s; ///< of the last step, scaled to size 1
   };
   struct Alone {
     double speed = 1, given = 0;
   };
-  /// How long a step took in one layout with one set of speeds.
+  /// The time of a step in one layout with one set of speeds.
   struct Measured {
-    gridmap::MeasuredStep step; ///< in order: ids
+    gridmap::MeasuredStep step; ///< with ids, in order
     std::vector<double> speeds; ///< in this order
-    double work = 0;            ///< of the slowest, as in StepObservation: rows may cost something else by now
+    double work = 0;            ///< of the slowest, as in StepObservation: the cost of rows may have changed since
   };
   void remember(const BalanceSubject& subject, double step_s);
   void remember(Measured now);
@@ -123,12 +124,12 @@ private:
     BalanceOutcome outcome;
     std::vector<double> after;
     std::vector<double> speeds; ///< of all
-    Measured from, to;          ///< without what was measured
+    Measured from, to;          ///< without measured steps
   };
   /// What is known of steps of one kind.
   struct Learned {
     std::deque<Step> steps; ///< on this grid, without the first one
-    double changed_s = 0;   ///< since when the grid is what it is
+    double changed_s = 0;   ///< since when the grid is unchanged
     bool is_cold = true;
     std::vector<gridmap::StepObservation> observed;
     std::vector<Measured> measured; ///< the newest last
@@ -137,7 +138,7 @@ private:
     bool rows_were_cut = false, cols_were_cut = false; ///< by a grid on which steps were measured
   };
   Learned known_;
-  std::optional<Learned> outside_;    ///< of the panels that are under way
+  std::optional<Learned> outside_;    ///< while panels are under way: of the program's own steps
   double error_ = 0.03, error_s_ = 0; ///< of the last predictions of a step, and since when
 };
 

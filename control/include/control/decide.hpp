@@ -15,28 +15,28 @@
 
 namespace control {
 
-/// Processes that came together and leave together; not those that the application began with.
+/// Processes that joined together and leave together; not those that the application began with.
 struct GroupInfo {
-  std::int64_t number = 0; ///< DYNGRID_UNIT_NUMBER of what started it
+  std::int64_t number = 0; ///< DYNGRID_UNIT_NUMBER of the command that started it
   int processes = 0;
   int active = 0; ///< in the grid; the others sleep
 };
 
-/// What is known of an application at one moment; its cost model has what was measured.
+/// The state of an application at one moment; its cost model contains the measurements.
 struct Situation : gridmap::CostModel {
   gridmap::GridShape grid;
   Allowed allowed;
   std::vector<GroupInfo> groups;
   std::vector<ProcessInfo> processes; ///< empty: not known
-  int parked = 0;                     ///< processes that sleep and are used again before any is started
+  int parked = 0;                     ///< processes that sleep; they are used again before new ones are started
   std::int64_t steps_left = -1;       ///< -1: not known
-  int per_core = 0;                   ///< processes that a core may get at most; 0: any number
+  int per_core = 0;                   ///< the most processes that a core may get; 0: any number
   double gain = 0;                    ///< of a larger grid by the speeds of its processors; 0: by their number
-  /// Most processes that may be asked for without force; 0: any number.
+  /// The most processes that may be requested without force; 0: any number.
   std::int64_t most() const { return std::int64_t{cores} * per_core; }
-  /// What moving all matrices costs, by redist's plan; may be empty.
+  /// The cost of moving all matrices, by redist's plan; may be empty.
   std::function<gridmap::Cost(gridmap::GridShape from, gridmap::GridShape to)> planned_exchange;
-  /// The part of a grid whose processes would have elements of a matrix, by redist's layouts; may be empty: all of it.
+  /// The part of a grid whose processes would have elements of a matrix, by redist's layouts. When empty: all of it.
   std::function<gridmap::GridShape(gridmap::GridShape)> used_grid;
 };
 
@@ -50,38 +50,42 @@ struct Decision {
   std::optional<Choice> choice; ///< of an offer with hosts
 };
 
-/// What going to `to` would cost.
+/// The cost of a change to `to`.
 gridmap::Cost change_cost(const Situation& s, gridmap::GridShape to);
 
-/// What going to `to` would cost and bring; empty when no step was measured.
+/// The cost and the gain of a change to `to`; empty when no step was measured.
 std::optional<Forecast> forecast(const Situation& s, gridmap::GridShape to);
 
-/// A grid given by its shape. Declined: it is the grid there is, it is not allowed, it has more processes than the
-/// cores may get, or it is larger and no gain is to be had: the cores are filled already and nothing else was measured,
-/// it would give new processes no part of any matrix, or it cannot pay off (in the steps that are left, where their
-/// number is known), not even when the prediction errs in its favour. `force` leaves out all but the first.
+/// For a grid given by its shape. Declined when one of these holds; `force` overrides all but the first:
+/// - it is the present grid;
+/// - it is not allowed;
+/// - it has more processes than the cores may get;
+/// - it is larger, the cores are filled already, and nothing else was measured;
+/// - it would give new processes no part of any matrix;
+/// - its cost exceeds the time saved (in the steps left, where their number is known), even when the prediction errs in
+///   its favour.
 Decision decide_resize(const Situation& s, gridmap::GridShape to, bool force);
 
-/// The same without some processes, be it the grid there is. Never declined for its price: they are to leave. Declined
-/// when nobody is called so, when one may not leave, and when too few are left.
+/// The same without some processes; the present grid is permitted too. Never declined for its price, since they are to
+/// leave. Declined when there is no such process, when one must not leave, and when too few remain.
 Decision decide_resize_without(const Situation& s, gridmap::GridShape to, const Without& without, bool force);
 
-/// Up to `by` processes more, and without force no more than there are cores, unless more were measured to be quicker.
-/// With measurements that reach that far: the quickest grid among and between the measured ones, declined when none
-/// larger is quicker. Otherwise the largest allowed. Then as decide_resize.
+/// Up to `by` processes more; without force no more than there are cores, unless more were measured to be faster. With
+/// measurements up to that size: the fastest grid among and between the measured ones, declined when no larger one is
+/// faster. Otherwise the largest allowed. Then as decide_resize.
 Decision decide_grow(const Situation& s, std::int64_t by, bool force);
 
-/// What is taken of processors that are offered by host, number and speed, under a total power: as decide_grow, but by
-/// speeds. `best` takes the processors and the grid on which the steps left, where their number is known, and the
-/// change together take least.
+/// Chooses among processors that are offered by host, number and speed, under a total power: as decide_grow, but by
+/// speeds. `best` takes the processors and the grid with the least total time of the change and the steps left. Where
+/// the number of steps left is unknown it takes the fastest.
 Decision decide_offer(const Situation& s, const Offer& offer, bool force);
 
-/// At least `by` processes fewer: the largest allowed grid of the rest, or, if measured, the quickest. One process
+/// At least `by` processes fewer: the largest allowed grid of the rest, or, if measured, the fastest. One process
 /// stays. Never declined for its price.
 Decision decide_shrink(const Situation& s, std::int64_t by);
 
-/// So that these groups leave and as few others as can be, whatever is lost by that: the largest allowed grid, be it
-/// the slower one; when none is small enough, the largest that is. Declined when none of them is there.
+/// Removes these groups and as few other processes as possible, whatever the cost. Takes the largest allowed grid, even
+/// if it is slower; when none is small enough, the largest possible. Declined when none of the groups is there.
 Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& groups);
 
 } // namespace control

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a running application tells those who watch it, in the order in which it happened. Pure.
+// The events that a running application reports to its watchers, in the order in which they happened. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace control {
 
-/// Steps are kept by themselves, since there are many and they cost the application's thread nothing to note. Not for
-/// two threads at once.
+/// Steps are stored separately: there are many, and the application's thread notes them at no cost. Not for two threads
+/// at once.
 class EventLog {
 public:
   EventLog();
   ~EventLog();
-  /// Steps only when somebody wants them.
+  /// Records steps only when a client has requested them.
   void want_steps(bool wanted);
   /// The step of this number, counted from 0, took `step_s` and ended at `t`, in seconds after the beginning.
   void step(std::int64_t number, gridmap::GridShape grid, double step_s, double t);
-  /// Something that happened when so many steps had ended. Beyond a thousand that nobody takes they are only counted,
-  /// but for an outcome, for which a client may wait: there are no more of them than requests.
+  /// An event that happened when `steps_ended` steps had ended. Beyond a thousand events not taken, further ones are
+  /// only counted. An outcome is always kept, since a client may wait for it; there are no more outcomes than requests.
   void add(std::int64_t steps_ended, Json event);
   /// All since the last call, oldest first; an event stands before the first step that had not ended by then. Steps
-  /// that there was no room for are counted in one of the name "skipped", other events in one more at the end.
+  /// beyond the capacity are counted in an event of the name "skipped", other events in one more at the end.
   std::vector<Json> take();
 
 private:
@@ -37,7 +37,7 @@ private:
   std::vector<Step> steps_;
   std::int64_t skipped_ = 0;                          ///< steps
   std::int64_t dropped_ = 0;                          ///< events
-  std::vector<std::pair<std::int64_t, Json>> events_; ///< with the steps that had ended by then
+  std::vector<std::pair<std::int64_t, Json>> events_; ///< with the number of steps that had ended by then
 };
 
 } // namespace control

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an application's steps and changes of the grid took, in this run and in earlier ones. No MPI.
+// The times of an application's steps and grid changes, in this run and in earlier ones. No MPI.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct HistoryKey {
 /// Model name of the processor and the number of cores: what makes step times comparable. Local.
 std::string machine_name();
 
-/// Of all changes of a run, those included that are not kept one by one.
+/// Of all changes of a run, including those without an entry of their own.
 struct ChangeTotals {
   std::int64_t count = 0, moved_bytes = 0;
   double spawn_s = 0, merge_s = 0, plan_s = 0, exchange_s = 0;
@@ -58,49 +58,47 @@ struct History {
   std::map<std::pair<int, int>, StepTimes> steps; ///< by (nprow, npcol)
   std::vector<ChangeCost> changes;                ///< oldest first, at most 200 of a file, 400 of a running job
   std::vector<ChangeCost>
-      spawns; ///< growths of any application on this machine, as many as changes: what starting processes takes
+      spawns; ///< growths of any application on this machine, as many as changes: the time to start processes
   std::vector<BalanceReport> balances; ///< that were carried out, oldest first, as many as changes
   ChangeTotals totals;                 ///< of a running job; its earlier runs are not in it
-  std::vector<CallReport> calls;       ///< of runs that looked at calls, oldest first, at most 5
+  std::vector<CallReport> calls;       ///< of runs that examined calls, oldest first, at most 5
   PhaseTimes phases;                   ///< and moves between their layouts, at most most_phase_times
 };
 
-/// Size in the key of a run's calls: they have their own.
+/// The size in the key of a run's calls: they have a key of their own.
 constexpr const char* calls_size = "calls";
 
-/// Steps of earlier runs do not count for more than this many new ones.
+/// Steps of earlier runs count for at most this many new ones.
 constexpr std::int64_t remembered_steps = 200;
 
 // ---- the file
 
-/// $XDG_STATE_HOME/dyngrid/history.jsonl, else ~/.local/state/dyngrid/history.jsonl; empty: nowhere (neither is set, or
-/// DYNGRID_HISTORY=off). A path in DYNGRID_HISTORY goes first.
+/// $XDG_STATE_HOME/dyngrid/history.jsonl, else ~/.local/state/dyngrid/history.jsonl. A path in DYNGRID_HISTORY has
+/// priority. Empty: no file (neither is set, or DYNGRID_HISTORY=off).
 std::string history_file();
 
-/// All that is known of `key`. An absent file, and lines that cannot be read, are nothing.
+/// All entries of `key`. An absent file and unreadable lines count as empty.
 History read_history(const std::string& file, const HistoryKey& key);
-/// What messages and copies took when they were measured last on this machine (machine_name()), by any program. Empty:
-/// never.
+/// The times of messages and copies when last measured on this machine (machine_name()), by any program. Empty: never.
 std::optional<gridmap::Machine> read_machine(const std::string& file, const std::string& machine);
-/// The same of history_file() and this machine; the usual figures where nothing was measured.
+/// The same of history_file() and this machine; the default figures where nothing was measured.
 gridmap::Machine known_machine();
 /// Every key in the file.
 std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& file);
 
-/// Adds to the file what is new; other jobs may do the same at the same time. The folder is made. A file beyond 512 KiB
-/// is put together anew: one line per grid, the 1000 keys used last. Cost: one write, under a lock waited for at most
-/// `wait_s`.
-/// @return false when it could not be done now (the lock, the disk): keep it and try later.
+/// Adds new entries to the file; other jobs may do the same at the same time. The folder is made. A file beyond 512 KiB
+/// is rewritten: one line per grid, the 1000 keys used last. Cost: one write, under a lock waited for at most `wait_s`.
+/// @return false when it could not be done now (the lock, the disk): keep the entries and try later.
 bool append_history(const std::string& file, const HistoryKey& key,
                     const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
                     double wait_s = 0.2, const std::vector<BalanceReport>& balances = {},
                     const PhaseTimes& phases = {});
 
-/// The same for what messages and copies took.
+/// The same for the times of messages and copies.
 bool append_machine(const std::string& file, const HistoryKey& key, const gridmap::Machine& figures,
                     double wait_s = 0.2);
 
-/// The same for what the calls of a run took; those that took longest.
+/// The same for the times of a run's calls; the longest ones.
 bool append_calls(const std::string& file, const HistoryKey& key, const CallReport& report, double wait_s = 0.2);
 
 } // namespace control

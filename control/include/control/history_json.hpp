@@ -9,25 +9,26 @@
 
 namespace control {
 
-/// What an application answers to "history", or one entry of `dyngrid history --json`. Members that are missing are
-/// nothing. Its spawns are its own growths.
+/// From an application's answer to "history", or one entry of `dyngrid history --json`. Missing members count as empty.
+/// Its spawns are its own growths.
 /// @throws base::Error{bad_argument} when a member is of another kind.
 History history_from(const Json& answer);
 
-/// All pages of a job's "history", put together. @throws base::Error as Client::call
+/// All pages of a job's "history", joined.
+/// @throws base::Error as Client::call
 Json whole_history(Client& job);
 /// Adds another page to the first one. @return where the next one begins; null after the last.
 Json add_page(Json& history, const Json& page);
 
-/// What steps took on a grid.
+/// The times of steps on a grid.
 Json members_of(std::pair<int, int> grid, const StepTimes& times);
 
 Json members_of(const ChangeTotals& totals);
 
-/// What a change cost and from which grid it led; the grid that it led to has another name in the file than in answers.
+/// The cost of a change and the grid before it. The grid after it has another name in the file than in answers.
 Json members_of(const ChangeCost& cost);
 
-/// What messages and copies take: latency_s, bandwidth_bytes_per_s, pack_bytes_per_s, cores.
+/// The times of messages and copies: latency_s, bandwidth_bytes_per_s, pack_bytes_per_s, cores.
 Json members_of(const gridmap::Machine& figures);
 /// @throws std::exception when a member is missing, of another kind or not above 0.
 gridmap::Machine machine_from(const Json& json);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a running application keeps for its history: a book for each size of its problem, and for the panels of each
+// A running application's records for its history: one for each size of its problem, and one for the panels of each
 // kind of factorization.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace control {
 
-/// What the history's file does not have yet of one book.
+/// The part of one record that is not in the history's file yet.
 struct UnsavedHistory {
   std::string size; ///< of the problem, as in HistoryKey
   std::map<std::pair<int, int>, StepTimes> steps;
@@ -23,18 +23,19 @@ struct UnsavedHistory {
   PhaseTimes phases;
 };
 
-/// Of changes and balances the last `most_kept` are kept, however long the job runs. Pure.
+/// Of changes and balances the last `most_kept` are stored, however long the job runs. Pure.
 class JobBook {
 public:
   static constexpr std::size_t most_kept = 400;
   const History& known() const { return known_; } ///< of earlier runs and of this one
   void add_step(gridmap::GridShape grid, double step_s);
-  /// Before a change: the first step on the grid that is left counts where there was no other.
+  /// Before a change: the first step on the old grid counts where there was no other.
   void leave(gridmap::GridShape grid, std::optional<double> cold_s);
   void know_change(const ChangeCost& cost);
-  void know_changes_of(const JobBook& other); ///< instead of its own: a change costs what it costs
+  void know_changes_of(const JobBook& other); ///< instead of its own: the cost of a change does not depend on the
+                                              ///< record
   void write_change(const ChangeCost& cost);
-  /// A balance was carried out; again with the same number when it is known what it brought.
+  /// A balance was carried out. Called again with the same number when its effect is known.
   void add_balance(const BalanceReport& report);
   void add_phase(const PhaseKey& phase, double seconds);
 
@@ -44,17 +45,17 @@ private:
   UnsavedHistory unsaved_;
 };
 
-/// Books are never closed: a reference to one stays good. Pure.
+/// Records are never closed: a reference to one stays valid. Pure.
 class JobBooks {
 public:
   bool has(const std::string& size) const { return books_.count(size) > 0; }
-  /// A program that makes and frees matrices all the time has no end of sizes.
+  /// A program that makes and frees matrices all the time has an unlimited number of sizes.
   bool is_full() const { return books_.size() >= most_sizes; }
-  /// The one of this size; made of what earlier runs knew where there is none.
+  /// The record of this size; created from the history of earlier runs where there is none.
   JobBook& open(const std::string& size, History known);
-  /// What is to be written now. A balance that is not judged yet stays until the end.
+  /// The entries to write now. A balance that is not judged yet waits until the end.
   std::vector<UnsavedHistory> take_unsaved(bool is_end);
-  /// It could not be written: the next take_unsaved() has it again.
+  /// The write failed: the next take_unsaved() returns it again.
   void put_back(const UnsavedHistory& part);
 
 private:

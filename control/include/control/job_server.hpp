@@ -17,8 +17,8 @@
 
 namespace control {
 
-/// The thread of process 0 that answers at the job's socket. It makes no MPI call and touches nothing of the
-/// application but its JobState.
+/// The thread of process 0 that answers at the job's socket. It makes no MPI call and uses nothing of the application
+/// but its JobState.
 class JobServer {
 public:
   /// @param clock  the one of `state`.
@@ -26,7 +26,7 @@ public:
   JobServer(JobState& state, const std::string& directory, std::function<double()> clock, ServerLimits limits = {});
   JobServer(const JobServer&) = delete;
   JobServer& operator=(const JobServer&) = delete;
-  ~JobServer(); ///< tells everybody that the job ends, and takes the socket away
+  ~JobServer(); ///< reports the end of the job to all clients, and removes the socket
   const std::string& path() const { return server_.path(); }
 
 private:
@@ -48,7 +48,7 @@ private:
   struct Waiter {
     LineServer::Client client;
     RequestId id;
-    std::unique_ptr<Json> answer; ///< what was said when it was accepted
+    std::unique_ptr<Json> answer; ///< the reply of its acceptance
   };
   std::map<std::int64_t, Waiter> waiters_; ///< by number of the request
   std::atomic<bool> stop_{false};

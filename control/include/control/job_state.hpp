@@ -28,15 +28,15 @@ struct JobInfo {
   std::string job, app, host, version;
   int pid = 0;
   std::string machine;      ///< machine_name()
-  std::string history_file; ///< empty: none is kept
+  std::string history_file; ///< empty: no history
   int cores = 0;            ///< as Situation's
   int per_core = 0;
   bool undoes = true;                             ///< DYNGRID_DECIDE=undo=on|off
-  std::string why_fixed;                          ///< why nobody outside can change its grid; empty: they can
+  std::string why_fixed;                          ///< why no client can change its grid; empty: clients can
   std::string checkpoint_file, checkpoint_signal; ///< of DYNGRID_CHECKPOINT; empty: not set
 };
 
-/// A change that took place, as the application reports it.
+/// A change that was carried out, as the application reports it.
 struct ChangeReport {
   ChangeCost cost;
   int woken = 0, released = 0, parked = 0;
@@ -45,13 +45,13 @@ struct ChangeReport {
 };
 Json to_json(const ChangeReport& report);
 
-/// A checkpoint that somebody outside wants at the next resize point.
+/// A checkpoint that a client requests at the next resize point.
 struct CheckpointRequest {
   std::int64_t number = 0;
   bool ends = false; ///< and then the run ends
 };
 
-/// What is known of the matrices: changes when the program makes or frees one.
+/// The properties of the matrices: change when the program makes or frees one.
 struct Matrices {
   std::string size; ///< of the problem, for the history: "3*d2000x2000/64x64"
   std::int64_t bytes = 0;
@@ -59,14 +59,14 @@ struct Matrices {
   std::function<gridmap::GridShape(gridmap::GridShape)> used_grid = {}; ///< see Situation
 };
 
-/// What a step took; of a panel of a factorization its part of the first one, too.
+/// The time of a step; for a panel of a factorization also its size relative to the first one.
 struct TimedStep {
   double step_s, size = 1;
 };
 
-/// All that is known of this application on its process 0, shared by the application's thread and the one that listens.
-/// The first never waits for more than a few copies of the second. No MPI, no sockets: times are handed in, in seconds
-/// on one clock.
+/// The state of this application on its process 0, shared by the application's thread and the listener's thread. The
+/// first never waits for more than a few copies of the second. No MPI, no sockets: times are passed in, in seconds on
+/// one clock.
 class JobState {
 public:
   JobState(JobInfo info, gridmap::GridShape first_grid, double now);
@@ -78,92 +78,94 @@ public:
   /// A resize point was reached: the step that began at the last one (or after the last change) has ended.
   void step_ended(double now) { step_ended(now, panel_size_); }
   void step_ended(double now, double size); ///< of a panel
-  /// The next step begins: there was nothing to do at the resize point, or a change has ended.
+  /// The next step begins: the resize point had nothing to do, or a change has ended.
   void step_begins(double now) {
     begun_ = now;
     is_in_step_ = true;
   }
-  /// Steps of another kind come until end_panels(): panels of a factorization. Each is known as one that is as long as
-  /// the first, they are told apart from the program's steps on each grid, and what is left are panels.
-  /// of: which factorization; books of history are kept by it.
+  /// Steps of another kind follow until end_panels(): panels of a factorization. Each is recorded as one as long as the
+  /// first, separate from the program's steps on each grid. The steps left are panels. of: the factorization, by which
+  /// the records of the history are separated.
   void begin_panels(const std::string& of);
-  /// Of the one that ends next: its part of the first one; and how many such first ones come after it, -1: not known.
+  /// Of the panel that ends next: its size relative to the first one, and how many panels as long as the first follow
+  /// it; -1: not known.
   void panel(double size, std::int64_t left);
-  void end_panels(); ///< the program's step that they are in goes on, unless the grid is another one by now
-  /// Whether want() has something to say. One atomic load.
+  void end_panels(); ///< the program's step that contains them goes on, unless the grid has changed
+  /// Whether want() has a request. One atomic load.
   bool is_pending() const noexcept { return pending_.load(std::memory_order_acquire); }
-  /// What the application is to do at this resize point, if anything: it answers the request.
+  /// The request to carry out at this resize point, if any; its holder answers it.
   std::optional<ResizeRequest> want(double now);
-  /// A change that nobody asked for from outside: it took place, or failed.
+  /// A change that no client requested: it was carried out, or failed.
   void changed(const ChangeReport& report, int parked, double now) { end_change(nullptr, report, parked, now); }
   void failed(gridmap::GridShape to, base::Status status, const std::string& why) {
     end_failed(nullptr, to, status, why);
   }
   void set_matrices(Matrices matrices);
-  /// What messages and copies take, as it was measured in this run. It goes to the history.
+  /// The times of messages and copies, as measured in this run. Written to the history.
   void set_machine(const gridmap::Machine& figures);
-  /// The same, of this run or else of earlier ones on this machine; else the usual figures. Any thread.
+  /// The same, of this run or else of earlier ones on this machine; else the default figures. Any thread.
   gridmap::Machine machine() const;
   void set_groups(std::vector<GroupInfo> groups);
-  /// Processes that were started beforehand: so many sleep, so many are on their way.
+  /// Spare processes: `asleep` of them sleep, `starting` are being started.
   void set_warm(int asleep, int starting);
-  /// npcol: of the grid in which they have their places.
+  /// npcol: of the grid that contains their places.
   void set_processes(std::vector<ProcessInfo> processes, int npcol);
   void set_allowed(Allowed allowed);
   void set_steps(std::int64_t steps);
   void set_experiment(Experiment experiment);
-  /// A balance was carried out; again with the same number when it is known what it brought.
+  /// A balance was carried out. Called again with the same number when its effect is known.
   void balanced(const BalanceReport& report);
-  /// What a phase took, or a move between its layouts.
+  /// The time of a phase, or of a move between its layouts.
   void phase_took(const PhaseKey& phase, double seconds);
-  /// The next cycles are planned otherwise, or for the first time: members of the event "phases".
+  /// The plan of the next cycles has changed, or is the first: members of the event "phases".
   void phases_planned(Json plan);
-  PhaseTimes phases() const; ///< known of them: earlier runs and this one
-  /// Asks the scheduler that watches for one of these grids and sleeps until it has answered. Empty: not within
-  /// `patience_s`; below 0: for ever. What is granted is asked for until changed(), failed() or asks_no_more().
+  PhaseTimes phases() const; ///< all recorded: of earlier runs and this one
+  /// Requests one of these grids from the scheduler that watches, and sleeps until the reply. Empty: no reply within
+  /// `patience_s`; below 0: no limit. A granted grid stays requested until changed(), failed() or asks_no_more().
   std::optional<Grant> ask(const std::string& grids, bool waits, double patience_s);
   void asks_no_more();
-  /// Writes what the history does not have yet; a balance that is not judged yet only at the end. Any thread.
+  /// Writes the entries that are not in the history yet; a balance that is not judged yet only at the end. Any thread.
   void save_history(bool is_end = false);
 
-  /// What is left of the steps, -1: not known; and whether a grid may be had. For the application's own decisions.
+  /// The number of steps left, -1: not known; and whether a grid is permitted. For the application's own decisions.
   std::int64_t steps_left() const;
-  double seconds_left() const; ///< as long as the steps that are left take on this grid; -1: not known
+  double seconds_left() const; ///< the time of the steps left on this grid; -1: not known
   Allowed allowed() const;
-  /// As control::change_cost, with what the exchange is planned to take.
+  /// As control::change_cost, with the planned time of the exchange.
   gridmap::Cost change_cost(gridmap::GridShape to, const gridmap::Cost& planned) const;
-  /// Stays wanted until it is taken. One atomic load where there is none.
+  /// The requested checkpoint; it stays until it is taken. One atomic load where there is none.
   std::optional<CheckpointRequest> wanted_checkpoint() const;
   std::optional<CheckpointRequest> take_checkpoint();
   void checkpointed(const CheckpointRequest& request, const std::string& path, const std::string& failure);
   LoadBoard board; ///< loads and balances: both threads
-  /// Before anybody listens. `calls` outlives this.
+  /// Called before the listener's thread starts. `calls` outlives this.
   void show_calls(const CallsBoard& calls) { calls_ = &calls; }
 
   // ---- the listener's thread ----
-  /// with_processes: of each process where it is, too.
+  /// with_processes: also the position of each process.
   Json status(double now, bool with_processes = false) const;
-  /// One page of it, from this entry on: "next" is where the next page begins, null after the last.
+  /// One page of it, from this entry on: "next" is the first entry of the next page, null after the last.
   Json history(std::int64_t from = 0) const;
   Json calls() const;
   /// resize, grow, shrink, leave: reply fields. When accepted, "request" is the number.
   Json submit(const Request& request, double now);
   Json offer(const Request& request) const;
-  /// A scheduler's answer to what this job asks for. @throws Error{bad_state} when it does not, or has it already.
+  /// A scheduler's reply to this job's request for a grid.
+  /// @throws Error{bad_state} when there is no request, or it has a reply already.
   Json grant(const Request& request);
   Json cancel(const Request& request);
-  /// Whether the work is to be given out anew: "request" is the number under which the answer comes.
+  /// Requests a decision whether to redistribute the work: "request" is the number of the later answer.
   Json balance(const Request& request);
   /// A checkpoint at the next resize point: the same.
   Json checkpoint(const Request& request);
   void look_at_deadlines(double now);
-  /// A deadline to come, on the clock; empty when there is none.
+  /// The next deadline, on the clock; empty when there is none.
   std::optional<double> next_deadline() const;
-  /// Events since the last call, oldest first. Steps only when somebody `wants_steps`.
+  /// Events since the last call, oldest first. Steps only when a client `wants_steps`.
   std::vector<Json> take_events();
   void want_steps(bool wanted);
   const JobInfo& info() const { return info_; }
-  /// Called, from the application's thread, when there are events that should not wait.
+  /// Called, from the application's thread, when there are events to send at once.
   std::function<void()> wake;
 
 private:
@@ -194,7 +196,7 @@ private:
   bool open_book(const std::string& size, const std::string& panels_of);
   JobBook& book_of_changes() { return outside_ ? *outside_->book : *book_; }
   std::int64_t left() const; ///< the caller has the lock
-  void settle();             ///< is_pending() as it should be
+  void settle();             ///< sets is_pending()
 
   const JobInfo info_;
   const gridmap::GridShape first_grid_;
@@ -215,18 +217,18 @@ private:
   std::int64_t step_ = 0; ///< steps ended
   double last_step_s_ = 0;
   Stay stay_;
-  std::vector<double> recent_; ///< the last steps of it that count
-  std::optional<Trial> trial_; ///< a growth that may be taken back
+  std::vector<double> recent_; ///< its last steps that count
+  std::optional<Trial> trial_; ///< a growth that may be undone
   struct Back {
     gridmap::GridShape to;
     std::string why;
   };
-  std::optional<Back> back_; ///< it is to be
+  std::optional<Back> back_; ///< the planned way back
   struct Undone {
     double step_s = 0; ///< on that grid
     std::string why;
   };
-  std::map<std::pair<int, int>, Undone> undone_; ///< grids that were given up as slower in this run
+  std::map<std::pair<int, int>, Undone> undone_; ///< grids that were undone as slower in this run
   /// Steps that could not be added because the other thread had the lock; the application's thread only.
   std::vector<TimedStep> owed_;
   std::int64_t steps_ = 0;
@@ -244,8 +246,8 @@ private:
   std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange_;
   std::function<gridmap::GridShape(gridmap::GridShape)> used_grid_;
   JobBooks books_;
-  JobBook* book_; ///< of them the one of size_ and panels_of_
-  /// Of the program's steps, while panels come.
+  JobBook* book_; ///< the one of size_ and panels_of_
+  /// Of the program's steps, during panels.
   struct Outside {
     JobBook* book;
     bool is_same_grid;
@@ -256,7 +258,7 @@ private:
   std::optional<Outside> outside_;
   std::string panels_of_;
   double panel_size_ = 1;         ///< the application's thread only
-  std::int64_t panels_left_ = -1; ///< in first ones
+  std::int64_t panels_left_ = -1; ///< in panels as long as the first
   struct LastChange {
     ChangeReport report;
     double at; ///< seconds after the beginning
@@ -264,7 +266,7 @@ private:
   std::optional<LastChange> last_change_;
   std::optional<Experiment> experiment_;
   std::size_t tried_ = 0;
-  bool has_asked_ = false; ///< for the grid of the experiment whose turn it is
+  bool has_asked_ = false; ///< for the present grid of the experiment
   EventLog events_;
 };
 

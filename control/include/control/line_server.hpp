@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Unix stream socket that takes lines and answers lines. It knows nothing of what they say: applications and
-// schedulers share it.
+// A Unix stream socket that receives lines and answers lines. It does not interpret them: applications and schedulers
+// share it.
 #pragma once
 
 #include <sys/types.h>
@@ -15,17 +15,17 @@ namespace control {
 
 struct ServerLimits {
   int connections =
-      256; ///< at a time; of more, the one that has been idle longest gives way, or the newcomer is told "busy"
-  std::size_t line_bytes = 65536;       ///< longest line taken
-  std::size_t waiting_bytes = 1u << 20; ///< answers that a client has not fetched; with another, it is dropped
-  double half_line_s = 10;              ///< within which a line that was begun must end
-  /// Who is at the other end; false: not known. For tests; by default SO_PEERCRED.
+      256; ///< at a time; beyond, the one that has been idle longest is closed, or the new client receives "busy"
+  std::size_t line_bytes = 65536;       ///< longest line accepted
+  std::size_t waiting_bytes = 1u << 20; ///< answers that a client has not read; with another, it is dropped
+  double half_line_s = 10;              ///< the time limit for the end of a line that was begun
+  /// The user at the other end; false: not known. For tests; by default SO_PEERCRED.
   std::function<bool(int fd, uid_t* uid)> peer;
 };
 
-/// The server of one socket in a private directory. Never blocks: a client that does not fetch its answers, sends half
-/// a line, too much or nonsense is dropped, and nobody else notices. Only this user and root are let in. Not
-/// thread-safe, but for `interrupt`.
+/// The server of one socket in a private directory. Accepts only this user and root. Never blocks: a client is dropped
+/// when it does not read its answers, sends half a line, too much or invalid input. Other clients are not affected. Not
+/// thread-safe, except `interrupt`.
 class LineServer {
 public:
   using Client = std::uint64_t; ///< never used twice
@@ -35,13 +35,13 @@ public:
   };
 
   /// Puts `name` (e.g. "job-17.sock") into `directory`, which is made when it is absent, mode 0700; the socket has mode
-  /// 0600. What a dead server left under that name is replaced.
-  /// @throws base::Error{io_failure}; bad_state when somebody listens there; bad_argument when the path is longer
-  /// than a socket's may be.
+  /// 0600. The socket of a dead server under that name is replaced.
+  /// @throws base::Error{io_failure}; bad_state when a server listens there; bad_argument when the path is too long for
+  /// a socket.
   LineServer(const std::string& directory, const std::string& name, Handler handler, ServerLimits limits = {});
   LineServer(const LineServer&) = delete;
   LineServer& operator=(const LineServer&) = delete;
-  ~LineServer(); ///< closes everything and takes the socket away, if it is still ours
+  ~LineServer(); ///< closes everything and removes the socket, if it is still this server's
 
   /// Readable when serve() has something to do: for a caller with a poll of its own.
   int fd() const;
@@ -51,12 +51,12 @@ public:
   /// Makes a serve() that waits, or the next one, return. Any thread.
   void interrupt() noexcept;
 
-  /// Appends `line` (its end included) to what `client` gets. False when it is gone or was dropped for not reading.
+  /// Appends `line` (its end included) to the output of `client`. False when it is gone or was dropped for not reading.
   bool send(Client client, std::string_view line);
-  /// Something will be sent to `client` later (is_owed): it does not give way to others, and stays when it shuts its
+  /// A message to `client` will follow later (is_owed): it is not closed in favour of others, or when it shuts its
   /// sending side.
   void hold(Client client, bool is_owed);
-  /// Tries for at most `timeout_s` to get rid of what clients have not fetched yet.
+  /// Tries for at most `timeout_s` to send the pending output of all clients.
   void flush(double timeout_s);
   int clients() const;
   const std::string& path() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads and balances between the application's thread of process 0 and the one that listens.
+// Loads and balances between the application's thread of process 0 and the listener's thread.
 #pragma once
 
 #include <atomic>
@@ -16,10 +16,10 @@
 
 namespace control {
 
-/// What somebody outside wants to know, or to have done, at the next resize point.
+/// A client's question, or its request for a balance, at the next resize point.
 struct BalanceQuestion {
   std::int64_t number = 0;
-  bool now = false;                ///< do it, if it is to be done
+  bool now = false;                ///< carry it out, if the decision is to balance
   std::optional<BalanceMode> mode; ///< from here on
 };
 
@@ -28,11 +28,10 @@ class LoadBoard {
 public:
   LoadBoard();
   ~LoadBoard();
-  std::function<void()> wake; ///< called when there is something to tell; set before the other thread is there
+  std::function<void()> wake; ///< called when there is an event; set before the other thread starts
   // ---- the application's thread
   void set_mode(BalanceMode mode);
-  /// Somebody has asked for loads a short while ago: they are to be gathered though nothing is balanced. One atomic
-  /// load.
+  /// A client has requested loads recently: they are gathered even if nothing is balanced. One atomic load.
   bool is_wanted(double now_s) const noexcept { return now_s < wanted_until_s_.load(std::memory_order_relaxed); }
   bool has_question() const noexcept { return has_question_.load(std::memory_order_acquire); }
   std::optional<BalanceQuestion> take_question();
@@ -40,8 +39,8 @@ public:
   void answer(const BalanceQuestion& question, Json fields);
   void tell(Json event); ///< of a balance; the last one is kept
   // ---- the listener's thread
-  Json loads(double now_s); ///< the reply to `load`; wants them
-  /// @return what was asked before and is put aside by this
+  Json loads(double now_s); ///< the reply to `load`; requests them
+  /// @return the earlier question that this one replaces
   std::optional<BalanceQuestion> ask(const Request& request, std::int64_t number);
   std::vector<Json> take_events();
 

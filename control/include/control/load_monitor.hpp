@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread that looks every 0.4 s at what part of a processor this process gets. No MPI.
+// A thread that samples every 0.4 s the share of a processor that this process gets. No MPI.
 #pragma once
 
 #include <sys/types.h>
@@ -20,7 +20,7 @@
 
 namespace control {
 
-/// Of one process, as resize points hand it on: plain bytes.
+/// Of one process, as resize points transfer it: plain bytes.
 struct LoadFigures {
   std::int32_t process = -1; ///< its number in the application; -1: not known
   std::int32_t place = -1;   ///< in the grid, row-major; -1: it sleeps
@@ -29,24 +29,24 @@ struct LoadFigures {
   double share = 1;          ///< median of the last samples; the rest is of the last one, as in Load
   double latest = 1;         ///< share of the last sample
   double waited = 0, throttled = 0, stolen = 0, stopped = 0, busy = 0, competing = -1;
-  double held_s = 0;    ///< the share has been what it is for so long
-  double calm_s = 0;    ///< nobody has competed for so long
-  double stopped_s = 0; ///< that it was stopped (SIGSTOP), all its life
-  double speed = 1;     ///< that it has alone, relative
-  double rate = 0;      ///< marked units per second of its processor; 0: not known
+  double held_s = 0;    ///< for how long the share has been constant
+  double calm_s = 0;    ///< for how long it has had no competitor
+  double stopped_s = 0; ///< in which it was stopped (SIGSTOP), since its start
+  double speed = 1;     ///< without load, relative
+  double rate = 0;      ///< marked units of work per second of its processor; 0: not known
 };
 
 struct ProcessLoad : LoadFigures {
-  std::string host; ///< known of every process: not handed on
+  std::string host; ///< known of every process: not transferred
 };
 
-/// Speeds by marked work, where every process of the grid has marked some: 1 is the mean of the grid. Who has none
-/// counts as those of its host, else as 1. Pure.
+/// Speeds by marked work, where every process of the grid has marked some: 1 is the mean of the grid. A process without
+/// any counts as those of its host, else as 1. Pure.
 /// @return whether they are known; else nothing is changed
 bool take_marked_speeds(std::vector<ProcessLoad>& loads);
 
-/// How much is done in a second of the processor: the best of the last five pieces of 10 ms at least, as the least of
-/// five times is taken for what a loop costs alone (A-MPI 4.2). Pure.
+/// Work done in a second of the processor: the best of the last five pieces of at least 10 ms. A-MPI 4.2 likewise takes
+/// the least of five times as the cost of a loop alone. Pure.
 class MarkedRate {
 public:
   void add(double cpu_s, double units);
@@ -59,13 +59,13 @@ private:
   std::deque<double> last_;
 };
 
-/// What becomes of the samples of one process. Pure.
+/// Evaluates the samples of one process. Pure.
 class LoadJournal {
 public:
   explicit LoadJournal(double now_s) : since_s_(now_s), calm_since_s_(now_s) {}
   /// @return true: the share has changed for good
   bool add(const Load& load, double now_s);
-  /// Another thing is measured from here on: what the process gets, or what it would get.
+  /// The measured quantity changes from here on: the share that the process gets, or the one it would get.
   void begin_again(double now_s);
   void write(LoadFigures& load, double now_s) const;
 
@@ -76,8 +76,8 @@ private:
   double since_s_, calm_since_s_;
 };
 
-/// Sleeps but for 0.3 ms every 0.4 s, and ends with the object. To be held by a LoadMonitor::Pointer: a fork of
-/// the process has no such thread, and must not wait for it.
+/// Sleeps except for 0.3 ms every 0.4 s, and ends with the object. Hold it in a LoadMonitor::Pointer: a fork of the
+/// process has no such thread, and must not wait for it.
 class LoadMonitor {
 public:
   static constexpr double period_s = 0.4;
@@ -94,13 +94,13 @@ public:
   LoadMonitor(const LoadMonitor&) = delete;
   LoadMonitor& operator=(const LoadMonitor&) = delete;
 
-  void write(LoadFigures& load) const; ///< all but who and where it is
-  /// The share has changed for good, and nobody was told yet.
+  void write(LoadFigures& load) const; ///< all but the number and place of the process
+  /// The share has changed for good, and the change has not been reported yet.
   bool has_changed() const noexcept { return has_changed_.load(std::memory_order_relaxed); }
   void told() noexcept { has_changed_.store(false, std::memory_order_relaxed); }
-  /// This process sleeps, and is measured by who competes; or it works again.
+  /// This process sleeps, and is measured by its competitors; or it works again.
   void sleeps(bool does);
-  /// Work that was marked: its thread's CPU time, its wall time, and how much it was.
+  /// Marked work: its thread's CPU time, its wall time, and its amount.
   void work(double cpu_s, double wall_s, double units);
 
 private:
@@ -114,12 +114,13 @@ private:
   LoadJournal journal_;
   MarkedRate rate_;
   double stopped_s_ = 0;                                   ///< in all
-  double due_s_ = std::numeric_limits<double>::infinity(); ///< when the thread looks next, by base::monotonic_s
+  double due_s_ = std::numeric_limits<double>::infinity(); ///< when the thread takes the next sample, by
+                                                           ///< base::monotonic_s
   std::atomic<bool> has_changed_{false}, sleeps_{false};
   bool did_sleep_ = false; ///< the thread's
   LoadReader reader_;
   pid_t owner_;
-  std::thread thread_; ///< last: it uses all of them
+  std::thread thread_; ///< last member: the thread uses all of them
 };
 
 } // namespace control

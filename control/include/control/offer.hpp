@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processors that are offered by name, number and speed, and which of them are taken. Pure.
+// Processors that are offered by name, number and speed, and the choice among them. Pure.
 #pragma once
 
 #include <cstdint>
@@ -39,26 +39,27 @@ std::vector<OfferedHost> parse_hosts(const std::string& text, const std::string&
 /// [{"name","slots","speed"}], as in a request.
 Json to_json(const std::vector<OfferedHost>& hosts);
 
-/// What is taken of an offer.
+/// The part of an offer that is taken.
 struct Choice {
   std::vector<OfferedHost> hosts; ///< with the slots that are taken
   gridmap::GridShape grid;        ///< with them
   double power = 0, power_left = 0;
-  std::string left_because; ///< why the rest is left
+  std::string left_because; ///< why the rest is not taken
   gridmap::Strategy form = gridmap::Strategy::best;
-  double gain = 1; ///< what the new grid can do over what the present one can, where work is dealt out by speed
+  double gain = 1; ///< speed of the new grid over that of the present one, where work is distributed by speed
 };
 Json to_json(const Choice& choice);
 
-/// What a change of the grid is judged by, beside the gain.
+/// The criteria for a change of the grid, beside the gain.
 struct Worth {
-  double steps_s = 0; ///< that the steps left take on the present grid; 0: not known
+  double steps_s = 0; ///< of the steps left on the present grid; 0: not known
   std::function<double(gridmap::GridShape to)> change_s;
 };
 
-/// The present grid and processors of the offer as one larger grid, in the way of `form` by gridmap::select_processors;
-/// for `best` the one of the least steps_s / gain + change_s, where steps_s is known. Never more than is offered.
-/// Nothing chosen: there is no such grid. @param speeds  of the present grid, row-major
+/// The present grid and processors of the offer as one larger grid, in the way of `form` by gridmap::select_processors.
+/// For `best` the one with the least steps_s / gain + change_s, where steps_s is known. Never more than is offered.
+/// Nothing chosen: there is no such grid.
+/// @param speeds of the present grid, row-major
 Choice choose(gridmap::GridShape grid, const std::vector<double>& speeds, const Offer& offer,
               const std::function<bool(gridmap::GridShape)>& permits, const Worth& worth = {});
 

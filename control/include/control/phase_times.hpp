@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the phases of a program took, by grid and by how their matrices lay; and the moves between their layouts.
+// The times of the phases of a program, by grid and by the layouts of their matrices; and of the moves between layouts.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +28,10 @@ struct PhaseKey {
   }
 };
 
-/// Seconds: of the slowest process. The first run of a phase in a layout, which opens connections, is not among them
-/// where there is another.
+/// Seconds: of the slowest process. The first run of a phase in a layout opens connections; it is left out where there
+/// is another.
 using PhaseTimes = std::map<PhaseKey, gridmap::StepTimes>;
-constexpr std::size_t most_phase_times = 400; ///< kept of one program and size
+constexpr std::size_t most_phase_times = 400; ///< stored of one program and size
 
 /// For files and for people. @throws std::exception for what is none
 base::Json members_of(const PhaseKey& key, const gridmap::StepTimes& times);

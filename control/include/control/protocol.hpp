@@ -23,7 +23,7 @@ constexpr int protocol_version = 1;
 constexpr std::size_t longest_line = 65536; ///< bytes of a request, its end of line included
 constexpr int deepest_nesting = 16;         ///< of a request
 
-/// What a job can be asked for, by its word in a request.
+/// The operations that a client can request from a job, by their names in a request.
 enum class Operation {
   status,
   resize,
@@ -47,7 +47,7 @@ using RequestId = std::optional<std::variant<std::int64_t, std::uint64_t>>;
 
 /// A request line: {"id":1,"op":"status",...}.
 struct Request {
-  RequestId id; ///< given back in the reply
+  RequestId id; ///< returned in the reply
   std::string op;
   std::shared_ptr<const Json> body; ///< the whole object
 };
@@ -56,10 +56,10 @@ struct Request {
 /// nested too deep.
 Request parse_request(std::string_view line);
 
-/// @throws base::Error{bad_argument} naming those that there are.
+/// @throws base::Error{bad_argument} with the list of operations.
 Operation operation_of(const Request& request);
 
-/// One line, its end included. Text that is no UTF-8 is repaired.
+/// One line, its end included. Invalid UTF-8 is repaired.
 std::string to_line(const Json& object);
 /// {"id":1,"ok":true, fields...}
 Json reply(const RequestId& id, Json fields);
@@ -68,8 +68,8 @@ Json reply(const RequestId& id);
 Json failure(const RequestId& id, base::Status status, const std::string& text);
 Json failure(const RequestId& id, const std::exception& error);
 
-/// Members of a request, checked. @throws base::Error{bad_argument} naming op, member, what it is and what is
-/// wanted.
+/// Members of a request, checked.
+/// @throws base::Error{bad_argument} naming op, member, the value and what was expected.
 std::int64_t whole_number(const Request& request, const char* member, std::int64_t least, std::int64_t most);
 double seconds(const Request& request, const char* member,
                double otherwise);                      ///< above 0; absent or null: `otherwise`
@@ -77,7 +77,8 @@ bool flag(const Request& request, const char* member); ///< absent: false
 std::string text(const Request& request, const char* member, const std::string& otherwise);
 gridmap::GridShape grid(const Request& request, const char* member); ///< [nprow, npcol]
 
-/// As much of a list as goes into one answer, and one element at least: a client that does not fetch 1 MiB is dropped.
+/// The part of a list that fits into one answer, and one element at least: a client that does not read 1 MiB is
+/// dropped.
 struct Page {
   static constexpr std::size_t most_bytes = 256 << 10;
   std::size_t bytes = 0;

@@ -8,7 +8,7 @@
 
 namespace control {
 
-/// One place for a request from outside; the newest wins. Pure: times are the caller's.
+/// Holds one request of a client; the newest replaces it. Pure: times are the caller's.
 class RequestQueue {
 public:
   struct Submitted {
@@ -16,19 +16,19 @@ public:
     std::optional<ResizeRequest> superseded;
   };
   Submitted submit(ResizeRequest request);
-  std::int64_t number() { return ++last_; } ///< for something else that is asked for
-  /// Empty when nothing waits, or something else than `number`.
+  std::int64_t number() { return ++last_; } ///< for a request of another kind
+  /// Empty when no request waits, or another than `number`.
   std::optional<ResizeRequest> cancel(std::optional<std::int64_t> number);
 
   struct Overdue {
     std::int64_t number = 0;
     bool is_withdrawn = false; ///< a growth; anything else stays and is late
   };
-  /// What is overdue at `now`; each thing is told once.
+  /// The request that is overdue at `now`; each is reported once.
   std::optional<Overdue> overdue(double now);
-  /// The request, which is in nobody's hands but the caller's from here on. Look at overdue() first.
+  /// The request; from here on only the caller holds it. Call overdue() first.
   std::optional<ResizeRequest> take();
-  /// Gives it back. Only when nothing newer has come.
+  /// Returns it to the queue. Only when no newer one has arrived.
   void put_back(ResizeRequest request);
   const std::optional<ResizeRequest>& waiting() const { return waiting_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the sockets of running jobs lie. Local to a host; no MPI.
+// The folder of the sockets of running jobs. Local to a host; no MPI.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace control {
 
-/// DYNGRID_RUNTIME_DIR, else $XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>. Makes nothing, checks nothing.
+/// DYNGRID_RUNTIME_DIR, else $XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>. Creates nothing, checks nothing.
 std::string runtime_directory();
 
-/// Checks that `path` is a directory, no link, of this user, closed to all others; makes it (mode 0700) when it is not
-/// there.
+/// Checks that `path` is a directory, no link, of this user, closed to all others; makes it (mode 0700) when it is
+/// absent.
 /// @throws base::Error{io_failure} that says what is wrong with it.
 void require_private_directory(const std::string& path);
-/// The same of one that is there: makes nothing. What goes through a socket in it is for this user alone.
+/// The same of an existing one: creates nothing. The traffic of a socket in it is for this user alone.
 /// @throws base::Error{not_found} where there is none, io_failure
 void check_private_directory(const std::string& path);
 
@@ -30,25 +30,24 @@ std::string job_socket(const std::string& name);
 struct FoundJob {
   std::string name;
   std::string socket;
-  bool is_alive = false; ///< somebody listens; otherwise what a dead job left behind
+  bool is_alive = false; ///< a job listens; otherwise a dead job left the socket behind
 };
 
 /// The jobs of this user, by name. An absent directory has none. @throws base::Error{io_failure} when the directory
 /// is not private.
 std::vector<FoundJob> find_jobs();
-/// Takes away what a dead job left behind; false when somebody listens again, it is gone, or the directory's lock is
-/// held.
+/// Removes the socket of a dead job; false when a job listens again, it is gone, or the directory's lock is held.
 bool remove_stale(const FoundJob& job);
-/// Takes away the sockets in `directory` on which nobody listens: of jobs, of a scheduler, and half-made ones; `own` is
-/// passed over. With the directory's lock held.
+/// Removes the sockets in `directory` on which no process listens: of jobs, of a scheduler, and half-made ones; `own`
+/// is skipped. With the directory's lock held.
 void remove_dead_sockets(const std::string& directory, const std::string& own);
 
 namespace detail {
-/// Held while sockets are put into the directory, or dead ones taken out, so that nobody removes what has just been put
+/// Held while sockets are put into the directory, or dead ones removed, so that no process removes a socket just put
 /// there.
 class DirectoryLock {
 public:
-  /// @throws base::Error{io_failure} when somebody has held it for so long
+  /// @throws base::Error{io_failure} when the lock was held elsewhere for `patience_s`
   explicit DirectoryLock(const std::string& directory, double patience_s = 2);
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who has connected and has not said yet who it is. Sockets only; what is said, and whether it is believed, is the
-// caller's matter.
+// Connections that have not identified themselves yet. Sockets only; the caller interprets and checks the first line.
 #pragma once
 
 #include <poll.h>
@@ -15,20 +14,20 @@
 
 namespace control {
 
-/// Equal, in a time that does not tell how many of the first characters are.
+/// Equal, in a time that does not depend on the number of equal first characters.
 bool is_same_secret(std::string_view said, std::string_view wanted);
 
 struct StrangerLimits {
-  std::size_t connections = 64;  ///< at a time; of more, the one that has been here longest is hung up on
+  std::size_t connections = 64;  ///< at a time; beyond, the oldest connection is closed
   std::size_t line_bytes = 4096; ///< of the first line
   double line_s = 5;             ///< for the first line
   double pause_s = 0.1;          ///< without accepting, when this process has no descriptor left
 };
 
-/// The connections of one listening socket until each has said its first line. Never blocks; not thread-safe.
+/// The connections of one listening socket until each has sent its first line. Never blocks; not thread-safe.
 class Strangers {
 public:
-  /// fd: non-blocking, close-on-exec, and the callee's from now on. line: without its end; rest: what was read behind
+  /// fd: non-blocking, close-on-exec; the callee owns it from now on. line: without its end; rest: what was read after
   /// it.
   using Hello = std::function<void(int fd, const std::string& line, std::string rest)>;
 
@@ -37,10 +36,10 @@ public:
   Strangers& operator=(const Strangers&) = delete;
   ~Strangers();
 
-  /// What a poll must wait for, half a second at most, so that who says nothing goes in time. The listener is left out
-  /// during a pause.
+  /// The descriptors for a poll of half a second at most, so that a silent connection is closed in time. The listener
+  /// is left out during a pause.
   void add_to(std::vector<pollfd>& polled, int listener) const;
-  /// Accepts and hears everything that is there. hello may not call this again.
+  /// Accepts connections and reads all that has arrived. hello may not call this again.
   void serve(int listener, const Hello& hello);
   std::size_t count() const { return all_.size(); }
 
@@ -55,7 +54,7 @@ private:
   void accept_all(int listener, const Hello& hello);
 
   StrangerLimits limits_;
-  std::deque<Stranger> all_; ///< in the order in which they came
+  std::deque<Stranger> all_; ///< in the order of arrival
   Clock::time_point accept_again_{};
 };
 

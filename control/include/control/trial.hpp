@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps on a grid, the judgement of a change by them, and grids to be tried. Pure.
+// Steps on a grid, the judgement of a change by them, and grids to try. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace control {
 
 using gridmap::StepTimes;
 
-/// Steps since the grid is what it is.
+/// Steps since the last change of the grid.
 struct Stay {
   std::int64_t steps = 0;
   std::optional<double> cold_s; ///< the first one: counts only where there is no other
@@ -24,8 +24,8 @@ struct Stay {
   std::optional<double> mean_s() const { return others.count > 0 ? others.mean : cold_s; }
 };
 
-/// Grids to be tried in the first steps, e.g. "2x2,2x3,3x3@3": three steps on each (a first one on a new grid does not
-/// count), then to the quickest.
+/// Grids to try in the first steps, e.g. "2x2,2x3,3x3@3": three steps on each (a first one on a new grid does not
+/// count). The experiment ends on the fastest.
 struct Experiment {
   std::vector<gridmap::GridShape> grids;
   int steps = 2;
@@ -38,11 +38,11 @@ struct Trial {
   gridmap::GridShape from, to;
   std::int64_t number = 0;                          ///< of the request
   std::vector<double> before, after;                ///< steps, without the first one on the grid
-  static constexpr std::size_t least = 3, most = 9; ///< of them: judged from so many on, and by so many at most
+  static constexpr std::size_t least = 3, most = 9; ///< of them: judged from `least` on, and by `most` at most
 
   enum class Verdict { open, stays, slower };
-  /// Slower: the median by more than 5 % and by more than both scatter (three standard errors). Judged anew with every
-  /// step until it is slower, or there are `most`.
+  /// Slower: the median by more than 5 % and by more than the scatter of both (three standard errors). Judged again
+  /// after every step until it is slower, or there are `most`.
   Verdict verdict() const;
 };
 
