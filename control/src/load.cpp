@@ -46,7 +46,7 @@ bool is_runnable(const std::string& stat) {
   return end != std::string::npos && end + 2 < stat.size() && stat[end + 2] == 'R';
 }
 
-/// `cpu3 user nice system idle iowait irq softirq steal guest guest_nice`; guest times are in user and nice already.
+/// `cpu3 user nice system idle iowait irq softirq steal guest guest_nice`; the last two are in user and nice already.
 void add_processors(const LoadTexts& texts, LoadSample& sample) {
   for (std::string_view rest = texts.stat; !rest.empty();) {
     std::string_view line = next_line(rest);

@@ -217,7 +217,7 @@ private:
   JobView view_;
   Clock::time_point begun_ = Clock::now(), drawn_at_ = begun_ - std::chrono::hours(1), asked_ = begun_,
                     looked_ = begun_;
-  std::int64_t seen_ = 0, wish_ = 0; ///< wish: the id of the request of a key
+  std::int64_t seen_ = 0, wish_ = 0; ///< `wish_`: the id of the request of a key
   std::string op_;
   bool is_paused_ = false, was_tried_again_ = false;
 };

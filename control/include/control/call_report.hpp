@@ -22,7 +22,7 @@ struct CallReport {
   bool is_report = false;                ///< nothing is moved: only the gain of another place is reported
   std::vector<gridmap::CallTally> calls; ///< those with the longest times first
   std::int64_t left_out = 0;             ///< routines and sizes beyond these
-  std::int64_t other_contexts = 0;       ///< calls in contexts of other processes than the first callers: not changed
+  std::int64_t other_contexts = 0;       ///< in other contexts than those of the first callers: not changed
   std::int64_t without_memory = 0;       ///< calls without memory for a copy
   std::int64_t measured = 0;             ///< places of routines that were measured in this run
 };

@@ -76,8 +76,8 @@ Decision decide_resize_without(const Situation& s, gridmap::GridShape to, const 
 Decision decide_grow(const Situation& s, std::int64_t by, bool force);
 
 /// Chooses among processors that are offered by host, number and speed, under a total power: as decide_grow, but by
-/// speeds. `best` takes the processors and the grid with the least total time of the change and the steps left. Where
-/// the number of steps left is unknown it takes the fastest.
+/// speeds. `best` takes the processors and the grid with the least total time of the change and of the steps left,
+/// where their number is known.
 Decision decide_offer(const Situation& s, const Offer& offer, bool force);
 
 /// At least `by` processes fewer: the largest allowed grid of the rest, or, if measured, the fastest. One process
