@@ -27,7 +27,8 @@ public:
   Cells evenly() {
     cells_.first_row = evenly(r_.m, r_.nprow);
     cells_.first_col = evenly(r_.n, r_.npcol);
-    cells_.seconds = time_of([this](int i, auto from, auto to) { return row_time(i, from, to); }, cells_.first_row);
+    cells_.seconds =
+        base::time_of([this](int i, auto from, auto to) { return row_time(i, from, to); }, cells_.first_row);
     return cells_;
   }
 
@@ -76,10 +77,10 @@ private:
     const auto time_of_row = [this](int i, auto from, auto to) { return row_time(i, from, to); };
     const auto time_of_col = [this](int j, auto from, auto to) { return col_time(j, from, to); };
     if (rows)
-      cells_.first_row = apps::cut(time_of_row, r_.nprow, r_.m);
+      cells_.first_row = base::cut(time_of_row, r_.nprow, r_.m);
     else
-      cells_.first_col = apps::cut(time_of_col, r_.npcol, r_.n);
-    cells_.seconds = rows ? time_of(time_of_row, cells_.first_row) : time_of(time_of_col, cells_.first_col);
+      cells_.first_col = base::cut(time_of_col, r_.npcol, r_.n);
+    cells_.seconds = rows ? base::time_of(time_of_row, cells_.first_row) : base::time_of(time_of_col, cells_.first_col);
   }
 
   const CellsRequest& r_;

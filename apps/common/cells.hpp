@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/cut.hpp"
+#include "base/cut.hpp"
 
 namespace apps {
+
+using base::Borders;
 
 struct CellsRequest {
   std::int64_t m = 0, n = 0;

@@ -8,18 +8,19 @@
 
 #include <fmt/format.h>
 
+#include "base/cut.hpp"
 #include "base/index.hpp"
 #include "base/status.hpp"
-#include "common/cut.hpp"
 
 namespace chains {
 
-using apps::least_time;
-using apps::longest;
-using apps::time_of;
 using base::at;
 using base::Error;
+using base::least_time;
+using base::longest;
 using base::Status;
+using base::time_of;
+using Times = gridmap::ChainTimes;
 namespace {
 
 constexpr double out_of_reach = std::numeric_limits<double>::infinity();
@@ -27,24 +28,6 @@ constexpr double out_of_reach = std::numeric_limits<double>::infinity();
 [[noreturn]] void bad_chain(const std::string& message) {
   throw Error(Status::bad_argument, "chains: " + message);
 }
-
-/// Seconds of stretches on processes. A longer stretch is never faster, in floating point neither: prefix sums only.
-class Times {
-public:
-  explicit Times(const ChainRequest& request)
-      : prefix_(request.costs.size() + 1, 0.0), speeds_(request.speeds), fixed_(request.fixed_s) {
-    std::partial_sum(request.costs.begin(), request.costs.end(), prefix_.begin() + 1);
-    fixed_.resize(speeds_.size(), 0.0);
-  }
-  std::int64_t items() const { return static_cast<std::int64_t>(prefix_.size()) - 1; }
-  int processes() const { return static_cast<int>(speeds_.size()); }
-  double operator()(int process, std::int64_t from, std::int64_t to) const {
-    return (prefix_[at(to)] - prefix_[at(from)]) / speeds_[at(process)] + fixed_[at(process)];
-  }
-
-private:
-  std::vector<double> prefix_, speeds_, fixed_;
-};
 
 /// The exact stretches for the order that is given.
 Chain in_given_order(const ChainRequest& request) {

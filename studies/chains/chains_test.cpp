@@ -5,34 +5,23 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <random>
 
 #include <gtest/gtest.h>
 
+#include "../../tests/gridmap/chain_brute.hpp"
 #include "base/index.hpp"
 #include "base/status.hpp"
 
 namespace {
+using base::Borders;
 using chains::Chain;
 using chains::ChainOwners;
 using gridmap::balance_chain;
 using gridmap::ChainRequest;
-using Borders = std::vector<std::int64_t>;
 
 constexpr double unreachable = std::numeric_limits<double>::infinity();
 
 using base::at;
-
-/// By prefix sums, as the library does it: equal partitions have equal times to the last bit.
-double seconds_of(const ChainRequest& request, const Borders& first) {
-  std::vector<double> prefix(request.costs.size() + 1, 0.0);
-  std::partial_sum(request.costs.begin(), request.costs.end(), prefix.begin() + 1);
-  double seconds = 0;
-  for (std::size_t i = 0; i < request.speeds.size(); ++i)
-    seconds = std::max(seconds, (prefix[at(first[i + 1])] - prefix[at(first[i])]) / request.speeds[i] +
-                                    (request.fixed_s.empty() ? 0 : request.fixed_s[i]));
-  return seconds;
-}
 
 std::int64_t moved_by(const ChainOwners& now, const Borders& first) {
   std::int64_t moved = 0;
@@ -42,49 +31,15 @@ std::int64_t moved_by(const ChainOwners& now, const Borders& first) {
   return moved;
 }
 
-/// Calls `look` with every way to cut n items into stretches.
-template <class Look> void every_partition(std::int64_t n, std::size_t parts, Look look) {
-  Borders first(parts + 1, 0);
-  first.back() = n;
-  const auto next = [&](auto self, std::size_t k) -> void {
-    if (k == parts) return look(first);
-    for (first[k] = first[k - 1]; first[k] <= n; ++first[k]) self(self, k + 1);
-  };
-  next(next, 1);
+ChainOwners random_owners(RandomChains& random, const ChainRequest& request) {
+  ChainOwners now;
+  for (std::size_t k = 0; k < request.costs.size(); ++k) {
+    now.owners.push_back(static_cast<int>(random.whole(-1, static_cast<std::int64_t>(request.speeds.size()) - 1)));
+    now.weights.push_back(random.whole(0, 9));
+  }
+  if (random.whole(0, 1) == 0) std::sort(now.owners.begin(), now.owners.end());
+  return now;
 }
-
-class RandomChains {
-public:
-  explicit RandomChains(unsigned seed) : engine_(seed) {}
-  std::int64_t whole(std::int64_t least, std::int64_t most) {
-    return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
-  }
-  double real(double least, double most) { return std::uniform_real_distribution<double>(least, most)(engine_); }
-
-  ChainRequest request(int most_items = 12, int most_processes = 4) {
-    ChainRequest request;
-    request.costs.resize(at(whole(0, most_items)));
-    const bool some_cost_nothing = whole(0, 3) == 0;
-    for (double& cost : request.costs) cost = some_cost_nothing && whole(0, 1) == 0 ? 0 : real(0, 10);
-    request.speeds.resize(at(whole(1, most_processes)));
-    for (double& speed : request.speeds) speed = whole(0, 4) == 0 ? 1 : real(0.05, 4);
-    if (whole(0, 2) == 0)
-      for (std::size_t i = 0; i < request.speeds.size(); ++i) request.fixed_s.push_back(real(0, 8));
-    return request;
-  }
-  ChainOwners owners(const ChainRequest& request) {
-    ChainOwners now;
-    for (std::size_t k = 0; k < request.costs.size(); ++k) {
-      now.owners.push_back(static_cast<int>(whole(-1, static_cast<std::int64_t>(request.speeds.size()) - 1)));
-      now.weights.push_back(whole(0, 9));
-    }
-    if (whole(0, 1) == 0) std::sort(now.owners.begin(), now.owners.end());
-    return now;
-  }
-
-private:
-  std::mt19937 engine_;
-};
 
 TEST(Chains, ExactInAnyOrder) {
   RandomChains random(19);
@@ -128,7 +83,7 @@ TEST(Chains, LeastMovementAgainstAllPartitions) {
   RandomChains random(21);
   for (int run = 0; run < 1000; ++run) {
     const ChainRequest request = random.request();
-    const ChainOwners now = random.owners(request);
+    const ChainOwners now = random_owners(random, request);
     const double limit = balance_chain(request).seconds * random.real(1, 2);
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     every_partition(static_cast<std::int64_t>(request.costs.size()), request.speeds.size(), [&](const Borders& first) {
@@ -146,7 +101,7 @@ TEST(Chains, TheWholeFrontAgainstAllPartitions) {
   RandomChains random(22);
   for (int run = 0; run < 500; ++run) {
     const ChainRequest request = random.request(10);
-    const ChainOwners now = random.owners(request);
+    const ChainOwners now = random_owners(random, request);
     std::vector<std::pair<double, std::int64_t>> all, wanted;
     every_partition(static_cast<std::int64_t>(request.costs.size()), request.speeds.size(),
                     [&](const Borders& first) { all.emplace_back(seconds_of(request, first), moved_by(now, first)); });

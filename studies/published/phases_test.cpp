@@ -2,12 +2,12 @@
 // The published way to plan phases beside the library's, and SUIF-Adapt's figures [MorrisLowenthal2001].
 #include "published/phases.hpp"
 
-#include <random>
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "../../tests/gridmap/random_phases.hpp"
 #include "base/index.hpp"
 #include "base/status.hpp"
 
@@ -18,45 +18,6 @@ using gridmap::PhaseCandidate;
 using gridmap::PhasePlan;
 using gridmap::PhaseProblem;
 using gridmap::PhaseUse;
-
-class RandomPhases {
-public:
-  explicit RandomPhases(unsigned seed) : engine_(seed) {}
-  int whole(int least, int most) { return std::uniform_int_distribution<int>(least, most)(engine_); }
-  double real(double least, double most) { return std::uniform_real_distribution<double>(least, most)(engine_); }
-
-  PhaseProblem problem(int phases, int candidates, int matrices, int layouts) {
-    return problem(phases, candidates, matrices, layouts, whole(1, 3));
-  }
-  PhaseProblem problem(int phases, int candidates, int matrices, int layouts, int processes) {
-    PhaseProblem p;
-    std::vector<double> costs(at(matrices * layouts * layouts * processes));
-    for (double& cost : costs) cost = real(0, 4);
-    p.move = [=](int m, int from, int to) {
-      const auto first = costs.begin() + ((m * layouts + from) * layouts + to) * processes;
-      return std::vector<double>(first, first + processes);
-    };
-    for (int m = 0; m < matrices; ++m) {
-      p.matrices.push_back({"m" + std::to_string(m), layouts, whole(1, 5)});
-      p.start.push_back(whole(0, layouts - 1));
-    }
-    for (int k = 0; k < phases; ++k) {
-      Phase phase{"p" + std::to_string(k), {}, {}};
-      for (int m = 0; m < matrices; ++m) phase.uses.push_back(static_cast<PhaseUse>(whole(0, 3)));
-      for (int c = 0; c < candidates; ++c) {
-        PhaseCandidate candidate{std::to_string(c), {}, {}};
-        for (int m = 0; m < matrices; ++m) candidate.layouts.push_back(whole(0, layouts - 1));
-        for (int q = 0; q < processes; ++q) candidate.seconds.push_back(real(0, 3));
-        phase.candidates.push_back(candidate);
-      }
-      p.phases.push_back(phase);
-    }
-    return p;
-  }
-
-private:
-  std::mt19937 engine_;
-};
 
 TEST(PublishedPhases, Table1) {
   EXPECT_EQ(published::redistribution_s({10, 15}, {8, 2}), 3);

@@ -8,22 +8,12 @@
 
 #include <gtest/gtest.h>
 
+#include "../every_partition.hpp"
 #include "base/index.hpp"
 
 namespace {
 using apps::Borders;
 using base::at;
-
-/// Calls `look` with every way to cut n items into stretches.
-template <class Look> void every_partition(std::int64_t n, std::size_t parts, Look look) {
-  Borders first(parts + 1, 0);
-  first.back() = n;
-  const auto next = [&](auto self, std::size_t k) -> void {
-    if (k == parts) return look(first);
-    for (first[k] = first[k - 1]; first[k] <= n; ++first[k]) self(self, k + 1);
-  };
-  next(next, 1);
-}
 
 TEST(Cells, ExactOnOneRowAndNeverSlowerThanEqualStretches) {
   std::mt19937 engine(24);

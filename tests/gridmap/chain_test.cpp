@@ -4,69 +4,21 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
-#include <random>
 
 #include <gtest/gtest.h>
 
-#include "base/index.hpp"
 #include "base/status.hpp"
+#include "chain_brute.hpp"
 
 namespace {
+using base::Borders;
 using gridmap::balance_chain;
 using gridmap::Chain;
 using gridmap::ChainRequest;
-using Borders = std::vector<std::int64_t>;
 
 constexpr double unreachable = std::numeric_limits<double>::infinity();
 
 using base::at;
-
-/// By prefix sums, as the library does it: equal partitions have equal times to the last bit.
-double seconds_of(const ChainRequest& request, const Borders& first) {
-  std::vector<double> prefix(request.costs.size() + 1, 0.0);
-  std::partial_sum(request.costs.begin(), request.costs.end(), prefix.begin() + 1);
-  double seconds = 0;
-  for (std::size_t i = 0; i < request.speeds.size(); ++i)
-    seconds = std::max(seconds, (prefix[at(first[i + 1])] - prefix[at(first[i])]) / request.speeds[i] +
-                                    (request.fixed_s.empty() ? 0 : request.fixed_s[i]));
-  return seconds;
-}
-
-/// Calls `look` with every way to cut n items into stretches.
-template <class Look> void every_partition(std::int64_t n, std::size_t parts, Look look) {
-  Borders first(parts + 1, 0);
-  first.back() = n;
-  const auto next = [&](auto self, std::size_t k) -> void {
-    if (k == parts) return look(first);
-    for (first[k] = first[k - 1]; first[k] <= n; ++first[k]) self(self, k + 1);
-  };
-  next(next, 1);
-}
-
-class RandomChains {
-public:
-  explicit RandomChains(unsigned seed) : engine_(seed) {}
-  std::int64_t whole(std::int64_t least, std::int64_t most) {
-    return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
-  }
-  double real(double least, double most) { return std::uniform_real_distribution<double>(least, most)(engine_); }
-
-  ChainRequest request(int most_items = 12, int most_processes = 4) {
-    ChainRequest request;
-    request.costs.resize(at(whole(0, most_items)));
-    const bool some_cost_nothing = whole(0, 3) == 0;
-    for (double& cost : request.costs) cost = some_cost_nothing && whole(0, 1) == 0 ? 0 : real(0, 10);
-    request.speeds.resize(at(whole(1, most_processes)));
-    for (double& speed : request.speeds) speed = whole(0, 4) == 0 ? 1 : real(0.05, 4);
-    if (whole(0, 2) == 0)
-      for (std::size_t i = 0; i < request.speeds.size(); ++i) request.fixed_s.push_back(real(0, 8));
-    return request;
-  }
-
-private:
-  std::mt19937 engine_;
-};
 
 TEST(Chain, ExactAgainstAllPartitions) {
   RandomChains random(18);

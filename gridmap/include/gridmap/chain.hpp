@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace gridmap {
 
 struct ChainRequest {
@@ -17,6 +19,20 @@ struct ChainRequest {
 struct Chain {
   std::vector<std::int64_t> first;
   double seconds = 0; ///< largest of cost of the stretch / speed + fixed_s
+};
+
+/// Seconds of stretches on processes. A longer stretch is never faster, in floating point neither: prefix sums only.
+class ChainTimes {
+public:
+  explicit ChainTimes(const ChainRequest& request);
+  std::int64_t items() const { return static_cast<std::int64_t>(prefix_.size()) - 1; }
+  int processes() const { return static_cast<int>(speeds_.size()); }
+  double operator()(int process, std::int64_t from, std::int64_t to) const {
+    return (prefix_[base::at(to)] - prefix_[base::at(from)]) / speeds_[base::at(process)] + fixed_[base::at(process)];
+  }
+
+private:
+  std::vector<double> prefix_, speeds_, fixed_;
 };
 
 /// The stretches with the least largest time, for processes in the given order. Exact: no other stretches are faster.

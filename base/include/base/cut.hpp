@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-namespace apps {
+namespace base {
 
 using Borders = std::vector<std::int64_t>; ///< part i has the items borders[i] .. borders[i+1]-1
 
@@ -75,4 +75,4 @@ template <class Time> Borders cut(const Time& time, int parts, std::int64_t item
   return best;
 }
 
-} // namespace apps
+} // namespace base
