@@ -277,7 +277,6 @@ void Application::open_control(Shape first_grid) {
   if (processes.id() == 0)
     control = std::make_unique<Control>(
         settings, first_grid, is_classical() ? "this application changes its grid itself, by blacs_setup" : "");
-  if (control) machine.expect(control->machine());
   balancing.set_mode(settings.balance);
   tell_control_who_is_where();
 }

@@ -40,7 +40,7 @@ public:
   Grid grid{processes, matrices};
   Copier copier; ///< of this grid
   ChangeRoutines routines;
-  MachineFigures machine;
+  MachineFigures machine{control};
   Headroom headroom{processes, settings, hosts, matrices};
   Checkpoints checkpoints{processes, settings, grid, matrices, shared};
   Relayout relayout{*this};

@@ -2,28 +2,35 @@
 #include "machine_figures.hpp"
 
 #include "base/status.hpp"
+#include "control.hpp"
 #include "redist/measure.hpp"
 
 namespace blacs_dyn {
 
-bool MachineFigures::measure_once(MPI_Comm comm) {
-  if (is_measured_) return false;
+gridmap::Machine MachineFigures::figures() const {
+  if (measured_) return *measured_;
+  return *control_ ? (*control_)->machine() : gridmap::Machine{};
+}
+
+void MachineFigures::measure_once(MPI_Comm comm) {
+  if (measured_) return;
   try {
-    figures_ = redist::measure_machine(comm);
-    is_measured_ = true;
+    measured_ = redist::measure_machine(comm);
   } catch (const base::Error& error) { // agreed, but for an error of MPI
     if (error.status() == base::Status::mpi_failure) throw;
+    return;
   }
-  return is_measured_;
+  if (*control_) (*control_)->know_machine(*measured_);
 }
 
 void MachineFigures::write(Packet& packet) const {
-  packet.put(is_measured_).put(figures_);
+  packet.put(measured_.has_value()).put(measured_.value_or(gridmap::Machine{}));
 }
 
 void MachineFigures::read(Packet& packet) {
-  is_measured_ = packet.get<bool>();
-  figures_ = packet.get<gridmap::Machine>();
+  const bool is_measured = packet.get<bool>();
+  const auto figures = packet.get<gridmap::Machine>();
+  if (is_measured) measured_ = figures;
 }
 
 } // namespace blacs_dyn

@@ -275,7 +275,7 @@ void Phases::begin(Phase* phase) {
                   "blacs-dyn: dyngrid_phase_begin: the processes begin different phases, or declared them differently");
   const int p = index_of(phase);
   if (!executor_) {
-    if (app_.machine.measure_once(comm) && app_.control) app_.control->know_machine(app_.machine.figures());
+    app_.machine.measure_once(comm);
     executor_.emplace(comm);
   }
   const double t0 = MPI_Wtime();

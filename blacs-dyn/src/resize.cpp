@@ -278,8 +278,7 @@ Resize::Outcome Resize::move_and_commit() {
   try {
     if (!share_state()) return Outcome::redirected;
     app_->processes.share_out(*gathered_);
-    if (app_->machine.measure_once(gathered_->comm.get()) && app_->control)
-      app_->control->know_machine(app_->machine.figures());
+    app_->machine.measure_once(gathered_->comm.get());
     const GridMap& to = gathered_->change.to;
     move.told = Matrices::told_by_others(gathered_->comm.get(), app_->matrices.list(), to);
     move.run(gathered_->comm.get(), to, app_->matrices.list(), app_->settings.exchange_order,

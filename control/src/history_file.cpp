@@ -242,10 +242,14 @@ struct Book {
 std::map<HistoryKey, Book> books_of(const std::string& file) {
   std::map<HistoryKey, Book> books;
   std::map<std::string, std::vector<ChangeCost>> spawns; // by machine
+  std::map<std::string, gridmap::Machine> machines;      // by name
   each_record(file, [&](const Record& r) {
-    if (r.kind == Record::Kind::machine) return;
     Book& book = books[r.key];
     book.last = std::max(book.last, r.when);
+    if (r.kind == Record::Kind::machine) {
+      machines[r.key.machine] = r.figures;
+      return;
+    }
     if (r.kind == Record::Kind::steps) {
       StepTimes& known = book.history.steps[r.grid];
       known.forget_beyond(remembered_steps);
@@ -275,17 +279,11 @@ std::map<HistoryKey, Book> books_of(const std::string& file) {
     spawns[r.key.machine].push_back(r.change);
     keep_last(spawns[r.key.machine], most_changes);
   });
-  for (auto& [key, book] : books) book.history.spawns = spawns[key.machine];
+  for (auto& [key, book] : books) {
+    book.history.spawns = spawns[key.machine];
+    if (const auto at = machines.find(key.machine); at != machines.end()) book.history.machine = at->second;
+  }
   return books;
-}
-
-/// The last measurement on each machine.
-std::map<std::string, Record> machines_of(const std::string& file) {
-  std::map<std::string, Record> last;
-  each_record(file, [&](const Record& r) {
-    if (r.kind == Record::Kind::machine) last[r.key.machine] = r;
-  });
-  return last;
 }
 
 /// One line per grid and the last changes, of the keys used last. The caller has the lock.
@@ -311,7 +309,11 @@ void put_together(const std::string& file) {
     for (const auto& [phase, times] : entry->second.history.phases)
       text += line_of(entry->first, phase, times, entry->second.last);
   }
-  for (const auto& [machine, record] : machines_of(file)) text += line_of(record.key, record.figures, record.when);
+  std::map<std::string, std::string> machines; // by name the line of the key used last
+  for (const auto* entry : order)
+    if (const auto& figures = entry->second.history.machine)
+      machines[entry->first.machine] = line_of(entry->first, *figures, entry->second.last);
+  for (const auto& [machine, line] : machines) text += line;
   while (text.size() > static_cast<std::size_t>(largest_file) / 2) text.erase(0, text.find('\n') + 1); // oldest first
   const std::string part = file + ".new";
   const Fd out = base::new_file(part, 0600);
@@ -345,21 +347,16 @@ History read_history(const std::string& file, const HistoryKey& key) {
   if (file.empty()) return {};
   std::map<HistoryKey, Book> books = books_of(file);
   History history = std::move(books[key].history);
-  for (const auto& [other, book] : books) // a program without a run here still learns the time to start a process
-    if (other.machine == key.machine && history.spawns.empty()) history.spawns = book.history.spawns;
+  for (const auto& [other, book] : books) { // a program without a run here still learns what others measured
+    if (other.machine != key.machine) continue;
+    if (history.spawns.empty()) history.spawns = book.history.spawns;
+    if (!history.machine) history.machine = book.history.machine;
+  }
   return history;
 }
 
-std::optional<gridmap::Machine> read_machine(const std::string& file, const std::string& machine) {
-  if (file.empty()) return std::nullopt;
-  const std::map<std::string, Record> last = machines_of(file);
-  const auto at = last.find(machine);
-  if (at == last.end()) return std::nullopt;
-  return at->second.figures;
-}
-
 gridmap::Machine known_machine() {
-  return read_machine(history_file(), machine_name()).value_or(gridmap::Machine{});
+  return read_history(history_file(), {"", "", machine_name()}).machine.value_or(gridmap::Machine{});
 }
 
 std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& file) {

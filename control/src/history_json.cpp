@@ -78,6 +78,8 @@ History history_from(const Json& answer) {
       history.balances.push_back(balance_report_from(balance));
     for (const Json& phase : answer.value("phases", Json::array())) history.phases.insert(phase_times_from(phase));
     if (answer.contains("totals")) history.totals = totals_from(answer.at("totals"));
+    if (const auto figures = answer.find("figures"); figures != answer.end() && figures->is_object())
+      history.machine = machine_from(*figures);
     return history;
   } catch (const std::exception& error) {
     throw base::Error(base::Status::bad_argument, std::string("control: history: ") + error.what());

@@ -123,14 +123,13 @@ Json JobState::status(double now, bool with_processes) const {
 
 Json JobState::history(std::int64_t from) const {
   History known;
-  std::optional<gridmap::Machine> figures;
   std::string size;
   {
     const Lock lock(mutex_);
     known = book_->known();
     known.steps = steps_by_grid();
     size = size_;
-    figures = machine_;
+    known.machine = figures();
   }
   Page page;
   std::int64_t at = 0;
@@ -156,7 +155,7 @@ Json JobState::history(std::int64_t from) const {
   json["phases"] = list_of(known.phases, keyed);
   json["next"] = page.is_full ? Json(at) : Json(nullptr);
   json["totals"] = members_of(known.totals);
-  json["figures"] = figures ? members_of(*figures) : Json(nullptr);
+  json["figures"] = known.machine ? members_of(*known.machine) : Json(nullptr);
   json["cores"] = info_.cores;
   json["per_core"] = info_.per_core;
   const auto sweet = sweet_spot(known.steps);

@@ -34,7 +34,6 @@ Json to_json(const ChangeReport& r) {
 JobState::JobState(JobInfo info, GridShape first_grid, double now)
     : info_(std::move(info)), first_grid_(first_grid), started_(now), grid_(first_grid),
       book_(&books_.open(size_, {})) {
-  machine_ = read_machine(info_.history_file, info_.machine);
   board.wake = [this] {
     if (wake) wake();
   };
@@ -333,13 +332,16 @@ void JobState::set_matrices(Matrices matrices) {
 
 void JobState::set_machine(const gridmap::Machine& figures) {
   const Lock lock(mutex_);
-  machine_ = figures;
-  is_machine_saved_ = false;
+  measured_ = unsaved_machine_ = figures;
+}
+
+std::optional<gridmap::Machine> JobState::figures() const {
+  return measured_ ? measured_ : book_->known().machine;
 }
 
 gridmap::Machine JobState::machine() const {
   const Lock lock(mutex_);
-  return machine_.value_or(gridmap::Machine{});
+  return figures().value_or(gridmap::Machine{});
 }
 
 /// The file is read without the lock.
@@ -443,12 +445,12 @@ void JobState::save_history(bool is_end) {
   {
     const Lock lock(mutex_);
     parts = books_.take_unsaved(is_end);
-    if (!std::exchange(is_machine_saved_, true)) machine = machine_;
+    machine = std::exchange(unsaved_machine_, std::nullopt);
     key.size = size_;
   }
   if (machine && !info_.history_file.empty() && !append_machine(info_.history_file, key, *machine, wait_s)) {
     const Lock lock(mutex_);
-    is_machine_saved_ = false;
+    if (!unsaved_machine_) unsaved_machine_ = machine;
   }
   for (const UnsavedHistory& part : parts) {
     if (info_.history_file.empty() || append_history(info_.history_file, {info_.app, part.size, info_.machine},

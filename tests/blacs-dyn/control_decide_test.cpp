@@ -1157,7 +1157,7 @@ TEST(History, IsKeptByProgramSizeAndMachine) {
 TEST(History, FiguresOfAMachineAreTheLastOnesOfAnyProgram) {
   const Folder folder;
   const control::HistoryKey other{"other", "d9x9", "machine"}, elsewhere{"app", "d8x8", "faster"};
-  EXPECT_FALSE(control::read_machine(folder.file, "machine"));
+  EXPECT_FALSE(control::read_history(folder.file, app).machine);
   const gridmap::Machine first{1e-5, 2e9, 3e9, 0.1, 4}, last{2e-5, 4e9, 5e9, 0.1, 2}, faster{1e-6, 1e10, 2e10, 0.1, 64};
   ASSERT_TRUE(control::append_machine(folder.file, app, first));
   ASSERT_TRUE(control::append_machine(folder.file, elsewhere, faster));
@@ -1169,7 +1169,10 @@ TEST(History, FiguresOfAMachineAreTheLastOnesOfAnyProgram) {
   for (auto& c : changes) c = {{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15};
   for (int i = 0; i < 40; ++i) // enough to make the file be rewritten
     ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, changes));
-  const auto here = control::read_machine(folder.file, "machine"), there = control::read_machine(folder.file, "faster");
+  const control::HistoryKey unknown{"never ran", "", "machine"};
+  const auto here = control::read_history(folder.file, unknown).machine,
+             there = control::read_history(folder.file, elsewhere).machine;
+  EXPECT_TRUE(control::read_all_history(folder.file).front().second.machine);
   ASSERT_TRUE(here && there);
   EXPECT_EQ(here->latency_s, 2e-5);
   EXPECT_EQ(here->bandwidth_bytes_per_s, 4e9);

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -32,7 +31,6 @@ struct RunHistory {
   int cores = 0; ///< of a running job; 0: not known
   control::HistoryKey key;
   control::History history;
-  std::optional<gridmap::Machine> machine; ///< times of messages and copies
 };
 
 /// The records of a running job, including the steps of this moment.
@@ -45,8 +43,6 @@ RunHistory history_of_job(const std::string& name) {
   entry.key = {answer.at("app").get<std::string>(), answer.at("size").get<std::string>(),
                answer.at("machine").get<std::string>()};
   entry.history = control::history_from(answer);
-  if (const Json figures = answer.value("figures", Json()); figures.is_object())
-    entry.machine = control::machine_from(figures);
   return entry;
 }
 
@@ -75,7 +71,7 @@ Json as_json(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
           {"totals", control::members_of(e.history.totals)},
           {"balances", balances},
           {"phases", phases},
-          {"figures", e.machine ? control::members_of(*e.machine) : Json(nullptr)},
+          {"figures", e.history.machine ? control::members_of(*e.history.machine) : Json(nullptr)},
           {"predictions", predictions},
           {"sweet_spot", sweet ? Json{sweet->nprow, sweet->npcol} : Json(nullptr)}};
 }
@@ -136,12 +132,12 @@ void print(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
                   found->is_measured
                       ? "measured"
                       : fmt::format("fit through {} grid{}", found->grids, found->grids == 1 ? "" : "s").c_str());
-  if (e.machine)
+  if (e.history.machine)
     std::printf("exchanges: %s a message, %s/s sent, %s/s copied on each of %d core%s\n",
-                duration_text(e.machine->latency_s).c_str(),
-                bytes_text(static_cast<std::int64_t>(e.machine->bandwidth_bytes_per_s)).c_str(),
-                bytes_text(static_cast<std::int64_t>(e.machine->pack_bytes_per_s)).c_str(), e.machine->cores,
-                e.machine->cores == 1 ? "" : "s");
+                duration_text(e.history.machine->latency_s).c_str(),
+                bytes_text(static_cast<std::int64_t>(e.history.machine->bandwidth_bytes_per_s)).c_str(),
+                bytes_text(static_cast<std::int64_t>(e.history.machine->pack_bytes_per_s)).c_str(),
+                e.history.machine->cores, e.history.machine->cores == 1 ? "" : "s");
   print(e.history.phases);
   print(e.history.balances);
   const auto& changes = e.history.changes;
@@ -199,7 +195,7 @@ void run(const HistoryOptions& o) {
   } else {
     for (auto& [key, history] : control::read_all_history(control::history_file()))
       if (key.size != control::calls_size && (o.job.empty() || key.app == o.job))
-        entries.push_back({0, key, std::move(history), control::read_machine(control::history_file(), key.machine)});
+        entries.push_back({0, key, std::move(history)});
     if (!o.job.empty() && entries.empty())
       throw Failure(fmt::format("no job {} is running, and nothing is known of a program of that name", o.job), 1);
   }

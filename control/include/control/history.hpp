@@ -63,6 +63,8 @@ struct History {
   ChangeTotals totals;                 ///< of a running job; its earlier runs are not in it
   std::vector<CallReport> calls;       ///< of runs that examined calls, oldest first, at most 5
   PhaseTimes phases;                   ///< and moves between their layouts, at most most_phase_times
+  /// The times of messages and copies when last measured on this machine, by any program. Empty: never.
+  std::optional<gridmap::Machine> machine;
 };
 
 /// The size in the key of a run's calls: they have a key of their own.
@@ -79,9 +81,8 @@ std::string history_file();
 
 /// All entries of `key`. An absent file and unreadable lines count as empty.
 History read_history(const std::string& file, const HistoryKey& key);
-/// The times of messages and copies when last measured on this machine (machine_name()), by any program. Empty: never.
-std::optional<gridmap::Machine> read_machine(const std::string& file, const std::string& machine);
-/// The same of history_file() and this machine; the default figures where nothing was measured.
+/// The times of messages and copies on this machine, from history_file(); the default figures where nothing was
+/// measured.
 gridmap::Machine known_machine();
 /// Every key in the file.
 std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& file);

@@ -179,7 +179,8 @@ private:
 
   /// With the first step on this grid where there is no other. The caller has the lock
   std::map<std::pair<int, int>, StepTimes> steps_by_grid() const;
-  Situation situation() const; ///< the caller has the lock
+  std::optional<gridmap::Machine> figures() const; ///< of this run or else of earlier ones; the same
+  Situation situation() const;                     ///< the caller has the lock
   void refuse_undone(const Situation& here, Decision& decision) const;
   void tell(Json event);  ///< the same
   void drop_ask();        ///< the same
@@ -241,8 +242,8 @@ private:
   std::optional<CheckpointRequest> checkpoint_;
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;
-  std::optional<gridmap::Machine> machine_; ///< as measured
-  bool is_machine_saved_ = true;
+  std::optional<gridmap::Machine> measured_; ///< in this run
+  std::optional<gridmap::Machine> unsaved_machine_;
   std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange_;
   std::function<gridmap::GridShape(gridmap::GridShape)> used_grid_;
   JobBooks books_;
