@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What `cmake --install` puts where. Components: runtime (the library), dev (headers, modules, package files, pages to
-# read, examples), bin (the command, its man pages and completions). The tree can be moved as a whole: nothing in it
-# holds the prefix.
+# read, examples), bin (the command, its man pages and completions), python (the package). The tree can
+# be moved as a whole: nothing in it holds the prefix.
 include(CMakePackageConfigHelpers)
 
 # A folder of its own for what Fortran's INCLUDE and USE look for: compilers other than C's do not search /usr/include,
@@ -31,6 +31,10 @@ install(DIRECTORY "${PROJECT_BINARY_DIR}/mod/" DESTINATION "${DYNGRID_INSTALL_FO
   PATTERN "dyngrid*.mod")
 install(FILES "${PROJECT_BINARY_DIR}/fortran/dyngrid.fh" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT
   dev)
+
+# The package for Python, which finds the library beside it: PREFIX/lib/python3/dist-packages in PYTHONPATH.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/python/dyngrid" DESTINATION lib/python3/dist-packages COMPONENT python
+  FILES_MATCHING PATTERN "*.py" PATTERN py.typed)
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/dyngridConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/dyngridConfig.cmake"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `cpack` in the build folder: libdyngrid<SOVERSION> (the library), libdyngrid-dev (headers, modules, package files),
-# dyngrid-bin (the command). With the preset `package` (scripts/package) the files go to where Debian has them,
+# dyngrid-bin (the command), python3-dyngrid. With the preset `package` (scripts/package) the files go to where Debian has them,
 # /usr/lib/<machine>.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME dyngrid)
@@ -11,7 +11,7 @@ set(CPACK_PACKAGE_VENDOR dyngrid)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL runtime dev bin)
+set(CPACK_COMPONENTS_ALL runtime dev bin python)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
   WORLD_EXECUTE)
@@ -58,4 +58,14 @@ set(CPACK_DEBIAN_BIN_PACKAGE_DEPENDS
 set(CPACK_COMPONENT_BIN_DESCRIPTION "ScaLAPACK process grids that grow and shrink - command\n${what}\n.\n\
 This package has the command dyngrid, which starts such programs, looks for\n\
 what would keep them from growing, and answers questions about grids.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-dyngrid)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+  "python3 (>= 3.10), python3-numpy, ${CPACK_DEBIAN_RUNTIME_PACKAGE_NAME} (= ${PROJECT_VERSION}-1)")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS dyngrid-bin)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS python3-mpi4py)
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION "ScaLAPACK process grids that grow and shrink - Python\n${what}\n.\n\
+This package has the Python module dyngrid: matrices as numpy arrays, and linear\n\
+algebra on worker processes.")
 include(CPack)

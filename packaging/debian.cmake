@@ -2,7 +2,7 @@
 # Run by cpack on each component's files before they become a package: what Debian wants and an ordinary installation
 # does not.
 set(source "${CMAKE_CURRENT_LIST_DIR}/..")
-foreach(component runtime dev bin)
+foreach(component runtime dev bin python)
   string(TOUPPER "${component}" upper)
   set(root "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/${component}/usr")
   if(NOT IS_DIRECTORY "${root}")

@@ -18,10 +18,10 @@ DYNGRID_LIBRARY_PACKAGES=(
 # The applications, the tests and the benchmarks besides.
 DYNGRID_PACKAGES=(
   "${DYNGRID_LIBRARY_PACKAGES[@]}"
-  libcli11-dev libgtest-dev scalapack-mpi-test gnuplot-nox iproute2
+  libcli11-dev libgtest-dev scalapack-mpi-test gnuplot-nox iproute2 python3-numpy
 )
-# What scripts/format needs besides; the version is part of what "formatted" means.
-DYNGRID_DEVELOPER_PACKAGES=(clang-format-14)
+# What scripts/format needs besides, the version being part of what "formatted" means, and tests of the Python package.
+DYNGRID_DEVELOPER_PACKAGES=(clang-format-14 mypy python3-mpi4py python3-nbclient python3-ipykernel)
 # What the preset mpich needs besides; not installed by default.
 DYNGRID_MPICH_PACKAGES=(mpich libmpich-dev libscalapack-mpich-dev libhdf5-mpich-dev)
 # What scripts/slurmlab and the test slurm.lab need; not installed by default, since on a machine with services they

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Worker processes of dyngrid.linalg: an application of its own, which the program talks to over a socket.
+
+The program writes the arrays into files of a folder in memory and sends each worker the name of the function. Workers
+that have nothing to do wait for the socket, asleep. Process 0 of the workers reads and writes the files.
+"""
+
+import atexit
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from multiprocessing.connection import Client, Connection, wait
+from typing import Any, List, NoReturn, Optional, Tuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._library import Error, Status
+
+def shape_of(workers: int) -> Tuple[int, int]:
+    """The most square grid of so many processes, with at most as many rows as columns."""
+    rows = int(workers**0.5)
+    while workers % rows:
+        rows -= 1
+    return rows, workers // rows
+
+
+class _Progress:
+    """A line on standard error: what is done, and for how long."""
+
+    def __init__(self, is_on: Optional[bool], what: str) -> None:
+        self._is_on = sys.stderr.isatty() if is_on is None else is_on
+        self._what, self._begun, self._step = what, time.monotonic(), ""
+
+    def step(self, name: str) -> None:
+        self._step = name
+        self.again()
+
+    def again(self) -> None:
+        if self._is_on:
+            seconds = time.monotonic() - self._begun
+            print(f"\r{self._what}: {self._step}, {seconds:.1f} s \033[K", end="", file=sys.stderr, flush=True)
+
+    def done(self) -> None:
+        self.step("done")
+        if self._is_on:
+            print(file=sys.stderr)
+
+
+class _Pool:
+    """The workers of this program. When one fails in any way, all are ended."""
+
+    def __init__(self, grid: Tuple[int, int], progress: _Progress) -> None:
+        command = shutil.which("dyngrid")
+        if command is None:
+            raise FileNotFoundError(
+                "dyngrid is not in PATH; install it with its command (scripts/install DIR --with-command) and set "
+                "PATH=DIR/bin:$PATH"
+            )
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.folder = tempfile.mkdtemp(prefix="dyngrid-python-", dir=memory)  # of this user alone
+        self.grid = grid
+        self._connections: List[Connection] = []
+        self._in_grid: List[Connection] = []  # the others sleep
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(os.path.join(self.folder, "socket"))
+        self._listener.listen(1024)
+        self._errors = open(os.path.join(self.folder, "errors"), "w+")
+        count = grid[0] * grid[1]
+        words = [command, "run", "-np", str(count), "--grid", f"{grid[0]}x{grid[1]}", "--", sys.executable, "-m"]
+        self._process = subprocess.Popen(
+            [*words, "dyngrid._workers", self.folder],
+            stdin=subprocess.DEVNULL,
+            stdout=self._errors,
+            stderr=self._errors,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            start_new_session=True,  # an interrupt of a notebook's cell is for the notebook
+        )
+        self._answers(count, progress)
+
+    def resize(self, grid: Tuple[int, int], progress: _Progress) -> None:
+        """Raises Error where the change is refused; the workers are on their old grid then."""
+        self._send(("resize", grid))
+        self._answers(grid[0] * grid[1], progress)
+        self.grid = grid
+
+    def compute(self, message: Tuple[Any, ...], progress: _Progress) -> Any:
+        self._send(message)
+        return self._answers(len(self._in_grid), progress)
+
+    def _send(self, message: Tuple[Any, ...]) -> None:
+        try:
+            for connection in self._in_grid:
+                connection.send(message)
+        except OSError:
+            self.fail("a worker ended")
+
+    def _answers(self, count: int, progress: _Progress) -> Any:
+        """Waits for the answers of `count` workers, which are the grid from then on; returns that of process 0.
+
+        An error is the same on all workers of the present grid, and is raised when all have answered.
+        """
+        done: List[Connection] = []
+        result = None
+        errors: List[BaseException] = []
+        while len(done) < count and (not errors or len(errors) < len(self._in_grid)):
+            for ready in wait([self._listener, *self._connections], 0.5):
+                if ready is self._listener:
+                    self._connections.append(Connection(self._listener.accept()[0].detach()))
+                    continue
+                assert isinstance(ready, Connection)
+                try:
+                    kind, value = ready.recv()
+                except (EOFError, OSError):
+                    self.fail("a worker ended")
+                if kind == "left":
+                    self._connections.remove(ready)
+                elif kind == "error":
+                    errors.append(value)
+                else:
+                    done.append(ready)
+                    result = result or value
+            if self._process.poll() is not None:
+                self.fail("the workers ended")
+            progress.again()
+        if errors:
+            raise errors[0]
+        self._in_grid = done
+        return result
+
+    def fail(self, what: str) -> NoReturn:
+        global _pool
+        _pool = None
+        text = self.end()
+        raise Error(Status.SPAWN, f"{what}; they printed: {text[-2000:].strip() or 'nothing'}")
+
+    def end(self) -> str:
+        """Returns what the workers printed."""
+        for connection in self._connections:
+            connection.close()  # a worker whose connection ends, ends
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.terminate()  # dyngrid run ends the others
+            self._process.wait()
+        self._listener.close()
+        self._errors.seek(0)
+        text = self._errors.read()
+        self._errors.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return text
+
+
+_pool: Optional[_Pool] = None
+
+
+def stop() -> None:
+    global _pool
+    pool, _pool = _pool, None
+    if pool:
+        pool.end()
+
+
+atexit.register(stop)
+
+
+def run(
+    name: str, workers: int, progress: Optional[bool], arrays: Tuple[NDArray[Any], ...]
+) -> Tuple[NDArray[Any], ...]:
+    """A function of linalg on so many workers."""
+    global _pool
+    if workers < 1:
+        raise ValueError(f"workers is {workers}, expected at least 1")
+    grid = shape_of(workers)
+    shapes = tuple(array.shape for array in arrays)
+    line = _Progress(progress, f"dyngrid: {name}, {' and '.join('x'.join(map(str, shape)) for shape in shapes)}")
+    try:
+        if _pool is None:
+            line.step(f"starting {workers} workers")
+            _pool = _Pool(grid, line)
+        if _pool.grid != grid:
+            line.step(f"from {_pool.grid[0]}x{_pool.grid[1]} to {grid[0]}x{grid[1]} workers")
+            _pool.resize(grid, line)
+        line.step("writing")
+        for at, array in enumerate(arrays):
+            _write(_pool.folder, f"argument{at}", array)
+        line.step(f"computing on {grid[0]}x{grid[1]} workers")
+        forms = _pool.compute(("compute", name, shapes, arrays[0].dtype.str), line)
+    except KeyboardInterrupt:
+        stop()  # what they do cannot be interrupted
+        raise
+    line.step("reading")
+    results = tuple(_read(_pool.folder, f"result{at}", *form).copy(order="K") for at, form in enumerate(forms))
+    line.done()
+    return results
+
+
+def _write(folder: str, name: str, array: NDArray[Any]) -> None:
+    """Column-major, as ScaLAPACK has it."""
+    path = os.path.join(folder, name)
+    if array.size:
+        memory = np.memmap(path, array.dtype, "w+", shape=array.shape, order="F")
+        memory[:] = array
+
+
+def _read(folder: str, name: str, shape: Tuple[int, int], dtype: str) -> NDArray[Any]:
+    if 0 in shape:
+        return np.empty(shape, dtype, order="F")
+    return np.memmap(os.path.join(folder, name), dtype, "r", shape=shape, order="F")
+
+
+# ---- in a worker
+
+
+def _compute(folder: str, name: str, shapes: Tuple[Tuple[int, int], ...], dtype: str, is_first: bool) -> Any:
+    from . import linalg
+
+    arrays = tuple(
+        np.asarray(_read(folder, f"argument{at}", shape, dtype)) if is_first else None
+        for at, shape in enumerate(shapes)
+    )
+    try:
+        results = linalg._on_grid(name, arrays, shapes, np.dtype(dtype))
+    except (Error, ValueError, MemoryError, np.linalg.LinAlgError) as error:  # the same on all workers
+        return ("error", error)
+    forms = []
+    for at, result in enumerate(results):
+        if is_first and result is not None:
+            _write(folder, f"result{at}", result)
+            forms.append((result.shape, result.dtype.str))
+    return ("done", forms)
+
+
+def _serve(folder: str) -> None:
+    from ._application import Application, Outcome
+
+    with Application() as app:
+        outcome = app.resize(1, 1) if app.is_newcomer else Outcome.SAME
+        with Client(os.path.join(folder, "socket"), "AF_UNIX") as connection:
+            connection.send(("done", None))
+            while outcome != Outcome.LEAVE:
+                try:
+                    message = connection.recv()
+                except EOFError:
+                    break  # the program has ended
+                if message[0] == "compute":
+                    name, shapes, dtype = message[1:]
+                    connection.send(_compute(folder, name, shapes, dtype, app.is_first))
+                    continue
+                try:
+                    outcome = app.resize(*message[1])
+                    connection.send(("left" if outcome == Outcome.LEAVE else "done", None))
+                except Error as error:
+                    connection.send(("error", error))
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""dyngrid.linalg on numpy arrays against numpy, with workers that grow and shrink. No MPI here."""
+
+import os
+import signal
+
+import numpy as np
+
+from dyngrid import Error, linalg
+
+random = np.random.default_rng(7)
+
+
+def matrix(m, n, kind):
+    a = random.standard_normal((m, n))
+    return (a + 1j * random.standard_normal((m, n)) if kind.startswith("c") else a).astype(kind)
+
+
+def near(a, b, kind):
+    bound = 1e-3 if kind in ("f4", "c8") else 1e-10
+    return a.shape == b.shape and a.dtype == b.dtype and np.abs(a - b).max() <= bound * max(1, np.abs(b).max())
+
+
+def check(kind, workers, n=97):
+    a, b, c = matrix(n, n, kind), matrix(n, 5, kind), matrix(n, n + 8, kind)
+    assert near(a @ linalg.solve(a, b, workers), b, kind)
+    assert near(a @ linalg.solve(a, b[:, 0], workers), b[:, 0], kind)
+    assert near(linalg.matmul(a, c, workers=workers), a @ c, kind)
+    assert near(linalg.matmul(c.T, np.ascontiguousarray(a), workers=workers), c.T @ a, kind)
+    h = a @ a.conj().T + n * np.eye(n, dtype=kind)
+    assert near(linalg.cholesky(h, workers), np.linalg.cholesky(h), kind)
+    factors, pivots = linalg.lu(c, workers)
+    permuted = c.copy()
+    for i, other in enumerate(pivots):
+        permuted[[i, other]] = permuted[[other, i]]
+    assert near((np.tril(factors, -1)[:, :n] + np.eye(n, dtype=kind)) @ np.triu(factors), permuted, kind)
+    values, vectors = linalg.eigh(h, workers)
+    assert np.all(np.diff(values) >= 0) and near(h @ vectors, vectors * values, kind)
+    assert near(vectors.conj().T @ vectors, np.eye(n, dtype=kind), kind)
+
+
+def refused(kind, words, action):
+    try:
+        action()
+    except kind as error:
+        assert words in str(error), str(error)
+        return
+    raise AssertionError(f"nothing was raised, expected {kind.__name__} with {words!r}")
+
+
+for kind, workers in ("f8", 4), ("c16", 6), ("f4", 2), ("c8", 9), ("f8", 1):
+    check(kind, workers)
+assert linalg.solve(np.array([[2, 0], [0, 4]]), np.array([2, 2])).tolist() == [1, 0.5]
+refused(np.linalg.LinAlgError, "a is singular", lambda: linalg.solve(np.zeros((9, 9)), np.ones(9)))
+refused(np.linalg.LinAlgError, "leading minor of order 1", lambda: linalg.cholesky(-np.eye(9)))
+refused(ValueError, "a is 3 x 4, expected a square", lambda: linalg.solve(np.ones((3, 4)), np.ones(3)))
+refused(ValueError, "b has 4 rows, expected 3", lambda: linalg.solve(np.eye(3), np.ones(4)))
+refused(ValueError, "a has 3 dimensions", lambda: linalg.cholesky(np.ones((2, 2, 2))))
+refused(TypeError, "dtype is float16", lambda: linalg.cholesky(np.eye(2, dtype="f2")))
+refused(ValueError, "workers is 0", lambda: linalg.cholesky(np.eye(2), workers=0))
+
+# workers that are killed: the call says so, and the next one starts others
+from dyngrid import _workers  # noqa: E402
+
+os.killpg(_workers._pool._process.pid, signal.SIGKILL)  # a session of its own
+refused(Error, "ended", lambda: linalg.cholesky(np.eye(40)))
+assert np.array_equal(linalg.cholesky(np.eye(40)), np.eye(40))
+linalg.stop_workers()
+linalg.stop_workers()
+print("all results are right")
