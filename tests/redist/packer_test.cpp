@@ -11,7 +11,8 @@
 
 using redist::Run;
 using redist::RunList;
-using redist::detail::ColumnOrder;
+using redist::detail::copy_runs_of;
+using redist::detail::CopyRun;
 using redist::detail::Outgoing;
 using redist::detail::PackedView;
 
@@ -99,14 +100,14 @@ void check(const Case& c) {
       outgoing.push_back({&sources[k], nullptr, packed[k].data() + margin, c.non_temporal});
     }
   }
-  const ColumnOrder order(outgoing);
+  const std::vector<CopyRun> runs = copy_runs_of(outgoing);
   std::vector<redist::detail::PackedWriter> writers;
   // in two calls, as panels are filled
   const std::int64_t first = any(0, c.width);
-  redist::detail::pack_together(outgoing, order, 0, first, writers);
+  redist::detail::pack_together(outgoing, runs, 0, first, writers);
   for (std::size_t k = 0; k < rows.size(); ++k)
     if (outgoing[k].target == nullptr) outgoing[k].packed += static_cast<std::size_t>(rows[k].total * first) * esize;
-  redist::detail::pack_together(outgoing, order, first, c.width - first, writers);
+  redist::detail::pack_together(outgoing, runs, first, c.width - first, writers);
 
   const auto col_places = places(cols);
   for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -136,14 +137,14 @@ TEST(Packer, MessagesThatLeaveTogetherAreWhole) {
   }
 }
 
-std::vector<ColumnOrder::CopyRun> copy_runs_of(const std::vector<RunList>& rows) {
+std::vector<CopyRun> copy_runs_of(const std::vector<RunList>& rows) {
   std::vector<PackedView> sources(rows.size());
   std::vector<Outgoing> outgoing;
   for (std::size_t k = 0; k < rows.size(); ++k) {
     sources[k].rows = &rows[k];
     outgoing.push_back({&sources[k], nullptr, nullptr, true});
   }
-  return ColumnOrder(outgoing).runs();
+  return copy_runs_of(outgoing);
 }
 
 TEST(Packer, AColumnIsReadFromItsTopToItsEnd) {
@@ -151,7 +152,7 @@ TEST(Packer, AColumnIsReadFromItsTopToItsEnd) {
   ASSERT_EQ(4U, runs.size());
   std::int64_t next = 0;
   for (std::size_t k = 0; k < runs.size(); ++k) {
-    EXPECT_EQ(k % 2, runs[k].who);
+    EXPECT_EQ(k % 2, runs[k].message);
     EXPECT_EQ(next, runs[k].from);
     next += static_cast<std::int64_t>(runs[k].bytes);
   }

@@ -127,15 +127,17 @@ private:
     std::vector<Group> groups = redist::detail::form_groups(mine, panel_bytes, most_members);
     joined_copies += copies - mine.copies.size();
     std::vector<int> in_groups(mine.out.size(), 0);
-    Turn turn(&mine.out);
+    std::vector<std::size_t> leads;
     std::vector<std::size_t> group_of(mine.out.size());
     for (std::size_t g = 0; g < groups.size(); ++g) {
       EXPECT_LE(groups[g].streams.size(), most_members);
       largest_group = std::max(largest_group, groups[g].streams.size());
       for (std::size_t s : groups[g].streams) ++in_groups[s];
       group_of[groups[g].streams.front()] = g;
-      turn.add(groups[g].streams.front());
+      leads.push_back(groups[g].streams.front());
     }
+    Turn turn(&mine.out, leads);
+    turn.begin();
     EXPECT_EQ(in_groups, std::vector<int>(mine.out.size(), 1));
     int last_step = 0;
     while (!turn.done()) {
@@ -253,8 +255,8 @@ TEST(Turn, ServesTheEarliestStepInTurn) {
   work.out[0].items[0].step = 5;
   work.out[1].items[0].step = 2;
   work.out[2].items[0].step = 2;
-  Turn turn(&work.out);
-  for (std::size_t s = 0; s < 3; ++s) turn.add(s);
+  Turn turn(&work.out, {0, 1, 2});
+  turn.begin();
   std::vector<std::size_t> order;
   while (!turn.done()) {
     order.push_back(turn.next_index());

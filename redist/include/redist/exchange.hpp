@@ -8,6 +8,10 @@
 
 namespace redist {
 
+namespace detail {
+struct Prepared;
+}
+
 /// One exchange of any number of matrices over an executor's ranks, prepared once and run as often as needed, with the
 /// matrices wherever they lie:
 ///
@@ -34,9 +38,8 @@ public:
 
 private:
   friend class Executor;
-  struct Impl;
-  explicit Exchange(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Exchange(std::unique_ptr<detail::Prepared> prepared);
+  std::unique_ptr<detail::Prepared> prepared_;
 };
 
 } // namespace redist

@@ -8,7 +8,7 @@
 namespace redist::detail {
 
 void Background::start(Prepared& exchange) {
-  if (!exchange.ranks.host || !exchange.wire_done() || exchange.done()) return;
+  if (!exchange.ranks->host || !exchange.wire_done() || exchange.done()) return;
   failed_ = nullptr;
   is_done_ = false;
   try {

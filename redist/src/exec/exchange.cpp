@@ -11,21 +11,22 @@ Exchange Exchange::prepare(const std::vector<TransferPlan>& plans, Executor& exe
   if (!executor.impl_) throw base::Error(base::Status::bad_state, "redist: executor: is closed, expected an open one");
   std::shared_ptr<detail::Connections> ranks = executor.impl_->ranks;
   ranks->require_ready();
-  std::unique_ptr<Impl> made;
-  const detail::Outcome mine = ranks->attempt([&] { made = std::make_unique<Impl>(ranks, plans); });
-  ranks->agree(mine, made ? made->prepared.signature : 0, detail::PutDown::nothing, false);
+  std::unique_ptr<detail::Prepared> made;
+  const detail::Outcome mine =
+      ranks->attempt([&] { made = std::make_unique<detail::Prepared>(ranks, plans, detail::Slab{}); });
+  ranks->agree(mine, made ? made->signature : 0, detail::PutDown::nothing, false);
   return Exchange(std::move(made));
 }
 
-Exchange::Exchange(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Exchange::Exchange(std::unique_ptr<detail::Prepared> prepared) : prepared_(std::move(prepared)) {}
 Exchange::~Exchange() = default;
 Exchange::Exchange(Exchange&&) noexcept = default;
 Exchange& Exchange::operator=(Exchange&&) noexcept = default;
 
 ExecuteReport Exchange::run(const std::vector<Pointers>& pointers) const {
-  detail::Connections& ranks = *impl_->ranks;
+  detail::Connections& ranks = *prepared_->ranks;
   ranks.require_ready();
-  detail::begin_run(ranks, &impl_->prepared, pointers, {});
+  detail::begin_run(ranks, prepared_.get(), pointers, {});
   return detail::finish_run(ranks);
 }
 

@@ -58,7 +58,7 @@ void Executor::Impl::begin(const std::vector<Transfer>& transfers, detail::Slab 
       plans.push_back(x.what());
       pointers.push_back(x.where());
     }
-    once = std::make_unique<detail::Prepared>(*ranks, std::move(plans), slab);
+    once = std::make_unique<detail::Prepared>(ranks, std::move(plans), slab);
   });
   detail::begin_run(*ranks, once.get(), pointers, mine);
 }
@@ -108,7 +108,7 @@ void Executor::refuse(const Error& why) {
 
 bool Executor::run_if_same(std::int64_t number, const Exchange* exchange, const std::vector<Pointers>& pointers) {
   open().require_ready();
-  detail::Prepared* prepared = number < 0 ? nullptr : &exchange->impl_->prepared;
+  detail::Prepared* prepared = number < 0 ? nullptr : exchange->prepared_.get();
   if (!detail::begin_run(*impl_->ranks, prepared, pointers, {}, &number)) return false;
   detail::finish_run(*impl_->ranks);
   return true;

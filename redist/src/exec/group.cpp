@@ -60,7 +60,7 @@ void take_copies(Group& group, const Stream& lead, std::vector<LocalCopy>& copie
 }
 
 /// The copy runs of each item; items of the same rows and element size share them.
-void make_orders(Group& group, const std::vector<Stream>& out) {
+void make_runs(Group& group, const std::vector<Stream>& out) {
   std::vector<std::vector<std::pair<const RunList*, int>>> keys;
   const std::size_t items = out[group.streams.front()].items.size();
   for (std::size_t i = 0; i < items; ++i) {
@@ -70,10 +70,10 @@ void make_orders(Group& group, const std::vector<Stream>& out) {
     std::vector<std::pair<const RunList*, int>> key;
     for (const Outgoing& one : outgoing) key.emplace_back(one.source->rows, one.source->esize);
     const auto known = std::find(keys.begin(), keys.end(), key);
-    group.order_of_item.push_back(static_cast<std::size_t>(known - keys.begin()));
+    group.runs_of_item.push_back(static_cast<std::size_t>(known - keys.begin()));
     if (known != keys.end()) continue;
     keys.push_back(std::move(key));
-    group.orders.emplace_back(outgoing);
+    group.runs.push_back(copy_runs_of(outgoing));
   }
 }
 
@@ -99,7 +99,7 @@ std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t 
   }
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (joinable[g] && with_copies) take_copies(groups[g], out[groups[g].streams.front()], work.copies);
-    if (!groups[g].is_alone()) make_orders(groups[g], out);
+    if (!groups[g].is_alone()) make_runs(groups[g], out);
   }
   return groups;
 }
@@ -135,7 +135,7 @@ void fill_panels(const Group& group, std::vector<Stream>& out, Fill& fill, std::
     if (columns == 0) break;
     if (!group.copies.empty()) fill.outgoing.push_back({&group.copies[i].source, &group.copies[i].target});
     const Item& item = lead.items[i];
-    pack_together(fill.outgoing, group.orders[group.order_of_item[i]],
+    pack_together(fill.outgoing, group.runs[group.runs_of_item[i]],
                   (item.first + lead.place.done) / item.view.rows->total, columns, fill.writers);
     for (std::size_t k = 0; k < members; ++k) {
       Stream& stream = out[group.streams[k]];

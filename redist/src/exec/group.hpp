@@ -16,8 +16,8 @@ namespace redist::detail {
 struct Group {
   std::vector<std::size_t> streams;       ///< in step with each other, column by column
   std::vector<LocalCopy> copies;          ///< none, or one for each of their items
-  std::vector<ColumnOrder> orders;        ///< of one stream alone that keeps nothing: none
-  std::vector<std::size_t> order_of_item; ///< which of them
+  std::vector<std::vector<CopyRun>> runs; ///< of a column; of one stream alone that keeps nothing: none
+  std::vector<std::size_t> runs_of_item;  ///< which of them
 
   bool is_alone() const { return streams.size() == 1 && copies.empty(); }
 };

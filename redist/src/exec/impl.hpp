@@ -13,14 +13,6 @@
 
 namespace redist {
 
-struct Exchange::Impl {
-  std::shared_ptr<detail::Connections> ranks;
-  detail::Prepared prepared;
-
-  Impl(std::shared_ptr<detail::Connections> with, const std::vector<TransferPlan>& plans)
-      : ranks(std::move(with)), prepared(*ranks, plans, {}) {}
-};
-
 struct Executor::Impl {
   std::shared_ptr<detail::Connections> ranks; ///< exchanges that outlive the executor find it closed
   std::unique_ptr<detail::Prepared> once;     ///< of execute() and start()

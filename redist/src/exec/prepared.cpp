@@ -38,44 +38,47 @@ bool has_rearranged(const std::vector<Stream>& streams) {
 
 } // namespace
 
-Prepared::Prepared(Connections& with, std::vector<TransferPlan> what, Slab part)
-    : ranks(with), plans(std::move(what)), slab(part) {
+Prepared::Prepared(std::shared_ptr<Connections> with, std::vector<TransferPlan> what, Slab part)
+    : ranks(std::move(with)), plans(std::move(what)), slab(part) {
   if (slab.of < 1)
     throw base::Error(base::Status::bad_argument,
                       fmt::format("redist: in-place exchange: slabs is {}, expected at least 1 [rank {} of {}]",
-                                  slab.of, ranks.rank, ranks.size));
-  check_plans(plans, ranks.rank, ranks.size);
+                                  slab.of, ranks->rank, ranks->size));
+  check_plans(plans, ranks->rank, ranks->size);
   signature = signature_of(plans, slab);
-  work = work_of(plans, slab, ranks.rank, ranks.size, [this](int peer) { return ranks.reaches(peer); });
-  non_temporal = stores_non_temporal(work, ranks.options.panel_writes);
-  if (ranks.host) {
-    is_short = ranks.host->everybody() && work.bytes_out() <= short_exchange_bytes;
+  work = work_of(plans, slab, ranks->rank, ranks->size, [this](int peer) { return ranks->reaches(peer); });
+  non_temporal = stores_non_temporal(work, ranks->options.panel_writes);
+  if (ranks->host) {
+    is_short = ranks->host->everybody() && work.bytes_out() <= short_exchange_bytes;
     find_pulls();
     // what stays would be written to the target with its group, before the agreement
-    groups = form_groups(work, ranks.host->panel_bytes(),
-                         static_cast<std::size_t>(std::max(1, ranks.host->panel_count() * 3 / 4)), !is_short);
-    if (non_temporal && has_rearranged(work.out)) fill.staging.reset(new char[ranks.host->panel_bytes()]);
+    groups = form_groups(work, ranks->host->panel_bytes(),
+                         static_cast<std::size_t>(std::max(1, ranks->host->panel_count() * 3 / 4)), !is_short);
+    if (non_temporal && has_rearranged(work.out)) fill.staging.reset(new char[ranks->host->panel_bytes()]);
   }
   make_turns();
   const auto goes_by_wire = [](const Stream& stream) { return !stream.shared; };
   if (std::any_of(work.out.begin(), work.out.end(), goes_by_wire) ||
       std::any_of(work.in.begin(), work.in.end(), goes_by_wire))
-    ranks.wire->reserve();
+    ranks->wire->reserve();
 }
 
 /// And room for what a run puts down.
 void Prepared::make_turns() {
+  std::vector<std::size_t> by_wire, leads;
   for (std::size_t s = 0; s < work.out.size(); ++s)
-    if (!work.out[s].shared) wire_turn.add(s);
+    if (!work.out[s].shared) by_wire.push_back(s);
   group_of_lead.assign(work.out.size(), 0);
   std::size_t members = 0, grouped_copies = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const std::size_t lead = groups[g].streams.front();
     group_of_lead[lead] = g;
-    host_turn.add(lead);
+    leads.push_back(lead);
     members = std::max(members, groups[g].streams.size());
     grouped_copies += groups[g].copies.size();
   }
+  wire_turn = Turn(&work.out, std::move(by_wire));
+  host_turn = Turn(&work.out, std::move(leads));
   fill.reserve(members);
   taken.reserve(members);
   copies.reserve(pulls.size() + grouped_copies + work.copies.size());

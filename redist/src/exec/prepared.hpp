@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "exec/connections.hpp"
@@ -16,11 +17,11 @@ namespace redist::detail {
 /// turns, room for whatever a run puts down. A run allocates nothing: it puts the pointers in and moves the cursors.
 struct Prepared {
   /// Local. @throws Error{bad_type, bad_argument}, std::bad_alloc
-  Prepared(Connections& with, std::vector<TransferPlan> what, Slab slab);
+  Prepared(std::shared_ptr<Connections> with, std::vector<TransferPlan> what, Slab slab);
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
 
-  Connections& ranks;
+  const std::shared_ptr<Connections> ranks; ///< after the executor was closed they refuse
   const std::vector<TransferPlan> plans;
   const Slab slab;
   std::int64_t signature = 0; ///< the same on all ranks when they prepared the same
@@ -34,7 +35,7 @@ struct Prepared {
 
   // where a run is
   double began_s = 0;
-  Turn wire_turn{&work.out}, host_turn{&work.out};
+  Turn wire_turn, host_turn;
   std::vector<std::size_t> host_in; ///< incoming streams through shared memory that are not through
   std::vector<LocalCopy> copies;    ///< still to do, the last one first
   std::vector<int> pulls_left;      ///< by rank

@@ -35,7 +35,7 @@ void Prepared::find_pulls() {
       pulls.push_back(pull);
     }
   }
-  const int rank = ranks.rank, size = ranks.size;
+  const int rank = ranks->rank, size = ranks->size;
   std::stable_sort(pulls.begin(), pulls.end(), [rank, size](const LocalCopy& a, const LocalCopy& b) {
     return (a.peer - rank + size) % size > (b.peer - rank + size) % size;
   });
@@ -45,7 +45,7 @@ void Prepared::find_pulls() {
 /// Tells the others where they can read my sources; they may look after the agreement. True when there is anything to
 /// read. Local.
 bool Prepared::offer(const std::vector<Pointers>& pointers) {
-  if (!ranks.host) return false;
+  if (!ranks->host) return false;
   bool any = false;
   const std::size_t count = std::min(plans.size(), static_cast<std::size_t>(SharedHost::offers_at_most));
   for (std::size_t t = 0; t < count; ++t) {
@@ -55,24 +55,24 @@ bool Prepared::offer(const std::vector<Pointers>& pointers) {
     if (place.fd >= 0)
       offer = {place.fd, static_cast<std::int64_t>(place.bytes), static_cast<std::int64_t>(place.offset),
                pointers[t].lld_from, place.inode};
-    ranks.host->offer(static_cast<int>(t), offer);
+    ranks->host->offer(static_cast<int>(t), offer);
     any |= place.fd >= 0;
   }
   return any;
 }
 
 void Prepared::read_in_place() {
-  std::int64_t all[SharedHost::numbers_at_once] = {!ranks.host || map_pulls() ? 1 : 0, 0, 0, 0};
-  ranks.minimum_of(all);
-  if (all[0] != 0 && ranks.host) leave_to_readers();
+  std::int64_t all[SharedHost::numbers_at_once] = {!ranks->host || map_pulls() ? 1 : 0, 0, 0, 0};
+  ranks->minimum_of(all);
+  if (all[0] != 0 && ranks->host) leave_to_readers();
 }
 
 /// False when some of what is offered to me cannot be mapped. Local.
 bool Prepared::map_pulls() {
   for (LocalCopy& pull : pulls) {
-    const SharedHost::Offer offer = offered(*ranks.host, pull.peer, pull.transfer);
+    const SharedHost::Offer offer = offered(*ranks->host, pull.peer, pull.transfer);
     if (offer.fd < 0) continue;
-    pull.source.base = const_cast<char*>(ranks.host->map_offer(pull.peer, offer)); // only read
+    pull.source.base = const_cast<char*>(ranks->host->map_offer(pull.peer, offer)); // only read
     pull.source.lld = offer.lld;
     if (pull.source.base == nullptr) return false;
   }
@@ -82,7 +82,7 @@ bool Prepared::map_pulls() {
 /// Takes out of the streams what is read in place, mine and the others', and puts the pulls before what I keep. What
 /// would have left my columns with them goes alone.
 void Prepared::leave_to_readers() {
-  const SharedHost& host = *ranks.host;
+  const SharedHost& host = *ranks->host;
   copies.clear();
   for (const LocalCopy& pull : pulls)
     if (pull.source.base != nullptr) {
@@ -96,8 +96,13 @@ void Prepared::leave_to_readers() {
     return any && stream.leave_out();
   };
   for (Stream& stream : work.in) leave_out(stream, stream.peer);
+  bool any_left_out = false;
   for (Stream& stream : work.out)
-    if (leave_out(stream, ranks.rank)) ++ranks.readers_expected;
+    if (leave_out(stream, ranks->rank)) {
+      ++ranks->readers_expected;
+      any_left_out = true;
+    }
+  if (any_left_out) host_turn.begin();
   for (const Group& group : groups)
     for (std::size_t i = 0; i < group.copies.size(); ++i)
       if (work.out[group.streams.front()].items[i].is_read_in_place) copies.push_back(group.copies[i]);

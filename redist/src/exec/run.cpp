@@ -55,7 +55,7 @@ ExecuteReport finish_run(Connections& ranks) {
 
 PutDown Prepared::bind(const std::vector<Pointers>& pointers) {
   began_s = now_s();
-  check_pointers(plans, pointers, ranks.rank, ranks.size);
+  check_pointers(plans, pointers, ranks->rank, ranks->size);
   work.bind(pointers);
   for (Group& group : groups)
     for (LocalCopy& copy : group.copies)
@@ -72,8 +72,8 @@ PutDown Prepared::bind(const std::vector<Pointers>& pointers) {
   report.bytes_out = work.bytes_out();
   report.bytes_in = work.bytes_in();
   report.bytes_kept = work.bytes_kept;
-  wire_turn.rewind();
-  host_turn.rewind();
+  wire_turn.begin();
+  host_turn.begin();
   if (offer(pointers)) return PutDown::sources;
   return is_short && send_ahead() ? PutDown::panels : PutDown::nothing;
 }
@@ -82,14 +82,14 @@ void Prepared::start() {
   host_in.clear();
   for (std::size_t s = 0; s < work.in.size(); ++s)
     if (work.in[s].shared && work.in[s].bytes_left > 0) host_in.push_back(s);
-  ranks.wire->begin(ranks.round++, wire_in);
+  ranks->wire->begin(ranks->round++, wire_in);
 }
 
 ExecuteReport Prepared::end() {
-  report.pack_s += ranks.wire->pack_s + ranks.wire->unpack_s;
+  report.pack_s += ranks->wire->pack_s + ranks->wire->unpack_s;
   report.transfer_s = now_s() - began_s;
-  report.peak_bytes = ranks.wire->buffer_bytes() + (ranks.host ? ranks.host->buffer_bytes() : 0);
-  if (ranks.host) ranks.host->drop_unused();
+  report.peak_bytes = ranks->wire->buffer_bytes() + (ranks->host ? ranks->host->buffer_bytes() : 0);
+  if (ranks->host) ranks->host->drop_unused();
   return report;
 }
 
@@ -105,22 +105,22 @@ bool Prepared::copy_slice() {
   if (copy.count > 0) return true;
   const int peer = copy.peer;
   copies.pop_back();
-  if (peer >= 0 && --pulls_left[static_cast<std::size_t>(peer)] == 0) ranks.host->tell_read(peer);
+  if (peer >= 0 && --pulls_left[static_cast<std::size_t>(peer)] == 0) ranks->host->tell_read(peer);
   return true;
 }
 
 bool Prepared::wire_done() const {
-  return const_cast<Turn&>(wire_turn).done() && ranks.wire->idle();
+  return wire_turn.done() && ranks->wire->idle();
 }
 
 bool Prepared::done() const {
-  return copies.empty() && (!ranks.host || ranks.host->told() == ranks.readers_expected) && host_in.empty() &&
-         const_cast<Turn&>(host_turn).done() && wire_done();
+  return copies.empty() && (!ranks->host || ranks->host->told() == ranks->readers_expected) && host_in.empty() &&
+         host_turn.done() && wire_done();
 }
 
 /// Fills one panel for each stream of the group. False when too few panels are free.
 bool Prepared::send_group(const Group& group) {
-  SharedHost& host = *ranks.host;
+  SharedHost& host = *ranks->host;
   if (static_cast<int>(group.streams.size()) > host.free_panels()) return false;
   const double t = now_s();
   taken.clear();
@@ -141,13 +141,13 @@ bool Prepared::send_ahead() {
   bool any = false;
   for (; !host_turn.done() && send_group(groups[group_of_lead[host_turn.next_index()]]); any = true)
     host_turn.advance();
-  ranks.host->flush();
+  ranks->host->flush();
   return any;
 }
 
 /// All that have come.
 bool Prepared::receive_panels() {
-  SharedHost& host = *ranks.host;
+  SharedHost& host = *ranks->host;
   bool moved = false;
   for (std::size_t k = 0; k < host_in.size();) {
     Stream& stream = work.in[host_in[k]];
@@ -180,8 +180,8 @@ bool Prepared::host_progress() {
 }
 
 bool Prepared::progress() {
-  SharedHost* host = ranks.host.get();
-  Wire& wire = *ranks.wire;
+  SharedHost* host = ranks->host.get();
+  Wire& wire = *ranks->wire;
   bool moved = false;
   // as often as there are panels, so that start() and advance() come back while partners are busy, too
   for (int k = 0; host != nullptr && k < host->panel_count() && host_progress(); ++k) {
@@ -200,13 +200,13 @@ bool Prepared::progress() {
 
 void Prepared::look_for_the_dead() const {
   for (const auto* streams : {&work.in, &work.out})
-    for (const Stream& stream : *streams) ranks.processes->check(stream.peer);
+    for (const Stream& stream : *streams) ranks->processes->check(stream.peer);
 }
 
 void Prepared::drain() {
   double last_moved = 0;
   while (!done()) {
-    const std::uint32_t bell = ranks.host ? ranks.host->bell() : 0;
+    const std::uint32_t bell = ranks->host ? ranks->host->bell() : 0;
     const double t = now_s(); // an empty poll is waiting too
     if (progress() || done()) {
       last_moved = 0;
@@ -218,9 +218,9 @@ void Prepared::drain() {
       look_for_the_dead();
       last_moved = t;
     }
-    const bool is_under_way = ranks.wire->is_under_way();
-    if (ranks.host && wire_done())
-      ranks.host->wait(bell, 1.0, report.bytes_out + report.bytes_in <= longest_awake_bytes);
+    const bool is_under_way = ranks->wire->is_under_way();
+    if (ranks->host && wire_done())
+      ranks->host->wait(bell, 1.0, report.bytes_out + report.bytes_in <= longest_awake_bytes);
     else
       sched_yield();
     const double waited = now_s() - t;

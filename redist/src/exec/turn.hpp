@@ -1,59 +1,55 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "exec/stream.hpp"
 
 namespace redist::detail {
 
-/// Picks the next outgoing stream: those with something in the earliest unfinished step, in turn.
+/// Picks the next outgoing stream of a run: those with something in the earliest unfinished step, in turn. Which
+/// streams it serves is fixed when the exchange is prepared. What is left of them belongs to the run: begin() comes
+/// first.
 class Turn {
 public:
-  explicit Turn(std::vector<Stream>* streams) : streams_(streams) {}
-  void add(std::size_t s) {
-    all_.push_back(s);
-    active_.reserve(all_.capacity());
+  Turn() = default;
+  Turn(std::vector<Stream>* streams, std::vector<std::size_t> served) : streams_(streams), served_(std::move(served)) {
+    active_.reserve(served_.size());
   }
-  /// The streams are at their beginning again.
-  void rewind() {
-    active_.clear();
-    is_over_ = false;
-  }
-  bool done() {
-    refill();
-    return active_.empty();
-  }
-  std::size_t next_index() const { return active_[at_ % active_.size()]; } // after done() said no
-  Stream& next() { return (*streams_)[next_index()]; }
+  /// The streams are where a run begins.
+  void begin() { start_step(); }
+  bool done() const { return active_.empty(); }
+  std::size_t next_index() const { return active_[at_ % active_.size()]; } // while not done()
+  Stream& next() const { return (*streams_)[next_index()]; }
+  /// The next stream has moved on.
   void advance() {
-    Stream& s = next();
+    const Stream& s = next();
     if (s.at_end() || s.step() != step_)
       active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(at_ % active_.size()));
     else
       ++at_;
+    if (active_.empty()) start_step();
   }
 
 private:
-  void refill() {
-    if (is_over_ || !active_.empty()) return;
+  /// The streams that have something in the earliest step that any of them has.
+  void start_step() {
     at_ = 0;
-    bool any = false;
-    for (std::size_t s : all_) {
+    active_.clear();
+    for (std::size_t s : served_) {
       const Stream& stream = (*streams_)[s];
-      if (stream.at_end() || (any && stream.step() > step_)) continue;
-      if (!any || stream.step() < step_) active_.clear();
-      any = true;
+      if (stream.at_end() || (!active_.empty() && stream.step() > step_)) continue;
+      if (!active_.empty() && stream.step() < step_) active_.clear();
       step_ = stream.step();
       active_.push_back(s);
     }
-    is_over_ = !any;
   }
-  std::vector<Stream>* streams_;
-  std::vector<std::size_t> all_, active_;
+  std::vector<Stream>* streams_ = nullptr;
+  std::vector<std::size_t> served_;
+  std::vector<std::size_t> active_; ///< of the step, not through with it
   std::size_t at_ = 0;
   int step_ = 0;
-  bool is_over_ = false;
 };
 
 } // namespace redist::detail

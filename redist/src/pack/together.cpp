@@ -20,8 +20,10 @@ namespace {
 /// Pieces of less than that in the mean are not worth an order of their own.
 constexpr std::int64_t shortest_mean_bytes = 128;
 
-std::vector<ColumnOrder::CopyRun> copy_runs_of(const std::vector<Outgoing>& all) {
-  std::vector<ColumnOrder::CopyRun> runs;
+} // namespace
+
+std::vector<CopyRun> copy_runs_of(const std::vector<Outgoing>& all) {
+  std::vector<CopyRun> runs;
   std::int64_t bytes = 0, pieces = 0;
   for (std::size_t k = 0; k < all.size(); ++k) {
     const std::int64_t esize = all[k].source->esize;
@@ -46,19 +48,15 @@ std::vector<ColumnOrder::CopyRun> copy_runs_of(const std::vector<Outgoing>& all)
   return runs;
 }
 
-} // namespace
-
-ColumnOrder::ColumnOrder(const std::vector<Outgoing>& all) : runs_(copy_runs_of(all)) {}
-
 namespace {
 
-/// One column, as `order` says. @param to its index in the target of what stays here
-void pack_in_order(const std::vector<Outgoing>& all, const ColumnOrder& order, const char* column, std::int64_t to,
-                   std::vector<PackedWriter>& packed) {
-  for (const ColumnOrder::CopyRun& run : order.runs()) {
-    const PackedView* target = all[run.who].target;
+/// One column, run by run. @param to its index in the target of what stays here
+void pack_in_order(const std::vector<Outgoing>& all, const std::vector<CopyRun>& runs, const char* column,
+                   std::int64_t to, std::vector<PackedWriter>& packed) {
+  for (const CopyRun& run : runs) {
+    const PackedView* target = all[run.message].target;
     if (target == nullptr) {
-      packed[run.who].put(column + run.from, run.bytes);
+      packed[run.message].put(column + run.from, run.bytes);
       continue;
     }
     char* at = target->base + to * target->lld * target->esize + run.to;
@@ -103,15 +101,15 @@ Prefetch next_column(const std::vector<Outgoing>& all, std::int64_t esize) {
 
 } // namespace
 
-void pack_together(const std::vector<Outgoing>& all, const ColumnOrder& order, std::int64_t first, std::int64_t count,
-                   std::vector<PackedWriter>& packed) {
+void pack_together(const std::vector<Outgoing>& all, const std::vector<CopyRun>& runs, std::int64_t first,
+                   std::int64_t count, std::vector<PackedWriter>& packed) {
   if (all.empty() || count <= 0) return;
   const PackedView& view = *all.front().source;
   const std::int64_t stride = view.lld * view.esize;
   packed.clear();
   packed.reserve(all.size());
   for (const Outgoing& one : all) packed.emplace_back(one.packed, one.non_temporal && one.source->conj_size == 0);
-  const bool is_ordered = !order.runs().empty();
+  const bool is_ordered = !runs.empty();
   const Prefetch next = is_ordered ? Prefetch{} : next_column(all, view.esize);
   Cursor col(*view.cols, first);
   for (std::int64_t c = 0; c < count; ++c) {
@@ -119,7 +117,7 @@ void pack_together(const std::vector<Outgoing>& all, const ColumnOrder& order, s
     const std::int64_t to = col.to();
     col.advance(1);
     if (is_ordered)
-      pack_in_order(all, order, column, to, packed);
+      pack_in_order(all, runs, column, to, packed);
     else
       pack_in_turn(all, column, to, packed, col.at_end() ? Prefetch{} : next.of(view.base + col.from() * stride));
   }
