@@ -340,7 +340,7 @@ CaseRun::CaseRun(MPI_Comm comm, const Case& c, const Settings& settings, Result&
 
 void CaseRun::move(redist::Executor& by, const redist::RankPlan& plan, const double* from, double* to) {
   const redist::ExecuteReport report =
-      by.execute({{&plan, from, std::max<std::int64_t>(1, m_from_), to, std::max<std::int64_t>(1, m_to_), 'd'}});
+      by.execute({&plan}, {{from, std::max<std::int64_t>(1, m_from_), to, std::max<std::int64_t>(1, m_to_)}});
   result_.peak = std::max(result_.peak, report.peak_bytes);
   result_.work_s = report.pack_s + report.copy_s;
   written_ = to;

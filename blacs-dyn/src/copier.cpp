@@ -23,7 +23,7 @@ void Copier::copy(const Matrix* from, Matrix* to, const Matrices& matrices, cons
     plan(*from, *to, site);
   });
   Kept& kept = kept_.front();
-  if (!kept.exchange) kept.exchange.emplace(redist::Exchange::prepare({{&kept.plan, from->type}}, *executor_));
+  if (!kept.exchange) kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, *executor_));
   kept.exchange->run({{from->local.data(), from->local_size.lld(), to->local.data(), to->local_size.lld()}});
   ++to->writes;
 }
@@ -44,7 +44,7 @@ void Copier::plan(const Matrix& from, const Matrix& to, const Matrices::Site& si
   options.element_bytes = static_cast<int>(element_bytes(from.type));
   if (executor_->ranks_on_host() == site.shape.size()) options.schedule = redist::Schedule::async;
   const redist::Plan plan(from.layout, to.layout, options);
-  kept_.push_front({&from, &to, plan.for_rank(rank), {}});
+  kept_.push_front({&from, &to, plan.for_rank(rank, from.type), {}});
   if (kept_.size() > exchanges_kept) kept_.pop_back();
 }
 

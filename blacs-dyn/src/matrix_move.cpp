@@ -50,7 +50,8 @@ void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const Gri
 std::int64_t MatrixMove::lay_out(const GridMap& to) {
   std::vector<const redist::Layout*> layouts;
   moved_.resize(matrices_.size());
-  transfers_.reserve(matrices_.size());
+  plans_.reserve(matrices_.size());
+  pointers_.reserve(matrices_.size());
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     const Matrix& a = *matrices_[i];
     moved_[i].layout = told.count(&a) != 0 ? std::move(told.at(&a)) : a.on(to);
@@ -77,7 +78,7 @@ void MatrixMove::plan(redist::Schedule schedule) {
     const redist::PlanTotals totals = plan.totals();
     moved_bytes += totals.moved_elements * options.element_bytes;
     kept_bytes += totals.kept_elements * options.element_bytes;
-    moved.plan = plan.for_rank(who_.my_rank);
+    moved.plan = plan.for_rank(who_.my_rank, a.type);
   }
   plan_s = MPI_Wtime() - t0;
 }
@@ -90,14 +91,14 @@ redist::SharedArray MatrixMove::array_of(const Matrix& a, std::size_t bytes) {
 void MatrixMove::exchange(redist::Executor& executor) {
   if (moved_.empty()) return;
   const double t0 = MPI_Wtime();
-  std::vector<redist::Transfer>& transfers = transfers_;
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     const Matrix& a = *matrices_[i];
     Moved& moved = moved_[i];
-    transfers.push_back({&moved.plan, who_.is_joining ? nullptr : a.local.data(), a.local_size.lld(),
-                         moved.array.data(), moved.local_size.lld(), a.type});
+    plans_.push_back(&moved.plan);
+    pointers_.push_back(
+        {who_.is_joining ? nullptr : a.local.data(), a.local_size.lld(), moved.array.data(), moved.local_size.lld()});
   }
-  executor.execute(transfers);
+  executor.execute(plans_, pointers_);
   exchange_s += MPI_Wtime() - t0;
 }
 

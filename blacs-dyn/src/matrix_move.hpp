@@ -51,8 +51,9 @@ private:
   const Participants& who_;
   Shape to_{};
   std::vector<Matrix*> matrices_;
-  std::vector<Moved> moved_; ///< as matrices_
-  std::vector<redist::Transfer> transfers_;
+  std::vector<Moved> moved_;                   ///< as matrices_
+  std::vector<const redist::RankPlan*> plans_; ///< as matrices_
+  std::vector<redist::Pointers> pointers_;     ///< as matrices_
 };
 
 } // namespace blacs_dyn

@@ -380,10 +380,10 @@ Phases::Move& Phases::move_between(int shared, int from, int to) {
         plan.predicted_seconds_of_ranks(app_.machine.figures(), options.element_bytes, app_.grid.shape().size());
     made.predicted_s = *std::max_element(each.begin(), each.end());
     made.moved_bytes = plan.totals().moved_elements * options.element_bytes;
-    made.plan = plan.for_rank(app_.grid.rank());
+    made.plan = plan.for_rank(app_.grid.rank(), s.matrix->type);
   });
   Move& kept = moves_[{shared, from, to}] = std::move(made);
-  kept.exchange.emplace(redist::Exchange::prepare({{&kept.plan, s.matrix->type}}, *executor_));
+  kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, *executor_));
   return kept;
 }
 

@@ -32,15 +32,8 @@ template <class T> void copy(const Operand<const T>& from, Op op, const Operand<
   const redist::Plan plan(layout_of(from), layout_of(to), options);
   redist::Executor& executor = from.grid->executor();
   const redist::RankPlan mine =
-      plan.for_rank(from.grid->ranks().rank_at(from.grid->here().myrow, from.grid->here().mycol));
-  redist::Transfer transfer;
-  transfer.plan = &mine;
-  transfer.from = from.data;
-  transfer.lld_from = from.lld;
-  transfer.to = to.data;
-  transfer.lld_to = to.lld;
-  transfer.type = letter<T>();
-  executor.execute({transfer});
+      plan.for_rank(from.grid->ranks().rank_at(from.grid->here().myrow, from.grid->here().mycol), letter<T>());
+  executor.execute({&mine}, {{from.data, from.lld, to.data, to.lld}});
 }
 
 #define DYNGRID_INSTANTIATE(T) template void copy(const Operand<const T>&, Op, const Operand<T>&);

@@ -88,8 +88,8 @@ struct Case {
   void run(redist::Executor& executor, bool counts) {
     executor.range(0);
     const std::int64_t begin = now_ns();
-    executor.execute({{&plan, from->data(), std::max<std::int64_t>(1, plan.m_loc_from), to->data(),
-                       std::max<std::int64_t>(1, plan.m_loc_to), 'd'}});
+    executor.execute({&plan}, {{from->data(), std::max<std::int64_t>(1, plan.m_loc_from), to->data(),
+                                std::max<std::int64_t>(1, plan.m_loc_to)}});
     const std::int64_t end = now_ns();
     const double t = static_cast<double>(executor.range(end).second - executor.range(begin).first) * 1e-9;
     if (counts) seconds.push_back(t);

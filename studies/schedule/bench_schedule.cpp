@@ -236,8 +236,8 @@ private:
     MPI_Barrier(part);
     const double begin = base::monotonic_s();
     const redist::ExecuteReport r =
-        executor.execute({{&method.mine, source.data(), std::max<std::int64_t>(1, method.mine.m_loc_from),
-                           method.target.data(), std::max<std::int64_t>(1, method.mine.m_loc_to), 'd'}});
+        executor.execute({&method.mine}, {{source.data(), std::max<std::int64_t>(1, method.mine.m_loc_from),
+                                           method.target.data(), std::max<std::int64_t>(1, method.mine.m_loc_to)}});
     const double mine[parts] = {base::monotonic_s() - begin, r.pack_s, r.copy_s, r.wire_s, r.wait_s - r.wire_s};
     std::vector<double> all(method.of_processes.size() * parts);
     MPI_Gather(mine, parts, MPI_DOUBLE, all.data(), parts, MPI_DOUBLE, 0, part);

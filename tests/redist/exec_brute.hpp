@@ -92,7 +92,7 @@ enum class Order { none, by_rank, shuffled, split };
 
 /// The plan of one rank. Orders are worked out from (source rank, target rank) alone, so that both ends
 /// agree.
-inline redist::RankPlan plan_of(const Problem& x, int rank, Order order = Order::none) {
+inline redist::RankPlan plan_of(const Problem& x, int rank, char type, Order order = Order::none) {
   using namespace redist;
   const bool turned = x.op != Op::none;
   const Dealt fr = deal(turned ? x.from.cols : x.from.rows); // the source's axis that runs down the target's columns
@@ -101,6 +101,7 @@ inline redist::RankPlan plan_of(const Problem& x, int rank, Order order = Order:
   const std::int64_t i0 = turned ? x.j_from : x.i_from, j0 = turned ? x.i_from : x.j_from;
   RankPlan plan;
   plan.rank = rank;
+  plan.type = type;
   plan.transposed = turned;
   plan.conjugated = x.op == Op::conjugate_transpose;
   const auto source_rank = [&](int r, int c) { return turned ? x.from.grid.rank_at(c, r) : x.from.grid.rank_at(r, c); };

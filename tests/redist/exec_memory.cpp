@@ -72,11 +72,11 @@ TEST_P(InPlace, HoldsLittleMoreThanOneCopy) {
       for (std::int64_t i = 0; i < plan.m_loc_from; ++i)
         x[i + j * plan.m_loc_from] = static_cast<double>(from.rows.to_global(i, p) * n + from.cols.to_global(j, q));
     redist::Executor executor(MPI_COMM_WORLD);
-    executor.execute({}); // its buffers are there now
+    executor.execute({}, {}); // its buffers are there now
     MPI_Barrier(MPI_COMM_WORLD);
     reset_peak();
     const long before = status_bytes("VmRSS");
-    executor.execute_in_place({{&plan, a.data(), plan.m_loc_from, b.data(), plan.m_loc_to, 'd'}});
+    executor.execute_in_place({&plan}, {{a.data(), plan.m_loc_from, b.data(), plan.m_loc_to}});
     const long peak = status_bytes("VmHWM");
     // Pages of other ranks' arrays that are mapped here count too, so this bound is for private memory only.
     if (GetParam() == redist::Sharing::no) {
@@ -101,7 +101,7 @@ TEST(Executors, ComeAndGoWithoutATrace) {
   const long resident = status_bytes("VmRSS");
   for (int k = 0; k < 100; ++k) {
     redist::Executor executor(MPI_COMM_WORLD);
-    executor.execute({});
+    executor.execute({}, {});
     if (k % 2 == 0) executor.close(); // otherwise by its destructor
   }
   EXPECT_EQ(open_files(), files);

@@ -17,7 +17,8 @@ namespace {
 using namespace brute;
 using redist::ExecuteOptions;
 using redist::Executor;
-using redist::Transfer;
+using redist::Pointers;
+using redist::RankPlan;
 using redist::Transport;
 
 constexpr const char* types = "sdczi";
@@ -34,7 +35,7 @@ void move_and_compare(Executor& executor, const std::vector<Problem>& problems, 
   std::vector<Share> from, to, want;
   for (std::size_t k = 0; k < problems.size(); ++k) {
     const char type = type_letters[k % type_letters.size()];
-    plans.push_back(plan_of(problems[k], rank, order));
+    plans.push_back(plan_of(problems[k], rank, type, order));
     from.push_back(share_of(problems[k].from, rank, type, 3, true));
     to.push_back(share_of(problems[k].to, rank, type, 2, false));
     want.push_back(expected(problems[k], rank, type, 2));
@@ -51,11 +52,14 @@ void move_and_compare(Executor& executor, const std::vector<Problem>& problems, 
     std::memcpy(at, from[k].data(), from[k].bytes.size());
     source.back() = at;
   }
-  std::vector<Transfer> transfers;
-  for (std::size_t k = 0; k < problems.size(); ++k)
-    transfers.push_back({&plans[k], source[k], from[k].lld, to[k].data(), to[k].lld, from[k].type});
+  std::vector<const RankPlan*> moved;
+  std::vector<Pointers> pointers;
+  for (std::size_t k = 0; k < problems.size(); ++k) {
+    moved.push_back(&plans[k]);
+    pointers.push_back({source[k], from[k].lld, to[k].data(), to[k].lld});
+  }
   const std::vector<Share> before = from;
-  executor.execute(transfers);
+  executor.execute(moved, pointers);
   for (std::size_t k = 0; k < problems.size(); ++k) {
     EXPECT_TRUE(to[k].bytes == want[k].bytes) << what << ", transfer " << k << " type " << from[k].type;
     EXPECT_TRUE(from[k].bytes == before[k].bytes) << what << ": the source changed";
@@ -138,17 +142,22 @@ TEST_P(EveryTransport, OnePlanForMatricesOfSeveralTypes) {
   for (const Problem& x : {whole(uniform(700, 90, 64, 64, row), uniform(700, 90, 64, 64, column)),
                            whole(uniform(700, 90, 7, 20, row), uniform(700, 90, 70, 9, column)),
                            whole(uniform(700, 90, 100, 30, column), uniform(700, 90, 33, 30, row))}) {
-    const redist::RankPlan plan = redist::Plan(x.from, x.to).for_rank(rank);
-    for (const std::string letters : {"d", "ds", "sd", "zsdci", "iz"}) {
+    const redist::Plan plan(x.from, x.to);
+    for (const std::string letters : {"d", "ds", "sd", "zsdci", "iz", "ddsd"}) {
       std::vector<Share> from, to;
-      std::vector<Transfer> transfers;
+      std::map<char, RankPlan> of_type;
       for (const char type : letters) {
+        of_type.emplace(type, plan.for_rank(rank, type));
         from.push_back(share_of(x.from, rank, type, 3, true));
         to.push_back(share_of(x.to, rank, type, 2, false));
       }
-      for (std::size_t k = 0; k < letters.size(); ++k)
-        transfers.push_back({&plan, from[k].data(), from[k].lld, to[k].data(), to[k].lld, letters[k]});
-      executor.execute(transfers);
+      std::vector<const RankPlan*> moved;
+      std::vector<Pointers> pointers;
+      for (std::size_t k = 0; k < letters.size(); ++k) {
+        moved.push_back(&of_type.at(letters[k]));
+        pointers.push_back({from[k].data(), from[k].lld, to[k].data(), to[k].lld});
+      }
+      executor.execute(moved, pointers);
       for (std::size_t k = 0; k < letters.size(); ++k)
         EXPECT_TRUE(to[k].bytes == expected(x, rank, letters[k], 2).bytes)
             << "transfer " << k << " of types " << letters;
@@ -195,10 +204,10 @@ TEST_P(EveryTransport, StartAndFinish) {
   Executor executor(MPI_COMM_WORLD, options());
   const int rank = world_rank();
   const Problem x = columns_to_rows(300, 16, 8);
-  const redist::RankPlan plan = plan_of(x, rank);
+  const RankPlan plan = plan_of(x, rank, 'd');
   Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
-  executor.start({{&plan, from.data(), from.lld, to.data(), to.lld, 'd'}});
-  EXPECT_THROW(executor.start({}), base::Error);
+  executor.start({&plan}, {{from.data(), from.lld, to.data(), to.lld}});
+  EXPECT_THROW(executor.start({}, {}), base::Error);
   volatile double busy = 0;
   for (int k = 0; k < 1000000; ++k) busy = busy + 1;
   const redist::ExecuteReport report = executor.finish();
@@ -208,23 +217,23 @@ TEST_P(EveryTransport, StartAndFinish) {
   EXPECT_LE(report.peak_bytes, GetParam().extra_bytes + 65536); // control words beside the panels
   EXPECT_THROW(executor.finish(), base::Error);
   executor.close();
-  EXPECT_THROW(executor.execute({}), base::Error);
+  EXPECT_THROW(executor.execute({}, {}), base::Error);
 }
 
 TEST_P(EveryTransport, AdvanceWhileComputing) {
   Executor executor(MPI_COMM_WORLD, options());
   const int rank = world_rank();
   const Problem x = columns_to_rows(300, 16, 8);
-  const redist::RankPlan plan = plan_of(x, rank, Order::split);
+  const RankPlan plan = plan_of(x, rank, 'z', Order::split);
   for (int round = 0; round < 20; ++round) {
     Share from = share_of(x.from, rank, 'z', 0, true), to = share_of(x.to, rank, 'z', 0, false);
-    executor.start({{&plan, from.data(), from.lld, to.data(), to.lld, 'z'}});
+    executor.start({&plan}, {{from.data(), from.lld, to.data(), to.lld}});
     while (!executor.advance()) sched_yield();
     executor.finish();
     EXPECT_TRUE(to.bytes == expected(x, rank, 'z', 0).bytes);
   }
   Share from = share_of(x.from, rank, 'z', 0, true), to = share_of(x.to, rank, 'z', 0, false);
-  executor.start({{&plan, from.data(), from.lld, to.data(), to.lld, 'z'}});
+  executor.start({&plan}, {{from.data(), from.lld, to.data(), to.lld}});
   executor.close(); // waits for what is under way
   EXPECT_TRUE(to.bytes == expected(x, rank, 'z', 0).bytes);
 }
@@ -236,12 +245,12 @@ TEST_P(EveryTransport, InPlaceInAnyNumberOfSlabs) {
   for (int round = 0; round < 40; ++round) {
     const Problem x = random_problem(random, world_size());
     const char type = types[round % 5];
-    const redist::RankPlan plan = plan_of(x, rank, static_cast<Order>(round % 4));
+    const RankPlan plan = plan_of(x, rank, type, static_cast<Order>(round % 4));
     const Share from = share_of(x.from, rank, type, 3, true);
     Share to = share_of(x.to, rank, type, 2, false);
     redist::SharedArray array(from.bytes.size(), home == Home::ordinary ? redist::Sharing::no : redist::Sharing::yes);
     if (array.data() != nullptr) std::memcpy(array.data(), from.bytes.data(), from.bytes.size());
-    executor.execute_in_place({{&plan, array.data(), from.lld, to.data(), to.lld, type}}, 1 + round % 7);
+    executor.execute_in_place({&plan}, {{array.data(), from.lld, to.data(), to.lld}}, 1 + round % 7);
     EXPECT_TRUE(to.bytes == expected(x, rank, type, 2).bytes) << "round " << round;
   }
   executor.close();
@@ -251,12 +260,12 @@ TEST_P(EveryTransport, WrongSlabsAreSaidByAll) {
   Executor executor(MPI_COMM_WORLD, options());
   const int p = world_size(), rank = world_rank();
   const Problem x = columns_to_rows(60, 4, 8);
-  const redist::RankPlan plan = plan_of(x, rank);
+  const RankPlan plan = plan_of(x, rank, 'd');
   Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
-  const std::vector<Transfer> transfers = {{&plan, from.data(), from.lld, to.data(), to.lld, 'd'}};
+  const std::vector<Pointers> pointers = {{from.data(), from.lld, to.data(), to.lld}};
   const auto status_of = [&](int slabs) {
     try {
-      executor.execute_in_place(transfers, slabs);
+      executor.execute_in_place({&plan}, pointers, slabs);
     } catch (const base::Error& error) {
       return error.status();
     }
@@ -264,7 +273,7 @@ TEST_P(EveryTransport, WrongSlabsAreSaidByAll) {
   };
   EXPECT_EQ(status_of(rank == p - 1 ? 0 : 3), base::Status::bad_argument);
   EXPECT_EQ(status_of(rank == p - 1 ? 2 : 3), base::Status::rank_mismatch);
-  executor.execute(transfers);
+  executor.execute({&plan}, pointers);
   EXPECT_TRUE(to.bytes == expected(x, rank, 'd', 0).bytes);
   executor.close();
 }
@@ -273,30 +282,27 @@ TEST_P(EveryTransport, OneWrongRankIsEverybodysError) {
   Executor executor(MPI_COMM_WORLD, options());
   const int p = world_size(), rank = world_rank();
   const Problem x = columns_to_rows(30, 4, 4);
-  const redist::RankPlan plan = plan_of(x, rank);
+  const RankPlan plan = plan_of(x, rank, 'd'), wrong_type = plan_of(x, rank, 'q');
   Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
-  const Transfer good{&plan, from.data(), from.lld, to.data(), to.lld, 'd'};
-  const auto status_of = [&](const std::vector<Transfer>& transfers) {
+  const Pointers good{from.data(), from.lld, to.data(), to.lld};
+  const auto status_of = [&](const RankPlan& what, const std::vector<Pointers>& pointers, std::size_t matrices = 1) {
     try {
-      executor.execute(transfers);
+      executor.execute(std::vector<const RankPlan*>(matrices, &what), pointers);
     } catch (const base::Error& error) {
       return error.status();
     }
     return base::Status::success;
   };
   for (int wrong = 0; wrong < p; ++wrong) {
-    Transfer bad = good;
+    Pointers bad = good;
     if (rank == wrong) bad.from = nullptr;
-    EXPECT_EQ(status_of({bad}), base::Status::null_pointer);
+    EXPECT_EQ(status_of(plan, {bad}), base::Status::null_pointer);
     bad = good;
     if (rank == wrong) bad.lld_to = 0;
-    EXPECT_EQ(status_of({bad}), base::Status::bad_argument);
-    bad = good;
-    if (rank == wrong) bad.type = 'q';
-    EXPECT_EQ(status_of({bad}), base::Status::bad_type);
-    EXPECT_EQ(status_of(rank == wrong ? std::vector<Transfer>{good, good} : std::vector<Transfer>{good}),
-              base::Status::rank_mismatch);
-    EXPECT_EQ(status_of({good}), base::Status::success);
+    EXPECT_EQ(status_of(plan, {bad}), base::Status::bad_argument);
+    EXPECT_EQ(status_of(rank == wrong ? wrong_type : plan, {good}), base::Status::bad_type);
+    EXPECT_EQ(rank == wrong ? status_of(plan, {good, good}, 2) : status_of(plan, {good}), base::Status::rank_mismatch);
+    EXPECT_EQ(status_of(plan, {good}), base::Status::success);
     EXPECT_TRUE(to.bytes == expected(x, rank, 'd', 0).bytes);
   }
   executor.close();

@@ -25,34 +25,35 @@ int main(int argc, char** argv) {
   // every rank gets from every other one more than all panels hold
   const brute::Problem x = brute::whole(brute::uniform(2000, 2000, 64, 64, redist::Grid::row_major(1, size)),
                                         brute::uniform(2000, 2000, 64, 64, redist::Grid::row_major(size, 1)));
-  const redist::RankPlan plan = brute::plan_of(x, rank);
+  const redist::RankPlan plan = brute::plan_of(x, rank, 'd');
   brute::Share from = brute::share_of(x.from, rank, 'd', 0, true), to = brute::share_of(x.to, rank, 'd', 0, false);
-  const std::vector<redist::Transfer> transfers{{&plan, from.data(), from.lld, to.data(), to.lld, 'd'}};
-  executor.execute(transfers);
+  const std::vector<const redist::RankPlan*> plans{&plan};
+  const std::vector<redist::Pointers> pointers{{from.data(), from.lld, to.data(), to.lld}};
+  executor.execute(plans, pointers);
   const bool good = to.bytes == brute::expected(x, rank, 'd', 0).bytes;
   const int victim = size - 1;
   if (rank == victim) {
     if (where != "agreement") {
-      executor.start(transfers); // agrees and fills the first panels
+      executor.start(plans, pointers); // agrees and fills the first panels
     }
     raise(SIGKILL);
   }
   int told = 0;
   try {
     if (where == "background") {
-      executor.start(transfers);
+      executor.start(plans, pointers);
       executor.finish();
     } else {
-      executor.execute(transfers);
+      executor.execute(plans, pointers);
     }
-    executor.execute(transfers); // should the victim have got further than thought
+    executor.execute(plans, pointers); // should the victim have got further than thought
   } catch (const base::Error& error) {
     const std::string dead = "rank " + std::to_string(victim) + " (process";
     if (error.status() == base::Status::timeout && std::strstr(error.what(), dead.c_str()) != nullptr) told = 1;
     std::fprintf(stderr, "%s\n", error.what());
   }
   try {
-    executor.execute(transfers);
+    executor.execute(plans, pointers);
     told = 0;
   } catch (const base::Error& error) {
     if (error.status() != base::Status::bad_state) told = 0;

@@ -64,7 +64,6 @@ using redist::ExecuteOptions;
 using redist::Executor;
 using redist::Pointers;
 using redist::RankPlan;
-using redist::TransferPlan;
 using redist::Transport;
 
 /// Matrices of several types, one of them transposed and one conjugated, on grids that grow.
@@ -85,13 +84,13 @@ struct Matrices {
     for (const Problem& x : problems) {
       redist::PlanOptions options;
       options.op = x.op;
-      plans.push_back(redist::Plan(x.from, x.to, options).for_rank(world_rank()));
+      plans.push_back(redist::Plan(x.from, x.to, options).for_rank(world_rank(), types[plans.size()]));
     }
   }
 
-  std::vector<TransferPlan> what() const {
-    std::vector<TransferPlan> all;
-    for (std::size_t k = 0; k < plans.size(); ++k) all.push_back({&plans[k], types[k]});
+  std::vector<const RankPlan*> what() const {
+    std::vector<const RankPlan*> all;
+    for (const RankPlan& plan : plans) all.push_back(&plan);
     return all;
   }
 };
@@ -211,11 +210,14 @@ template <class Step> base::Status status_of(Step&& step) {
 }
 
 TEST_P(Prepared, OneRankIsWrongAndAllHearOfIt) {
-  const Matrices matrices;
+  Matrices matrices;
   Executor executor(MPI_COMM_WORLD, GetParam().options);
-  std::vector<TransferPlan> plans = matrices.what();
-  if (world_rank() == 1) plans[2].type = 'x';
+  std::vector<const RankPlan*> plans = matrices.what();
+  const char type = std::exchange(matrices.plans[2].type, world_rank() == 1 ? 'x' : 's');
   EXPECT_EQ(status_of([&] { Exchange::prepare(plans, executor); }), base::Status::bad_type);
+  matrices.plans[2].type = type;
+  if (world_rank() == 1) plans[2] = nullptr;
+  EXPECT_EQ(status_of([&] { Exchange::prepare(plans, executor); }), base::Status::null_pointer);
   plans = matrices.what();
   if (world_rank() == 1) plans.pop_back();
   EXPECT_EQ(status_of([&] { Exchange::prepare(plans, executor); }), base::Status::rank_mismatch);
@@ -268,11 +270,7 @@ TEST_P(Prepared, TheReportHasTheWholeTime) {
   const Matrices matrices;
   Executor executor(MPI_COMM_WORLD, GetParam().options);
   Arrays arrays(matrices, 0, false);
-  std::vector<redist::Transfer> transfers;
-  for (std::size_t k = 0; k < matrices.plans.size(); ++k)
-    transfers.push_back({&matrices.plans[k], arrays.pointers[k].from, arrays.pointers[k].lld_from,
-                         arrays.pointers[k].to, arrays.pointers[k].lld_to, Matrices::types[k]});
-  executor.start(transfers);
+  executor.start(matrices.what(), arrays.pointers);
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
   EXPECT_GE(executor.finish().transfer_s, 0.06);
   executor.close();

@@ -239,7 +239,7 @@ TEST_P(EverySchedule, MovesEveryElement) {
        {Schedule::caterpillar, Schedule::circulant, Schedule::matching, Schedule::async, Schedule::automatic})
     for (const Way way : {Way::execute, Way::start_finish, Way::in_place, Way::several})
       for (int round = 0; round < 12; ++round) {
-        const std::string what = std::string(to_string(schedule)) + ", way " + std::to_string(static_cast<int>(way)) +
+        const std::string name = std::string(to_string(schedule)) + ", way " + std::to_string(static_cast<int>(way)) +
                                  ", round " + std::to_string(round);
         std::vector<Problem> problems;
         for (int k = way == Way::several ? 3 : 1; k > 0; --k)
@@ -248,7 +248,7 @@ TEST_P(EverySchedule, MovesEveryElement) {
         std::vector<Share> from, to, wanted;
         std::vector<SharedArray> arrays;
         for (const Problem& x : problems) {
-          plans.push_back(Plan(x.from, x.to, x.options).for_rank(world_rank()));
+          plans.push_back(Plan(x.from, x.to, x.options).for_rank(world_rank(), x.type));
           messages += static_cast<std::int64_t>(plans.back().sends.size());
           split += static_cast<std::int64_t>(plans.back().send_order.size() - plans.back().sends.size());
           from.push_back(x.share(true, 3));
@@ -264,27 +264,30 @@ TEST_P(EverySchedule, MovesEveryElement) {
             arrays.emplace_back();
           }
         }
-        std::vector<Transfer> transfers;
-        for (std::size_t k = 0; k < problems.size(); ++k)
-          transfers.push_back({&plans[k], arrays[k].data() != nullptr ? arrays[k].data() : from[k].data(), from[k].lld,
-                               to[k].data(), to[k].lld, problems[k].type});
+        std::vector<const RankPlan*> what;
+        std::vector<Pointers> where;
+        for (std::size_t k = 0; k < problems.size(); ++k) {
+          what.push_back(&plans[k]);
+          where.push_back(
+              {arrays[k].data() != nullptr ? arrays[k].data() : from[k].data(), from[k].lld, to[k].data(), to[k].lld});
+        }
         switch (way) {
         case Way::execute:
         case Way::several:
-          executor.execute(transfers);
+          executor.execute(what, where);
           break;
         case Way::start_finish:
-          executor.start(transfers);
+          executor.start(what, where);
           while (round % 2 == 0 && !executor.advance()) sched_yield();
           executor.finish();
           break;
         case Way::in_place:
-          executor.execute_in_place(transfers, 1 + round % 5);
+          executor.execute_in_place(what, where, 1 + round % 5);
           break;
         }
         for (std::size_t k = 0; k < problems.size(); ++k)
           EXPECT_TRUE(to[k].bytes == wanted[k].bytes)
-              << what << ", matrix " << k << " of type " << problems[k].type << ": " << problems[k].from.rows.describe()
+              << name << ", matrix " << k << " of type " << problems[k].type << ": " << problems[k].from.rows.describe()
               << " x " << problems[k].from.cols.describe() << " -> " << problems[k].to.rows.describe() << " x "
               << problems[k].to.cols.describe();
       }

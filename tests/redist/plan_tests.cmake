@@ -46,7 +46,7 @@ endforeach()
 # Every public header compiles alone.
 foreach(header redist/layout.hpp redist/rank_plan.hpp redist/schedule.hpp redist/plan.hpp redist/descriptor.hpp
   redist/halo.hpp
-  redist/transfer.hpp redist/executor.hpp redist/exchange.hpp redist/shared_array.hpp
+  redist/executor.hpp redist/exchange.hpp redist/shared_array.hpp
     redist/measure.hpp redist/gemr2d.hpp dyngrid/redist.h dyngrid/halo.h)
   string(REGEX REPLACE "[^a-z]" "_" unit "${header}")
   file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/alone_${unit}.cpp" CONTENT "#include \"@header@\"\n" @ONLY)

@@ -22,8 +22,6 @@ using redist::Plan;
 using redist::PlanOptions;
 using redist::Pointers;
 using redist::RankPlan;
-using redist::Transfer;
-using redist::TransferPlan;
 using redist::detail::Fill;
 using redist::detail::Group;
 using redist::detail::LocalCopy;
@@ -66,14 +64,11 @@ struct Matrix {
     return base + static_cast<double>(i) * static_cast<double>(from.cols.n) + static_cast<double>(j);
   }
 
-  Transfer transfer(int r) {
+  const RankPlan* plan(int r) const { return &plans[static_cast<std::size_t>(r)]; }
+  Pointers pointers(int r) {
     const auto k = static_cast<std::size_t>(r);
-    return {&plans[k],
-            source[k].data(),
-            std::max<std::int64_t>(1, plans[k].m_loc_from),
-            target[k].data(),
-            std::max<std::int64_t>(1, plans[k].m_loc_to),
-            'd'};
+    return {source[k].data(), std::max<std::int64_t>(1, plans[k].m_loc_from), target[k].data(),
+            std::max<std::int64_t>(1, plans[k].m_loc_to)};
   }
 
   std::int64_t wrong_elements() const {
@@ -101,11 +96,11 @@ struct Host {
   void exchange(std::vector<Matrix>& matrices, Slab slab) {
     std::vector<Work> works;
     for (int r = 0; r < size; ++r) {
-      std::vector<TransferPlan> plans;
+      std::vector<const RankPlan*> plans;
       std::vector<Pointers> pointers;
       for (Matrix& m : matrices) {
-        plans.push_back(m.transfer(r).what());
-        pointers.push_back(m.transfer(r).where());
+        plans.push_back(m.plan(r));
+        pointers.push_back(m.pointers(r));
       }
       redist::detail::check_plans(plans, r, size);
       redist::detail::check_pointers(plans, pointers, r, size);
@@ -175,8 +170,8 @@ Matrix rows_split() {
 }
 
 Work work_on_rank(Matrix& matrix, int rank, int size, Slab slab = {}) {
-  Work work = work_of({matrix.transfer(rank).what()}, slab, rank, size, [](int) { return true; });
-  work.bind({matrix.transfer(rank).where()});
+  Work work = work_of({matrix.plan(rank)}, slab, rank, size, [](int) { return true; });
+  work.bind({matrix.pointers(rank)});
   return work;
 }
 
@@ -269,31 +264,33 @@ TEST(Turn, ServesTheEarliestStepInTurn) {
 // The message names what was wrong, what was got and what was expected.
 TEST(Work, RefusesWrongTransfers) {
   Matrix matrix = rows_split();
-  const auto status_of = [](const Transfer& x, int rank) {
+  const auto status_of = [](const RankPlan* plan, const Pointers& pointers, int rank) {
     try {
-      redist::detail::check_plans({x.what()}, rank, 4);
-      redist::detail::check_pointers({x.what()}, {x.where()}, rank, 4);
+      redist::detail::check_plans({plan}, rank, 4);
+      redist::detail::check_pointers({plan}, {pointers}, rank, 4);
     } catch (const base::Error& error) {
       return error.status();
     }
     return base::Status::success;
   };
-  const Transfer good = matrix.transfer(0);
-  EXPECT_EQ(status_of(good, 0), base::Status::success);
-  EXPECT_EQ(status_of(good, 1), base::Status::bad_argument); // rank 0's plan
-  Transfer bad = good;
-  bad.type = 'x';
-  EXPECT_EQ(status_of(bad, 0), base::Status::bad_type);
-  bad = good;
+  const RankPlan* plan = matrix.plan(0);
+  const Pointers good = matrix.pointers(0);
+  EXPECT_EQ(status_of(plan, good, 0), base::Status::success);
+  EXPECT_EQ(status_of(plan, good, 1), base::Status::bad_argument); // rank 0's plan
+  EXPECT_EQ(status_of(nullptr, good, 0), base::Status::null_pointer);
+  matrix.plans[0].type = 'x';
+  EXPECT_EQ(status_of(plan, good, 0), base::Status::bad_type);
+  matrix.plans[0].type = 'd';
+  Pointers bad = good;
   bad.from = nullptr;
-  EXPECT_EQ(status_of(bad, 0), base::Status::null_pointer);
+  EXPECT_EQ(status_of(plan, bad, 0), base::Status::null_pointer);
   bad = good;
   bad.to = nullptr;
-  EXPECT_EQ(status_of(bad, 0), base::Status::null_pointer);
+  EXPECT_EQ(status_of(plan, bad, 0), base::Status::null_pointer);
   bad = good;
   bad.lld_from = 7; // 8 rows
-  EXPECT_EQ(status_of(bad, 0), base::Status::bad_argument);
+  EXPECT_EQ(status_of(plan, bad, 0), base::Status::bad_argument);
   bad = good;
   bad.lld_to = 3; // 4 rows
-  EXPECT_EQ(status_of(bad, 0), base::Status::bad_argument);
+  EXPECT_EQ(status_of(plan, bad, 0), base::Status::bad_argument);
 }

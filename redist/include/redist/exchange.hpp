@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "redist/executor.hpp"
-#include "redist/transfer.hpp"
+#include "redist/rank_plan.hpp"
 
 namespace redist {
 
@@ -16,17 +16,18 @@ struct Prepared;
 /// matrices wherever they lie:
 ///
 ///     const Plan plan(from, to);
-///     const RankPlan mine = plan.for_rank(rank);
-///     const Exchange exchange = Exchange::prepare({{&mine, 'd'}}, executor);
+///     const RankPlan mine = plan.for_rank(rank, 'd');
+///     const Exchange exchange = Exchange::prepare({&mine}, executor);
 ///     exchange.run({{a, lld_a, b, lld_b}});
 ///
 /// The rank plans outlive it. It keeps the cursors of its run, so one thread at a time uses it; after the executor is
 /// closed it refuses.
 class Exchange {
 public:
-  /// Works out messages, groups, turns and copy runs, and gets all buffers. Collective.
-  /// @throws Error{bad_type, bad_argument, rank_mismatch, out_of_memory, bad_state}, agreed
-  static Exchange prepare(const std::vector<TransferPlan>& plans, Executor& executor);
+  /// Works out messages, groups, turns and copy runs, and gets all buffers. `plans` are this rank's, one for each
+  /// matrix. Collective.
+  /// @throws Error{bad_type, bad_argument, null_pointer, rank_mismatch, out_of_memory, bad_state}, agreed
+  static Exchange prepare(const std::vector<const RankPlan*>& plans, Executor& executor);
   ~Exchange();
   Exchange(Exchange&&) noexcept;
   Exchange& operator=(Exchange&&) noexcept;

@@ -9,7 +9,7 @@
 #include <mpi.h>
 
 #include "base/status.hpp"
-#include "redist/transfer.hpp"
+#include "redist/rank_plan.hpp"
 
 namespace redist {
 
@@ -57,8 +57,9 @@ public:
   Executor& operator=(Executor&&) noexcept;
 
   /// Collective: all matrices in one round, prepared for this once (see Exchange). Each element is moved once; nothing
-  /// is sent when source and target rank agree.
-  ExecuteReport execute(const std::vector<Transfer>& transfers);
+  /// is sent when source and target rank agree. `plans` are this rank's, one for each matrix, and `pointers` say where
+  /// that matrix lies. The same of the calls below.
+  ExecuteReport execute(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers);
   /// In place of a call that begins an exchange, on a rank that cannot make it: all ranks throw this error. Collective
   /// with that call on the others.
   [[noreturn]] void refuse(const base::Error& why);
@@ -69,7 +70,7 @@ public:
   /// execute() in two halves; between them neither side's memory may be touched. What goes through shared
   /// memory moves on by itself, in a thread of its own that ends with finish(); what goes over MPI moves in
   /// advance() and finish().
-  void start(const std::vector<Transfer>& transfers);
+  void start(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers);
   /// Moves what can be moved without waiting. True when all is done and finish() will not wait. Local;
   /// between start() and finish().
   bool advance();
@@ -78,7 +79,8 @@ public:
   /// under them are given back to the system, so that a rank never holds much more than the larger of its two
   /// shares. The content of the sources is lost. Works for memory straight from the system (SharedArray,
   /// mmap, large malloc); when transposed nothing is given back. Collective, `slabs` is global.
-  ExecuteReport execute_in_place(const std::vector<Transfer>& transfers, int slabs = 16);
+  ExecuteReport execute_in_place(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers,
+                                 int slabs = 16);
   /// Collective. Frees the duplicate communicator, if there is one, and all shared memory.
   void close();
   /// Collective: the smallest and the largest of the ranks' numbers, through shared memory when all share it.
@@ -96,7 +98,7 @@ private:
   struct Impl;
   Impl& open() const;
   Impl& under_way() const;
-  void start_without_helper(const std::vector<Transfer>& transfers);
+  void start_without_helper(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -82,7 +82,8 @@ public:
 
   /// The data that `rank` sends, receives and keeps, in the order of the schedule. Ranks in neither grid get an empty
   /// plan. Cost: time and memory O(my neighbours + my runs).
-  RankPlan for_rank(int rank) const;
+  /// @param type of the elements: s d c z i. Whether it is one of them is checked when an exchange is prepared.
+  RankPlan for_rank(int rank, char type = 'd') const;
   PlanTotals totals() const;
 
   /// The schedule in use; never automatic.

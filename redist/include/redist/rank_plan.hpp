@@ -62,6 +62,7 @@ struct RankPlan {
   RankPlan& operator=(RankPlan&&) = default;
 
   int rank = -1;
+  char type = 'd';               ///< of the elements: s d c z i
   std::deque<RunList> lists;     ///< one per neighbour row and column; a deque, so that the pointers stay good
   std::vector<Message> sends;    ///< to others only, peer ascending
   std::vector<Message> recvs;    ///< from others only, peer ascending
@@ -74,6 +75,18 @@ struct RankPlan {
   std::int64_t m_loc_from = 0,
                n_loc_from = 0;             ///< my share of the source, rows x columns; 0 x 0 outside its grid
   std::int64_t m_loc_to = 0, n_loc_to = 0; ///< my share of the target
+  /// None, or two numbers per local column of the target: in column j only local rows row_limits[2j] ..
+  /// row_limits[2j+1]-1 are written.
+  std::vector<std::int64_t> row_limits;
+};
+
+/// Where one matrix lies in an exchange. `from` is this rank's share of the source (null when it has none), `to` its
+/// share of the target; they do not overlap.
+struct Pointers {
+  const void* from = nullptr;
+  std::int64_t lld_from = 1;
+  void* to = nullptr;
+  std::int64_t lld_to = 1;
 };
 
 } // namespace redist

@@ -30,18 +30,26 @@ using base::Error;
 using base::Status;
 using base::detail::guard;
 using base::detail::not_null;
-using redist::Transfer;
+using redist::Pointers;
+using redist::RankPlan;
 
-/// The transfers of a call, in C++. Where they cannot be read the other ranks throw, too. Collective then.
-std::vector<Transfer> read(dyngrid_executor& executor, int count, const dyngrid_transfer* list) {
-  std::vector<Transfer> transfers;
+/// The transfers of a call, in C++.
+struct Transfers {
+  std::vector<const RankPlan*> plans;
+  std::vector<Pointers> pointers;
+};
+
+/// Where they cannot be read the other ranks throw, too. Collective then.
+Transfers read(dyngrid_executor& executor, int count, const dyngrid_transfer* list) {
+  Transfers transfers;
   const std::optional<Error> wrong = base::attempt([&] {
     if (count < 0) throw Error(Status::bad_argument, fmt::format("redist: {} transfers, expected at least 0", count));
     if (count > 0) not_null(list, "redist: transfers");
     for (int t = 0; t < count; ++t) {
       const dyngrid_transfer& x = list[t];
       const dyngrid_plan& plan = not_null(x.plan, "redist: plan of a transfer");
-      transfers.push_back({&plan.of_rank(executor.rank), x.from, x.lld_from, x.to, x.lld_to, x.type});
+      transfers.plans.push_back(&plan.of_rank(executor.rank, x.type));
+      transfers.pointers.push_back({x.from, x.lld_from, x.to, x.lld_to});
     }
   });
   if (wrong) executor.executor.refuse(*wrong);
@@ -121,14 +129,16 @@ int dyngrid_execute(dyngrid_executor* executor, int count, const dyngrid_transfe
                     dyngrid_execute_report* report) {
   return guard([&] {
     dyngrid_executor& with = not_null(executor, "redist: executor");
-    write(report, with.executor.execute(read(with, count, transfers)));
+    const Transfers all = read(with, count, transfers);
+    write(report, with.executor.execute(all.plans, all.pointers));
   });
 }
 
 int dyngrid_execute_start(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers) {
   return guard([&] {
     dyngrid_executor& with = not_null(executor, "redist: executor");
-    with.executor.start(read(with, count, transfers));
+    const Transfers all = read(with, count, transfers);
+    with.executor.start(all.plans, all.pointers);
   });
 }
 
@@ -148,7 +158,8 @@ int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngri
                              dyngrid_execute_report* report) {
   return guard([&] {
     dyngrid_executor& with = not_null(executor, "redist: executor");
-    write(report, with.executor.execute_in_place(read(with, count, transfers), slabs));
+    const Transfers all = read(with, count, transfers);
+    write(report, with.executor.execute_in_place(all.plans, all.pointers, slabs));
   });
 }
 

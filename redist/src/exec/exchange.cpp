@@ -7,7 +7,7 @@
 
 namespace redist {
 
-Exchange Exchange::prepare(const std::vector<TransferPlan>& plans, Executor& executor) {
+Exchange Exchange::prepare(const std::vector<const RankPlan*>& plans, Executor& executor) {
   if (!executor.impl_) throw base::Error(base::Status::bad_state, "redist: executor: is closed, expected an open one");
   std::shared_ptr<detail::Connections> ranks = executor.impl_->ranks;
   ranks->require_ready();

@@ -49,32 +49,25 @@ Executor::Impl& Executor::under_way() const {
   return *impl_;
 }
 
-void Executor::Impl::begin(const std::vector<Transfer>& transfers, detail::Slab slab) {
-  std::vector<Pointers> pointers;
+void Executor::Impl::begin(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers,
+                           detail::Slab slab) {
   once.reset();
-  const detail::Outcome mine = ranks->attempt([&] {
-    std::vector<TransferPlan> plans;
-    for (const Transfer& x : transfers) {
-      plans.push_back(x.what());
-      pointers.push_back(x.where());
-    }
-    once = std::make_unique<detail::Prepared>(ranks, std::move(plans), slab);
-  });
+  const detail::Outcome mine = ranks->attempt([&] { once = std::make_unique<detail::Prepared>(ranks, plans, slab); });
   detail::begin_run(*ranks, once.get(), pointers, mine);
 }
 
-ExecuteReport Executor::execute(const std::vector<Transfer>& transfers) {
-  start_without_helper(transfers);
+ExecuteReport Executor::execute(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers) {
+  start_without_helper(plans, pointers);
   return finish();
 }
 
-void Executor::start_without_helper(const std::vector<Transfer>& transfers) {
+void Executor::start_without_helper(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers) {
   open().require_ready();
-  impl_->begin(transfers);
+  impl_->begin(plans, pointers);
 }
 
-void Executor::start(const std::vector<Transfer>& transfers) {
-  start_without_helper(transfers);
+void Executor::start(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers) {
+  start_without_helper(plans, pointers);
   impl_->once->progress();
   impl_->helper.start(*impl_->once);
 }

@@ -9,25 +9,29 @@ namespace redist {
 namespace detail {
 namespace {
 
-/// The source columns of each transfer that have gone so far. Their pages are given back to the system.
+/// The source columns of each matrix that have gone so far. Their pages are given back to the system.
 class GoneColumns {
 public:
-  explicit GoneColumns(const std::vector<Transfer>& transfers) : gone_(transfers.size()) {}
+  GoneColumns(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers)
+      : plans_(plans), pointers_(pointers), gone_(plans.size()) {}
   /// After an exchange of `slab`: its columns, together with their neighbours that went before, since only whole pages
   /// can go.
-  void give_back(const std::vector<Transfer>& transfers, Slab slab);
+  void give_back(Slab slab);
 
 private:
+  const std::vector<const RankPlan*>& plans_;
+  const std::vector<Pointers>& pointers_;
   std::vector<std::vector<bool>> gone_;
 };
 
-void GoneColumns::give_back(const std::vector<Transfer>& transfers, Slab slab) {
-  for (std::size_t t = 0; t < transfers.size(); ++t) {
-    const Transfer& x = transfers[t];
-    if (x.plan == nullptr || x.plan->transposed || x.from == nullptr) continue;
-    gone_[t].resize(static_cast<std::size_t>(x.plan->n_loc_from));
+void GoneColumns::give_back(Slab slab) {
+  for (std::size_t t = 0; t < plans_.size(); ++t) {
+    const RankPlan& plan = *plans_[t];
+    const Pointers& x = pointers_[t];
+    if (plan.transposed || x.from == nullptr) continue;
+    gone_[t].resize(static_cast<std::size_t>(plan.n_loc_from));
     std::vector<bool> now(gone_[t].size());
-    for (const auto* messages : {&x.plan->sends, &x.plan->keeps})
+    for (const auto* messages : {&plan.sends, &plan.keeps})
       for (const Message& message : *messages)
         for (const Run& r : message.cols->runs) {
           std::int64_t skip = 0, columns = 0;
@@ -38,7 +42,7 @@ void GoneColumns::give_back(const std::vector<Transfer>& transfers, Slab slab) {
           }
         }
     char* base = static_cast<char*>(const_cast<void*>(x.from));
-    const std::int64_t column_bytes = x.lld_from * element_bytes(x.type);
+    const std::int64_t column_bytes = x.lld_from * element_bytes(plan.type);
     for (std::size_t j = 0; j < now.size();) {
       if (!gone_[t][j]) {
         ++j;
@@ -49,7 +53,7 @@ void GoneColumns::give_back(const std::vector<Transfer>& transfers, Slab slab) {
       for (; end < now.size() && gone_[t][end]; ++end) any = any || now[end];
       // the array ends with its last row, which may lie before the end of the last column's stride
       const std::int64_t last = end == now.size() ? static_cast<std::int64_t>(end - 1) * column_bytes +
-                                                        x.plan->m_loc_from * element_bytes(x.type)
+                                                        plan.m_loc_from * element_bytes(plan.type)
                                                   : static_cast<std::int64_t>(end) * column_bytes;
       if (any) release_pages(base + static_cast<std::int64_t>(j) * column_bytes, base + last);
       j = end;
@@ -60,15 +64,16 @@ void GoneColumns::give_back(const std::vector<Transfer>& transfers, Slab slab) {
 } // namespace
 } // namespace detail
 
-ExecuteReport Executor::execute_in_place(const std::vector<Transfer>& transfers, int slabs) {
+ExecuteReport Executor::execute_in_place(const std::vector<const RankPlan*>& plans,
+                                         const std::vector<Pointers>& pointers, int slabs) {
   impl_->require_ready();
   ExecuteReport sum;
-  detail::GoneColumns gone(transfers);
+  detail::GoneColumns gone(plans, pointers);
   for (int s = 0; s == 0 || s < slabs; ++s) { // the first round says on all ranks when a rank has no slabs
     const detail::Slab slab{s, slabs};
-    impl_->begin(transfers, slab);
+    impl_->begin(plans, pointers, slab);
     const ExecuteReport report = finish();
-    gone.give_back(transfers, slab);
+    gone.give_back(slab);
     sum.pack_s += report.pack_s;
     sum.transfer_s += report.transfer_s;
     sum.wait_s += report.wait_s;

@@ -49,8 +49,8 @@ public:
     for (int round = -1; round < rounds; ++round) {
       executor.range(0);
       const double begin = MPI_Wtime();
-      executor.execute({{&mine_, source_.data(), std::max<std::int64_t>(1, mine_.m_loc_from), target_.data(),
-                         std::max<std::int64_t>(1, mine_.m_loc_to), 'd'}});
+      executor.execute({&mine_}, {{source_.data(), std::max<std::int64_t>(1, mine_.m_loc_from), target_.data(),
+                                   std::max<std::int64_t>(1, mine_.m_loc_to)}});
       executor.range(0);
       if (round >= 0) seconds.push_back(MPI_Wtime() - begin);
     }

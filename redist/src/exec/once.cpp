@@ -12,7 +12,7 @@
 
 namespace redist::detail {
 
-void exchange_once(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers, MPI_Comm comm,
+void exchange_once(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers, MPI_Comm comm,
                    int tag) {
   int rank = 0, size = 1;
   check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "redist/transfer.hpp"
+#include "redist/rank_plan.hpp"
 
 namespace redist::detail {
 
@@ -15,7 +15,7 @@ namespace redist::detail {
 /// Collective in the sense that partners must come; no others are waited for, and nothing is agreed.
 /// @param tag  not used by others on `comm`. Exchanges may follow each other with the same one.
 /// @throws Error{bad_type, bad_argument, null_pointer, mpi_failure} on this rank alone; std::bad_alloc
-void exchange_once(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers, MPI_Comm comm,
+void exchange_once(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers, MPI_Comm comm,
                    int tag);
 
 } // namespace redist::detail

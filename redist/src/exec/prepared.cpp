@@ -14,9 +14,9 @@ namespace {
 /// arrives.
 constexpr std::int64_t short_exchange_bytes = std::int64_t{512} << 10;
 
-std::int64_t signature_of(const std::vector<TransferPlan>& plans, Slab slab) {
+std::int64_t signature_of(const std::vector<const RankPlan*>& plans, Slab slab) {
   std::int64_t signature = static_cast<std::int64_t>(plans.size()) * 65537 + slab.of;
-  for (const TransferPlan& x : plans) signature = (signature * 31 + x.type) & 0xffffffffff;
+  for (const RankPlan* plan : plans) signature = (signature * 31 + plan->type) & 0xffffffffff;
   return signature;
 }
 
@@ -38,7 +38,7 @@ bool has_rearranged(const std::vector<Stream>& streams) {
 
 } // namespace
 
-Prepared::Prepared(std::shared_ptr<Connections> with, std::vector<TransferPlan> what, Slab part)
+Prepared::Prepared(std::shared_ptr<Connections> with, std::vector<const RankPlan*> what, Slab part)
     : ranks(std::move(with)), plans(std::move(what)), slab(part) {
   if (slab.of < 1)
     throw base::Error(base::Status::bad_argument,

@@ -9,7 +9,7 @@
 #include "exec/turn.hpp"
 #include "exec/work.hpp"
 #include "redist/executor.hpp"
-#include "redist/transfer.hpp"
+#include "redist/rank_plan.hpp"
 
 namespace redist::detail {
 
@@ -17,12 +17,12 @@ namespace redist::detail {
 /// turns, room for whatever a run puts down. A run allocates nothing: it puts the pointers in and moves the cursors.
 struct Prepared {
   /// Local. @throws Error{bad_type, bad_argument}, std::bad_alloc
-  Prepared(std::shared_ptr<Connections> with, std::vector<TransferPlan> what, Slab slab);
+  Prepared(std::shared_ptr<Connections> with, std::vector<const RankPlan*> what, Slab slab);
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
 
   const std::shared_ptr<Connections> ranks; ///< after the executor was closed they refuse
-  const std::vector<TransferPlan> plans;
+  const std::vector<const RankPlan*> plans;
   const Slab slab;
   std::int64_t signature = 0; ///< the same on all ranks when they prepared the same
   bool non_temporal = false;  ///< stores into panels

@@ -50,8 +50,7 @@ bool Prepared::offer(const std::vector<Pointers>& pointers) {
   const std::size_t count = std::min(plans.size(), static_cast<std::size_t>(SharedHost::offers_at_most));
   for (std::size_t t = 0; t < count; ++t) {
     SharedHost::Offer offer;
-    const RankPlan* plan = plans[t].plan;
-    const SharedPlace place = plan == nullptr || plan->sends.empty() ? SharedPlace{} : find_shared(pointers[t].from);
+    const SharedPlace place = plans[t]->sends.empty() ? SharedPlace{} : find_shared(pointers[t].from);
     if (place.fd >= 0)
       offer = {place.fd, static_cast<std::int64_t>(place.bytes), static_cast<std::int64_t>(place.offset),
                pointers[t].lld_from, place.inode};

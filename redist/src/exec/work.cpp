@@ -71,13 +71,13 @@ bool writes(const RankPlan& plan) {
 
 } // namespace
 
-void check_plans(const std::vector<TransferPlan>& plans, int rank, int size) {
+void check_plans(const std::vector<const RankPlan*>& plans, int rank, int size) {
   for (std::size_t t = 0; t < plans.size(); ++t) {
     const auto bad = [&](Status status, const std::string& text) { return wrong(status, t, text, rank, size); };
-    if (element_bytes(plans[t].type) == 0)
-      throw bad(Status::bad_type, fmt::format("type is '{}', expected one of s d c z i", plans[t].type));
-    if (plans[t].plan == nullptr) continue; // nothing to do on this rank
-    const RankPlan& plan = *plans[t].plan;
+    if (plans[t] == nullptr) throw bad(Status::null_pointer, "its plan is null, expected this rank's");
+    const RankPlan& plan = *plans[t];
+    if (element_bytes(plan.type) == 0)
+      throw bad(Status::bad_type, fmt::format("type is '{}', expected one of s d c z i", plan.type));
     if ((reads(plan) || writes(plan)) && plan.rank != rank)
       throw bad(Status::bad_argument, fmt::format("its plan is rank {}'s, expected this rank's", plan.rank));
     for (const auto* messages : {&plan.sends, &plan.recvs})
@@ -90,7 +90,8 @@ void check_plans(const std::vector<TransferPlan>& plans, int rank, int size) {
   }
 }
 
-void check_pointers(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers, int rank, int size) {
+void check_pointers(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers, int rank,
+                    int size) {
   if (pointers.size() != plans.size())
     throw Error(Status::bad_argument, fmt::format("redist: pointers of {} matrices, expected {} [rank {} of {}]",
                                                   pointers.size(), plans.size(), rank, size));
@@ -105,8 +106,7 @@ void check_pointers(const std::vector<TransferPlan>& plans, const std::vector<Po
                   size);
   };
   for (std::size_t t = 0; t < plans.size(); ++t) {
-    if (plans[t].plan == nullptr) continue;
-    const RankPlan& plan = *plans[t].plan;
+    const RankPlan& plan = *plans[t];
     const Pointers& x = pointers[t];
     if (reads(plan)) check(t, "from", x.from, x.lld_from, plan.m_loc_from, plan.n_loc_from);
     if (writes(plan)) check(t, "to", x.to, x.lld_to, plan.m_loc_to, plan.n_loc_to);
@@ -120,18 +120,17 @@ class WorkMaker {
 public:
   WorkMaker(Slab slab, const std::function<bool(int)>& is_shared) : slab_(slab), is_shared_(is_shared) {}
 
-  void add(const TransferPlan& x, int transfer) {
-    const RankPlan& plan = *x.plan;
-    x_ = &x;
+  void add(const RankPlan& plan, int transfer) {
+    plan_ = &plan;
     transfer_ = transfer;
-    conj_size_ = !plan.conjugated ? 0 : x.type == 'c' ? 4 : x.type == 'z' ? 8 : 0;
+    conj_size_ = !plan.conjugated ? 0 : plan.type == 'c' ? 4 : plan.type == 'z' ? 8 : 0;
     add_messages(work.out, out_of_rank_, plan.sends, plan.send_order, true);
     add_messages(work.in, work.in_of_rank, plan.recvs, plan.recv_order, false);
     for (const Message& message : plan.keeps) {
       if (message.elements() == 0) continue;
       const auto add_copy = [&](std::int64_t first, std::int64_t count) {
         work.copies.push_back({view_of(message, true), view_of(message, false), first, count, transfer_});
-        work.bytes_kept += count * element_bytes(x.type);
+        work.bytes_kept += count * element_bytes(plan.type);
       };
       if (slab_.of > 1)
         each_part(message, add_copy);
@@ -147,10 +146,10 @@ private:
     PackedView view;
     view.rows = message.rows;
     view.cols = message.cols;
-    view.esize = element_bytes(x_->type);
+    view.esize = element_bytes(plan_->type);
     view.is_source = is_source;
-    view.transposed = is_source && x_->plan->transposed;
-    if (!is_source) view.row_limits = x_->row_limits;
+    view.transposed = is_source && plan_->transposed;
+    if (!is_source && !plan_->row_limits.empty()) view.row_limits = plan_->row_limits.data();
     if (is_source) view.conj_size = conj_size_;
     return view;
   }
@@ -176,8 +175,8 @@ private:
       }
       Stream& stream = streams[found.first->second];
       stream.items.push_back(
-          {view_of(message, is_source), first, count, step, transfer_, x_->plan->transposed, conj_size_});
-      stream.bytes += count * element_bytes(x_->type);
+          {view_of(message, is_source), first, count, step, transfer_, plan_->transposed, conj_size_});
+      stream.bytes += count * element_bytes(plan_->type);
     };
     if (slab_.of > 1) {
       for (const Message& message : messages)
@@ -193,18 +192,17 @@ private:
   const Slab slab_;
   const std::function<bool(int)>& is_shared_;
   std::unordered_map<int, std::size_t> out_of_rank_;
-  const TransferPlan* x_ = nullptr; ///< the matrix that is being added
+  const RankPlan* plan_ = nullptr; ///< the matrix that is being added
   int transfer_ = 0;
   int conj_size_ = 0;
 };
 
 } // namespace
 
-Work work_of(const std::vector<TransferPlan>& plans, Slab slab, int rank, int size,
+Work work_of(const std::vector<const RankPlan*>& plans, Slab slab, int rank, int size,
              const std::function<bool(int)>& is_shared) {
   WorkMaker maker(slab, is_shared);
-  for (std::size_t t = 0; t < plans.size(); ++t)
-    if (plans[t].plan != nullptr) maker.add(plans[t], static_cast<int>(t));
+  for (std::size_t t = 0; t < plans.size(); ++t) maker.add(*plans[t], static_cast<int>(t));
   Work work = std::move(maker.work);
   // A small target is better left in the cache.
   if (work.bytes_kept + work.bytes_in() >= non_temporal_bytes && non_temporal_is_possible()) {
@@ -240,12 +238,12 @@ void Work::bind(const std::vector<Pointers>& pointers) {
       detail::bind(*view, pointers[static_cast<std::size_t>(copy.transfer)]);
 }
 
-void prepare_targets(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers) {
+void prepare_targets(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers) {
   for (std::size_t t = 0; t < plans.size(); ++t) {
     const Pointers& x = pointers[t];
-    if (plans[t].plan == nullptr || x.to == nullptr || plans[t].plan->n_loc_to == 0) continue;
-    const RankPlan& plan = *plans[t].plan;
-    const std::int64_t esize = element_bytes(plans[t].type);
+    const RankPlan& plan = *plans[t];
+    if (x.to == nullptr || plan.n_loc_to == 0) continue;
+    const std::int64_t esize = element_bytes(plan.type);
     const std::int64_t bytes = ((plan.n_loc_to - 1) * x.lld_to + plan.m_loc_to) * esize;
     std::int64_t written = 0;
     for (const auto* messages : {&plan.recvs, &plan.keeps})

@@ -8,7 +8,7 @@
 
 #include "exec/stream.hpp"
 #include "pack/packed_view.hpp"
-#include "redist/transfer.hpp"
+#include "redist/rank_plan.hpp"
 
 namespace redist::detail {
 
@@ -49,19 +49,21 @@ void bind(PackedView& view, const Pointers& pointers);
 /// From what size on a target is stored non-temporally, and panels are: less is better left in it.
 constexpr std::int64_t non_temporal_bytes = std::int64_t{1} << 20;
 
-/// Whether rank `rank` of `size` can do this, wherever the matrices lie. @throws Error{bad_type, bad_argument}
-void check_plans(const std::vector<TransferPlan>& plans, int rank, int size);
+/// Whether rank `rank` of `size` can do this, wherever the matrices lie. @throws Error{bad_type, bad_argument,
+/// null_pointer}
+void check_plans(const std::vector<const RankPlan*>& plans, int rank, int size);
 /// Whether this rank's shares can lie there. @throws Error{bad_argument, null_pointer}
-void check_pointers(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers, int rank, int size);
+void check_pointers(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers, int rank,
+                    int size);
 
 /// @param plans valid ones
 /// @param is_shared whether what goes to and comes from a rank passes through shared memory
 /// Cost: time and memory O(messages and pieces of this rank).
-Work work_of(const std::vector<TransferPlan>& plans, Slab slab, int rank, int size,
+Work work_of(const std::vector<const RankPlan*>& plans, Slab slab, int rank, int size,
              const std::function<bool(int)>& is_shared);
 
 /// Gets the pages of targets that were not written to yet: one page fault per 4 KiB while unpacking would cost more
 /// than the copying itself.
-void prepare_targets(const std::vector<TransferPlan>& plans, const std::vector<Pointers>& pointers);
+void prepare_targets(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers);
 
 } // namespace redist::detail

@@ -85,10 +85,9 @@ void run_anew(State& state, const Call& call, Trapezoid part, const int* desc_a,
   const std::vector<Said> said = gather(state, call, name);
   if (!set.executor) make_executor(state, said);
   std::unique_ptr<PreparedCopy> made = prepare(state, said, call, desc_a, desc_b, part, name);
-  const auto type = static_cast<char>(call.type);
   made->put_in(where);
-  if (!set.executor) return exchange_once(made->transfers(type), made->pointers, state.comm, tag_copy);
-  made->exchange.emplace(Exchange::prepare(made->transfers(type), *set.executor));
+  if (!set.executor) return exchange_once(made->all_plans(), made->pointers, state.comm, tag_copy);
+  made->exchange.emplace(Exchange::prepare(made->all_plans(), *set.executor));
   made->serial = set.made++;
   set.plans.push_front(std::move(made));
   if (set.plans.size() > plans_kept) set.plans.pop_back();

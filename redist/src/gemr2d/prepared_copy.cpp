@@ -35,7 +35,7 @@ void add_strips(PreparedCopy& made, const Call& call, Trapezoid part, const Agre
     if (top >= bottom) continue;
     options.from = {a.window.i + top, a.window.j + begin, bottom - top, end - begin};
     options.to = {b.window.i + top, b.window.j + begin, bottom - top, end - begin};
-    made.plans.push_back(Plan(a.layout, b.layout, options).for_rank(rank));
+    made.plans.push_back(Plan(a.layout, b.layout, options).for_rank(rank, static_cast<char>(call.type)));
   }
 }
 
@@ -50,12 +50,14 @@ std::unique_ptr<PreparedCopy> plan_copy(const Call& call, Trapezoid part, const 
   const auto [p, q] = to.grid.position_of(rank);
   if (part.whole || p < 0) return made;
   const std::int64_t columns = to.cols.local_size(q);
+  std::vector<std::int64_t> row_limits;
   for (std::int64_t jl = 0; jl < columns; ++jl) {
     const std::int64_t j = to.cols.to_global(jl, q) - b.window.j;
     const auto rows =
         j < 0 || j >= call.n ? std::array<std::int64_t, 2>{0, 0} : rows_of_column(part, call.m, call.n, j);
-    for (std::int64_t row : rows) made->row_limits.push_back(rows_below(to.rows, b.window.i + row, p));
+    for (std::int64_t row : rows) row_limits.push_back(rows_below(to.rows, b.window.i + row, p));
   }
+  for (RankPlan& plan : made->plans) plan.row_limits = row_limits;
   return made;
 }
 

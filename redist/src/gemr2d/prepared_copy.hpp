@@ -15,15 +15,14 @@ namespace redist::detail {
 /// The plans of one call, worked out from what all ranks said.
 struct PreparedCopy {
   Call key;
-  std::int64_t serial = 0;              ///< counts the plans of the set, the same on all its ranks
-  std::vector<RankPlan> plans;          ///< one, or one per strip of a trapezoid
-  std::vector<std::int64_t> row_limits; ///< of my columns of B, for a trapezoid
-  std::optional<Exchange> exchange;     ///< with an executor
-  std::vector<Pointers> pointers;       ///< of this call
+  std::int64_t serial = 0;          ///< counts the plans of the set, the same on all its ranks
+  std::vector<RankPlan> plans;      ///< one, or one per strip of a trapezoid
+  std::optional<Exchange> exchange; ///< with an executor
+  std::vector<Pointers> pointers;   ///< of this call
 
-  std::vector<TransferPlan> transfers(char type) const {
-    std::vector<TransferPlan> all;
-    for (const RankPlan& plan : plans) all.push_back({&plan, type, row_limits.empty() ? nullptr : row_limits.data()});
+  std::vector<const RankPlan*> all_plans() const {
+    std::vector<const RankPlan*> all;
+    for (const RankPlan& plan : plans) all.push_back(&plan);
     return all;
   }
   void put_in(const Pointers& where) { pointers.assign(plans.size(), where); }

@@ -131,10 +131,11 @@ Plan::Plan(Layout from, Layout to, PlanOptions options)
   tables_ = std::move(tables);
 }
 
-RankPlan Plan::for_rank(int rank) const {
+RankPlan Plan::for_rank(int rank, char type) const {
   const PlanTables& tables = *tables_;
   RankPlan mine;
   mine.rank = rank;
+  mine.type = type;
   mine.transposed = options_.op != Op::none;
   mine.conjugated = options_.op == Op::conjugate_transpose;
   mine.steps = static_cast<int>(tables.timetable.steps);
