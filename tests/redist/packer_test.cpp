@@ -95,9 +95,9 @@ void check(const Case& c) {
       target.non_temporal = c.non_temporal;
       kept.assign(static_cast<std::size_t>(target.lld * c.width) * esize, 'x');
       target.base = kept.data();
-      outgoing.push_back({&sources[k], &target, nullptr, false});
+      outgoing.push_back({sources[k], target, nullptr, false});
     } else {
-      outgoing.push_back({&sources[k], nullptr, packed[k].data() + margin, c.non_temporal});
+      outgoing.push_back({sources[k], {}, packed[k].data() + margin, c.non_temporal});
     }
   }
   const std::vector<CopyRun> runs = copy_runs_of(outgoing);
@@ -106,7 +106,7 @@ void check(const Case& c) {
   const std::int64_t first = any(0, c.width);
   redist::detail::pack_together(outgoing, runs, 0, first, writers);
   for (std::size_t k = 0; k < rows.size(); ++k)
-    if (outgoing[k].target == nullptr) outgoing[k].packed += static_cast<std::size_t>(rows[k].total * first) * esize;
+    if (!outgoing[k].target) outgoing[k].packed += static_cast<std::size_t>(rows[k].total * first) * esize;
   redist::detail::pack_together(outgoing, runs, first, c.width - first, writers);
 
   const auto col_places = places(cols);
@@ -142,7 +142,7 @@ std::vector<CopyRun> copy_runs_of(const std::vector<RunList>& rows) {
   std::vector<Outgoing> outgoing;
   for (std::size_t k = 0; k < rows.size(); ++k) {
     sources[k].rows = &rows[k];
-    outgoing.push_back({&sources[k], nullptr, nullptr, true});
+    outgoing.push_back({sources[k], {}, nullptr, true});
   }
   return copy_runs_of(outgoing);
 }

@@ -3,6 +3,7 @@
 // filled and emptied by hand. Every element of every target is compared with the owner found index by index.
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <random>
 #include <vector>
 
@@ -18,6 +19,7 @@
 using gridmap::Axis;
 using redist::Grid;
 using redist::Layout;
+using redist::Piece;
 using redist::Plan;
 using redist::PlanOptions;
 using redist::Pointers;
@@ -29,11 +31,14 @@ using redist::detail::Slab;
 using redist::detail::Stream;
 using redist::detail::Turn;
 using redist::detail::Work;
-using redist::detail::work_of;
 
 namespace {
 
 constexpr double untouched = -1;
+
+bool is_shared(int) {
+  return true;
+}
 
 /// One matrix on all ranks; element (i,j) is i*n + j + its number times a million.
 struct Matrix {
@@ -94,7 +99,7 @@ struct Host {
   std::size_t largest_group = 0, joined_copies = 0;
 
   void exchange(std::vector<Matrix>& matrices, Slab slab) {
-    std::vector<Work> works;
+    std::deque<Work> works;
     for (int r = 0; r < size; ++r) {
       std::vector<const RankPlan*> plans;
       std::vector<Pointers> pointers;
@@ -102,25 +107,26 @@ struct Host {
         plans.push_back(m.plan(r));
         pointers.push_back(m.pointers(r));
       }
-      redist::detail::check_plans(plans, r, size);
-      redist::detail::check_pointers(plans, pointers, r, size);
-      works.push_back(work_of(plans, slab, r, size, [](int) { return true; }));
+      works.emplace_back(plans, slab, r, size, is_shared);
       works.back().bind(pointers);
     }
     for (int r = 0; r < size; ++r) send(works, r);
     for (Work& work : works) {
       for (const auto* streams : {&work.out, &work.in})
         for (const Stream& stream : *streams) EXPECT_EQ(stream.bytes_left, 0);
-      for (const LocalCopy& copy : work.copies) copy_direct(copy.source, copy.target, copy.first, copy.count);
+      for (const Piece& keep : work.keeps) {
+        const LocalCopy copy = work.copy_of(keep);
+        copy_direct(copy.source, copy.target, copy.first, copy.count);
+      }
     }
   }
 
 private:
-  void send(std::vector<Work>& works, int r) {
+  void send(std::deque<Work>& works, int r) {
     Work& mine = works[static_cast<std::size_t>(r)];
-    const std::size_t copies = mine.copies.size();
+    const std::size_t keeps = mine.keeps.size();
     std::vector<Group> groups = redist::detail::form_groups(mine, panel_bytes, most_members);
-    joined_copies += copies - mine.copies.size();
+    joined_copies += keeps - mine.keeps.size();
     std::vector<int> in_groups(mine.out.size(), 0);
     std::vector<std::size_t> leads;
     std::vector<std::size_t> group_of(mine.out.size());
@@ -143,7 +149,7 @@ private:
       Fill fill;
       fill.reserve(group.streams.size());
       for (auto& panel : memory) fill.panels.push_back(panel.data());
-      fill_panels(group, mine.out, fill, panel_bytes, false);
+      fill_panels(group, mine, fill, panel_bytes, false);
       const std::vector<std::size_t>& bytes = fill.bytes;
       ASSERT_EQ(bytes.size(), fill.panels.size());
       for (std::size_t k = 0; k < bytes.size(); ++k) {
@@ -169,11 +175,12 @@ Matrix rows_split() {
   return {layout(8, 8, 2, 2, 1, 2), layout(8, 8, 2, 2, 2, 2), redist::Schedule::async, 4, 0};
 }
 
-Work work_on_rank(Matrix& matrix, int rank, int size, Slab slab = {}) {
-  Work work = work_of({matrix.plan(rank)}, slab, rank, size, [](int) { return true; });
-  work.bind({matrix.pointers(rank)});
-  return work;
-}
+struct WorkOnRank : Work {
+  WorkOnRank(Matrix& matrix, int rank_, int size_, Slab slab = {})
+      : Work({matrix.plan(rank_)}, slab, rank_, size_, is_shared) {
+    bind({matrix.pointers(rank_)});
+  }
+};
 
 } // namespace
 
@@ -210,26 +217,26 @@ TEST(Work, EveryElementArrives) {
 
 TEST(Work, WhatIsKeptLeavesItsColumnsWithWhatGoes) {
   Matrix matrix = rows_split();
-  Work work = work_on_rank(matrix, 0, 4);
+  WorkOnRank work(matrix, 0, 4);
   ASSERT_EQ(work.out.size(), 1U);
   EXPECT_EQ(work.out[0].peer, 2);
   EXPECT_EQ(work.bytes_out(), 16 * 8);
   EXPECT_EQ(work.bytes_kept, 16 * 8);
-  ASSERT_EQ(work.copies.size(), 1U);
+  ASSERT_EQ(work.keeps.size(), 1U);
   const std::vector<Group> groups = form_groups(work, 1024, 4);
   ASSERT_EQ(groups.size(), 1U);
-  EXPECT_EQ(groups[0].copies.size(), 1U);
-  EXPECT_TRUE(work.copies.empty());
+  EXPECT_EQ(groups[0].keeps.size(), 1U);
+  EXPECT_TRUE(work.keeps.empty());
 }
 
 // A column of 4 elements does not fit a panel of 3: the message goes by itself and so does what is kept.
 TEST(Work, ColumnsTallerThanAPanelGoAlone) {
   Matrix matrix = rows_split();
-  Work work = work_on_rank(matrix, 0, 4);
+  WorkOnRank work(matrix, 0, 4);
   const std::vector<Group> groups = form_groups(work, 3 * 8, 4);
   ASSERT_EQ(groups.size(), 1U);
-  EXPECT_TRUE(groups[0].copies.empty());
-  EXPECT_EQ(work.copies.size(), 1U);
+  EXPECT_TRUE(groups[0].keeps.empty());
+  EXPECT_EQ(work.keeps.size(), 1U);
 }
 
 // 2x2 -> 1x1 in three slabs: each takes its third of the columns of every message, together all of them.
@@ -237,7 +244,7 @@ TEST(Work, SlabsTogetherAreAll) {
   Matrix matrix(layout(10, 12, 5, 1, 2, 2), layout(10, 12, 10, 12, 1, 1), redist::Schedule::async, 4, 0);
   for (int r = 0; r < 4; ++r)
     for (int s = 0; s < 3; ++s) {
-      const Work work = work_on_rank(matrix, r, 4, {s, 3});
+      const WorkOnRank work(matrix, r, 4, {s, 3});
       EXPECT_EQ(work.bytes_out() + work.bytes_kept, 5 * 2 * 8) << "rank " << r << " slab " << s;
     }
 }
@@ -245,11 +252,11 @@ TEST(Work, SlabsTogetherAreAll) {
 // The streams of one step take turns, and a later step waits for all of them.
 TEST(Turn, ServesTheEarliestStepInTurn) {
   Matrix matrix(layout(4, 4, 4, 1, 1, 1), layout(4, 4, 4, 1, 1, 4), redist::Schedule::caterpillar, 4, 0);
-  Work work = work_on_rank(matrix, 0, 4);
+  WorkOnRank work(matrix, 0, 4);
   ASSERT_EQ(work.out.size(), 3U);
-  work.out[0].items[0].step = 5;
-  work.out[1].items[0].step = 2;
-  work.out[2].items[0].step = 2;
+  work.out[0].pieces[0].step = 5;
+  work.out[1].pieces[0].step = 2;
+  work.out[2].pieces[0].step = 2;
   Turn turn(&work.out, {0, 1, 2});
   turn.begin();
   std::vector<std::size_t> order;
@@ -266,8 +273,7 @@ TEST(Work, RefusesWrongTransfers) {
   Matrix matrix = rows_split();
   const auto status_of = [](const RankPlan* plan, const Pointers& pointers, int rank) {
     try {
-      redist::detail::check_plans({plan}, rank, 4);
-      redist::detail::check_pointers({plan}, {pointers}, rank, 4);
+      Work({plan}, {}, rank, 4, is_shared).bind({pointers});
     } catch (const base::Error& error) {
       return error.status();
     }

@@ -52,6 +52,7 @@ struct Piece {
   int message = 0;        ///< index into sends or recvs
   std::int64_t first = 0; ///< packed element offset
   std::int64_t count = 0; ///< packed elements
+  int matrix = 0;         ///< in an exchange of several: index of the plan
 };
 
 /// One rank's own part of a plan: pure data, made without communication. Owns the run lists that its messages

@@ -8,69 +8,78 @@
 namespace redist::detail {
 namespace {
 
-/// The part of a message that an item or a local copy takes.
+/// The part of a message that a piece takes.
 struct Part {
-  const PackedView& view;
-  int transfer;
-  std::int64_t first, count;
+  const Message& message;
+  const Piece& piece;
 
-  std::int64_t height() const { return view.rows->total; }
-  bool is_whole_columns() const { return first % height() == 0 && count % height() == 0; }
+  std::int64_t height() const { return message.rows->total; }
+  bool is_whole_columns() const { return piece.first % height() == 0 && piece.count % height() == 0; }
   bool has_columns_of(const Part& o) const {
-    return transfer == o.transfer && view.cols == o.view.cols && first / height() == o.first / o.height() &&
-           count / height() == o.count / o.height();
+    return piece.matrix == o.piece.matrix && message.cols == o.message.cols &&
+           piece.first / height() == o.piece.first / o.height() && piece.count / height() == o.piece.count / o.height();
   }
 };
 
-Part part_of(const Item& item) {
-  return {item.view, item.transfer, item.first, item.count};
-}
-Part part_of(const LocalCopy& copy) {
-  return {copy.source, copy.transfer, copy.first, copy.count};
+Part part_of(const Stream& stream, const Piece& piece) {
+  return {stream.message_of(piece), piece};
 }
 
 bool goes_in_columns(const Stream& stream, std::size_t panel_bytes) {
-  return std::all_of(stream.items.begin(), stream.items.end(), [&](const Item& item) {
-    return can_pack_together(item.view, nullptr) && part_of(item).is_whole_columns() &&
-           item.view.rows->total * item.view.esize <= static_cast<std::int64_t>(panel_bytes);
+  return std::all_of(stream.pieces.begin(), stream.pieces.end(), [&](const Piece& piece) {
+    const PackedView view = stream.view_of(piece);
+    return can_pack_together(view, nullptr) && part_of(stream, piece).is_whole_columns() &&
+           view.rows->total * view.esize <= static_cast<std::int64_t>(panel_bytes);
   });
 }
 
 bool takes_same_columns(const Stream& a, const Stream& b) {
-  return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), [](const Item& x, const Item& y) {
-    return x.step == y.step && part_of(x).has_columns_of(part_of(y));
-  });
+  return std::equal(
+      a.pieces.begin(), a.pieces.end(), b.pieces.begin(), b.pieces.end(),
+      [&](const Piece& x, const Piece& y) { return x.step == y.step && part_of(a, x).has_columns_of(part_of(b, y)); });
 }
 
-/// What stays here of the columns of these streams, when there is something for each item.
-void take_copies(Group& group, const Stream& lead, std::vector<LocalCopy>& copies) {
+/// What stays here of the columns of these streams, when there is something for each piece.
+void take_keeps(Group& group, const Stream& lead, Work& work) {
+  std::vector<Piece>& keeps = work.keeps;
   std::vector<std::size_t> found;
-  for (const Item& item : lead.items) {
-    const auto same = std::find_if(copies.begin(), copies.end(), [&](const LocalCopy& copy) {
-      return copy.peer < 0 && can_pack_together(copy.source, &copy.target) && part_of(copy).is_whole_columns() &&
-             part_of(item).has_columns_of(part_of(copy));
+  for (const Piece& piece : lead.pieces) {
+    const auto same = std::find_if(keeps.begin(), keeps.end(), [&](const Piece& keep) {
+      const LocalCopy copy = work.copy_of(keep);
+      const Part kept{work.kept_message_of(keep), keep};
+      return can_pack_together(copy.source, &copy.target) && kept.is_whole_columns() &&
+             part_of(lead, piece).has_columns_of(kept);
     });
-    if (same == copies.end()) return;
-    found.push_back(static_cast<std::size_t>(same - copies.begin()));
+    if (same == keeps.end()) return;
+    found.push_back(static_cast<std::size_t>(same - keeps.begin()));
   }
-  for (std::size_t k : found) group.copies.push_back(copies[k]);
+  for (std::size_t k : found) group.keeps.push_back(keeps[k]);
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
-  for (auto k = found.rbegin(); k != found.rend(); ++k) copies.erase(copies.begin() + static_cast<std::ptrdiff_t>(*k));
+  for (auto k = found.rbegin(); k != found.rend(); ++k) keeps.erase(keeps.begin() + static_cast<std::ptrdiff_t>(*k));
 }
 
-/// The copy runs of each item; items of the same rows and element size share them.
-void make_runs(Group& group, const std::vector<Stream>& out) {
+/// What leaves of the i-th piece of a group, and what stays.
+void outgoing_of(const Group& group, const Work& work, std::size_t i, std::vector<Outgoing>& outgoing) {
+  outgoing.clear();
+  for (std::size_t s : group.streams)
+    outgoing.push_back({work.out[s].view_of(work.out[s].pieces[i]), {}, nullptr, false});
+  if (group.keeps.empty()) return;
+  const LocalCopy copy = work.copy_of(group.keeps[i]);
+  outgoing.push_back({copy.source, copy.target, nullptr, false});
+}
+
+/// The copy runs of each piece; pieces of the same rows and element size share them.
+void make_runs(Group& group, const Work& work) {
   std::vector<std::vector<std::pair<const RunList*, int>>> keys;
-  const std::size_t items = out[group.streams.front()].items.size();
-  for (std::size_t i = 0; i < items; ++i) {
-    std::vector<Outgoing> outgoing;
-    for (std::size_t s : group.streams) outgoing.push_back({&out[s].items[i].view});
-    if (!group.copies.empty()) outgoing.push_back({&group.copies[i].source, &group.copies[i].target});
+  const std::size_t pieces = work.out[group.streams.front()].pieces.size();
+  std::vector<Outgoing> outgoing;
+  for (std::size_t i = 0; i < pieces; ++i) {
+    outgoing_of(group, work, i, outgoing);
     std::vector<std::pair<const RunList*, int>> key;
-    for (const Outgoing& one : outgoing) key.emplace_back(one.source->rows, one.source->esize);
+    for (const Outgoing& one : outgoing) key.emplace_back(one.source.rows, one.source.esize);
     const auto known = std::find(keys.begin(), keys.end(), key);
-    group.runs_of_item.push_back(static_cast<std::size_t>(known - keys.begin()));
+    group.runs_of_piece.push_back(static_cast<std::size_t>(known - keys.begin()));
     if (known != keys.end()) continue;
     keys.push_back(std::move(key));
     group.runs.push_back(copy_runs_of(outgoing));
@@ -79,13 +88,13 @@ void make_runs(Group& group, const std::vector<Stream>& out) {
 
 } // namespace
 
-std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t most_members, bool with_copies) {
+std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t most_members, bool with_keeps) {
   const std::vector<Stream>& out = work.out;
   std::vector<Group> groups;
   std::vector<bool> joinable; // per group
   for (std::size_t s = 0; s < out.size(); ++s) {
     const Stream& stream = out[s];
-    if (!stream.shared || stream.items.empty()) continue;
+    if (!stream.shared || stream.pieces.empty()) continue;
     const bool joins = goes_in_columns(stream, panel_bytes);
     std::size_t g = 0;
     while (g < groups.size() && !(joins && joinable[g] && groups[g].streams.size() < most_members &&
@@ -98,8 +107,8 @@ std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t 
     groups[g].streams.push_back(s);
   }
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (joinable[g] && with_copies) take_copies(groups[g], out[groups[g].streams.front()], work.copies);
-    if (!groups[g].is_alone()) make_runs(groups[g], out);
+    if (joinable[g] && with_keeps) take_keeps(groups[g], out[groups[g].streams.front()], work);
+    if (!groups[g].is_alone()) make_runs(groups[g], work);
   }
   return groups;
 }
@@ -111,7 +120,8 @@ void Fill::reserve(std::size_t members) {
   writers.reserve(members + 1);
 }
 
-void fill_panels(const Group& group, std::vector<Stream>& out, Fill& fill, std::size_t panel_bytes, bool non_temporal) {
+void fill_panels(const Group& group, Work& work, Fill& fill, std::size_t panel_bytes, bool non_temporal) {
+  std::vector<Stream>& out = work.out;
   Stream& lead = out[group.streams.front()];
   const std::size_t members = group.streams.size();
   fill.bytes.assign(members, 0);
@@ -121,28 +131,27 @@ void fill_panels(const Group& group, std::vector<Stream>& out, Fill& fill, std::
   }
   const int step = lead.step();
   while (!lead.at_end() && lead.step() == step) {
-    const std::size_t i = lead.place.item;
+    const std::size_t i = lead.place.piece;
     std::int64_t columns = INT64_MAX;
-    fill.outgoing.clear();
+    outgoing_of(group, work, i, fill.outgoing);
     for (std::size_t k = 0; k < members; ++k) {
       const Stream& stream = out[group.streams[k]];
-      const Item& item = stream.items[i];
-      const std::int64_t column_bytes = item.view.rows->total * item.view.esize;
+      Outgoing& one = fill.outgoing[k];
+      const std::int64_t height = one.source.rows->total;
       const auto room = static_cast<std::int64_t>(panel_bytes - fill.bytes[k]);
-      columns = std::min({columns, room / column_bytes, (item.count - stream.place.done) / item.view.rows->total});
-      fill.outgoing.push_back({&item.view, nullptr, fill.panels[k] + fill.bytes[k], non_temporal});
+      columns = std::min(
+          {columns, room / (height * one.source.esize), (stream.pieces[i].count - stream.place.done) / height});
+      one.packed = fill.panels[k] + fill.bytes[k];
+      one.non_temporal = non_temporal;
     }
     if (columns == 0) break;
-    if (!group.copies.empty()) fill.outgoing.push_back({&group.copies[i].source, &group.copies[i].target});
-    const Item& item = lead.items[i];
-    pack_together(fill.outgoing, group.runs[group.runs_of_item[i]],
-                  (item.first + lead.place.done) / item.view.rows->total, columns, fill.writers);
+    const std::int64_t first = (lead.pieces[i].first + lead.place.done) / fill.outgoing.front().source.rows->total;
+    pack_together(fill.outgoing, group.runs[group.runs_of_piece[i]], first, columns, fill.writers);
     for (std::size_t k = 0; k < members; ++k) {
-      Stream& stream = out[group.streams[k]];
-      const PackedView& view = stream.items[i].view;
+      const PackedView& view = fill.outgoing[k].source;
       const auto bytes = static_cast<std::size_t>(columns * view.rows->total * view.esize);
       fill.bytes[k] += bytes;
-      stream.skip(bytes);
+      out[group.streams[k]].skip(bytes);
     }
   }
 }

@@ -15,19 +15,19 @@ namespace redist::detail {
 /// Outgoing streams that leave the same columns of the same arrays, and what stays here of these columns.
 struct Group {
   std::vector<std::size_t> streams;       ///< in step with each other, column by column
-  std::vector<LocalCopy> copies;          ///< none, or one for each of their items
+  std::vector<Piece> keeps;               ///< none, or one for each of their pieces
   std::vector<std::vector<CopyRun>> runs; ///< of a column; of one stream alone that keeps nothing: none
-  std::vector<std::size_t> runs_of_item;  ///< which of them
+  std::vector<std::size_t> runs_of_piece; ///< which of them
 
-  bool is_alone() const { return streams.size() == 1 && copies.empty(); }
+  bool is_alone() const { return streams.size() == 1 && keeps.empty(); }
 };
 
-/// Streams through shared memory whose items take the same columns, one for one, go together, and with them what this
-/// rank keeps of the same columns, which is taken out of `work.copies`. Columns taller than a panel go alone.
+/// Streams through shared memory whose pieces take the same columns, one for one, go together, and with them what this
+/// rank keeps of the same columns, which is taken out of `work.keeps`. Columns taller than a panel go alone.
 /// @param panel_bytes of one panel
 /// @param most_members streams of one group, at least 1; each needs a panel of its own at the same time
-/// @param with_copies whether what stays goes along
-std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t most_members, bool with_copies = true);
+/// @param with_keeps whether what stays goes along
+std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t most_members, bool with_keeps = true);
 
 /// What fill_panels() writes to and needs on the way; made once, for the largest group.
 struct Fill {
@@ -42,6 +42,6 @@ struct Fill {
 
 /// Packs what comes next of each stream of the group, no more than of the current step, into a panel of its own, and
 /// moves the streams on. Allocates nothing.
-void fill_panels(const Group& group, std::vector<Stream>& out, Fill& fill, std::size_t panel_bytes, bool non_temporal);
+void fill_panels(const Group& group, Work& work, Fill& fill, std::size_t panel_bytes, bool non_temporal);
 
 } // namespace redist::detail

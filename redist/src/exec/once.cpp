@@ -17,9 +17,7 @@ void exchange_once(const std::vector<const RankPlan*>& plans, const std::vector<
   int rank = 0, size = 1;
   check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
-  check_plans(plans, rank, size);
-  check_pointers(plans, pointers, rank, size);
-  Work work = work_of(plans, {}, rank, size, [](int) { return false; });
+  Work work(plans, {}, rank, size, [](int) { return false; });
   work.bind(pointers);
   for (const auto* streams : {&work.in, &work.out})
     for (const Stream& stream : *streams)
@@ -56,7 +54,10 @@ void exchange_once(const std::vector<const RankPlan*>& plans, const std::vector<
     check(MPI_Isend(from, static_cast<int>(bytes), MPI_BYTE, stream.peer, tag, comm, &requests[work.in.size() + s]),
           "MPI_Isend");
   }
-  for (const LocalCopy& copy : work.copies) copy_direct(copy.source, copy.target, copy.first, copy.count);
+  for (const Piece& keep : work.keeps) {
+    const LocalCopy copy = work.copy_of(keep);
+    copy_direct(copy.source, copy.target, copy.first, copy.count);
+  }
   for (std::size_t k = 0; k < work.in.size(); ++k) {
     int s = 0;
     check(MPI_Waitany(static_cast<int>(work.in.size()), requests.data(), &s, MPI_STATUS_IGNORE), "MPI_Waitany");

@@ -31,22 +31,25 @@ bool stores_non_temporal(const Work& work, PanelWrites how) {
 
 bool has_rearranged(const std::vector<Stream>& streams) {
   return std::any_of(streams.begin(), streams.end(), [](const Stream& stream) {
-    return stream.shared && std::any_of(stream.items.begin(), stream.items.end(),
-                                        [](const Item& item) { return item.view.is_rearranged(); });
+    return stream.shared && std::any_of(stream.pieces.begin(), stream.pieces.end(),
+                                        [&](const Piece& piece) { return stream.view_of(piece).is_rearranged(); });
   });
+}
+
+Slab valid(Slab slab, const Connections& ranks) {
+  if (slab.of < 1)
+    throw base::Error(base::Status::bad_argument,
+                      fmt::format("redist: in-place exchange: slabs is {}, expected at least 1 [rank {} of {}]",
+                                  slab.of, ranks.rank, ranks.size));
+  return slab;
 }
 
 } // namespace
 
-Prepared::Prepared(std::shared_ptr<Connections> with, std::vector<const RankPlan*> what, Slab part)
-    : ranks(std::move(with)), plans(std::move(what)), slab(part) {
-  if (slab.of < 1)
-    throw base::Error(base::Status::bad_argument,
-                      fmt::format("redist: in-place exchange: slabs is {}, expected at least 1 [rank {} of {}]",
-                                  slab.of, ranks->rank, ranks->size));
-  check_plans(plans, ranks->rank, ranks->size);
-  signature = signature_of(plans, slab);
-  work = work_of(plans, slab, ranks->rank, ranks->size, [this](int peer) { return ranks->reaches(peer); });
+Prepared::Prepared(std::shared_ptr<Connections> with, std::vector<const RankPlan*> plans, Slab part)
+    : ranks(std::move(with)), slab(valid(part, *ranks)),
+      work(std::move(plans), slab, ranks->rank, ranks->size, [this](int peer) { return ranks->reaches(peer); }) {
+  signature = signature_of(work.plans, slab);
   non_temporal = stores_non_temporal(work, ranks->options.panel_writes);
   if (ranks->host) {
     is_short = ranks->host->everybody() && work.bytes_out() <= short_exchange_bytes;
@@ -69,19 +72,19 @@ void Prepared::make_turns() {
   for (std::size_t s = 0; s < work.out.size(); ++s)
     if (!work.out[s].shared) by_wire.push_back(s);
   group_of_lead.assign(work.out.size(), 0);
-  std::size_t members = 0, grouped_copies = 0;
+  std::size_t members = 0, grouped_keeps = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const std::size_t lead = groups[g].streams.front();
     group_of_lead[lead] = g;
     leads.push_back(lead);
     members = std::max(members, groups[g].streams.size());
-    grouped_copies += groups[g].copies.size();
+    grouped_keeps += groups[g].keeps.size();
   }
   wire_turn = Turn(&work.out, std::move(by_wire));
   host_turn = Turn(&work.out, std::move(leads));
   fill.reserve(members);
   taken.reserve(members);
-  copies.reserve(pulls.size() + grouped_copies + work.copies.size());
+  copies.reserve(pulls.size() + grouped_keeps + work.keeps.size());
   host_in.reserve(work.in.size());
   for (const Stream& stream : work.in)
     if (!stream.shared) wire_in += stream.bytes;

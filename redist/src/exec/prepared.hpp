@@ -17,12 +17,11 @@ namespace redist::detail {
 /// turns, room for whatever a run puts down. A run allocates nothing: it puts the pointers in and moves the cursors.
 struct Prepared {
   /// Local. @throws Error{bad_type, bad_argument}, std::bad_alloc
-  Prepared(std::shared_ptr<Connections> with, std::vector<const RankPlan*> what, Slab slab);
+  Prepared(std::shared_ptr<Connections> with, std::vector<const RankPlan*> plans, Slab part);
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
 
   const std::shared_ptr<Connections> ranks; ///< after the executor was closed they refuse
-  const std::vector<const RankPlan*> plans;
   const Slab slab;
   std::int64_t signature = 0; ///< the same on all ranks when they prepared the same
   bool non_temporal = false;  ///< stores into panels
@@ -31,7 +30,7 @@ struct Prepared {
   Work work;
   std::vector<Group> groups;              ///< of the outgoing streams through shared memory
   std::vector<std::size_t> group_of_lead; ///< by stream; of the first stream of each group
-  std::vector<LocalCopy> pulls;           ///< what I could read in place from others; a null source: not in this run
+  std::vector<Piece> pulls; ///< of the messages to me that could be read in place; the last one is done first
 
   // where a run is
   double began_s = 0;
@@ -63,7 +62,9 @@ struct Prepared {
 private:
   void make_turns();
   void find_pulls();
-  bool offer(const std::vector<Pointers>& pointers);
+  const Message& pulled_message_of(const Piece& pull) const;
+  void add_keeps();
+  bool offer();
   bool map_pulls();
   void leave_to_readers();
   bool copy_slice();

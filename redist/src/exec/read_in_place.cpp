@@ -8,52 +8,50 @@
 namespace redist::detail {
 namespace {
 
-SharedHost::Offer offered(const SharedHost& host, int rank_of_source, int transfer) {
-  if (transfer >= SharedHost::offers_at_most) return {};
-  return host.offer_of(rank_of_source, transfer);
+SharedHost::Offer offered(const SharedHost& host, int rank_of_source, int matrix) {
+  if (matrix >= SharedHost::offers_at_most) return {};
+  return host.offer_of(rank_of_source, matrix);
+}
+
+/// A bit for each matrix that the rank offers.
+std::uint64_t offers_of(const SharedHost& host, int rank_of_source, std::size_t matrices) {
+  static_assert(SharedHost::offers_at_most <= 64, "one bit each");
+  std::uint64_t bits = 0;
+  for (std::size_t t = 0; t < std::min<std::size_t>(matrices, SharedHost::offers_at_most); ++t)
+    if (host.offer_of(rank_of_source, static_cast<int>(t)).fd >= 0) bits |= std::uint64_t{1} << t;
+  return bits;
 }
 
 } // namespace
 
 /// What the senders of my incoming streams could offer; the last one is done first, so the rank after me is the last.
 void Prepared::find_pulls() {
-  for (const Stream& stream : work.in) {
-    if (!stream.shared) continue;
-    for (const Item& item : stream.items) {
-      LocalCopy pull;
-      pull.target = item.view;
-      pull.source = item.view;
-      pull.source.is_source = true;
-      pull.source.row_limits = nullptr;
-      pull.source.non_temporal = false;
-      pull.source.transposed = item.source_transposed;
-      pull.source.conj_size = item.source_conj_size;
-      pull.first = item.first;
-      pull.count = item.count;
-      pull.transfer = item.transfer;
-      pull.peer = stream.peer;
-      pulls.push_back(pull);
-    }
-  }
-  const int rank = ranks->rank, size = ranks->size;
-  std::stable_sort(pulls.begin(), pulls.end(), [rank, size](const LocalCopy& a, const LocalCopy& b) {
-    return (a.peer - rank + size) % size > (b.peer - rank + size) % size;
-  });
-  pulls_left.assign(static_cast<std::size_t>(size), 0);
+  for (const Stream& stream : work.in)
+    if (stream.shared) pulls.insert(pulls.end(), stream.pieces.begin(), stream.pieces.end());
+  const auto distance = [this](const Piece& pull) {
+    return (pulled_message_of(pull).peer - work.rank + work.size) % work.size;
+  };
+  std::stable_sort(pulls.begin(), pulls.end(),
+                   [&](const Piece& a, const Piece& b) { return distance(a) > distance(b); });
+  pulls_left.assign(static_cast<std::size_t>(work.size), 0);
+}
+
+const Message& Prepared::pulled_message_of(const Piece& pull) const {
+  return work.plan_of(pull).recvs[static_cast<std::size_t>(pull.message)];
 }
 
 /// Tells the others where they can read my sources; they may look after the agreement. True when there is anything to
 /// read. Local.
-bool Prepared::offer(const std::vector<Pointers>& pointers) {
+bool Prepared::offer() {
   if (!ranks->host) return false;
   bool any = false;
-  const std::size_t count = std::min(plans.size(), static_cast<std::size_t>(SharedHost::offers_at_most));
+  const std::size_t count = std::min(work.plans.size(), static_cast<std::size_t>(SharedHost::offers_at_most));
   for (std::size_t t = 0; t < count; ++t) {
     SharedHost::Offer offer;
-    const SharedPlace place = plans[t]->sends.empty() ? SharedPlace{} : find_shared(pointers[t].from);
+    const SharedPlace place = work.plans[t]->sends.empty() ? SharedPlace{} : find_shared(work.pointers[t].from);
     if (place.fd >= 0)
       offer = {place.fd, static_cast<std::int64_t>(place.bytes), static_cast<std::int64_t>(place.offset),
-               pointers[t].lld_from, place.inode};
+               work.pointers[t].lld_from, place.inode};
     ranks->host->offer(static_cast<int>(t), offer);
     any |= place.fd >= 0;
   }
@@ -63,36 +61,35 @@ bool Prepared::offer(const std::vector<Pointers>& pointers) {
 void Prepared::read_in_place() {
   std::int64_t all[SharedHost::numbers_at_once] = {!ranks->host || map_pulls() ? 1 : 0, 0, 0, 0};
   ranks->minimum_of(all);
-  if (all[0] != 0 && ranks->host) leave_to_readers();
+  if (!ranks->host) return;
+  if (all[0] != 0) return leave_to_readers();
+  copies.clear();
+  add_keeps();
 }
 
-/// False when some of what is offered to me cannot be mapped. Local.
+/// Puts what is offered to me into `copies`, alone. False when some of it cannot be mapped. Local.
 bool Prepared::map_pulls() {
-  for (LocalCopy& pull : pulls) {
-    const SharedHost::Offer offer = offered(*ranks->host, pull.peer, pull.transfer);
+  copies.clear();
+  for (const Piece& pull : pulls) {
+    const Message& message = pulled_message_of(pull);
+    const SharedHost::Offer offer = offered(*ranks->host, message.peer, pull.matrix);
     if (offer.fd < 0) continue;
-    pull.source.base = const_cast<char*>(ranks->host->map_offer(pull.peer, offer)); // only read
-    pull.source.lld = offer.lld;
-    if (pull.source.base == nullptr) return false;
+    LocalCopy copy{work.source_of(pull, message), work.target_of(pull, message), pull.first, pull.count, message.peer};
+    copy.source.base = const_cast<char*>(ranks->host->map_offer(message.peer, offer)); // only read
+    copy.source.lld = offer.lld;
+    if (copy.source.base == nullptr) return false;
+    copies.push_back(copy);
   }
   return true;
 }
 
-/// Takes out of the streams what is read in place, mine and the others', and puts the pulls before what I keep. What
+/// Takes out of the streams what is read in place, mine and the others', and puts what I keep after the pulls. What
 /// would have left my columns with them goes alone.
 void Prepared::leave_to_readers() {
   const SharedHost& host = *ranks->host;
-  copies.clear();
-  for (const LocalCopy& pull : pulls)
-    if (pull.source.base != nullptr) {
-      copies.push_back(pull);
-      ++pulls_left[static_cast<std::size_t>(pull.peer)];
-    }
-  const auto leave_out = [&host](Stream& stream, int source) {
-    if (!stream.shared) return false;
-    bool any = false; // if not, the stream may be on its way already
-    for (Item& item : stream.items) any |= item.is_read_in_place = offered(host, source, item.transfer).fd >= 0;
-    return any && stream.leave_out();
+  for (const LocalCopy& pull : copies) ++pulls_left[static_cast<std::size_t>(pull.peer)];
+  const auto leave_out = [this, &host](Stream& stream, int source) {
+    return stream.shared && stream.leave_out(offers_of(host, source, work.plans.size()));
   };
   for (Stream& stream : work.in) leave_out(stream, stream.peer);
   bool any_left_out = false;
@@ -102,10 +99,12 @@ void Prepared::leave_to_readers() {
       any_left_out = true;
     }
   if (any_left_out) host_turn.begin();
-  for (const Group& group : groups)
-    for (std::size_t i = 0; i < group.copies.size(); ++i)
-      if (work.out[group.streams.front()].items[i].is_read_in_place) copies.push_back(group.copies[i]);
-  copies.insert(copies.end(), work.copies.begin(), work.copies.end());
+  for (const Group& group : groups) {
+    const Stream& lead = work.out[group.streams.front()];
+    for (std::size_t i = 0; i < group.keeps.size(); ++i)
+      if (lead.is_read_in_place(lead.pieces[i])) copies.push_back(work.copy_of(group.keeps[i]));
+  }
+  add_keeps();
 }
 
 } // namespace redist::detail

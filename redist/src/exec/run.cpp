@@ -55,27 +55,22 @@ ExecuteReport finish_run(Connections& ranks) {
 
 PutDown Prepared::bind(const std::vector<Pointers>& pointers) {
   began_s = now_s();
-  check_pointers(plans, pointers, ranks->rank, ranks->size);
   work.bind(pointers);
-  for (Group& group : groups)
-    for (LocalCopy& copy : group.copies)
-      for (PackedView* view : {&copy.source, &copy.target})
-        detail::bind(*view, pointers[static_cast<std::size_t>(copy.transfer)]);
-  for (LocalCopy& pull : pulls) {
-    pull.source.base = nullptr;
-    detail::bind(pull.target, pointers[static_cast<std::size_t>(pull.transfer)]);
-  }
-  copies.assign(work.copies.begin(), work.copies.end());
-  if (slab.of == 1)
-    prepare_targets(plans, pointers); // in slabs the target's pages shall come no sooner than the source's go
+  copies.clear();
+  add_keeps();
+  if (slab.of == 1) prepare_targets(work); // in slabs the target's pages shall come no sooner than the source's go
   report = {};
   report.bytes_out = work.bytes_out();
   report.bytes_in = work.bytes_in();
   report.bytes_kept = work.bytes_kept;
   wire_turn.begin();
   host_turn.begin();
-  if (offer(pointers)) return PutDown::sources;
+  if (offer()) return PutDown::sources;
   return is_short && send_ahead() ? PutDown::panels : PutDown::nothing;
+}
+
+void Prepared::add_keeps() {
+  for (const Piece& keep : work.keeps) copies.push_back(work.copy_of(keep));
 }
 
 void Prepared::start() {
@@ -129,7 +124,7 @@ bool Prepared::send_group(const Group& group) {
     taken.push_back(host.take_panel(work.out[s].peer));
     fill.panels.push_back(host.panel(taken.back()));
   }
-  fill_panels(group, work.out, fill, host.panel_bytes(), non_temporal);
+  fill_panels(group, work, fill, host.panel_bytes(), non_temporal);
   report.pack_s += now_s() - t;
   for (std::size_t k = 0; k < taken.size(); ++k) host.post(work.out[group.streams[k]].peer, taken[k], fill.bytes[k]);
   return true;

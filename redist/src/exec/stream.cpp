@@ -3,27 +3,45 @@
 
 #include <algorithm>
 
+#include "exec/work.hpp"
+
 namespace redist::detail {
+
+const Message& Stream::message_of(const Piece& piece) const {
+  const RankPlan& plan = work->plan_of(piece);
+  return (is_outgoing ? plan.sends : plan.recvs)[static_cast<std::size_t>(piece.message)];
+}
+
+PackedView Stream::view_of(const Piece& piece) const {
+  return is_outgoing ? work->source_of(piece, message_of(piece)) : work->target_of(piece, message_of(piece));
+}
+
+int Stream::element_bytes_of(const Piece& piece) const {
+  return element_bytes(work->plan_of(piece).type);
+}
 
 void Stream::rewind() {
   place = {};
   bytes_left = bytes;
-  for (Item& item : items) item.is_read_in_place = false;
+  read_in_place = 0;
 }
 
-bool Stream::leave_out() {
+bool Stream::leave_out(std::uint64_t matrices) {
+  read_in_place = matrices;
+  if (std::none_of(pieces.begin(), pieces.end(), [this](const Piece& piece) { return is_read_in_place(piece); }))
+    return false; // it may be on its way already
   bytes_left = 0;
-  for (const Item& item : items)
-    if (!item.is_read_in_place) bytes_left += item.count * item.view.esize;
+  for (const Piece& piece : pieces)
+    if (!is_read_in_place(piece)) bytes_left += piece.count * element_bytes_of(piece);
   move(place, 0);
   return bytes_left < bytes;
 }
 
-/// By at most what is left of an item; then to the next one that travels.
+/// By at most what is left of a piece; then to the next one that travels.
 void Stream::move(Place& at, std::int64_t elements) const {
   at.done += elements;
-  while (at.item < items.size() && (items[at.item].is_read_in_place || at.done == items[at.item].count))
-    at = {at.item + 1, 0};
+  while (at.piece < pieces.size() && (is_read_in_place(pieces[at.piece]) || at.done == pieces[at.piece].count))
+    at = {at.piece + 1, 0};
 }
 
 std::size_t Stream::pack(char* panel, std::size_t capacity, bool non_temporal, char* staging) {
@@ -31,12 +49,13 @@ std::size_t Stream::pack(char* panel, std::size_t capacity, bool non_temporal, c
   if (at_end()) return 0;
   const int step_now = step();
   while (!at_end() && step() == step_now) {
-    const Item& item = items[place.item];
-    const auto fits = static_cast<std::int64_t>((capacity - used) / static_cast<std::size_t>(item.view.esize));
-    const std::int64_t now = std::min(fits, item.count - place.done);
+    const Piece& piece = pieces[place.piece];
+    const PackedView view = view_of(piece);
+    const auto fits = static_cast<std::int64_t>((capacity - used) / static_cast<std::size_t>(view.esize));
+    const std::int64_t now = std::min(fits, piece.count - place.done);
     if (now == 0) break;
-    item.view.pack(item.first + place.done, now, panel + used, non_temporal, staging);
-    used += static_cast<std::size_t>(now * item.view.esize);
+    view.pack(piece.first + place.done, now, panel + used, non_temporal, staging);
+    used += static_cast<std::size_t>(now * view.esize);
     move(place, now);
   }
   bytes_left -= static_cast<std::int64_t>(used);
@@ -45,11 +64,12 @@ std::size_t Stream::pack(char* panel, std::size_t capacity, bool non_temporal, c
 
 void Stream::unpack(Place at, const char* panel, std::size_t count_bytes) const {
   while (count_bytes > 0) {
-    const Item& item = items[at.item];
-    const std::int64_t now = std::min(static_cast<std::int64_t>(count_bytes) / item.view.esize, item.count - at.done);
-    item.view.unpack(item.first + at.done, now, panel);
-    panel += now * item.view.esize;
-    count_bytes -= static_cast<std::size_t>(now * item.view.esize);
+    const Piece& piece = pieces[at.piece];
+    const PackedView view = view_of(piece);
+    const std::int64_t now = std::min(static_cast<std::int64_t>(count_bytes) / view.esize, piece.count - at.done);
+    view.unpack(piece.first + at.done, now, panel);
+    panel += now * view.esize;
+    count_bytes -= static_cast<std::size_t>(now * view.esize);
     move(at, now);
   }
 }
@@ -57,10 +77,10 @@ void Stream::unpack(Place at, const char* panel, std::size_t count_bytes) const 
 void Stream::skip(std::size_t count_bytes) {
   bytes_left -= static_cast<std::int64_t>(count_bytes);
   while (count_bytes > 0) {
-    const Item& item = items[place.item];
-    const std::int64_t now =
-        std::min(static_cast<std::int64_t>(count_bytes) / item.view.esize, item.count - place.done);
-    count_bytes -= static_cast<std::size_t>(now * item.view.esize);
+    const Piece& piece = pieces[place.piece];
+    const int esize = element_bytes_of(piece);
+    const std::int64_t now = std::min(static_cast<std::int64_t>(count_bytes) / esize, piece.count - place.done);
+    count_bytes -= static_cast<std::size_t>(now * esize);
     move(place, now);
   }
 }
@@ -68,11 +88,12 @@ void Stream::skip(std::size_t count_bytes) {
 char* Stream::contiguous(std::size_t& together) const {
   together = 0;
   if (at_end()) return nullptr;
-  const Item& item = items[place.item];
+  const Piece& piece = pieces[place.piece];
+  const PackedView view = view_of(piece);
   std::int64_t count = 0;
-  char* at = item.view.contiguous(item.first + place.done, count);
-  count = std::min(count, item.count - place.done);
-  together = static_cast<std::size_t>(count * item.view.esize);
+  char* at = view.contiguous(piece.first + place.done, count);
+  count = std::min(count, piece.count - place.done);
+  together = static_cast<std::size_t>(count * view.esize);
   return at;
 }
 

@@ -69,8 +69,8 @@ bool writes(const RankPlan& plan) {
   return !plan.recvs.empty() || !plan.keeps.empty();
 }
 
-} // namespace
-
+/// Whether rank `rank` of `size` can do this, wherever the matrices lie. @throws Error{bad_type, bad_argument,
+/// null_pointer}
 void check_plans(const std::vector<const RankPlan*>& plans, int rank, int size) {
   for (std::size_t t = 0; t < plans.size(); ++t) {
     const auto bad = [&](Status status, const std::string& text) { return wrong(status, t, text, rank, size); };
@@ -90,6 +90,7 @@ void check_plans(const std::vector<const RankPlan*>& plans, int rank, int size) 
   }
 }
 
+/// Whether this rank's shares can lie there. @throws Error{bad_argument, null_pointer}
 void check_pointers(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers, int rank,
                     int size) {
   if (pointers.size() != plans.size())
@@ -113,135 +114,133 @@ void check_pointers(const std::vector<const RankPlan*>& plans, const std::vector
   }
 }
 
-namespace {
-
-/// What one rank has to do, message by message.
-class WorkMaker {
-public:
-  WorkMaker(Slab slab, const std::function<bool(int)>& is_shared) : slab_(slab), is_shared_(is_shared) {}
-
-  void add(const RankPlan& plan, int transfer) {
-    plan_ = &plan;
-    transfer_ = transfer;
-    conj_size_ = !plan.conjugated ? 0 : plan.type == 'c' ? 4 : plan.type == 'z' ? 8 : 0;
-    add_messages(work.out, out_of_rank_, plan.sends, plan.send_order, true);
-    add_messages(work.in, work.in_of_rank, plan.recvs, plan.recv_order, false);
-    for (const Message& message : plan.keeps) {
-      if (message.elements() == 0) continue;
-      const auto add_copy = [&](std::int64_t first, std::int64_t count) {
-        work.copies.push_back({view_of(message, true), view_of(message, false), first, count, transfer_});
-        work.bytes_kept += count * element_bytes(plan.type);
-      };
-      if (slab_.of > 1)
-        each_part(message, add_copy);
-      else // whole: in parts it could not leave its columns together with what goes away
-        add_copy(0, message.elements());
-    }
+/// Calls take(first, count) for what a slab takes of a message.
+template <class Take> void each_part(const Message& message, Slab slab, Take&& take) {
+  std::int64_t column = 0, skip = 0, columns = 0;
+  for (const Run& r : message.cols->runs) {
+    slab.part_of(r, skip, columns);
+    if (columns > 0) take((column + skip) * message.rows->total, columns * message.rows->total);
+    column += r.len * r.count;
   }
+}
 
-  Work work;
-
-private:
-  PackedView view_of(const Message& message, bool is_source) const {
-    PackedView view;
-    view.rows = message.rows;
-    view.cols = message.cols;
-    view.esize = element_bytes(plan_->type);
-    view.is_source = is_source;
-    view.transposed = is_source && plan_->transposed;
-    if (!is_source && !plan_->row_limits.empty()) view.row_limits = plan_->row_limits.data();
-    if (is_source) view.conj_size = conj_size_;
-    return view;
+/// The pieces in which the messages travel, in the order of the plan where it has one.
+std::vector<Piece> pieces_of(const std::vector<Message>& messages, const std::vector<Piece>& order, int matrix,
+                             Slab slab) {
+  std::vector<Piece> pieces;
+  if (slab.of == 1 && !order.empty()) {
+    pieces = order;
+    for (Piece& piece : pieces) piece.matrix = matrix;
+    return pieces;
   }
-
-  template <class Take> void each_part(const Message& message, Take&& take) const {
-    std::int64_t column = 0, skip = 0, columns = 0;
-    for (const Run& r : message.cols->runs) {
-      slab_.part_of(r, skip, columns);
-      if (columns > 0) take((column + skip) * message.rows->total, columns * message.rows->total);
-      column += r.len * r.count;
-    }
+  for (const Message& message : messages) {
+    const int k = static_cast<int>(&message - messages.data());
+    const auto add = [&](std::int64_t first, std::int64_t count) { pieces.push_back({0, k, first, count, matrix}); };
+    if (slab.of == 1)
+      add(0, message.elements());
+    else
+      each_part(message, slab, add);
   }
-
-  void add_messages(std::vector<Stream>& streams, std::unordered_map<int, std::size_t>& of_rank,
-                    const std::vector<Message>& messages, const std::vector<Piece>& order, bool is_source) {
-    const auto add_item = [&](const Message& message, std::int64_t first, std::int64_t count, int step) {
-      if (count == 0) return;
-      const auto found = of_rank.emplace(message.peer, streams.size());
-      if (found.second) {
-        streams.emplace_back();
-        streams.back().peer = message.peer;
-        streams.back().shared = is_shared_(message.peer);
-      }
-      Stream& stream = streams[found.first->second];
-      stream.items.push_back(
-          {view_of(message, is_source), first, count, step, transfer_, plan_->transposed, conj_size_});
-      stream.bytes += count * element_bytes(plan_->type);
-    };
-    if (slab_.of > 1) {
-      for (const Message& message : messages)
-        each_part(message, [&](std::int64_t first, std::int64_t count) { add_item(message, first, count, 0); });
-      return;
-    }
-    for (const Piece& piece : order)
-      add_item(messages[static_cast<std::size_t>(piece.message)], piece.first, piece.count, piece.step);
-    if (order.empty())
-      for (const Message& message : messages) add_item(message, 0, message.elements(), 0);
-  }
-
-  const Slab slab_;
-  const std::function<bool(int)>& is_shared_;
-  std::unordered_map<int, std::size_t> out_of_rank_;
-  const RankPlan* plan_ = nullptr; ///< the matrix that is being added
-  int transfer_ = 0;
-  int conj_size_ = 0;
-};
+  return pieces;
+}
 
 } // namespace
 
-Work work_of(const std::vector<const RankPlan*>& plans, Slab slab, int rank, int size,
-             const std::function<bool(int)>& is_shared) {
-  WorkMaker maker(slab, is_shared);
-  for (std::size_t t = 0; t < plans.size(); ++t) maker.add(*plans[t], static_cast<int>(t));
-  Work work = std::move(maker.work);
-  // A small target is better left in the cache.
-  if (work.bytes_kept + work.bytes_in() >= non_temporal_bytes && non_temporal_is_possible()) {
-    for (Stream& stream : work.in)
-      for (Item& item : stream.items) item.view.non_temporal = true;
-    for (LocalCopy& copy : work.copies) copy.target.non_temporal = true;
-  }
-  const auto by_step = [](const Item& a, const Item& b) {
-    return a.step != b.step ? a.step < b.step : a.transfer != b.transfer ? a.transfer < b.transfer : a.first < b.first;
+Work::Work(std::vector<const RankPlan*> plans_, Slab slab, int rank_, int size_,
+           const std::function<bool(int)>& is_shared)
+    : plans(std::move(plans_)), rank(rank_), size(size_) {
+  check_plans(plans, rank, size);
+  pointers.resize(plans.size());
+  std::unordered_map<int, std::size_t> out_of_rank;
+  const auto add = [&](bool is_outgoing, const std::vector<Message>& messages, const Piece& piece) {
+    if (piece.count == 0) return;
+    std::vector<Stream>& streams = is_outgoing ? out : in;
+    const int peer = messages[static_cast<std::size_t>(piece.message)].peer;
+    const auto found = (is_outgoing ? out_of_rank : in_of_rank).emplace(peer, streams.size());
+    if (found.second) {
+      streams.emplace_back();
+      streams.back().work = this;
+      streams.back().peer = peer;
+      streams.back().is_outgoing = is_outgoing;
+      streams.back().shared = is_shared(peer);
+    }
+    Stream& stream = streams[found.first->second];
+    stream.pieces.push_back(piece);
+    stream.bytes += piece.count * element_bytes(plan_of(piece).type);
   };
-  for (auto* streams : {&work.out, &work.in})
-    for (Stream& stream : *streams) std::stable_sort(stream.items.begin(), stream.items.end(), by_step);
-  std::sort(work.out.begin(), work.out.end(), [rank, size](const Stream& a, const Stream& b) {
+  for (std::size_t t = 0; t < plans.size(); ++t) {
+    const RankPlan& plan = *plans[t];
+    const int matrix = static_cast<int>(t);
+    for (const Piece& piece : pieces_of(plan.sends, plan.send_order, matrix, slab)) add(true, plan.sends, piece);
+    for (const Piece& piece : pieces_of(plan.recvs, plan.recv_order, matrix, slab)) add(false, plan.recvs, piece);
+    // whole, without slabs: in parts it could not leave its columns together with what goes away
+    for (const Piece& piece : pieces_of(plan.keeps, {}, matrix, slab)) {
+      if (piece.count == 0) continue;
+      keeps.push_back(piece);
+      bytes_kept += piece.count * element_bytes(plan.type);
+    }
+  }
+  has_large_target = bytes_kept + bytes_in() >= non_temporal_bytes && non_temporal_is_possible();
+  const auto by_step = [](const Piece& a, const Piece& b) {
+    return a.step != b.step ? a.step < b.step : a.matrix != b.matrix ? a.matrix < b.matrix : a.first < b.first;
+  };
+  for (auto* streams : {&out, &in})
+    for (Stream& stream : *streams) std::stable_sort(stream.pieces.begin(), stream.pieces.end(), by_step);
+  std::sort(out.begin(), out.end(), [this](const Stream& a, const Stream& b) {
     return (a.peer - rank + size) % size < (b.peer - rank + size) % size;
   });
-  return work;
 }
 
-void bind(PackedView& view, const Pointers& pointers) {
-  view.base = view.is_source ? static_cast<char*>(const_cast<void*>(pointers.from)) // only read
-                             : static_cast<char*>(pointers.to);
-  view.lld = view.is_source ? pointers.lld_from : pointers.lld_to;
-}
-
-void Work::bind(const std::vector<Pointers>& pointers) {
+void Work::bind(const std::vector<Pointers>& where) {
+  check_pointers(plans, where, rank, size);
+  std::copy(where.begin(), where.end(), pointers.begin());
   for (auto* streams : {&out, &in})
-    for (Stream& stream : *streams) {
-      for (Item& item : stream.items) detail::bind(item.view, pointers[static_cast<std::size_t>(item.transfer)]);
-      stream.rewind();
-    }
-  for (LocalCopy& copy : copies)
-    for (PackedView* view : {&copy.source, &copy.target})
-      detail::bind(*view, pointers[static_cast<std::size_t>(copy.transfer)]);
+    for (Stream& stream : *streams) stream.rewind();
 }
 
-void prepare_targets(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers) {
-  for (std::size_t t = 0; t < plans.size(); ++t) {
-    const Pointers& x = pointers[t];
-    const RankPlan& plan = *plans[t];
+PackedView Work::source_of(const Piece& piece, const Message& message) const {
+  const RankPlan& plan = plan_of(piece);
+  const Pointers& where = pointers[static_cast<std::size_t>(piece.matrix)];
+  PackedView view;
+  view.rows = message.rows;
+  view.cols = message.cols;
+  view.base = static_cast<char*>(const_cast<void*>(where.from)); // only read
+  view.lld = where.lld_from;
+  view.esize = element_bytes(plan.type);
+  view.is_source = true;
+  view.transposed = plan.transposed;
+  view.conj_size = !plan.conjugated ? 0 : plan.type == 'c' ? 4 : plan.type == 'z' ? 8 : 0;
+  return view;
+}
+
+PackedView Work::target_of(const Piece& piece, const Message& message) const {
+  const RankPlan& plan = plan_of(piece);
+  const Pointers& where = pointers[static_cast<std::size_t>(piece.matrix)];
+  PackedView view;
+  view.rows = message.rows;
+  view.cols = message.cols;
+  view.base = static_cast<char*>(where.to);
+  view.lld = where.lld_to;
+  view.esize = element_bytes(plan.type);
+  view.is_source = false;
+  view.row_limits = plan.row_limits.empty() ? nullptr : plan.row_limits.data();
+  view.non_temporal = has_large_target;
+  return view;
+}
+
+const Message& Work::kept_message_of(const Piece& keep) const {
+  return plan_of(keep).keeps[static_cast<std::size_t>(keep.message)];
+}
+
+LocalCopy Work::copy_of(const Piece& keep) const {
+  const Message& message = kept_message_of(keep);
+  return {source_of(keep, message), target_of(keep, message), keep.first, keep.count, -1};
+}
+
+void prepare_targets(const Work& work) {
+  for (std::size_t t = 0; t < work.plans.size(); ++t) {
+    const Pointers& x = work.pointers[t];
+    const RankPlan& plan = *work.plans[t];
     if (x.to == nullptr || plan.n_loc_to == 0) continue;
     const std::int64_t esize = element_bytes(plan.type);
     const std::int64_t bytes = ((plan.n_loc_to - 1) * x.lld_to + plan.m_loc_to) * esize;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What one rank has to do in an exchange. Pure, no MPI.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
@@ -26,44 +27,50 @@ struct LocalCopy {
   PackedView target;
   std::int64_t first = 0;
   std::int64_t count = 0;
-  int transfer = 0;
   int peer = -1; ///< whose array it is, -1: mine
 };
 
+/// The plans of all matrices, with their messages put together by partner.
 struct Work {
+  /// @param plans_  this rank's, one for each matrix; they outlive the work
+  /// @param is_shared whether what goes to and comes from a rank passes through shared memory
+  /// @throws Error{bad_type, bad_argument, null_pointer} when rank `rank_` of `size_` cannot do this, wherever the
+  /// matrices lie
+  /// Cost: time and memory O(messages and pieces of this rank).
+  Work(std::vector<const RankPlan*> plans_, Slab slab, int rank_, int size_, const std::function<bool(int)>& is_shared);
+  Work(const Work&) = delete; // streams point to it
+  Work& operator=(const Work&) = delete;
+
+  const std::vector<const RankPlan*> plans;
+  const int rank, size;
   std::vector<Stream> out; ///< the next higher rank's first, so that not all ranks fall on the same receiver
   std::vector<Stream> in;
   std::unordered_map<int, std::size_t> in_of_rank;
-  std::vector<LocalCopy> copies; ///< the last one is done first
+  std::vector<Piece> keeps; ///< of the messages to myself
   std::int64_t bytes_kept = 0;
+  bool has_large_target = false;  ///< it is stored non-temporally; a small one is better left in the cache
+  std::vector<Pointers> pointers; ///< where the matrices lie in the run under way
 
   std::int64_t bytes_out() const; ///< of all streams
   std::int64_t bytes_in() const;
-  /// Puts in where the matrices lie, one of `pointers` for each, and goes back to the beginning of all streams.
-  void bind(const std::vector<Pointers>& pointers);
-};
+  /// A run begins: the matrices lie at `where`, and all streams are at their beginning. Allocates nothing.
+  /// @throws Error{bad_argument, null_pointer} when this rank's shares cannot lie there
+  void bind(const std::vector<Pointers>& where);
 
-/// Puts the pointers into one end of a message.
-void bind(PackedView& view, const Pointers& pointers);
+  const RankPlan& plan_of(const Piece& piece) const { return *plans[static_cast<std::size_t>(piece.matrix)]; }
+  /// The end of a message in this rank's share of the source.
+  PackedView source_of(const Piece& piece, const Message& message) const;
+  /// The end in its share of the target.
+  PackedView target_of(const Piece& piece, const Message& message) const;
+  const Message& kept_message_of(const Piece& keep) const;
+  LocalCopy copy_of(const Piece& keep) const;
+};
 
 /// From what size on a target is stored non-temporally, and panels are: less is better left in it.
 constexpr std::int64_t non_temporal_bytes = std::int64_t{1} << 20;
 
-/// Whether rank `rank` of `size` can do this, wherever the matrices lie. @throws Error{bad_type, bad_argument,
-/// null_pointer}
-void check_plans(const std::vector<const RankPlan*>& plans, int rank, int size);
-/// Whether this rank's shares can lie there. @throws Error{bad_argument, null_pointer}
-void check_pointers(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers, int rank,
-                    int size);
-
-/// @param plans valid ones
-/// @param is_shared whether what goes to and comes from a rank passes through shared memory
-/// Cost: time and memory O(messages and pieces of this rank).
-Work work_of(const std::vector<const RankPlan*>& plans, Slab slab, int rank, int size,
-             const std::function<bool(int)>& is_shared);
-
 /// Gets the pages of targets that were not written to yet: one page fault per 4 KiB while unpacking would cost more
 /// than the copying itself.
-void prepare_targets(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers);
+void prepare_targets(const Work& work);
 
 } // namespace redist::detail

@@ -26,10 +26,10 @@ std::vector<CopyRun> copy_runs_of(const std::vector<Outgoing>& all) {
   std::vector<CopyRun> runs;
   std::int64_t bytes = 0, pieces = 0;
   for (std::size_t k = 0; k < all.size(); ++k) {
-    const std::int64_t esize = all[k].source->esize;
-    const bool is_packed = all[k].target == nullptr;
+    const std::int64_t esize = all[k].source.esize;
+    const bool is_packed = !all[k].target;
     std::int64_t next = 0;
-    for (const Run& r : all[k].source->rows->runs) {
+    for (const Run& r : all[k].source.rows->runs) {
       if (r.len * r.count == 0) continue;
       const bool is_ascending = r.from >= next && (r.count == 1 || r.from_step >= r.len);
       if (is_packed && !is_ascending) return {};
@@ -54,8 +54,8 @@ namespace {
 void pack_in_order(const std::vector<Outgoing>& all, const std::vector<CopyRun>& runs, const char* column,
                    std::int64_t to, std::vector<PackedWriter>& packed) {
   for (const CopyRun& run : runs) {
-    const PackedView* target = all[run.message].target;
-    if (target == nullptr) {
+    const std::optional<PackedView>& target = all[run.message].target;
+    if (!target) {
       packed[run.message].put(column + run.from, run.bytes);
       continue;
     }
@@ -71,11 +71,11 @@ void pack_in_order(const std::vector<Outgoing>& all, const std::vector<CopyRun>&
 void pack_in_turn(const std::vector<Outgoing>& all, const char* column, std::int64_t to,
                   std::vector<PackedWriter>& packed, Prefetch next) {
   for (std::size_t k = 0; k < all.size(); ++k) {
-    const PackedView* target = all[k].target;
-    if (target == nullptr)
-      pack_column(*all[k].source, column, packed[k], next);
+    const std::optional<PackedView>& target = all[k].target;
+    if (!target)
+      pack_column(all[k].source, column, packed[k], next);
     else
-      copy_column(*all[k].source, *target, column, target->base + to * target->lld * target->esize, next);
+      copy_column(all[k].source, *target, column, target->base + to * target->lld * target->esize, next);
   }
 }
 
@@ -84,8 +84,8 @@ void pack_in_turn(const std::vector<Outgoing>& all, const char* column, std::int
 Prefetch next_column(const std::vector<Outgoing>& all, std::int64_t esize) {
   std::int64_t begin = INT64_MAX, end = 0, taken = 0;
   for (const Outgoing& one : all) {
-    taken += one.source->rows->total;
-    for (const Run& r : one.source->rows->runs) {
+    taken += one.source.rows->total;
+    for (const Run& r : one.source.rows->runs) {
       begin = std::min(begin, r.from);
       end = std::max(end, r.from + (r.count - 1) * r.from_step + r.len);
     }
@@ -104,11 +104,11 @@ Prefetch next_column(const std::vector<Outgoing>& all, std::int64_t esize) {
 void pack_together(const std::vector<Outgoing>& all, const std::vector<CopyRun>& runs, std::int64_t first,
                    std::int64_t count, std::vector<PackedWriter>& packed) {
   if (all.empty() || count <= 0) return;
-  const PackedView& view = *all.front().source;
+  const PackedView& view = all.front().source;
   const std::int64_t stride = view.lld * view.esize;
   packed.clear();
   packed.reserve(all.size());
-  for (const Outgoing& one : all) packed.emplace_back(one.packed, one.non_temporal && one.source->conj_size == 0);
+  for (const Outgoing& one : all) packed.emplace_back(one.packed, one.non_temporal && one.source.conj_size == 0);
   const bool is_ordered = !runs.empty();
   const Prefetch next = is_ordered ? Prefetch{} : next_column(all, view.esize);
   Cursor col(*view.cols, first);
@@ -122,8 +122,8 @@ void pack_together(const std::vector<Outgoing>& all, const std::vector<CopyRun>&
       pack_in_turn(all, column, to, packed, col.at_end() ? Prefetch{} : next.of(view.base + col.from() * stride));
   }
   for (std::size_t k = 0; k < all.size(); ++k) {
-    const PackedView& source = *all[k].source;
-    if (all[k].target != nullptr) {
+    const PackedView& source = all[k].source;
+    if (all[k].target) {
       if (all[k].target->non_temporal) finish_non_temporal();
       continue;
     }

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "pack/packed_view.hpp"
@@ -13,8 +14,8 @@ namespace redist::detail {
 /// One of several messages that leave the same columns of one array: into packed memory, or, when the
 /// receiver is the sender, straight to its place in the target.
 struct Outgoing {
-  const PackedView* source = nullptr;
-  const PackedView* target = nullptr; ///< null: packed
+  PackedView source;
+  std::optional<PackedView> target; ///< none: packed
   char* packed = nullptr;
   bool non_temporal = false; ///< when packed
 };
