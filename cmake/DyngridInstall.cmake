@@ -20,12 +20,13 @@ install(EXPORT dyngridTargets NAMESPACE dyngrid:: DESTINATION "${DYNGRID_INSTALL
 
 # The C interface and the C++ one, which is header-only. The headers of the modules' own namespaces (gridmap/*.hpp,
 # redist/*.hpp) stay here: their functions are not exported, see docs/decisions/0018.
-install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid.h" "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid.hpp"
+install(FILES "${PROJECT_SOURCE_DIR}/blacs-dyn/api/include/dyngrid.h"
+  "${PROJECT_SOURCE_DIR}/blacs-dyn/api/include/dyngrid.hpp"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
 file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/base/include/dyngrid/*.h"
   "${PROJECT_SOURCE_DIR}/gridmap/include/dyngrid/*.h" "${PROJECT_SOURCE_DIR}/redist/include/dyngrid/*.h"
   "${PROJECT_SOURCE_DIR}/pblas/include/dyngrid/*.h"
-  "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid/*.h" "${PROJECT_SOURCE_DIR}/blacs-dyn/include/dyngrid/*.hpp")
+  "${PROJECT_SOURCE_DIR}/blacs-dyn/api/include/dyngrid/*.h" "${PROJECT_SOURCE_DIR}/blacs-dyn/api/include/dyngrid/*.hpp")
 install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/dyngrid" COMPONENT dev)
 install(DIRECTORY "${PROJECT_BINARY_DIR}/mod/" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT dev FILES_MATCHING
   PATTERN "dyngrid*.mod")

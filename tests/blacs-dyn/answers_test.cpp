@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The answers of mpirun that are distinguished.
-#include "launchers/answers.hpp"
+#include "processes/launchers/answers.hpp"
 
 #include <atomic>
 #include <thread>

@@ -10,14 +10,14 @@
 #include <gtest/gtest.h>
 
 #include "base/status.hpp"
-#include "checkpoint.hpp"
+#include "grid/checkpoint.hpp"
 #include "gridmap/mapping.hpp"
-#include "packet.hpp"
-#include "preflight.hpp"
+#include "processes/packet.hpp"
+#include "processes/preflight.hpp"
 #include "processes/process_set.hpp"
+#include "processes/room.hpp"
+#include "processes/setup_file.hpp"
 #include "processes/shape.hpp"
-#include "room.hpp"
-#include "setup_file.hpp"
 
 using namespace blacs_dyn;
 using base::Error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launchers/join/name_server.hpp"
+#include "processes/launchers/join/name_server.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "place.hpp"
+#include "grid/place.hpp"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/status.hpp"
-#include "preflight.hpp"
+#include "processes/preflight.hpp"
 
 namespace {
 

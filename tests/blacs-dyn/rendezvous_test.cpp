@@ -25,7 +25,7 @@
 
 #include "base/status.hpp"
 #include "control/strangers.hpp"
-#include "launchers/rendezvous.hpp"
+#include "processes/launchers/rendezvous.hpp"
 
 using blacs_dyn::Peer;
 using blacs_dyn::Presence;

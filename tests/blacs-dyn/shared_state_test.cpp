@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/status.hpp"
-#include "shared_state.hpp"
+#include "grid/shared_state.hpp"
 
 namespace {
 

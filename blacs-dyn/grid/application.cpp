@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/application.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/stock_symbol.hpp"
+#include "control/variables.hpp"
+#include "grid/calls/calls.hpp"
+#include "grid/contexts.hpp"
+#include "grid/stock_blacs.hpp"
+#include "grid/stock_program.hpp"
+#include "processes/launchers/background.hpp"
+#include "processes/launchers/linger.hpp"
+#include "processes/launchers/this_mpi.hpp"
+#include "processes/preflight.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+namespace {
+
+/// Groups as they are called outside.
+std::vector<control::GroupInfo> groups_of(const Processes& processes) {
+  std::vector<control::GroupInfo> all;
+  for (const SpawnGroup& group : processes.process_set().groups)
+    if (group.id != 0)
+      all.push_back({processes.number_of(group.id), static_cast<int>(group.members.size()), group.active()});
+  return all;
+}
+
+int finalize_hook(MPI_Comm, int, void*, void*) {
+  Application::instance().at_mpi_finalize();
+  return MPI_SUCCESS;
+}
+
+} // namespace
+
+/// At the end of a process that loaded this library, by preload or by its link line, and that never began to use it:
+/// what the user asked for did not happen.
+[[gnu::destructor]] void tell_what_was_vain() {
+  const Processes& processes = Application::instance().processes;
+  const char* rank =
+      environment("OMPI_COMM_WORLD_RANK") ? environment("OMPI_COMM_WORLD_RANK") : environment("PMI_RANK");
+  int was_mpi_used = 0;
+  if (processes.has_left() || processes.was_spawned() || !rank || std::string_view(rank) != "0") return;
+  MPI_Initialized(&was_mpi_used);
+  if (!was_mpi_used) return;
+  if (calls::is_library_missing())
+    std::fprintf(stderr, "dyngrid: DYNGRID_CALLS is set, but libdyngrid-calls.so is not loaded, so no call was looked "
+                         "at. Start the program with dyngrid run --calls.\n");
+  if (Application::instance().was_called()) return;
+  if (calls::were_none_seen())
+    std::fprintf(stderr, "dyngrid: no call of the routines in DYNGRID_CALLS was seen: %s\n",
+                 why_nothing_is_called().c_str());
+  if (processes.is_known()) return;
+  for (const std::string& what : control::trouble_with(control::whole_environment()))
+    std::fprintf(stderr, "dyngrid: %s\n", what.c_str());
+  if (is_verbose() && !base::was_replaced_called && !calls::were_none_seen())
+    std::fprintf(stderr,
+                 "dyngrid: libdyngrid.so is loaded for ScaLAPACK's routines, and none of its routines was called: %s\n",
+                 why_nothing_is_called().c_str());
+  for (const char* name : {"DYNGRID_RESIZE_AT", "DYNGRID_GRID", "DYNGRID_RESTORE"}) {
+    if (!std::getenv(name) || !*std::getenv(name)) continue;
+    std::fprintf(stderr,
+                 "dyngrid: %s is set, but the program never called dyngrid_init, so that its grid cannot be changed: "
+                 "it needs resize points (dyngrid(7))\n",
+                 name);
+    return;
+  }
+}
+
+Application& Application::instance() {
+  // never destroyed: a program may end it last of all, in an atexit handler or the destructor of a global
+  static auto* const application = new Application;
+  return *application;
+}
+
+/// Brings MPI up if need be and finds out what this process is: started by mpirun, or spawned by an application of
+/// ours.
+void Application::start(Mode mode_of_unit0) {
+  hide_stock_program();
+  start_mpi();
+  if (const std::string why = trouble_with_integers(); !why.empty())
+    throw Error(Status::unsupported, "blacs-dyn: " + why);
+  // MPI_COMM_WORLD is the group that this process was started in. Processes duplicates it; what else asks for it wants
+  // MPI_UNIVERSE_SIZE, or to abort
+  const char* newcomer = environment("DYNGRID_NEWCOMER");
+  MPI_Comm parent = MPI_COMM_NULL;
+  MPI_Comm_get_parent(&parent);
+  const LauncherKind own_way = way_of_this_process();
+  const bool was_spawned = own_way == LauncherKind::background || parent != MPI_COMM_NULL;
+  const bool is_ours = newcomer && (own_way == LauncherKind::join || was_spawned);
+  processes.while_asleep = [this] { balancing.while_asleep(); };
+  processes.start(MPI_COMM_WORLD, is_ours, was_spawned,
+                  make_launcher(is_ours ? own_way : LauncherKind::blocking, loss_text()));
+  processes.set_mode(processes.is_newcomer()
+                         ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed)
+                         : mode_of_unit0);
+  if (const char* entry = environment("DYNGRID_ENTRY"); entry && processes.is_newcomer())
+    whereabouts.set_entry_point(entry);
+  for (const char* name : {"DYNGRID_ENTRY", "DYNGRID_NEWCOMER", "DYNGRID_JOIN", "DYNGRID_MEET"}) unsetenv(name);
+  int key = MPI_KEYVAL_INVALID;
+  check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize_hook, &key, nullptr), "MPI_Comm_create_keyval");
+  check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
+  MPI_Comm_free_keyval(&key);
+  if (processes.is_newcomer() && !processes.arrive()) end_unwanted();
+  if (!processes.is_newcomer()) return read_environment();
+  settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
+  // mpirun passes signals on to it before it receives the others' settings
+  const auto signal = base::environment("DYNGRID_CHECKPOINT", "signal");
+  settings.checkpoint_signal = !signal ? 0 : *signal == "TERM" ? SIGTERM : SIGUSR1;
+  checkpoints.heed_signal();
+}
+
+/// A new process that was called off while it started: to the program nothing has gone wrong, and there is nothing that
+/// it could do.
+void Application::end_unwanted() {
+  linger_prepare();
+  MPI_Finalize(); // which ends what is ours
+  linger_wait();
+  std::fflush(nullptr);
+  _exit(0);
+}
+
+void Application::start_mpi() {
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (finalized || is_finished_)
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid cannot be started again after it, or MPI, was finalized");
+  if (initialized) return;
+  // a grid that grows may soon have more processes than cores, and Open MPI decides at MPI_Init whether a waiting
+  // process gives its core away
+  setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+  check_mpi(MPI_Init(nullptr, nullptr), "MPI_Init");
+  we_started_mpi_ = true;
+}
+
+/// Collective over group 0.
+void Application::read_environment() {
+  if (processes.id() == 0 && !environment("DYNGRID_CHECKED"))
+    for (const std::string& remark : control::remarks_on_environment())
+      std::fprintf(stderr, "dyngrid: %s\n", remark.c_str());
+  Packet packet;
+  together(processes.world(), [&] { settings = Settings::from_environment(); });
+  settings.write(packet); // rank 0's word counts, so that all decide alike
+  broadcast(packet.bytes(), 0, processes.world());
+  settings.read(packet);
+  checkpoints.heed_signal();
+  hosts.find(processes.world(), settings);
+  const LauncherKind way = first_way();
+  if (never_by(way).empty()) use(way); // else no growth
+}
+
+/// The way that is asked for, or MPI_Comm_spawn where the application cannot compute on while processes come.
+LauncherKind Application::first_way() const {
+  if (settings.way != LauncherKind::background) return settings.way;
+  const std::string trouble = trouble_with(settings.way, hosts.count(), settings.known_cores > 0);
+  if (trouble.empty() && (settings.is_way_asked_for || is_background_usual())) return settings.way;
+  if (settings.is_way_asked_for && processes.id() == 0)
+    std::fprintf(stderr, "dyngrid: %s; DYNGRID_PROCESSES is blocking\n", trouble.c_str());
+  return LauncherKind::blocking;
+}
+
+/// The message when a group that holds part of the matrices ends.
+LossText Application::loss_text() const {
+  LossText text;
+  text.where_to_go_on = [this] {
+    if (settings.checkpoint.empty()) return std::string("; there is no checkpoint");
+    return access(settings.checkpoint.c_str(), R_OK) == 0
+               ? fmt::format("; to go on from the last checkpoint: dyngrid restart {}", settings.checkpoint)
+               : std::string("; no checkpoint was written yet");
+  };
+  return text;
+}
+
+SpawnOptions Application::spawn_options() const {
+  return newcomers.options(processes.mode(), whereabouts.name_for_newcomers(), settings.join_limit_s);
+}
+
+void Application::use(LauncherKind way) {
+  const MPI_Comm comm = grid.has_me() ? grid.comm() : processes.world();
+  together(comm, [&] {
+    if (processes.has_grown() || changes.awaits_newcomers())
+      throw Error(
+          Status::bad_state,
+          fmt::format("blacs-dyn: new processes came by {} already, and those of two ways do not know each other",
+                      to_string(settings.way)));
+    if (const std::string why = trouble_with(way, hosts.count(), settings.known_cores > 0); !why.empty())
+      throw Error(Status::unsupported, fmt::format("blacs-dyn: {}{}", why,
+                                                   way == LauncherKind::background ? "; take DYNGRID_BLOCKING" : ""));
+    processes.set_launcher(make_launcher(way, loss_text()));
+  });
+  settings.way = way;
+  settings.group_policy.one_owner = way == LauncherKind::join;
+  settings.group_policy.warm = way == LauncherKind::background ? settings.warm : 0;
+  if (settings.warm > 0 && way != LauncherKind::background && processes.id() == 0)
+    std::fprintf(stderr,
+                 "dyngrid: no processes are kept warm (DYNGRID_START=warm): they come by %s, and only those that come "
+                 "in the background can wait\n",
+                 to_string(way));
+}
+
+/// Process 0 prints a failure, since not every program looks at the status.
+void Application::init(std::optional<Shape> first_grid) {
+  was_called_ = true;
+  try {
+    begin(first_grid);
+  } catch (const Error& error) {
+    if (processes.id() == 0) std::fprintf(stderr, "dyngrid: dyngrid_init: %s\n", error.what());
+    throw;
+  }
+}
+
+void Application::begin(std::optional<Shape> first_grid) {
+  if (processes.is_started()) throw Error(Status::bad_state, "blacs-dyn: dyngrid_init was called before");
+  start(Mode::managed);
+  if (processes.is_newcomer()) return;
+  if (processes.id() == 0) say_whose_copier();
+  if (is_classical())
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_init in an application that grew by blacs_setup");
+  Shape shape;
+  together(processes.world(), [&] { shape = choose_first_grid(first_grid); });
+  Packet packet;
+  packet.put(shape);
+  broadcast(packet.bytes(), 0, processes.world());
+  shape = Packet(packet.bytes()).get<Shape>();
+  if (processes.form_first_grid(shape, hosts.of_ranks(), settings.group_policy) == Processes::Fate::stays) {
+    grid.tie();
+    const int seen_before = grids_seen;
+    grid.open_context();
+    note_first_grid(seen_before);
+    together(grid.comm(), [&] {
+      if (grid.rank() != 0) return; // all run the same program, and its file is read
+      if (const std::string why = trouble_with_blacs(grid.context(), shape); !why.empty())
+        throw Error(Status::unsupported, "blacs-dyn: " + why);
+    });
+    checkpoints.begin();
+  } else {
+    grid.stay_outside();
+  }
+  open_control(shape);
+}
+
+/// The environment's, else the program's, else the most square one.
+Shape Application::choose_first_grid(std::optional<Shape> first_grid) const {
+  int nprocs = 0;
+  MPI_Comm_size(processes.world(), &nprocs);
+  const char* text = environment("DYNGRID_GRID");
+  if (settings.spare >= nprocs)
+    throw Error(
+        Status::bad_argument,
+        fmt::format("blacs-dyn: DYNGRID_SPARE is {}, but {} process(es) were started; expected one more at least",
+                    settings.spare, nprocs));
+  const Shape shape = text         ? base::parse_grid_shape(text, "blacs-dyn: DYNGRID_GRID")
+                      : first_grid ? *first_grid
+                                   : squarest(nprocs - settings.spare);
+  base::check_grid_shape(shape, "blacs-dyn: dyngrid_init_grid");
+  if (std::int64_t{shape.nprow} * shape.npcol > nprocs)
+    throw Error(Status::no_slots,
+                fmt::format("blacs-dyn: first grid is {}, which needs {} processes, but {} were started",
+                            to_string(shape), std::int64_t{shape.nprow} * shape.npcol, nprocs));
+  return shape;
+}
+
+/// Process 0 lives as long as the application, so it is the one that answers for it.
+void Application::open_control(Shape first_grid) {
+  if (processes.id() == 0)
+    control = std::make_unique<Control>(
+        settings, first_grid, is_classical() ? "this application changes its grid itself, by blacs_setup" : "");
+  balancing.set_mode(settings.balance);
+  tell_control_who_is_where();
+}
+
+void Application::tell_control_who_is_where() {
+  if (!control) return;
+  std::vector<control::ProcessInfo> all = processes.process_set().everybody();
+  for (control::ProcessInfo& process : all)
+    if (process.unit != 0) process.unit = processes.number_of(static_cast<int>(process.unit));
+  control->know(std::move(all), processes.process_set().grid.shape.npcol);
+  control->know_groups(groups_of(processes));
+}
+
+void Application::require_begun(const char* routine) const {
+  if (!is_active() || is_classical())
+    throw Error(Status::bad_state,
+                fmt::format("blacs-dyn: {} without dyngrid_init before it, or after dyngrid_finalize", routine));
+  if (processes.has_left())
+    throw Error(Status::bad_state, fmt::format("blacs-dyn: {} on a process that has left the application", routine));
+}
+
+void Application::finalize() {
+  if (!is_active())
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_finalize without dyngrid_init before it, or called twice");
+  routines.refuse_inside("dyngrid_finalize");
+  drop_everything();
+  if (processes.was_spawned()) linger_prepare();
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (!we_started_mpi_ || finalized) return; // the caller of MPI_Init calls MPI_Finalize; linger_wait comes at exit
+  MPI_Finalize();
+  linger_wait();
+}
+
+/// Ends processes, contexts and communicators, so that none of ours is left at MPI_Finalize.
+void Application::drop_everything() {
+  if (processes.id() == 0 && !is_classical() && settings.points == 0 && !settings.requests.empty())
+    std::fputs(
+        "dyngrid: DYNGRID_RESIZE_AT is set, but the program never came to a resize point: its grid was not changed\n",
+        stderr);
+  if (checkpoints.must_restore())
+    checkpoints.end_without_restore("the program ends without a resize point or dyngrid_restore");
+  if (control) control->hang_up(); // clients that wait for an answer are informed that the application ended
+  points.end();
+  control.reset();
+  if (processes.is_newcomer())
+    processes.decline();
+  else if (grid.is_still_outside())
+    changes.sleep_until_needed();
+  balancing.end();
+  copier.close();
+  phases.grid_changes();
+  grid.close_contexts(MPI_COMM_NULL, {}, "dyngrid_finalize");
+  if (processes.is_member()) processes.finish();
+  is_finished_ = true;
+  phases.clear();
+  matrices.clear();
+  shared.clear();
+  routines.clear();
+  processes.close();
+}
+
+void Application::at_mpi_finalize() {
+  if (!processes.is_started()) return;
+  try {
+    if (!is_finished_) drop_everything();
+    contexts::close_rest();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "dyngrid: at MPI_Finalize: %s\n", error.what());
+  }
+  if (processes.was_spawned()) linger_prepare();
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "dyngrid.h"
+#include "grid/balancing.hpp"
+#include "grid/change_routines.hpp"
+#include "grid/checkpoints.hpp"
+#include "grid/control.hpp"
+#include "grid/copier.hpp"
+#include "grid/grid.hpp"
+#include "grid/headroom.hpp"
+#include "grid/machine_figures.hpp"
+#include "grid/matrices.hpp"
+#include "grid/phases.hpp"
+#include "grid/relayout.hpp"
+#include "grid/resize_points.hpp"
+#include "grid/shared_state.hpp"
+#include "grid/whereabouts.hpp"
+#include "processes/hosts.hpp"
+#include "processes/launchers/ways.hpp"
+#include "processes/newcomer_command.hpp"
+#include "processes/processes.hpp"
+#include "processes/settings.hpp"
+
+namespace blacs_dyn {
+
+/// The application that this process belongs to: its parts, and their start and end. Each routine of the C interface
+/// calls the part that it needs.
+class Application {
+public:
+  static Application& instance();
+
+  Processes processes;
+  Settings settings;
+  Hosts hosts;
+  Matrices matrices;
+  SharedState shared;
+  Grid grid{processes, matrices};
+  Copier copier; ///< of this grid
+  ChangeRoutines routines;
+  MachineFigures machine{control};
+  Headroom headroom{processes, settings, hosts, matrices};
+  Checkpoints checkpoints{processes, settings, grid, matrices, shared};
+  Relayout relayout{*this};
+  Phases phases{*this};
+  NewcomerCommand newcomers;
+  std::unique_ptr<Control> control; ///< on process 0
+  Balancing balancing{*this};
+  Whereabouts whereabouts{*this};
+  Changes changes{*this}; ///< its requests die before `control`
+  ResizePoints points{*this};
+  dyngrid_resize_report last_resize{};
+
+  /// True from dyngrid_init, a classical growth, or the start of a spawned process on: the BLACS set-up layer is ours
+  /// then.
+  bool is_active() const { return processes.is_started() && !is_finished_; }
+  bool is_classical() const { return processes.mode() == Mode::classical; }
+  bool was_called() const { return was_called_; } ///< dyngrid_init, whatever came of it
+  bool has_left() const { return is_active() && !is_classical() && processes.has_left(); }
+  /// @throws Error{bad_state} outside of dyngrid_init .. dyngrid_finalize, and on a process that has left.
+  void require_begun(const char* routine) const;
+
+  void init(std::optional<Shape> first_grid);
+  void finalize();
+  void at_mpi_finalize();
+  /// New processes come that way from here on. Collective over group 0 or the grid. @throws agreed Error{bad_state,
+  /// unsupported}
+  void use(LauncherKind way);
+  SpawnOptions spawn_options() const;
+  void tell_control_who_is_where(); ///< local, on process 0
+
+  // the classical way: classical.cpp
+  void classical_setup(int* iam, int* nprocs);
+  void classical_join();
+
+private:
+  Application() = default;
+  void start(Mode mode_of_unit0);
+  void start_mpi();
+  [[noreturn]] void end_unwanted();
+  void read_environment();
+  void begin(std::optional<Shape> first_grid);
+  Shape choose_first_grid(std::optional<Shape> first_grid) const;
+  void open_control(Shape first_grid);
+  void grow_as_setup_says();
+  void drop_everything();
+  LossText loss_text() const;
+  LauncherKind first_way() const;
+
+  bool is_finished_ = false;
+  bool was_called_ = false; ///< dyngrid_init
+  bool we_started_mpi_ = false;
+};
+
+} // namespace blacs_dyn

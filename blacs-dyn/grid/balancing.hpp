@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/balance_report.hpp"
+#include "control/balancer.hpp"
+#include "control/job_state.hpp"
+#include "control/load_board.hpp"
+#include "control/load_monitor.hpp"
+#include "grid/item_times.hpp"
+#include "grid/matrix.hpp"
+#include "grid/place.hpp"
+#include "processes/packet.hpp"
+#include "processes/process_set.hpp"
+
+namespace blacs_dyn {
+
+class Application;
+
+/// Balances the processes by the shares of their processors that they get: a monitor in each process, its figures
+/// gathered at resize points, and on process 0 the decision. docs/decisions/0048.
+class Balancing {
+public:
+  explicit Balancing(Application& app) : app_(app) {}
+
+  /// The action of all processes, as process 0 has decided.
+  struct Verdict {
+    enum class Kind : int { nothing, relayout, change };
+    Kind kind = Kind::nothing;
+    GridMap to;
+    std::vector<int> ids;       ///< of processes that get another speed
+    std::vector<double> speeds; ///< theirs
+    std::string for_factors;    ///< name of a matrix that is being factored, which gets DYNGRID_ORDER_FACTOR
+    control::BalanceMode mode = control::BalanceMode::off;
+    control::BalanceReport report; ///< the last one that there is
+  };
+
+  /// A resize point. A step begins where it ends, and ends in the next one when all have come.
+  class Point {
+  public:
+    explicit Point(Balancing& balancing) : balancing_(balancing) {}
+    ~Point() { balancing_.point_left(); }
+    Point(const Point&) = delete;
+    Point& operator=(const Point&) = delete;
+
+  private:
+    Balancing& balancing_;
+  };
+
+  /// A factorization that is under way.
+  struct Factored {
+    std::string place;               ///< its resize point; empty: none is under way
+    std::string matrix;              ///< its name
+    std::int64_t left = -1;          ///< panels as long as the first one; -1: not known
+    std::int64_t last = 0, next = 0; ///< columns: of the last panel, after it
+    double first = 0;                ///< work of the first panel; 0: none is done yet
+
+    bool is_under_way() const { return !place.empty(); }
+  };
+
+  /// A factorization, from before its first resize point to its end. A step is one of its panels. Its length is scaled
+  /// so that it equals that of the first panel where nothing has changed: panels get shorter as less of the matrix is
+  /// left. Local.
+  class Panels {
+  public:
+    Panels(Balancing& balancing, Matrix& matrix, const Place& place);
+    ~Panels();
+    Panels(const Panels&) = delete;
+    Panels& operator=(const Panels&) = delete;
+    void done(std::int64_t first, std::int64_t end); ///< a panel of these columns, since the last resize point
+    /// All have come to the resize point after it: no process measures the panel shorter than the slowest one.
+    void all_came();
+
+  private:
+    friend class Balancing;
+    Balancing& balancing_;
+    Matrix& matrix_;
+    double size_ = 1; ///< of the last panel, in such panels
+    Factored what_;
+    double begun_s_;               ///< on process 0: of the step of the program that it is in
+    std::int64_t revision_, seen_; ///< of the matrices, and the grid, as of that
+    GridMap grid_;
+  };
+
+  /// To the resize point that this process is in: the step has ended, which was that of the slowest. Local; once for
+  /// each point, the first time counts.
+  void all_came();
+  std::uint64_t flags(); ///< PlaceWord::Flag of this process; local
+  /// Collective over the grid. is_asked: the program wants a balance now, whatever the mode is.
+  Verdict exchange(bool is_asked = false);
+  int lay_out_anew(const GridMap& to); ///< collective over it; a dyngrid_outcome. @throws agreed Error
+  /// What is done for_factors, from before the change on; taken back unless it is kept. Local, on all.
+  class FactorOrder {
+  public:
+    FactorOrder(Balancing& balancing, const Verdict& verdict);
+    ~FactorOrder();
+    FactorOrder(const FactorOrder&) = delete;
+    FactorOrder& operator=(const FactorOrder&) = delete;
+    void keep() { matrix_ = nullptr; }
+
+  private:
+    Matrix* matrix_ = nullptr;
+    int before_ = 0;
+  };
+  void carried_out();                       ///< the decision is carried out; local, on all that were asked
+  void failed(const std::string& why);      ///< the same: it could not be
+  void set_mode(control::BalanceMode mode); ///< local, the same on all processes
+  void while_asleep();                      ///< a process of group 0 that sleeps, now and then
+  void end();                               ///< no thread is left; local
+  // marked work of this process. @throws Error{bad_state, bad_argument}
+  void work_begins();
+  void work_ends(double units);
+  /// Records the times of rows or columns of this process. Local. @throws Error{bad_argument, not_found, unsupported}
+  void work_items(const Matrix* a, const ItemTimes::Told& told);
+
+  /// The last decision, with predicted and measured times; as of the last exchange. Local.
+  const control::BalanceReport& last() const { return last_; }
+  // for those that join
+  void write(Packet& packet) const;
+  void read(Packet& packet);
+  void joined(); ///< the change that this process came by is done
+
+  /// As of the last exchange. A process that calls this requests the gathering from here on. Local.
+  const std::vector<control::ProcessLoad>& wanted_loads() {
+    is_wanted_here_ = true;
+    return loads_;
+  }
+
+private:
+  struct Record;
+  struct Asked { ///< on process 0: the processes that asked, and what came with it
+    bool by_program = false;
+    std::vector<std::vector<char>> items; ///< what rows and columns took, by place
+    std::optional<control::BalanceQuestion> question;
+    explicit operator bool() const { return by_program || question; }
+    bool is_now() const { return by_program || (question && question->now); }
+  };
+  void point_left();
+  void know_factored(const Factored& what);
+  void look_at_grid();
+  void know_grid();
+  void start_monitor();
+  void begin_or_wake();
+  control::LoadFigures own_load() const;
+  /// Each with the host of its process.
+  std::vector<control::ProcessLoad> with_hosts(const std::vector<control::LoadFigures>& loads) const;
+  /// Those of all on process 0, by place; collective over the grid.
+  std::vector<std::vector<char>> gather(const std::vector<char>& mine, const std::vector<std::int64_t>& sizes) const;
+  void hear_sleepers(std::vector<control::LoadFigures>& loads) const;
+  void take_items(const std::vector<std::vector<char>>& items);
+  Verdict consider(const Asked& asked);
+  void note(const gridmap::Balance& balance);
+  void note_nothing(const std::string& why);
+  control::BalanceSubject subject() const;
+  gridmap::Cost price(const gridmap::BalanceChoice& choice) const;
+  const Matrix* may_get_factor_order() const;
+  double factor_unit_s(const Matrix& a, const std::vector<double>& speeds) const;
+  std::vector<double> speeds_on(const GridMap& map) const;
+  std::optional<gridmap::Balance> factor_order(const gridmap::Balance& stays) const;
+  GridMap map_of(const gridmap::BalanceChoice& choice) const;
+  Verdict verdict_of(const gridmap::Balance& balance) const;
+  Verdict verdict_for_factors() const;
+  void say(const gridmap::Balance& balance, bool is_done, bool is_asked);
+  void say_outcome();
+  void say_unmeasured(const std::vector<control::ProcessLoad>& loads);
+  void say_stopped(const std::vector<control::ProcessLoad>& loads);
+  std::vector<int> ids() const;
+
+  Application& app_;
+  control::LoadMonitor::Pointer monitor_;
+  bool is_monitored_ = false; ///< some process requested it: the same on all processes of the grid
+  std::vector<control::ProcessLoad> loads_;
+  bool is_wanted_here_ = false; ///< requested by this process's program
+  struct Clocks {
+    double wall_s, cpu_s;
+  };
+  std::optional<Clocks> marked_; ///< when the work began that is marked
+  bool is_asleep_ = false;
+  double told_asleep_s_ = 0; ///< a sleeping process's: when it sent its load, and which
+  control::LoadFigures told_;
+  control::BalanceReport last_;
+  ItemTimes items_;
+  Panels* panels_ = nullptr; ///< that this process is inside of
+  bool is_doing_ = false;    ///< the decision of the last exchange is being carried out, and last_ is of it
+
+  // of process 0
+  control::Balancer balancer_;
+  Factored factored_;
+  double begun_s_ = -1; ///< of this step
+  double gathered_s_ = -1e9;
+  bool is_decision_near_ = false; ///< it may be another one in less than a second
+  std::int64_t revision_ = -1;    ///< of the matrices
+  GridMap grid_;
+  mutable std::vector<control::LoadFigures> asleep_; ///< what sleeping processes reported last
+  std::optional<gridmap::Balance> doing_;
+  control::BalanceReport tried_; ///< that was carried out last
+  std::optional<control::BalanceQuestion> asked_;
+  std::string advised_; ///< the last advice that was printed
+  bool is_unmeasured_said_ = false;
+  std::map<int, double> stopped_said_; ///< seconds that were printed, by process
+};
+
+template <class Archive> void fields(Archive& a, Balancing::Verdict& verdict) {
+  a(verdict.kind, verdict.to, verdict.ids, verdict.speeds, verdict.for_factors, verdict.mode, verdict.report);
+}
+
+} // namespace blacs_dyn
+
+namespace control {
+
+template <class Archive> void fields(Archive& a, BalanceReport& r) {
+  a(r.number, r.action, r.is_done, r.from, r.to, r.leaves, r.comes, r.before_s, r.after_s, r.change_s);
+  a(r.measured_before_s, r.measured_after_s, r.measured_change_s, r.measured_steps, r.moved_elements, r.payoff_steps,
+    r.steps, r.why);
+}
+
+} // namespace control

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/calls/account.hpp"
+
+#include <cstdio>
+#include <set>
+#include <utility>
+
+#include <mpi.h>
+
+#include "base/files.hpp"
+#include "grid/application.hpp"
+#include "grid/calls/calls.hpp"
+#include "grid/control.hpp"
+#include "grid/stock_blacs.hpp"
+#include "grid/stock_program.hpp"
+#include "processes/preflight.hpp"
+
+namespace blacs_dyn::calls {
+namespace {
+
+bool is_this_teller = false;
+
+std::string& job_name() { // as Control calls it
+  static auto* name = new std::string;
+  return *name;
+}
+
+class Host final : public CallHost {
+public:
+  control::CallsBoard& board() override { return counts(); }
+  bool is_teller() const override { return is_this_teller; }
+  void say_once(const std::string& what, const std::string& text) override { calls::say_once(what, text); }
+  bool is_verbose() const override { return blacs_dyn::is_verbose(); }
+  void hide() override { hide_stock_program(); }
+  std::string job() const override { return job_name(); }
+  std::string program() const override { return base::file_name(own_program()); }
+};
+
+} // namespace
+
+control::CallsBoard& counts() {
+  static auto* board = new control::CallsBoard;
+  return *board;
+}
+
+const control::CallsBoard& board() {
+  return counts();
+}
+
+void find_teller() {
+  const Application& app = Application::instance();
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank); // only so that it is reported once
+  is_this_teller = (app.is_active() ? app.processes.id() : rank) == 0;
+}
+
+void say_once(const std::string& what, const std::string& text) {
+  static auto* said = new std::set<std::string>;
+  if (is_this_teller && said->insert(what).second) std::fprintf(stderr, "dyngrid: %s\n", text.c_str());
+}
+
+void show(base::GridShape grid) {
+  static bool is_shown = false;
+  if (!is_this_teller || std::exchange(is_shown, true)) return;
+  const Application& app = Application::instance();
+  if (!app.is_active()) show_stock_program(Shape{grid.nprow, grid.npcol}, true);
+  const Control* control = app.is_active() ? app.control.get() : shown_stock_program();
+  if (control != nullptr) job_name() = control->name();
+}
+
+CallHost& host() {
+  static auto* one = new Host;
+  return *one;
+}
+
+} // namespace blacs_dyn::calls

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/checkpoint.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/memory.hpp"
+#include "grid/matrix.hpp"
+#include "processes/mpi_util.hpp"
+#include "processes/packet.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+using base::Error;
+using base::Status;
+
+constexpr std::int64_t slab_bytes = 8 << 20;
+using base::tag_slab;
+
+/// The part of a slab on one process: a rectangle of its local array, since local indices grow with global ones.
+struct Part {
+  std::int64_t i = 0, j = 0, rows = 0, cols = 0; ///< local
+  std::int64_t count() const { return rows * cols; }
+};
+
+Part part_of(const SpreadMatrix& a, const Slab& slab, int rank) {
+  const gridmap::Axis &rows = a.layout.rows, &cols = a.layout.cols;
+  const int p = rank / a.layout.grid.npcol, q = rank % a.layout.grid.npcol;
+  Part part;
+  part.i = rows.count_before(p, slab.i);
+  part.j = cols.count_before(q, slab.j);
+  part.rows = rows.count_before(p, slab.i + slab.rows) - part.i;
+  part.cols = cols.count_before(q, slab.j + slab.cols) - part.j;
+  return part;
+}
+
+/// Copies between the packed part of one process (column-major, no gaps) and the slab: runs of neighbouring rows in one
+/// piece each. Allocates no memory: others wait for its result.
+void scatter_or_gather(const SpreadMatrix& a, const Slab& slab, int rank, const Part& part, char* packed, char* whole,
+                       bool into_slab) {
+  const std::size_t bytes = element_bytes(a.saved.type);
+  const int p = rank / a.layout.grid.npcol, q = rank % a.layout.grid.npcol;
+  struct Run {
+    std::int64_t from, to, length; ///< from: row of the part, to: row of the slab
+  };
+  std::array<Run, 256> runs{};
+  for (std::int64_t row = 0; row < part.rows;) {
+    std::size_t count = 0;
+    for (; row < part.rows; ++row) {
+      const std::int64_t to = a.layout.rows.to_global(part.i + row, p) - slab.i;
+      if (count > 0 && runs[count - 1].to + runs[count - 1].length == to)
+        ++runs[count - 1].length;
+      else if (count < runs.size())
+        runs[count++] = {row, to, 1};
+      else
+        break;
+    }
+    for (std::int64_t k = 0; k < part.cols; ++k) {
+      const std::int64_t column = a.layout.cols.to_global(part.j + k, q) - slab.j;
+      char* x = packed + static_cast<std::size_t>(k * part.rows) * bytes;
+      char* y = whole + static_cast<std::size_t>(column * slab.rows) * bytes;
+      for (std::size_t r = 0; r < count; ++r) {
+        char* in_part = x + static_cast<std::size_t>(runs[r].from) * bytes;
+        char* in_slab = y + static_cast<std::size_t>(runs[r].to) * bytes;
+        if (into_slab)
+          std::memcpy(in_slab, in_part, static_cast<std::size_t>(runs[r].length) * bytes);
+        else
+          std::memcpy(in_part, in_slab, static_cast<std::size_t>(runs[r].length) * bytes);
+      }
+    }
+  }
+}
+
+/// Copies between the local array and a packed part.
+void pack_or_unpack(const SpreadMatrix& a, const Part& part, char* packed, bool into_packed) {
+  const std::size_t bytes = element_bytes(a.saved.type), column = static_cast<std::size_t>(part.rows) * bytes;
+  for (std::int64_t k = 0; k < part.cols && part.rows > 0; ++k) {
+    char* x = static_cast<char*>(a.local) + static_cast<std::size_t>(part.i + (part.j + k) * a.lld) * bytes;
+    char* y = packed + static_cast<std::size_t>(k) * column;
+    if (into_packed)
+      std::memcpy(y, x, column);
+    else
+      std::memcpy(x, y, column);
+  }
+}
+
+/// Two buffers in turn, so that one slab travels while the one before is worked on.
+struct Lane {
+  std::vector<char> packed;
+  std::vector<std::size_t> offsets; ///< by rank; root only
+  std::vector<MPI_Request> requests;
+
+  /// Lays out the parts of all ranks one behind the other. On root.
+  void lay_out(const SpreadMatrix& a, const Slab& slab, int size) {
+    offsets.assign(static_cast<std::size_t>(size) + 1, 0);
+    for (int r = 0; r < size; ++r)
+      offsets[static_cast<std::size_t>(r) + 1] =
+          offsets[static_cast<std::size_t>(r)] +
+          static_cast<std::size_t>(part_of(a, slab, r).count()) * element_bytes(a.saved.type);
+    packed.resize(offsets.back());
+  }
+  char* of(int rank) { return packed.data() + offsets[static_cast<std::size_t>(rank)]; }
+  int bytes_of(int rank) const {
+    return static_cast<int>(offsets[static_cast<std::size_t>(rank) + 1] - offsets[static_cast<std::size_t>(rank)]);
+  }
+  void wait() {
+    check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    requests.clear();
+  }
+};
+
+std::vector<Slab> slabs_for(const SavedMatrix& a) {
+  return slabs_of(a.m, a.n, static_cast<std::int64_t>(element_bytes(a.type)), slab_bytes);
+}
+
+/// The slabs of all matrices on their way, with all the memory that they take: it is there before the first message.
+struct Lanes {
+  std::vector<std::vector<Slab>> slabs; ///< of each matrix
+  std::array<Lane, 2> lanes;
+  std::vector<char> whole; ///< a slab; root only
+
+  Lanes(const std::vector<SpreadMatrix>& matrices, int rank, int size, bool is_root) {
+    std::size_t packed = 0;
+    for (const SpreadMatrix& a : matrices) {
+      const std::size_t bytes = element_bytes(a.saved.type);
+      slabs.push_back(slabs_for(a.saved));
+      for (const Slab& slab : slabs.back()) {
+        const std::int64_t count = is_root ? slab.rows * slab.cols : part_of(a, slab, rank).count();
+        packed = std::max(packed, static_cast<std::size_t>(count) * bytes);
+      }
+    }
+    for (Lane& lane : lanes) {
+      lane.packed.reserve(packed);
+      lane.offsets.reserve(static_cast<std::size_t>(size) + 1);
+      lane.requests.reserve(static_cast<std::size_t>(size));
+    }
+    if (is_root) whole.reserve(packed);
+  }
+};
+
+/// HDF5 1.10 writes to null pointers where it gets no memory while it opens a file.
+void require_memory_of_hdf5() {
+  constexpr std::size_t enough = 16 << 20;
+  base::require_memory("HDF5", enough);
+}
+
+/// First error of one rank in a run of steps that all must go through, whatever happened, because others wait for its
+/// messages.
+class FirstError {
+public:
+  template <class Step> void run(Step&& step) {
+    if (!error_) error_ = attempt(step);
+  }
+  void rethrow() const {
+    if (error_) throw *error_;
+  }
+
+private:
+  std::optional<Error> error_;
+};
+
+/// Slabs of `a` from all ranks to root, which hands each to `take(slab, bytes)`. Collective.
+template <class Take>
+void gather_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, Lanes& by,
+                  FirstError& error, Take&& take) {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  std::array<Lane, 2>& lanes = by.lanes;
+  std::vector<char>& whole = by.whole;
+  const auto begin = [&](std::size_t k) {
+    Lane& lane = lanes[k % 2];
+    if (rank != root) {
+      lane.wait();
+      const Part mine = part_of(a, slabs[k], rank);
+      if (mine.count() == 0) return;
+      lane.packed.resize(static_cast<std::size_t>(mine.count()) * element_bytes(a.saved.type));
+      pack_or_unpack(a, mine, lane.packed.data(), true);
+      lane.requests.resize(1);
+      check_mpi(MPI_Isend(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root, tag_slab, comm,
+                          &lane.requests[0]),
+                "MPI_Isend");
+      return;
+    }
+    lane.lay_out(a, slabs[k], size);
+    for (int r = 0; r < size; ++r) {
+      if (r == root || lane.bytes_of(r) == 0) continue;
+      lane.requests.emplace_back();
+      check_mpi(MPI_Irecv(lane.of(r), lane.bytes_of(r), MPI_BYTE, r, tag_slab, comm, &lane.requests.back()),
+                "MPI_Irecv");
+    }
+  };
+  if (!slabs.empty()) begin(0);
+  for (std::size_t k = 0; k < slabs.size(); ++k) {
+    if (k + 1 < slabs.size()) begin(k + 1);
+    if (rank != root) continue;
+    Lane& lane = lanes[k % 2];
+    const Slab& slab = slabs[k];
+    pack_or_unpack(a, part_of(a, slab, root), lane.of(root), true);
+    lane.wait();
+    whole.resize(static_cast<std::size_t>(slab.rows * slab.cols) * element_bytes(a.saved.type));
+    for (int r = 0; r < size; ++r) scatter_or_gather(a, slab, r, part_of(a, slab, r), lane.of(r), whole.data(), true);
+    error.run([&] { take(slab, whole.data()); });
+  }
+  for (Lane& lane : lanes) lane.wait();
+}
+
+/// Slabs of `a` from root, which gets each by `give(slab, bytes)`, to all ranks. Collective.
+template <class Give>
+void scatter_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, Lanes& by,
+                   FirstError& error, Give&& give) {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  std::array<Lane, 2>& lanes = by.lanes;
+  std::vector<char>& whole = by.whole;
+  const auto begin = [&](std::size_t k) { // of the ranks that receive
+    Lane& lane = lanes[k % 2];
+    const Part mine = part_of(a, slabs[k], rank);
+    if (mine.count() == 0) return;
+    lane.packed.resize(static_cast<std::size_t>(mine.count()) * element_bytes(a.saved.type));
+    lane.requests.resize(1);
+    check_mpi(MPI_Irecv(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root, tag_slab, comm,
+                        &lane.requests[0]),
+              "MPI_Irecv");
+  };
+  if (rank != root && !slabs.empty()) begin(0);
+  for (std::size_t k = 0; k < slabs.size(); ++k) {
+    Lane& lane = lanes[k % 2];
+    const Slab& slab = slabs[k];
+    if (rank != root) {
+      if (k + 1 < slabs.size()) begin(k + 1);
+      const bool has_part = !lane.requests.empty();
+      lane.wait();
+      if (has_part) pack_or_unpack(a, part_of(a, slab, rank), lane.packed.data(), false);
+      continue;
+    }
+    lane.wait();
+    lane.lay_out(a, slab, size);
+    whole.resize(static_cast<std::size_t>(slab.rows * slab.cols) * element_bytes(a.saved.type));
+    error.run([&] { give(slab, whole.data()); });
+    for (int r = 0; r < size; ++r) {
+      scatter_or_gather(a, slab, r, part_of(a, slab, r), lane.of(r), whole.data(), false);
+      if (r == root || lane.bytes_of(r) == 0) continue;
+      lane.requests.emplace_back();
+      check_mpi(MPI_Isend(lane.of(r), lane.bytes_of(r), MPI_BYTE, r, tag_slab, comm, &lane.requests.back()),
+                "MPI_Isend");
+    }
+    pack_or_unpack(a, part_of(a, slab, root), lane.of(root), false);
+  }
+  for (Lane& lane : lanes) lane.wait();
+}
+
+} // namespace
+
+std::vector<Slab> slabs_of(std::int64_t m, std::int64_t n, std::int64_t element_bytes, std::int64_t limit_bytes) {
+  std::vector<Slab> slabs;
+  if (m <= 0 || n <= 0) return slabs;
+  const std::int64_t most = std::max<std::int64_t>(1, limit_bytes / element_bytes);
+  // of equal size as nearly as can be, since the file keeps room for whole ones
+  const auto even = [](std::int64_t all, std::int64_t at_most) {
+    const std::int64_t count = (all + at_most - 1) / at_most;
+    return (all + count - 1) / count;
+  };
+  const std::int64_t rows = even(m, std::min(m, most)), cols = even(n, std::clamp<std::int64_t>(most / m, 1, n));
+  for (std::int64_t j = 0; j < n; j += cols)
+    for (std::int64_t i = 0; i < m; i += rows) slabs.push_back({i, j, std::min(rows, m - i), std::min(cols, n - j)});
+  return slabs;
+}
+
+void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedState state,
+                      const std::vector<SpreadMatrix>& matrices) {
+  Comm comm = Comm::duplicate(grid);
+  const bool writes = comm.rank() == root;
+  std::optional<CheckpointWriter> writer;
+  std::optional<Lanes> lanes;
+  const int rank = comm.rank(), size = comm.size();
+  try {
+    together(comm.get(), [&] { // first what fails most often: a folder that is not there
+      lanes.emplace(matrices, rank, size, writes);
+      if (!writes) return;
+      require_memory_of_hdf5();
+      writer.emplace(path);
+      state.matrices.clear();
+      for (const SpreadMatrix& a : matrices) state.matrices.push_back(a.saved);
+      writer->describe(state);
+    });
+    FirstError error;
+    for (std::size_t k = 0; k < matrices.size(); ++k) {
+      const SpreadMatrix& a = matrices[k];
+      const std::vector<Slab>& slabs = lanes->slabs[k];
+      if (writes) error.run([&] { writer->begin_matrix(a.saved, slabs.empty() ? Slab{} : slabs[0]); });
+      gather_slabs(comm.get(), root, a, slabs, *lanes, error,
+                   [&](const Slab& slab, const void* bytes) { writer->write(slab, bytes); });
+    }
+    together(comm.get(), [&] {
+      error.rethrow();
+      if (writes) writer->commit();
+    });
+  } catch (const Error& error) {
+    if (error.status() != Status::mpi_failure) comm.close();
+    throw;
+  }
+  comm.close();
+}
+
+SavedState look_into_checkpoint(MPI_Comm grid, int root, const std::string& path) {
+  int rank = 0;
+  MPI_Comm_rank(grid, &rank);
+  Packet packet;
+  together(grid, [&] {
+    if (rank != root) return;
+    require_memory_of_hdf5();
+    packet.put(CheckpointReader(path).state());
+  });
+  broadcast(packet.bytes(), root, grid);
+  return Packet(packet.bytes()).get<SavedState>();
+}
+
+void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std::vector<SpreadMatrix>& matrices,
+                     const std::vector<SavedShared>& shared) {
+  Comm comm = Comm::duplicate(grid);
+  const bool reads = comm.rank() == root;
+  std::optional<CheckpointReader> reader;
+  std::vector<std::size_t> at(matrices.size(), 0); // of each matrix in the file
+  std::optional<Lanes> lanes;
+  const int rank = comm.rank(), size = comm.size();
+  try {
+    together(comm.get(), [&] {
+      lanes.emplace(matrices, rank, size, reads);
+      if (!reads) return;
+      require_memory_of_hdf5();
+      reader.emplace(path);
+      const std::vector<SavedMatrix>& known = reader->state().matrices;
+      for (std::size_t k = 0; k < matrices.size(); ++k) {
+        const SavedMatrix& a = matrices[k].saved;
+        const auto found =
+            std::find_if(known.begin(), known.end(), [&](const SavedMatrix& s) { return s.name == a.name; });
+        if (found == known.end())
+          throw Error(Status::not_found, fmt::format("blacs-dyn: checkpoint {} has no matrix \"{}\"", path, a.name));
+        if (found->type != a.type || found->m != a.m || found->n != a.n)
+          throw Error(
+              Status::rank_mismatch,
+              fmt::format(
+                  "blacs-dyn: checkpoint {}: matrix \"{}\" is '{}' {} x {} there and '{}' {} x {} in the program", path,
+                  a.name, found->type, found->m, found->n, a.type, a.m, a.n));
+        at[k] = static_cast<std::size_t>(found - known.begin());
+      }
+      for (std::size_t k = 0; k < shared.size(); ++k) {
+        const SavedShared& there = reader->state().shared.at(k);
+        if (there.name != shared[k].name || there.bytes != shared[k].bytes)
+          throw Error(Status::io_failure, fmt::format("blacs-dyn: checkpoint {} changed while it was read", path));
+        reader->read_shared(k, shared[k].data);
+      }
+    });
+    FirstError error;
+    for (std::size_t k = 0; k < matrices.size(); ++k)
+      scatter_slabs(comm.get(), root, matrices[k], lanes->slabs[k], *lanes, error,
+                    [&](const Slab& slab, void* bytes) { reader->read(at[k], slab, bytes); });
+    together(comm.get(), [&] { error.rethrow(); });
+  } catch (const Error& error) {
+    if (error.status() != Status::mpi_failure) comm.close();
+    throw;
+  }
+  comm.close();
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/checkpoints.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include <signal.h>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "grid/checkpoint.hpp"
+#include "grid/place.hpp"
+#include "processes/preflight.hpp"
+#include "processes/speeds.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+namespace {
+
+constexpr std::int64_t block_of_unknown = 64; ///< of a matrix that the program has not made and that lay as a rule said
+
+SpreadMatrix spread(const Matrix& a, redist::Layout layout, redist::LocalSize size, void* local) {
+  SpreadMatrix s;
+  s.saved.name = a.name;
+  s.saved.type = a.type;
+  s.saved.m = a.rows.n;
+  s.saved.n = a.cols.n;
+  s.saved.mb = a.rows.rule ? 0 : a.rows.nb;
+  s.saved.nb = a.cols.rule ? 0 : a.cols.nb;
+  s.layout = std::move(layout);
+  s.local = local;
+  s.lld = size.lld();
+  return s;
+}
+
+/// The path that process 0 was given, or that of its environment.
+std::string path_of(const char* what, const char* given, const char* variable, const std::string& from_environment) {
+  if (given && *given) return given;
+  if (!from_environment.empty()) return from_environment;
+  throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: no path, and {} is not set", what, variable));
+}
+
+/// The program's command, grid and progress, and what it shares.
+SavedState state_of(const Processes& processes, const Settings& settings, const SharedState& shared) {
+  SavedState state;
+  state.folder = start_folder();
+  state.started = static_cast<int>(processes.process_set().groups[0].members.size());
+  state.dyngrid_version = DYNGRID_VERSION;
+  state.written = base::utc_text(static_cast<std::int64_t>(base::unix_time_s()));
+  state.resize_points = settings.points;
+  state.nprow = processes.process_set().grid.shape.nprow;
+  state.npcol = processes.process_set().grid.shape.npcol;
+  const std::vector<double> speeds = processes.process_set().speeds_on(processes.process_set().grid);
+  if (!are_alike(speeds)) state.speeds = speeds;
+  state.command = own_arguments();
+  state.command.insert(state.command.begin(), own_program());
+  state.shared = shared.list();
+  return state;
+}
+
+/// A matrix that the program has not made: it is restored too, as on a new process.
+std::unique_ptr<Matrix> unknown_matrix(const SavedMatrix& saved) {
+  auto a = std::make_unique<Matrix>();
+  a->name = saved.name;
+  a->type = saved.type;
+  a->rows.n = saved.m;
+  a->cols.n = saved.n;
+  a->rows.nb = saved.mb > 0 ? saved.mb : block_of_unknown;
+  a->cols.nb = saved.nb > 0 ? saved.nb : block_of_unknown;
+  return a;
+}
+
+} // namespace
+
+void Checkpoints::begin() {
+  must_restore_ = !settings_.restore.empty();
+  last_s_ = MPI_Wtime();
+}
+
+void Checkpoints::write(const char* path) {
+  if (!grid_.has_me())
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_checkpoint before this process's first resize point");
+  std::string name;
+  SavedState state;
+  std::vector<SpreadMatrix> matrices;
+  together(grid_.comm(), [&] {
+    if (processes_.id() == 0) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
+    state = state_of(processes_, settings_, shared_);
+    for (const auto& a : matrices_.all()) matrices.push_back(spread(*a, a->layout, a->local_size, a->local.data()));
+  });
+  write_checkpoint(grid_.comm(), 0, name, std::move(state), matrices);
+}
+
+void Checkpoints::restore(const char* path) {
+  if (grid_.is_still_outside()) return; // what was read comes with the first change that wakes this process
+  if (!grid_.has_me())
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_restore before this process's first resize point");
+  constexpr int reader = 0;
+  int is_environments = !(path && *path) && !settings_.restore.empty();
+  check_mpi(MPI_Bcast(&is_environments, 1, MPI_INT, reader, grid_.comm()), "MPI_Bcast");
+  std::string name;
+  together(grid_.comm(), [&] {
+    if (processes_.id() == 0) name = path_of("dyngrid_restore", path, "DYNGRID_RESTORE", settings_.restore);
+  });
+  try {
+    restore_from(name, reader);
+  } catch (const std::exception& error) {
+    if (!is_environments) throw;
+    end_without_restore(error.what());
+  }
+}
+
+void Checkpoints::end_without_restore(const std::string& why) const {
+  if (processes_.id() == 0) {
+    std::fprintf(stderr,
+                 "dyngrid: DYNGRID_RESTORE is %s, which is not taken: %s. The run ends here, status 1. Start it with "
+                 "the program and arguments that wrote the "
+                 "checkpoint, or without DYNGRID_RESTORE to begin anew\n",
+                 settings_.restore.c_str(), why.c_str());
+  }
+  std::fflush(nullptr);
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(processes_.id() == 0 ? 100 : 2000)); // mpirun reads the line before it receives the end
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::abort();
+}
+
+void Checkpoints::restore_from(const std::string& name, int reader) {
+  SavedState state = look_into_checkpoint(grid_.comm(), reader, name);
+  std::vector<std::unique_ptr<Matrix>> unknown; // what the program made must be there; what it did not make comes along
+  std::vector<redist::LocalSize> sizes;
+  std::vector<redist::SharedArray> arrays;
+  std::vector<SpreadMatrix> matrices;
+  std::vector<std::vector<char>> contents; // of shared state, on the reader
+  std::vector<char> buffer;
+  const std::size_t shared_before = shared_.count();
+  // speeds that this run was given go before those of the file, which are for its grid alone
+  GridMap map = processes_.process_set().grid;
+  const bool takes_speeds = state.speeds.size() == map.ids.size() && map.shape == Shape{state.nprow, state.npcol} &&
+                            are_alike(processes_.process_set().speeds_on(map));
+  if (takes_speeds) share_out(grid_.comm(), map, state.speeds);
+  try {
+    together(grid_.comm(), [&] {
+      for (const SavedMatrix& saved : state.matrices)
+        if (!matrices_.find(saved.name)) unknown.push_back(unknown_matrix(saved));
+      shared_.check(state.shared);
+      const auto add = [&](const Matrix& a, redist::Layout layout) {
+        sizes.push_back(a.local_size_on(layout, grid_.rank()));
+        arrays.push_back(a.array_of(a.bytes(sizes.back())));
+        matrices.push_back(spread(a, std::move(layout), sizes.back(), arrays.back().data()));
+      };
+      for (const auto& a : matrices_.all()) add(*a, a->order != 0 ? a->on(map) : a->layout);
+      for (const auto& a : unknown) add(*a, a->on(map));
+      shared_.expect(state.shared, false);
+      buffer = SharedState::buffer_for(state.shared);
+      for (SavedShared& one : state.shared) {
+        if (grid_.rank() != reader) break;
+        contents.emplace_back(static_cast<std::size_t>(one.bytes));
+        one.data = contents.back().data();
+      }
+    });
+    read_checkpoint(grid_.comm(), reader, name, matrices, state.shared);
+  } catch (...) {
+    shared_.forget_from(shared_before);
+    throw;
+  }
+
+  // from here on nothing fails
+  for (auto& a : unknown) matrices_.add(std::move(a));
+  for (std::size_t k = 0; k < matrices.size(); ++k) {
+    Matrix& a = *matrices_.all()[k];
+    a.place(std::move(matrices[k].layout), sizes[k], std::move(arrays[k]), grid_.context());
+    ++a.writes;
+  }
+  if (takes_speeds) processes_.take_speeds(state.speeds, std::move(map));
+  matrices_.changed();
+  shared_.spread(grid_.comm(), reader, state.shared, true, buffer);
+  settings_.points = state.resize_points;
+  must_restore_ = false;
+  last_s_ = MPI_Wtime();
+  if (settings_.is_verbose && processes_.id() == 0)
+    std::fputs(fmt::format("dyngrid: restored {} on {}: {} matrices, resize point {}, written {} on {}x{}\n", name,
+                           to_string(grid_.shape()), state.matrices.size(), state.resize_points, state.written,
+                           state.nprow, state.npcol)
+                   .c_str(),
+               stderr);
+}
+
+bool Checkpoints::is_due() const {
+  if (settings_.checkpoint.empty()) return false;
+  if (settings_.checkpoint_seconds <= 0)
+    return settings_.checkpoint_points > 0 && settings_.points > 0 &&
+           settings_.points % settings_.checkpoint_points == 0;
+  if (last_s_ < 0) last_s_ = MPI_Wtime();                              // it has joined
+  int is_time = MPI_Wtime() - last_s_ >= settings_.checkpoint_seconds; // clocks differ: process 0's counts
+  check_mpi(MPI_Bcast(&is_time, 1, MPI_INT, 0, grid_.comm()), "MPI_Bcast");
+  return is_time != 0;
+}
+
+void Checkpoints::save_if_due(const std::function<void()>& before) {
+  if (!is_due()) return;
+  before();
+  save();
+}
+
+namespace {
+std::atomic<bool> has_signal{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+extern "C" void note_signal(int) {
+  has_signal = true;
+}
+} // namespace
+
+void Checkpoints::heed_signal() const {
+  if (settings_.checkpoint_signal == 0) return;
+  struct sigaction action {};
+  action.sa_handler = note_signal;
+  action.sa_flags = SA_RESTART;
+  // mpirun ends the job at a SIGTERM of its own, and passes SIGUSR1 on: dyngrid run turns one into the other
+  for (const int number : {SIGTERM, SIGUSR1})
+    if (number == SIGUSR1 || number == settings_.checkpoint_signal) sigaction(number, &action, nullptr);
+}
+
+std::uint64_t Checkpoints::flags() const {
+  if (!has_signal.load(std::memory_order_relaxed)) return 0;
+  return PlaceWord::checkpoint | (settings_.checkpoint_signal == SIGTERM ? std::uint64_t{PlaceWord::ends_after_it} : 0);
+}
+
+void Checkpoints::forget_signal() {
+  has_signal = false;
+}
+
+std::string Checkpoints::save() {
+  last_s_ = MPI_Wtime();
+  try {
+    write(nullptr);
+    if (settings_.is_verbose && processes_.id() == 0)
+      std::fputs(fmt::format("dyngrid: checkpoint {} at resize point {}, {:.3f} s\n", settings_.checkpoint,
+                             settings_.points, MPI_Wtime() - last_s_)
+                     .c_str(),
+                 stderr);
+  } catch (const Error& error) {
+    if (error.status() == Status::mpi_failure) throw;
+    if (processes_.id() == 0) std::fprintf(stderr, "dyngrid: no checkpoint: %s; going on\n", error.what());
+    return error.what();
+  }
+  return {};
+}
+
+} // namespace blacs_dyn

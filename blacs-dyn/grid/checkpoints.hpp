@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "grid/grid.hpp"
+#include "grid/matrices.hpp"
+#include "grid/shared_state.hpp"
+#include "processes/processes.hpp"
+#include "processes/settings.hpp"
+
+namespace blacs_dyn {
+
+/// Checkpoints of the application: what it holds to a file, and back on any grid. Collective over the grid.
+class Checkpoints {
+public:
+  Checkpoints(Processes& processes, Settings& settings, const Grid& grid, Matrices& matrices, SharedState& shared)
+      : processes_(processes), settings_(settings), grid_(grid), matrices_(matrices), shared_(shared) {}
+
+  void begin(); ///< the first grid is there
+  /// To the path, null or empty: to where the environment says.
+  void write(const char* path);
+  /// The program's own path: a status. The environment's: taken, or the end of the run. The user that set it expects
+  /// the run to go on from there. A program that does not look at statuses would compute on from zeros.
+  void restore(const char* path);
+  /// At a resize point: what the environment asks for. A checkpoint that cannot be written is reported and does not
+  /// stop the application.
+  /// before: called when a checkpoint is written here.
+  void save_if_due(const std::function<void()>& before);
+  bool is_due() const; ///< to be written at this resize point; collective
+  /// @return why there is none; empty: it was written
+  std::string save();
+  /// DYNGRID_CHECKPOINT=signal=...: this process heeds it from here on.
+  void heed_signal() const;
+  /// A signal came, to this process at least: PlaceWord::Flag.
+  std::uint64_t flags() const;
+  static void forget_signal();
+
+  /// DYNGRID_RESTORE: at the first resize point, unless the program does it itself before.
+  bool must_restore() const { return must_restore_; }
+  /// The restore that DYNGRID_RESTORE requests failed: the run ends, status 1.
+  [[noreturn]] void end_without_restore(const std::string& why) const;
+
+private:
+  void restore_from(const std::string& name, int reader);
+
+  Processes& processes_;
+  Settings& settings_;
+  const Grid& grid_;
+  Matrices& matrices_;
+  SharedState& shared_;
+  bool must_restore_ = false;
+  mutable double last_s_ = -1; ///< when the last one was written or restored
+};
+
+} // namespace blacs_dyn

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/control.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/environment.hpp"
+#include "base/files.hpp"
+#include "base/parse_json.hpp"
+#include "control/runtime_dir.hpp"
+#include "grid/calls/calls.hpp"
+#include "grid/place.hpp"
+#include "processes/preflight.hpp"
+#include "redist/predict.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+gridmap::GridShape to_grid(Shape s) {
+  return {s.nprow, s.npcol};
+}
+
+/// "3*d2000x2000/64x64+i2000x1/64x1": what decides the time of a step, as far as it can be seen.
+std::string size_of(const Matrices& matrices) {
+  std::vector<std::pair<std::string, int>> kinds;
+  for (const auto& a : matrices.all()) {
+    const std::string kind = a->has_rule()
+                                 ? fmt::format("{}{}x{}", a->type, a->rows.n, a->cols.n)
+                                 : fmt::format("{}{}x{}/{}x{}", a->type, a->rows.n, a->cols.n, a->rows.nb, a->cols.nb);
+    const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == kind; });
+    if (known == kinds.end())
+      kinds.emplace_back(kind, 1);
+    else
+      ++known->second;
+  }
+  std::string text;
+  for (const auto& [kind, count] : kinds)
+    text += (text.empty() ? "" : "+") + (count > 1 ? std::to_string(count) + "*" : "") + kind;
+  if (text.size() > 200) text = fmt::format("{} matrices of {} kinds", matrices.all().size(), kinds.size());
+  return text.empty() ? "-" : text;
+}
+
+/// Seconds on the clock of everything here.
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+} // namespace
+
+Control::Control(const Settings& settings, Shape first_grid, const std::string& why_fixed)
+    : may_allow_(settings.allowed.text().empty()), may_set_steps_(settings.steps == 0),
+      may_experiment_(!settings.experiment) {
+  control::JobInfo info;
+  info.pid = getpid();
+  info.job = settings.job.empty() ? std::to_string(info.pid) : settings.job;
+  info.app = base::file_name(own_program());
+  info.host = base::host_name();
+  info.version = DYNGRID_VERSION;
+  info.machine = control::machine_name();
+  info.history_file = control::history_file();
+  info.why_fixed = why_fixed;
+  info.checkpoint_file = settings.checkpoint;
+  info.checkpoint_signal = settings.checkpoint_signal == SIGTERM   ? "TERM"
+                           : settings.checkpoint_signal == SIGUSR1 ? "USR1"
+                                                                   : "";
+  info.cores = settings.known_cores;
+  info.per_core = settings.per_core;
+  info.undoes = settings.undoes;
+  name_ = info.job;
+  state_ = std::make_unique<control::JobState>(std::move(info), to_grid(first_grid), now());
+  state_->set_allowed(settings.allowed);
+  state_->show_calls(calls::board());
+  if (settings.steps > 0) state_->set_steps(settings.steps);
+  if (settings.experiment) state_->set_experiment(*settings.experiment);
+  if (!settings.is_controlled) return;
+  try {
+    server_ = std::make_unique<control::JobServer>(*state_, control::runtime_directory(), now);
+  } catch (const base::Error& error) {
+    std::fprintf(stderr, "dyngrid: job %s cannot be controlled from outside: %s\n", name_.c_str(), error.what());
+  }
+}
+
+void Control::hang_up() {
+  server_.reset();
+}
+
+Control::~Control() {
+  hang_up();
+  try {
+    state_->save_history(true);
+  } catch (const std::exception&) { // a history that cannot be written is lost
+  }
+}
+
+void Control::look_at(const Matrices& matrices) {
+  if (matrices.revision() == seen_) return;
+  seen_ = matrices.revision();
+  // matrices whose blocks follow the program's own rule are taken as one block per process: the rule is not asked on
+  // another thread
+  std::vector<redist::MatrixSize> sizes;
+  std::int64_t bytes = 0;
+  for (const auto& a : matrices.all()) {
+    const auto size = static_cast<int>(element_bytes(a->type));
+    sizes.push_back({a->rows.n, a->cols.n, a->has_rule() ? 0 : a->rows.nb, a->has_rule() ? 0 : a->cols.nb, size});
+    bytes += a->rows.n * a->cols.n * size;
+  }
+  planned_exchange_ = [sizes, state = state_.get()](gridmap::GridShape from, gridmap::GridShape to) {
+    return redist::predict_exchange(sizes, from, to, state->machine());
+  };
+  state_->set_matrices({size_of(matrices), bytes, planned_exchange_,
+                        [sizes](gridmap::GridShape grid) { return redist::used_grid(sizes, grid); }});
+}
+
+void Control::allow(const control::Allowed& allowed) {
+  if (may_allow_) state_->set_allowed(allowed);
+}
+
+void Control::set_steps(std::int64_t steps) {
+  if (may_set_steps_) state_->set_steps(steps);
+}
+
+void Control::set_experiment(const control::Experiment& experiment) {
+  if (may_experiment_) state_->set_experiment(experiment);
+}
+
+std::optional<control::Grant> Control::ask(const std::string& grids, bool waits, double patience_s) {
+  if (!server_)
+    throw base::Error(
+        base::Status::unsupported,
+        fmt::format("blacs-dyn: the scheduler cannot be asked for {}: job {} has no socket", grids, name_));
+  return state_->ask(grids, waits, patience_s);
+}
+
+std::optional<control::ResizeRequest> Control::resize_point(const Matrices& matrices, bool wants_itself) {
+  const double t = now();
+  look_at(matrices);
+  state_->step_ended(t);
+  state_->step_begins(t);
+  if (wants_itself || !state_->is_pending()) return std::nullopt;
+  return state_->want(t);
+}
+
+std::uint64_t Control::checkpoint_flags() const {
+  const auto wanted = state_->wanted_checkpoint();
+  if (!wanted) return 0;
+  return PlaceWord::checkpoint | (wanted->ends ? std::uint64_t{PlaceWord::ends_after_it} : 0);
+}
+
+void Control::checkpointed(const std::optional<control::CheckpointRequest>& request, const std::string& path,
+                           const std::string& failure) {
+  if (request) state_->checkpointed(*request, std::filesystem::absolute(path).string(), failure);
+  state_->step_begins(now());
+}
+
+void Control::phases_planned(control::Json plan) {
+  state_->phases_planned(std::move(plan));
+}
+
+void Control::relaid() {
+  state_->step_begins(now());
+}
+
+void Control::failed(Shape to, base::Status status, const std::string& why,
+                     std::optional<control::ResizeRequest>& request) {
+  if (request)
+    request->refused(status, why);
+  else
+    state_->failed(to_grid(to), status, why);
+  state_->step_begins(now());
+}
+
+void Control::changed(const dyngrid_resize_report& report, int parked, std::optional<control::ResizeRequest>& request) {
+  control::ChangeReport r;
+  r.cost.from = {report.from_nprow, report.from_npcol};
+  r.cost.to = {report.to_nprow, report.to_npcol};
+  r.cost.spawned = report.spawned;
+  r.cost.spawn_s = report.spawn_s;
+  r.cost.merge_s = report.merge_s;
+  r.cost.plan_s = report.plan_s;
+  r.cost.exchange_s = report.exchange_s;
+  r.cost.moved_bytes = report.moved_bytes;
+  r.cost.asked_at_step = report.asked_at_step;
+  r.cost.changed_at_step = report.changed_at_step;
+  if (planned_exchange_) r.cost.predicted_exchange_s = planned_exchange_(r.cost.from, r.cost.to).total();
+  r.woken = report.woken;
+  r.released = report.released;
+  r.parked = report.parked;
+  r.total_s = report.total_s;
+  r.kept_bytes = report.kept_bytes;
+  if (request)
+    request->done(r, parked, now());
+  else
+    state_->changed(r, parked, now());
+  if (!server_) state_->save_history(); // otherwise the other thread does it
+  state_->step_begins(now());
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <list>
+#include <optional>
+
+#include <mpi.h>
+
+#include "grid/matrices.hpp"
+#include "redist/exchange.hpp"
+#include "redist/executor.hpp"
+#include "redist/rank_plan.hpp"
+
+namespace blacs_dyn {
+
+/// Copies between matrices on one grid. Keeps its executor, which new layouts use too, and the last exchanges until
+/// the grid changes.
+class Copier {
+public:
+  /// All of `from` into `to`, which have the same form but for their distributions. Collective over `site.grid`.
+  /// @throws agreed Error
+  void copy(const Matrix* from, Matrix* to, const Matrices& matrices, const Matrices::Site& site);
+  /// The executor that moves data on this grid. Collective over it the first time.
+  redist::Executor& executor(MPI_Comm grid);
+  void forget() { kept_.clear(); } ///< local: a matrix lies otherwise, though none was made or freed
+  void close();                    ///< collective over the grid of the last copy; nothing when there was none
+
+private:
+  void plan(const Matrix& from, const Matrix& to, const Matrices::Site& site);
+  struct Kept {
+    const Matrix *from, *to;
+    redist::RankPlan plan;
+    std::optional<redist::Exchange> exchange; ///< of the plan; prepared by the first copy
+  };
+  static constexpr std::size_t exchanges_kept = 8;
+
+  std::optional<redist::Executor> executor_;
+  std::list<Kept> kept_;       ///< latest first
+  std::int64_t revision_ = -1; ///< of the matrices that they are for
+};
+
+} // namespace blacs_dyn

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/factoring.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/fnv1a.hpp"
+#include "grid/application.hpp"
+#include "grid/registered_name.hpp"
+#include "gridmap/dealing.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+using pblas::FactorKind;
+
+namespace {
+
+Place place_of(const char* routine, const Matrix* matrix) {
+  const std::string name = fmt::format("{}:{}", routine, matrix ? matrix->name : "");
+  return Place(Place::Kind::within, name.substr(0, longest_name));
+}
+
+enum Told { next_, info_, has_looked_, pivots_ };
+
+} // namespace
+
+/// The state is shared as long as this lives.
+class Factoring::InShared {
+public:
+  InShared(SharedState& shared, const std::string& name, std::vector<std::int64_t>& told, MPI_Comm grid)
+      : shared_(shared), name_(name) {
+    shared_.share(name_.c_str(), told.data(), told.size() * sizeof told[0], grid);
+  }
+  ~InShared() { shared_.unshare(name_.c_str()); }
+  InShared(const InShared&) = delete;
+  InShared& operator=(const InShared&) = delete;
+
+private:
+  SharedState& shared_;
+  std::string name_;
+};
+
+/// A handle of no living matrix is refused with the others.
+Factoring::Factoring(Application& app, const Asked& asked)
+    : app_(app), asked_(asked),
+      place_(place_of(asked.routine, app.matrices.has(asked.matrix) ? asked.matrix : nullptr)) {}
+
+void Factoring::check() const {
+  const auto fail = [&](Status status, const std::string& what) {
+    throw Error(status, fmt::format("blacs-dyn: {}: {}", asked_.routine, what));
+  };
+  const Matrix* a = asked_.matrix;
+  if (!a || !asked_.has_place) fail(Status::null_pointer, "the matrix, or what comes out, is null");
+  if (asked_.kind == FactorKind::none) fail(Status::bad_argument, "uplo is neither 'L' nor 'U'");
+  if ((asked_.options & ~DYNGRID_GIVE_BACK) != 0)
+    fail(Status::bad_argument,
+         fmt::format("options is {}, expected 0 or DYNGRID_GIVE_BACK ({})", asked_.options, int{DYNGRID_GIVE_BACK}));
+  if (!app_.matrices.has(a)) fail(Status::not_found, "the handle is of no living matrix");
+  if (a->type == 'i') fail(Status::bad_type, fmt::format("\"{}\" has integers, expected s, d, c or z", a->name));
+  if (asked_.kind != FactorKind::lu && a->rows.n != a->cols.n)
+    fail(Status::shape_mismatch,
+         fmt::format("\"{}\" is {} x {}, expected as many rows as columns", a->name, a->rows.n, a->cols.n));
+}
+
+/// All are at the same factorization.
+void Factoring::agree() const {
+  const MPI_Comm grid = app_.grid.comm();
+  app_.whereabouts.agree_on_call(asked_.routine);
+  together(grid, [&] { check(); });
+  const base::Fnv1a mine = base::Fnv1a()
+                               .text(place_.text)
+                               .text(asked_.matrix->name)
+                               .number(static_cast<std::int64_t>(asked_.kind))
+                               .number(asked_.options);
+  check_same(grid, mine.positive(),
+             fmt::format("blacs-dyn: {}: called with another matrix, triangle or option on different processes",
+                         asked_.routine)
+                 .c_str());
+}
+
+int Factoring::run() {
+  const bool is_in_grid = app_.grid.has_me();
+  if (is_in_grid)
+    agree();
+  else
+    check();
+  const std::int64_t columns = std::min(asked_.matrix->rows.n, asked_.matrix->cols.n);
+  told_.assign(static_cast<std::size_t>(pivots_ + (asked_.kind == FactorKind::lu ? columns : 0)), 0);
+  const InShared shared(app_.shared, place_.text, told_, app_.grid.comm());
+  panels_.emplace(app_.balancing, *asked_.matrix, place_);
+  if (const std::optional<int> outcome = app_.points.come_in(place_)) {
+    outcome_ = *outcome;
+    if (outcome_ != DYNGRID_RESIZED) return outcome_;
+    came_of_point_ = outcome_;
+    hear();
+  }
+  while (come_to_panel() && !is_done()) do_panel();
+  return outcome_;
+}
+
+void Factoring::do_panel() {
+  const std::int64_t first = progress_.next;
+  const double begun_s = MPI_Wtime();
+  step();
+  panels_->done(first, progress_.next);
+  const int came_of_point = std::exchange(came_of_point_, DYNGRID_SAME);
+  if (progress_.next == first) return; // it failed
+  const Matrix& a = *asked_.matrix;
+  const Shape grid = app_.grid.shape();
+  app_.routines.call_on_panel({first, progress_.next - first, std::min(a.rows.n, a.cols.n), grid.nprow, grid.npcol,
+                               MPI_Wtime() - begun_s, came_of_point});
+}
+
+bool Factoring::is_done() const {
+  if (asked_.kind != FactorKind::lu && progress_.info != 0) return true;
+  return progress_.next >= std::min(asked_.matrix->rows.n, asked_.matrix->cols.n);
+}
+
+/// The resize point before a panel. @return false: this process is not in the grid any more
+bool Factoring::come_to_panel() {
+  const Balancing::Point here(app_.balancing);
+  for (;;) {
+    if (found_ && is_whole()) {
+      check_mpi(MPI_Barrier(app_.grid.comm()), "MPI_Barrier");
+      panels_->all_came();
+    }
+    if (found_ && is_whole() && !act(*std::exchange(found_, std::nullopt))) return false;
+    if (has_looked_ || is_done()) return true; // a process that slept in act() wakes as the others are now
+    save_if_due();
+    give_back();
+    ResizePoints::Findings found = app_.points.look();
+    panels_->all_came();
+    has_looked_ = true;
+    if (found.is_anything() || found.wants_checkpoint()) found_ = std::move(found);
+    if (!is_whole()) return true;
+  }
+}
+
+/// A checkpoint, too, wants the matrix whole; and what the environment asks to be restored comes before the first
+/// panel.
+void Factoring::save_if_due() {
+  if (app_.points.restore_if_due()) {
+    outcome_ = came_of_point_ = DYNGRID_RESIZED;
+    hear();
+  } else if (must_save_ || app_.checkpoints.is_due()) {
+    must_save_ = !is_whole();
+    if (must_save_) return;
+    tell();
+    app_.checkpoints.save();
+  }
+}
+
+/// Does what was found at a resize point. @return false: this process is not in the grid any more
+bool Factoring::act(ResizePoints::Findings found) {
+  tell();
+  steps_.reset(); // its communicators go with the grid
+  int outcome = DYNGRID_SAME;
+  try {
+    outcome = app_.points.act(std::move(found));
+  } catch (const Error& error) { // was said; the grid and all data are as they were
+    if (error.status() == Status::mpi_failure) throw;
+    base::detail::set_last_message(error.what()); // for the caller that gets the status
+    came_of_point_ = static_cast<int>(error.status());
+  }
+  if (outcome == DYNGRID_LEAVE || outcome == DYNGRID_REDIRECT) {
+    outcome_ = outcome;
+    return false;
+  }
+  if (outcome == DYNGRID_RESIZED) outcome_ = came_of_point_ = outcome;
+  hear();
+  return true;
+}
+
+void Factoring::step() {
+  try {
+    Matrix& a = *asked_.matrix;
+    if (!steps_) steps_ = pblas::go_on(asked_.kind, a.type, a.local.data(), a.desc.data(), progress_);
+    steps_->step(!found_ && !must_save_);
+    ++a.writes;
+    has_looked_ = false;
+  } catch (const std::exception& error) { // of this process alone: the others wait for it in the middle of a panel
+    std::fprintf(stderr, "dyngrid: %s: %s; the application ends\n", asked_.routine, error.what());
+    std::fflush(stderr);
+    MPI_Abort(app_.grid.comm(), 1);
+  }
+}
+
+void Factoring::tell() {
+  told_[next_] = progress_.next;
+  told_[info_] = progress_.info;
+  told_[Told::has_looked_] = has_looked_ ? 1 : 0;
+  std::copy(progress_.pivots.begin(), progress_.pivots.end(), told_.begin() + pivots_);
+}
+
+void Factoring::hear() {
+  progress_.next = told_[next_];
+  progress_.info = told_[info_];
+  has_looked_ = told_[Told::has_looked_] != 0;
+  if (asked_.kind == FactorKind::lu)
+    progress_.pivots.assign(told_.begin() + pivots_, told_.begin() + pivots_ + progress_.next);
+}
+
+/// All ask for the same.
+void Factoring::give_back() {
+  if ((asked_.options & DYNGRID_GIVE_BACK) == 0 || progress_.next == 0) return;
+  const Matrix& a = *asked_.matrix;
+  const Shape now = app_.grid.shape();
+  const base::GridShape enough =
+      gridmap::grid_for_rest({now.nprow, now.npcol}, a.rows.n - progress_.next, a.cols.n - progress_.next);
+  const Shape to{enough.nprow, enough.npcol};
+  if (to == now || to == given_back_) return; // the second: it was refused
+  given_back_ = to;
+  app_.points.request(to);
+}
+
+} // namespace blacs_dyn

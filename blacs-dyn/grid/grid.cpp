@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/grid.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "grid/calls/calls.hpp"
+#include "grid/contexts.hpp"
+#include "pblas/contexts.hpp"
+#include "redist/gemr2d.hpp"
+
+extern "C" {
+int Csys2blacs_handle(MPI_Comm comm);
+void Cblacs_gridinit(int* context, const char* order, int nprow, int npcol);
+}
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+int Grid::rank() const {
+  int rank = -1;
+  if (has_me()) MPI_Comm_rank(comm(), &rank);
+  return rank;
+}
+
+int Grid::system_handle() {
+  if (system_handle_ < 0) system_handle_ = Csys2blacs_handle(comm());
+  return system_handle_;
+}
+
+int Grid::fortran_handle() const {
+  return MPI_Comm_c2f(comm());
+}
+
+void Grid::rank_and_size(int* iam, int* nprocs) const {
+  *iam = rank();
+  *nprocs = 0;
+  if (has_me()) MPI_Comm_size(comm(), nprocs);
+}
+
+void Grid::open_context() {
+  context_ = system_handle();
+  Cblacs_gridinit(&context_, "Row", shape().nprow, shape().npcol);
+  matrices_.set_context(context_);
+}
+
+void Grid::forget_contexts() {
+  context_ = -1;
+  system_handle_ = -1;
+  matrices_.set_context(-1);
+  calls::contexts_are_closed();
+  pblas::forget_all_contexts();
+  redist::forget_all_contexts();
+}
+
+void Grid::close_contexts(MPI_Comm gathered, const std::vector<int>& staying_ranks, const std::string& by) {
+  forget_contexts();
+  const base::Group world = base::Group::of(processes_.world());
+  const base::Group staying =
+      gathered == MPI_COMM_NULL ? base::Group() : base::Group::of(gathered).with_ranks(staying_ranks);
+  contexts::close_ours(staying, world, by);
+}
+
+void Grid::close_all_contexts() {
+  forget_contexts();
+  contexts::close_all(1);
+}
+
+void Grid::tie() {
+  const std::vector<int>& ids = processes_.process_set().grid.ids;
+  const auto is_gone = [](const Tied& grid) { return grid.life.expired(); };
+  tied_.erase(std::remove_if(tied_.begin(), tied_.end(), is_gone), tied_.end());
+  for (const Tied& grid : tied_)
+    if (const auto life = grid.life.lock())
+      life->is_whole = has_me() && std::all_of(grid.ids.begin(), grid.ids.end(), [&](int id) { return has(ids, id); });
+  if (!has_me()) return;
+  const auto life = std::make_shared<redist::GridLife>();
+  redist::tie_to_grid(comm(), life);
+  tied_.push_back({life, ids});
+}
+
+void Grid::check_choice(const char* routine, const char* what, int value, int least, int most) const {
+  const auto check = [&] {
+    if (value < least || value > most)
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: {}: {} is {}, expected {} .. {}", routine, what, value, least, most));
+  };
+  if (!has_me()) return check();
+  together(comm(), check);
+  check_same(comm(), value, fmt::format("blacs-dyn: {}: {} differs between the processes", routine, what).c_str());
+}
+
+} // namespace blacs_dyn

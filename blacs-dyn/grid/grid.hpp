@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <vector>
+
+#include <mpi.h>
+
+#include "grid/matrices.hpp"
+#include "processes/processes.hpp"
+#include "redist/grid_life.hpp"
+
+namespace blacs_dyn {
+
+/// The current grid: its communicator, its BLACS context, and what a change of it closes.
+class Grid {
+public:
+  Grid(const Processes& processes, Matrices& matrices) : processes_(processes), matrices_(matrices) {}
+
+  bool has_me() const { return comm() != MPI_COMM_NULL; }
+  MPI_Comm comm() const { return processes_.grid(); }
+  Shape shape() const { return processes_.process_set().grid.shape; }
+  int rank() const; ///< -1 outside
+  int context() const { return context_; }
+  Matrices::Site site() const { return {comm(), shape(), context_, &processes_.process_set().grid}; }
+
+  /// The numbers by which blacs_get names it; made once per grid.
+  int system_handle();
+  int fortran_handle() const;
+  void rank_and_size(int* iam, int* nprocs) const;
+
+  /// Outside the first grid: this process sleeps from its first resize point on, until a change wakes it.
+  bool is_still_outside() const { return is_still_outside_; }
+  void stay_outside() { is_still_outside_ = true; }
+  void enter_or_go() { is_still_outside_ = false; }
+
+  void open_context(); ///< collective over the grid
+  /// The contexts that do not outlive a change to the processes of `staying_ranks` in `gathered`; MPI_COMM_NULL at the
+  /// end of the application. Local to the BLACS, collective over the contexts' grids.
+  /// by: "the change at step 3".
+  void close_contexts(MPI_Comm gathered, const std::vector<int>& staying_ranks, const std::string& by);
+  void close_all_contexts(); ///< as blacs_exit does
+  /// After a change: which earlier grids, whose duplicates may still exist, have all their processes in the current
+  /// one. Local.
+  void tie();
+  void leave() {
+    enter_or_go();
+    context_ = -1;
+  }
+
+  /// Checks a number that all processes have to give alike, from least to most; alone outside the grid. @throws agreed
+  /// Error{bad_argument, rank_mismatch}
+  void check_choice(const char* routine, const char* what, int value, int least, int most) const;
+
+private:
+  struct Tied { ///< a grid of which there are communicators
+    std::weak_ptr<redist::GridLife> life;
+    std::vector<int> ids;
+  };
+  void forget_contexts();
+
+  const Processes& processes_;
+  Matrices& matrices_;
+  int context_ = -1;
+  int system_handle_ = -1;
+  bool is_still_outside_ = false;
+  std::vector<Tied> tied_;
+};
+
+} // namespace blacs_dyn

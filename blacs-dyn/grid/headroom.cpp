@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/headroom.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/environment.hpp"
+#include "base/host_list.hpp"
+#include "control/limits.hpp"
+#include "grid/stock_blacs.hpp"
+#include "processes/launchers/this_mpi.hpp"
+#include "processes/launchers/ways.hpp"
+#include "processes/preflight.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+using base::Error;
+using base::Status;
+
+void refuse_without_room(const Room& room) {
+  if (const std::string why = refusal(room); !why.empty()) throw Error(Status::no_slots, "blacs-dyn: no room: " + why);
+}
+
+void refuse(const std::string& why) {
+  if (!why.empty()) throw Error(Status::unsupported, "blacs-dyn: " + why);
+}
+
+} // namespace
+
+void Headroom::check(int fresh, int after, const GroupPolicy& policy, bool is_forced) const {
+  std::int64_t mine = bytes_of_a_process(), least = 0;
+  check_mpi(MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, processes_.grid()), "MPI_Allreduce");
+  together(processes_.grid(), [&] {
+    if (processes_.id() == 0) check_here(fresh, after, policy, least, is_forced);
+  });
+}
+
+/// The memory of this process without its matrices: the amount that a new one will need, too.
+std::int64_t Headroom::bytes_of_a_process() const {
+  constexpr std::int64_t least =
+      16 << 20; // of a process of Open MPI that does nothing: 6 MiB and what it shares with the others
+  return std::max(least, control::own_bytes() - matrices_.bytes_of_mine());
+}
+
+std::int64_t Headroom::living() const {
+  std::int64_t all = 0;
+  for (const SpawnGroup& group : processes_.process_set().groups)
+    all += static_cast<std::int64_t>(group.members.size());
+  return all;
+}
+
+/// Cores and matrices; what has to be looked up is not in it yet.
+Room Headroom::room_for(const std::vector<HostShare>& shares, int after) const {
+  Room room;
+  const std::string own = base::host_name();
+  for (const HostShare& share : shares) {
+    const bool is_anywhere =
+        share.host.empty() && settings_.known_cores == 0; // mpirun decides, among hosts that are not known
+    Room::Host host{share.host, hosts_.cores_of(share.host), share.host.empty() ? living() : share.load - share.count,
+                    share.count};
+    if (is_anywhere) host.cores = std::max(host.cores, slots().universe);
+    room.hosts.push_back(host);
+    if (is_anywhere || (!share.host.empty() && share.host != own)) continue;
+    room.fresh_here += share.count;
+    room.matrix_bytes = static_cast<std::int64_t>(
+        std::min(1e18, matrices_.bytes() * static_cast<double>(host.living + host.fresh) / std::max(1, after)));
+  }
+  return room;
+}
+
+void Headroom::check_here(int fresh, int after, const GroupPolicy& policy, std::int64_t bytes_each,
+                          bool is_forced) const {
+  refuse(growth_trouble());
+  const std::vector<HostShare> shares = share_among_hosts(processes_.process_set(), fresh, policy);
+  Room room = room_for(shares, after);
+  room.per_core = is_forced ? 0 : settings_.per_core;
+  room.bytes_each = bytes_each;
+  refuse_without_room(room); // before anything is looked up
+  room.threads = control::thread_limits();
+  room.threads_each = control::own_threads();
+  room.free = control::free_memory_soon(bytes_needed(room));
+  if (settings_.way != LauncherKind::join) room.descriptors = control::open_files(getppid());
+  refuse_without_room(room);
+  if (settings_.way != LauncherKind::join)
+    check_slots(shares);
+  else
+    refuse(never_by(settings_.way));
+}
+
+/// Checks slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the
+/// application goes on, but Open MPI's mpirun never ends by itself.
+void Headroom::check_slots(const std::vector<HostShare>& shares) const {
+  refuse(spawn_trouble(hosts_.count()));
+  std::set<std::string> unseen;
+  int wanted = 0;
+  for (const HostShare& share : shares) {
+    if (share.count > 0 && !share.host.empty()) unseen.insert(share.host);
+    wanted += share.count;
+  }
+  const GroupPolicy& policy = settings_.group_policy;
+  for (std::size_t h = 0; h < policy.started.size(); ++h)
+    if (policy.started[h] > 0) unseen.erase(policy.hosts[h]);
+  for (const std::string& host : unseen) check_host(host);
+  for (const HostShare& share : shares)
+    if (share.count > 0 && !base::is_this_host(share.host)) refuse(remote_spawn_trouble());
+  const Slots room = slots();
+  if (room.has_room_for(living() + wanted)) return;
+  throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes wanted, but {} of mpirun's {} slots are "
+                                            "taken; start with mpirun --oversubscribe or "
+                                            "with more slots (-H, hostfile)",
+                                            wanted, living(), room.universe));
+}
+
+} // namespace blacs_dyn

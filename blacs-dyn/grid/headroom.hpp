@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "grid/matrices.hpp"
+#include "processes/hosts.hpp"
+#include "processes/processes.hpp"
+#include "processes/room.hpp"
+#include "processes/settings.hpp"
+
+namespace blacs_dyn {
+
+/// Checks whether there is room for new processes. This is done before anything is started and before any work that
+/// grows with their number: placing a grid of 1000x1000 takes hours.
+class Headroom {
+public:
+  Headroom(const Processes& processes, const Settings& settings, const Hosts& hosts, const Matrices& matrices)
+      : processes_(processes), settings_(settings), hosts_(hosts), matrices_(matrices) {}
+
+  /// @param fresh  new processes
+  /// @param after  processes of the grid with them
+  /// @param is_forced  on process 0: however many processes a core gets
+  /// Collective over the grid. @throws agreed Error{no_slots, not_found, unsupported}
+  void check(int fresh, int after, const GroupPolicy& policy, bool is_forced) const;
+
+private:
+  Room room_for(const std::vector<HostShare>& shares, int after) const;
+  void check_here(int fresh, int after, const GroupPolicy& policy, std::int64_t bytes_each, bool is_forced) const;
+  void check_slots(const std::vector<HostShare>& shares) const;
+  std::int64_t bytes_of_a_process() const;
+  std::int64_t living() const; ///< processes of the application
+
+  const Processes& processes_;
+  const Settings& settings_;
+  const Hosts& hosts_;
+  const Matrices& matrices_;
+};
+
+} // namespace blacs_dyn

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/machine_figures.hpp"
+
+#include "base/status.hpp"
+#include "grid/control.hpp"
+#include "redist/measure.hpp"
+
+namespace blacs_dyn {
+
+gridmap::Machine MachineFigures::figures() const {
+  if (measured_) return *measured_;
+  return *control_ ? (*control_)->machine() : gridmap::Machine{};
+}
+
+void MachineFigures::measure_once(MPI_Comm comm) {
+  if (measured_) return;
+  try {
+    measured_ = redist::measure_machine(comm);
+  } catch (const base::Error& error) { // agreed, but for an error of MPI
+    if (error.status() == base::Status::mpi_failure) throw;
+    return;
+  }
+  if (*control_) (*control_)->know_machine(*measured_);
+}
+
+void MachineFigures::write(Packet& packet) const {
+  packet.put(measured_.has_value()).put(measured_.value_or(gridmap::Machine{}));
+}
+
+void MachineFigures::read(Packet& packet) {
+  const bool is_measured = packet.get<bool>();
+  const auto figures = packet.get<gridmap::Machine>();
+  if (is_measured) measured_ = figures;
+}
+
+} // namespace blacs_dyn

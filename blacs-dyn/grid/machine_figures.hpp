@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <optional>
+
+#include <mpi.h>
+
+#include "gridmap/machine.hpp"
+#include "processes/packet.hpp"
+
+namespace blacs_dyn {
+
+class Control;
+
+/// The times of messages and copies on this machine, measured at the first change.
+class MachineFigures {
+public:
+  /// control: of process 0, which keeps the figures for the history; null on others.
+  explicit MachineFigures(const std::unique_ptr<Control>& control) : control_(&control) {}
+  /// As measured in this run, else, on process 0, in an earlier one, else the default figures. Local.
+  gridmap::Machine figures() const;
+  /// Measures unless that was done: either all processes of comm have measured or none. Where memory is short nothing
+  /// is measured. Collective over comm. @throws Error{mpi_failure}
+  void measure_once(MPI_Comm comm);
+  void write(Packet& packet) const; ///< for a process that joins
+  void read(Packet& packet);
+
+private:
+  const std::unique_ptr<Control>* control_;
+  std::optional<gridmap::Machine> measured_;
+};
+
+} // namespace blacs_dyn

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/matrices.hpp"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "base/fnv1a.hpp"
+#include "dyngrid/balance.h"
+#include "grid/registered_name.hpp"
+#include "processes/mpi_util.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+using base::Error;
+using base::Status;
+using gridmap::Axis;
+
+void put_axis(Packet& packet, const Axis& axis) {
+  packet.put(axis.n).put(axis.src).put(axis.nprocs).put(axis.sizes);
+}
+
+Axis get_axis(Packet& packet) {
+  Axis axis;
+  axis.n = packet.get<std::int64_t>();
+  axis.src = packet.get<int>();
+  axis.nprocs = packet.get<int>();
+  axis.sizes = packet.get_vector<std::int64_t>();
+  return axis;
+}
+
+/// The same on all processes of the grid? Collective. @throws agreed Error{rank_mismatch}
+void compare_forms(const Matrix& a, MPI_Comm grid) {
+  const std::array<std::int64_t, 9> mine{base::Fnv1a().text(a.name).positive(),
+                                         a.type,
+                                         a.rows.n,
+                                         a.cols.n,
+                                         a.rows.rule ? 0 : a.rows.nb,
+                                         a.cols.rule ? 0 : a.cols.nb,
+                                         a.rows.rule != nullptr,
+                                         a.cols.rule != nullptr,
+                                         a.order};
+  static const char* const names[] = {
+      "name", "type", "m", "n", "mb", "nb", "having a rule for the rows", "having a rule for the columns", "order"};
+  std::array<std::int64_t, 18> range{}, extremes{};
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    range[2 * i] = mine[i];
+    range[2 * i + 1] = -mine[i];
+  }
+  check_mpi(MPI_Allreduce(range.data(), extremes.data(), static_cast<int>(range.size()), MPI_INT64_T, MPI_MAX, grid),
+            "MPI_Allreduce");
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    const std::int64_t most = extremes[2 * i], least = -extremes[2 * i + 1];
+    if (most == least) continue;
+    const std::string values = i == 0   ? fmt::format("\"{}\" here", a.name)
+                               : i == 1 ? fmt::format("{} .. {}", static_cast<char>(least), static_cast<char>(most))
+                                        : fmt::format("{} .. {}", least, most);
+    throw Error(Status::rank_mismatch,
+                fmt::format("blacs-dyn: dyngrid_matrix_create: {} differs between the processes of the grid ({})",
+                            names[i], values));
+  }
+}
+
+} // namespace
+
+void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols,
+                         std::optional<int> order, const char* lacks) {
+  check_registered_name("dyngrid_matrix_create", name);
+  if (lacks) throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_matrix_create: {} is null", lacks));
+  if (element_bytes(type) == 0)
+    throw Error(Status::bad_type,
+                fmt::format("blacs-dyn: dyngrid_matrix_create: type is '{}', expected s, d, c, z or i", type));
+  rows.check("dyngrid_matrix_create");
+  cols.check("dyngrid_matrix_create");
+  if (order && (*order < DYNGRID_ORDER_BLOCK || *order > DYNGRID_ORDER_FACTOR))
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: dyngrid_matrix_create_weighted: order is {}, expected DYNGRID_ORDER_BLOCK "
+                            "({}), DYNGRID_ORDER_CYCLIC ({}) or DYNGRID_ORDER_FACTOR ({})",
+                            *order, static_cast<int>(DYNGRID_ORDER_BLOCK), static_cast<int>(DYNGRID_ORDER_CYCLIC),
+                            static_cast<int>(DYNGRID_ORDER_FACTOR)));
+  if (find(name))
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: dyngrid_matrix_create: there is a matrix \"{}\" already", name));
+  made.name = name;
+  made.type = static_cast<char>(type >= 'A' && type <= 'Z' ? type - 'A' + 'a' : type);
+  made.rows = rows;
+  made.cols = cols;
+  made.order = order.value_or(0);
+}
+
+Matrix* Matrices::keep(std::unique_ptr<Matrix> matrix) {
+  matrices_.push_back(std::move(matrix));
+  ++revision_;
+  return matrices_.back().get();
+}
+
+/// On a new process, or outside the first grid: declared now, placed when this process joins.
+Matrix* Matrices::declare(std::unique_ptr<Matrix> matrix) {
+  const auto entry = [](std::int64_t value) { return static_cast<int>(value); };
+  const AxisRule &rows = matrix->rows, &cols = matrix->cols;
+  matrix->desc = {1, -1, entry(rows.n), entry(cols.n), entry(rows.nb), entry(cols.nb), 0, 0, 1, 0};
+  return keep(std::move(matrix));
+}
+
+Matrix* Matrices::create(const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order,
+                         const char* lacks, const Site& site) {
+  auto a = std::make_unique<Matrix>();
+  const auto check = [&] { check_new(*a, name, type, rows, cols, order, lacks); };
+  if (site.grid == MPI_COMM_NULL) {
+    check();
+    return declare(std::move(a));
+  }
+  together(site.grid, check);
+  compare_forms(*a, site.grid);
+
+  redist::Layout layout;
+  redist::LocalSize size;
+  redist::SharedArray local;
+  std::int64_t print = 0;
+  together(site.grid, [&] {
+    int at = 0;
+    MPI_Comm_rank(site.grid, &at);
+    layout = a->on(*site.map);
+    size = a->local_size_on(layout, at);
+    print = fingerprint({&layout});
+    local = a->array_of(a->bytes(size));
+  });
+  if (a->has_rule())
+    check_same(site.grid, print,
+               "blacs-dyn: dyngrid_matrix_create: the rules give different block sizes on different processes");
+  together(site.grid, [&] { a->place(std::move(layout), size, std::move(local), site.context); });
+  return keep(std::move(a));
+}
+
+void Matrices::free(Matrix* matrix) {
+  const auto is_it = [&](const std::unique_ptr<Matrix>& a) { return a.get() == matrix; };
+  for (auto* list : {&matrices_, &retired_}) {
+    const auto at = std::find_if(list->begin(), list->end(), is_it);
+    if (at == list->end()) continue;
+    list->erase(at);
+    ++revision_;
+    return;
+  }
+  throw Error(Status::not_found, "blacs-dyn: dyngrid_matrix_free: the handle is of no living matrix");
+}
+
+std::int64_t Matrices::check_copy(const Matrix* from, const Matrix* to) const {
+  base::Fnv1a hash;
+  for (const Matrix* a : {from, to}) {
+    const char* which = a == from ? "first" : "second";
+    if (!a) throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_copy: the {} matrix is null", which));
+    if (!has(a))
+      throw Error(Status::not_found,
+                  fmt::format("blacs-dyn: dyngrid_copy: the {} handle is of no living matrix", which));
+    hash.text(a->name).number(0);
+  }
+  if (from->type != to->type)
+    throw Error(
+        Status::bad_type,
+        fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is of type '{}' and \"{}\" of type '{}', expected the same",
+                    from->name, from->type, to->name, to->type));
+  if (from->rows.n != to->rows.n || from->cols.n != to->cols.n)
+    throw Error(Status::shape_mismatch,
+                fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is {} x {} and \"{}\" {} x {}, expected the same",
+                            from->name, from->rows.n, from->cols.n, to->name, to->rows.n, to->cols.n));
+  return hash.positive();
+}
+
+std::vector<Matrix*> Matrices::list() const {
+  std::vector<Matrix*> list;
+  for (const auto& a : matrices_) list.push_back(a.get());
+  return list;
+}
+
+bool Matrices::has(const Matrix* matrix) const {
+  return std::any_of(matrices_.begin(), matrices_.end(), [&](const auto& a) { return a.get() == matrix; });
+}
+
+void Matrices::written(const Matrix* matrix) {
+  if (!has(matrix))
+    throw Error(Status::not_found, "blacs-dyn: dyngrid_matrix_written: the handle is of no living matrix");
+  for (const auto& a : matrices_)
+    if (a.get() == matrix) ++a->writes;
+}
+
+Matrix* Matrices::find(const std::string& name) {
+  for (const auto& a : matrices_)
+    if (a->name == name) return a.get();
+  return nullptr;
+}
+
+std::int64_t Matrices::bytes_of_mine() const {
+  std::int64_t sum = 0;
+  for (const auto& a : matrices_) sum += static_cast<std::int64_t>(a->bytes(a->local_size));
+  return sum;
+}
+
+double Matrices::bytes() const {
+  double sum = 0;
+  for (const auto& a : matrices_)
+    sum +=
+        static_cast<double>(a->rows.n) * static_cast<double>(a->cols.n) * static_cast<double>(element_bytes(a->type));
+  return sum;
+}
+
+Matrix* Matrices::largest() const {
+  Matrix* largest = nullptr;
+  const auto bytes = [](const Matrix& a) {
+    return static_cast<double>(a.rows.n) * static_cast<double>(a.cols.n) * static_cast<double>(element_bytes(a.type));
+  };
+  for (const auto& a : matrices_)
+    if (!largest || bytes(*a) > bytes(*largest)) largest = a.get();
+  return largest;
+}
+
+void Matrices::write(Packet& packet) const {
+  packet.put(static_cast<int>(matrices_.size()));
+  for (const auto& a : matrices_) {
+    packet.put(a->name).put(a->type).put(a->order).put(a->relayouts);
+    packet.put(a->rows.rule != nullptr).put(a->rows.nb);
+    packet.put(a->cols.rule != nullptr).put(a->cols.nb);
+    put_axis(packet, a->layout.rows);
+    put_axis(packet, a->layout.cols);
+  }
+}
+
+bool Matrices::may_lack_rules(bool some_wake) const {
+  return std::any_of(matrices_.begin(), matrices_.end(), [&](const auto& a) {
+    return (a->rows.rule || a->cols.rule) && (some_wake || a->is_rule_missing);
+  });
+}
+
+void Matrices::compare_rules(MPI_Comm gathered) {
+  std::vector<int> missing;
+  for (const auto& a : matrices_)
+    if (a->rows.rule || a->cols.rule) missing.push_back(a->lacks_rule() ? 1 : 0);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, missing.data(), static_cast<int>(missing.size()), MPI_INT, MPI_MAX, gathered),
+            "MPI_Allreduce");
+  std::size_t next = 0;
+  for (const auto& a : matrices_) a->is_rule_missing = (a->rows.rule || a->cols.rule) && missing[next++] != 0;
+}
+
+Matrices::Told Matrices::told_by_others(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map) {
+  std::vector<Matrix*> asked;
+  for (Matrix* a : list)
+    if (a->is_rule_missing) asked.push_back(a);
+  Told told;
+  if (asked.empty()) return told;
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  std::vector<int> teller;
+  for (const Matrix* a : asked) teller.push_back(a->lacks_rule() ? INT_MAX : rank);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, teller.data(), static_cast<int>(teller.size()), MPI_INT, MPI_MIN, comm),
+            "MPI_Allreduce");
+  std::vector<Packet> packets(asked.size());
+  together(comm, [&] {
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      if (teller[i] == INT_MAX)
+        throw Error(Status::not_found,
+                    fmt::format("blacs-dyn: nobody has the rule of matrix \"{}\": it was given while these processes "
+                                "slept, and those that have it sleep or left; call dyngrid_matrix_set_rule again, or "
+                                "wake one that has it",
+                                asked[i]->name));
+      if (teller[i] != rank) continue;
+      const redist::Layout layout = asked[i]->on(map);
+      put_axis(packets[i], layout.rows);
+      put_axis(packets[i], layout.cols);
+    }
+  });
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    broadcast(packets[i].bytes(), teller[i], comm);
+    if (!asked[i]->lacks_rule()) continue;
+    Packet packet(std::move(packets[i].bytes()));
+    Axis rows = get_axis(packet);
+    told.emplace(asked[i], redist::Layout::row_major(std::move(rows), get_axis(packet)));
+  }
+  return told;
+}
+
+void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
+  // nothing is changed before nothing can fail: a process that was woken sleeps on after a refusal, with its matrices
+  struct Read {
+    std::unique_ptr<Matrix> told;
+    Matrix* known = nullptr;
+    redist::Layout layout;
+  };
+  std::vector<Read> all;
+  for (int count = packet.get<int>(); count > 0; --count) {
+    auto a = std::make_unique<Matrix>();
+    a->name = packet.get_text();
+    a->type = packet.get<char>();
+    a->order = packet.get<int>();
+    a->relayouts = packet.get<int>();
+    const auto rows_have_rule = packet.get<bool>();
+    a->rows.nb = packet.get<std::int64_t>();
+    const auto cols_have_rule = packet.get<bool>();
+    a->cols.nb = packet.get<std::int64_t>();
+    Axis rows = get_axis(packet), cols = get_axis(packet);
+    a->rows.n = rows.n;
+    a->cols.n = cols.n;
+    Matrix* const known = find(a->name);
+    if (known) {
+      if (a->relayouts > 0) known->follow(*a, rows_have_rule, cols_have_rule, is_newcomer);
+      if (rows_have_rule)
+        a->rows.rule =
+            known->rows.rule; // a rule is a function of each process's own; the forms differ when it has none
+      if (cols_have_rule) a->cols.rule = known->cols.rule;
+      if (!known->has_same_form(*a) || rows_have_rule != (known->rows.rule != nullptr) ||
+          cols_have_rule != (known->cols.rule != nullptr))
+        throw Error(Status::rank_mismatch,
+                    fmt::format("blacs-dyn: matrix \"{}\" is {} on a {} process and {}{} on the others", a->name,
+                                known->form(), is_newcomer ? "new" : "woken", a->form(),
+                                rows_have_rule || cols_have_rule ? " with a rule" : ""));
+    } else if (!is_newcomer) {
+      if (rows_have_rule) a->rows.rule = rule_of_others;
+      if (cols_have_rule) a->cols.rule = rule_of_others;
+    } else if (rows_have_rule || cols_have_rule) {
+      throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: matrix \"{}\" lies as a rule says, which a new "
+                                                     "process has to give by dyngrid_matrix_create_by before "
+                                                     "its first resize point",
+                                                     a->name));
+    }
+    all.push_back({std::move(a), known, redist::Layout::row_major(std::move(rows), std::move(cols))});
+  }
+  const auto is_told = [&](const Matrix& a) {
+    return std::any_of(all.begin(), all.end(), [&](const Read& one) { return one.known == &a; });
+  };
+  for (const auto& a : matrices_)
+    if (is_new && !is_told(*a))
+      throw Error(Status::rank_mismatch,
+                  fmt::format("blacs-dyn: a new process made matrix \"{}\", which the others do not have", a->name));
+  retired_.reserve(retired_.size() + matrices_.size());
+  std::vector<std::unique_ptr<Matrix>> known = std::move(matrices_);
+  matrices_.clear();
+  matrices_.reserve(all.size());
+
+  for (Read& one : all) {
+    if (one.known)
+      one.told =
+          std::move(*std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.get() == one.known; }));
+    one.told->layout = std::move(one.layout);
+    matrices_.push_back(std::move(one.told));
+    ++revision_;
+  }
+  for (auto& k : known)
+    if (k) retired_.push_back(std::move(k)); // freed by the others while this process slept
+}
+
+void Matrices::set_context(int context) {
+  for (const auto& a : matrices_)
+    if (!a->desc.empty()) a->desc[1] = context;
+}
+
+void Matrices::leave() {
+  for (const auto& a : matrices_) a->unplace();
+}
+
+void Matrices::clear() {
+  matrices_.clear();
+  retired_.clear();
+}
+
+} // namespace blacs_dyn

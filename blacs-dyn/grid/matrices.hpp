@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <mpi.h>
+
+#include "grid/matrix.hpp"
+#include "processes/packet.hpp"
+
+namespace blacs_dyn {
+
+/// The registered matrices: they follow the grid. Collective calls are collective over `grid`; MPI_COMM_NULL on a
+/// process that waits to join, which declares alone.
+class Matrices {
+public:
+  /// Where a process stands when it makes a matrix.
+  struct Site {
+    MPI_Comm grid = MPI_COMM_NULL;
+    Shape shape;
+    int context = -1;
+    const GridMap* map = nullptr; ///< of the grid
+  };
+
+  /// order: DYNGRID_ORDER_* of one that is dealt out by speed. lacks: an argument that is null, and may not be
+  Matrix* create(const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order, const char* lacks,
+                 const Site& site);
+  void free(Matrix* matrix);
+  Matrix* find(const std::string& name);
+  /// Local. A number for the two, to compare between processes. @throws Error when `from` cannot be copied to `to`
+  std::int64_t check_copy(const Matrix* from, const Matrix* to) const;
+  Matrix* largest() const;            ///< null when there is none
+  double bytes() const;               ///< of all matrices, on all processes together
+  std::int64_t bytes_of_mine() const; ///< of the local arrays of this process
+  const std::vector<std::unique_ptr<Matrix>>& all() const { return matrices_; }
+  std::vector<Matrix*> list() const;
+  bool has(const Matrix* matrix) const;               ///< a living one
+  void written(const Matrix* matrix);                 ///< by the program. @throws Error{not_found}
+  std::int64_t revision() const { return revision_; } ///< another one when a matrix was made, freed or laid out anew
+  void changed() { ++revision_; }
+
+  /// For those that join: forms, and where the matrices lie now.
+  void write(Packet& packet) const;
+  /// Local. What a new process declared must be what the others have. is_newcomer: it was not there, not even asleep,
+  /// when rules were given. @throws Error{rank_mismatch}
+  void read(Packet& packet, bool is_new, bool is_newcomer);
+  /// On a process of the grid: whether a rule may be missing after a growth, in which some wake or none does.
+  bool may_lack_rules(bool some_wake) const;
+  /// After read() where one may: which process lacks which rule. Collective over the union.
+  void compare_rules(MPI_Comm gathered);
+  /// How those of `list` whose rule some process lacks lie on `map`, as sent by one that has it. Collective; no
+  /// communication where no process lacks one. @throws agreed Error, {not_found} when no process of comm has it
+  using Told = std::map<const Matrix*, redist::Layout>;
+  static Told told_by_others(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map);
+  void add(std::unique_ptr<Matrix> matrix) { matrices_.push_back(std::move(matrix)); } ///< from a checkpoint
+
+  void set_context(int context);
+  void leave(); ///< the handles stay readable
+  void clear();
+
+private:
+  Matrix* declare(std::unique_ptr<Matrix> matrix);
+  Matrix* keep(std::unique_ptr<Matrix> matrix);
+  void check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order,
+                 const char* lacks);
+
+  std::vector<std::unique_ptr<Matrix>> matrices_;
+  std::vector<std::unique_ptr<Matrix>>
+      retired_; ///< freed by the others while this process slept: the handle stays readable
+  std::int64_t revision_ = 0;
+};
+
+} // namespace blacs_dyn

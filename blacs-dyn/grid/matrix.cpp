@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/matrix.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <climits>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "base/fnv1a.hpp"
+#include "base/memory.hpp"
+#include "base/status.hpp"
+#include "gridmap/dealing.hpp"
+#include "redist/descriptor.hpp"
+#include "redist/element.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+using gridmap::Axis;
+
+std::int64_t rule_of_others(void*, char, std::int64_t, int, int, std::int64_t*) {
+  return -1;
+}
+
+std::size_t element_bytes(char type) {
+  return redist::element_bytes(static_cast<char>(std::tolower(static_cast<unsigned char>(type))));
+}
+
+void AxisRule::check(const char* routine) const {
+  const bool is_rows = which == 'R';
+  const auto in_range = [&](const char* what, std::int64_t value, std::int64_t least) {
+    if (value < least || value > INT_MAX)
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: {}: {} is {}, expected {} .. {}", routine, what, value, least, INT_MAX));
+  };
+  in_range(is_rows ? "m" : "n", n, 0);
+  if (!rule) in_range(is_rows ? "mb" : "nb", nb, 1);
+}
+
+namespace {
+
+thread_local const GridMap* asked_for = nullptr; ///< the grid for which a rule is asked
+
+struct Asking {
+  explicit Asking(const GridMap& map) { asked_for = &map; }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  ~Asking() { asked_for = nullptr; }
+};
+
+} // namespace
+
+double rule_speed(int row, int col) {
+  if (!asked_for || row < 0 || row >= asked_for->shape.nprow || col < 0 || col >= asked_for->shape.npcol) return 0;
+  if (asked_for->speeds.empty()) return 1;
+  return asked_for->speeds[static_cast<std::size_t>(row) * static_cast<std::size_t>(asked_for->shape.npcol) +
+                           static_cast<std::size_t>(col)];
+}
+
+Axis AxisRule::on(const GridMap& map) const {
+  const Shape grid = map.shape;
+  const int nprocs = which == 'R' ? grid.nprow : grid.npcol;
+  if (!rule) return Axis::block_cyclic(n, nb, nprocs);
+  const Asking asking(map);
+  const char* axis_name = which == 'R' ? "rows" : "columns";
+  const std::int64_t count = rule(context, which, n, grid.nprow, grid.npcol, nullptr);
+  if (count < 1 || count > Axis::most_sizes)
+    throw Error(
+        Status::bad_argument,
+        fmt::format("blacs-dyn: the rule for the {} of a matrix gives {} block sizes on a grid of {}, expected 1 .. {}",
+                    axis_name, count, to_string(grid), Axis::most_sizes));
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(count));
+  if (const std::int64_t filled = rule(context, which, n, grid.nprow, grid.npcol, sizes.data()); filled != count)
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: the rule for the {} of a matrix gave {} block sizes on a "
+                                                  "grid of {} when asked how many, then {}",
+                                                  axis_name, count, to_string(grid), filled));
+  Axis axis = Axis::heterogeneous(n, std::move(sizes), nprocs);
+  axis.validate();
+  return axis;
+}
+
+std::int64_t fingerprint(const std::vector<const redist::Layout*>& layouts) {
+  base::Fnv1a hash;
+  for (const redist::Layout* one : layouts)
+    for (const Axis* axis : {&one->rows, &one->cols}) {
+      hash.number(static_cast<std::int64_t>(axis->sizes.size()));
+      for (const std::int64_t size : axis->sizes) hash.number(size);
+    }
+  return hash.positive();
+}
+
+} // namespace blacs_dyn
+
+using base::Error;
+using base::Status;
+
+std::int64_t dyngrid_matrix::next_number() {
+  static std::int64_t last = 0;
+  return ++last;
+}
+
+bool dyngrid_matrix::has_same_form(const dyngrid_matrix& other) const {
+  const auto same = [](const blacs_dyn::AxisRule& a, const blacs_dyn::AxisRule& b) {
+    return a.n == b.n && (a.rule != nullptr) == (b.rule != nullptr) && (a.rule || a.nb == b.nb);
+  };
+  return type == other.type && order == other.order && same(rows, other.rows) && same(cols, other.cols);
+}
+
+void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_newcomer) {
+  const bool missed_one = !is_newcomer && relayouts != others.relayouts;
+  const auto take = [&](blacs_dyn::AxisRule& mine, const blacs_dyn::AxisRule& theirs, bool have_rule) {
+    if (have_rule && !missed_one) return;
+    mine.rule = have_rule ? blacs_dyn::rule_of_others : nullptr;
+    mine.nb = theirs.nb;
+  };
+  take(rows, others.rows, rows_have_rule);
+  take(cols, others.cols, cols_have_rule);
+  order = others.order;
+  relayouts = others.relayouts;
+  is_rule_missing = false;
+}
+
+std::string dyngrid_matrix::form() const {
+  const auto blocks = [](const blacs_dyn::AxisRule& axis) {
+    return axis.rule ? std::string("rule-sized") : std::to_string(axis.nb);
+  };
+  return fmt::format("'{}' {} x {} in {} x {} blocks{}", type, rows.n, cols.n, blocks(rows), blocks(cols),
+                     order != 0 ? " by speed" : "");
+}
+
+redist::Layout blacs_dyn::layout_on(const GridMap& grid, const AxisRule& rows, const AxisRule& cols, int order) {
+  if (order == 0) return redist::Layout::row_major(rows.on(grid), cols.on(grid));
+  const auto how = static_cast<gridmap::DealOrder>(order);
+  return redist::Layout::row_major(gridmap::deal_out(rows.n, rows.nb, grid.shape.nprow, grid.row_shares, how),
+                                   gridmap::deal_out(cols.n, cols.nb, grid.shape.npcol, grid.col_shares, how));
+}
+
+redist::LocalSize dyngrid_matrix::local_size_on(const redist::Layout& on_grid, int at) const {
+  const redist::LocalSize size = on_grid.local_size(at);
+  if (size.rows > INT_MAX)
+    throw Error(Status::shape_mismatch,
+                fmt::format("blacs-dyn: matrix \"{}\" has {} local rows on a {}x{} grid, more than LLD_ can hold ({})",
+                            name, size.rows, on_grid.grid.nprow, on_grid.grid.npcol, INT_MAX));
+  return size;
+}
+
+std::size_t dyngrid_matrix::bytes(redist::LocalSize size) const {
+  return static_cast<std::size_t>(size.lld() * std::max<std::int64_t>(1, size.cols)) * blacs_dyn::element_bytes(type);
+}
+
+redist::SharedArray dyngrid_matrix::array_of(std::size_t bytes) const {
+  try {
+    return redist::SharedArray(bytes);
+  } catch (const std::bad_alloc&) {
+    throw base::out_of_memory(
+        fmt::format("matrix \"{}\" ({} x {}, type {}) on this process", name, rows.n, cols.n, type), bytes);
+  }
+}
+
+void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, redist::SharedArray array, int context) {
+  layout = std::move(on_grid);
+  local_size = size;
+  stretches_ = {};
+  local = std::move(array);
+  redist::Descriptor descriptor;
+  const bool is_uniform = layout.rows.is_uniform() && layout.cols.is_uniform(); // ScaLAPACK takes it
+  descriptor.dtype = is_uniform ? redist::Descriptor::block_cyclic : redist::Descriptor::heterogeneous;
+  descriptor.ctxt = context;
+  descriptor.rows = layout.rows;
+  descriptor.cols = layout.cols;
+  descriptor.lld = static_cast<int>(local_size.lld());
+  const std::vector<int> written = redist::write_descriptor(descriptor);
+  desc.resize(std::max<std::size_t>(10, written.size())); // of blocks of one size always ten: its address stays
+  std::copy(written.begin(), written.end(), desc.begin());
+  is_placed = true;
+}
+
+const std::vector<gridmap::Axis::Stretch>& dyngrid_matrix::stretches(bool is_row, int rank,
+                                                                     blacs_dyn::Shape shape) const {
+  Known& known = stretches_[is_row ? 0 : 1];
+  if (!known.is_known && is_placed && rank >= 0)
+    known.list = is_row ? layout.rows.stretches(rank / shape.npcol) : layout.cols.stretches(rank % shape.npcol);
+  known.is_known = true;
+  return known.list;
+}
+
+void dyngrid_matrix::unplace() {
+  local.clear();
+  local_size = {};
+  stretches_ = {};
+  if (!desc.empty()) desc[1] = -1;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/matrix_move.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "processes/mpi_util.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, redist::Schedule wanted,
+                     const std::function<void()>& before_exchange) {
+  const double t0 = MPI_Wtime();
+  redist::ExecuteOptions options;
+  options.is_comm_lent = true; // it was made for this change
+  redist::Executor executor(gathered, options);
+  exchange_s = MPI_Wtime() - t0;
+  try {
+    run_by(executor, gathered, to, std::move(matrices), wanted, before_exchange);
+  } catch (const Error& error) {
+    // agreed errors only: after a failure of MPI nothing collective is left to do
+    if (error.status() != Status::mpi_failure) executor.close();
+    throw;
+  }
+  executor.close();
+}
+
+void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices,
+                        redist::Schedule wanted, const std::function<void()>& before_exchange) {
+  matrices_ = std::move(matrices);
+  to_ = to.shape;
+  // on one host nothing is gained by steps; between hosts the plan chooses by predicted cost
+  const bool on_one_host = executor.is_on_one_host();
+  const bool is_free = wanted == redist::Schedule::automatic;
+  std::int64_t print = 0;
+  const std::optional<Error> mine = attempt([&] {
+    print = lay_out(to);
+    plan(is_free && on_one_host ? redist::Schedule::async : wanted);
+  });
+  agree_on_number(gathered, mine ? mine->status() : Status::success, mine ? mine->what() : "", print,
+                  "blacs-dyn: the rules of the matrices give different block sizes on different processes");
+  before_exchange();
+  exchange(executor);
+}
+
+/// @return a number that is the same on all processes where the layouts are
+std::int64_t MatrixMove::lay_out(const GridMap& to) {
+  std::vector<const redist::Layout*> layouts;
+  moved_.resize(matrices_.size());
+  plans_.reserve(matrices_.size());
+  pointers_.reserve(matrices_.size());
+  for (std::size_t i = 0; i < moved_.size(); ++i) {
+    const Matrix& a = *matrices_[i];
+    moved_[i].layout = told.count(&a) != 0 ? std::move(told.at(&a)) : a.on(to);
+    moved_[i].local_size = a.local_size_on(moved_[i].layout, who_.my_position);
+    layouts.push_back(&moved_[i].layout);
+  }
+  return fingerprint(layouts);
+}
+
+void MatrixMove::plan(redist::Schedule schedule) {
+  const auto in_union = [](redist::Layout layout, const std::vector<int>& ranks) {
+    layout.grid.ranks = ranks;
+    return layout;
+  };
+  const double t0 = MPI_Wtime();
+  for (std::size_t i = 0; i < moved_.size(); ++i) {
+    const Matrix& a = *matrices_[i];
+    Moved& moved = moved_[i];
+    moved.array = array_of(a, who_.my_position < to_.size() ? a.bytes(moved.local_size) : 0);
+    redist::PlanOptions options;
+    options.schedule = schedule;
+    options.element_bytes = static_cast<int>(element_bytes(a.type));
+    const redist::Plan plan(in_union(a.layout, who_.old_ranks), in_union(moved.layout, who_.new_ranks), options);
+    const redist::PlanTotals totals = plan.totals();
+    moved_bytes += totals.moved_elements * options.element_bytes;
+    kept_bytes += totals.kept_elements * options.element_bytes;
+    moved.plan = plan.for_rank(who_.my_rank, a.type);
+  }
+  plan_s = MPI_Wtime() - t0;
+}
+
+redist::SharedArray MatrixMove::array_of(const Matrix& a, std::size_t bytes) {
+  if (spare && bytes <= spare->bytes() && bytes > spare->bytes() / 2) return std::move(*spare);
+  return a.array_of(bytes);
+}
+
+void MatrixMove::exchange(redist::Executor& executor) {
+  if (moved_.empty()) return;
+  const double t0 = MPI_Wtime();
+  for (std::size_t i = 0; i < moved_.size(); ++i) {
+    const Matrix& a = *matrices_[i];
+    Moved& moved = moved_[i];
+    plans_.push_back(&moved.plan);
+    pointers_.push_back(
+        {who_.is_joining ? nullptr : a.local.data(), a.local_size.lld(), moved.array.data(), moved.local_size.lld()});
+  }
+  executor.execute(plans_, pointers_);
+  exchange_s += MPI_Wtime() - t0;
+}
+
+void MatrixMove::use_new(int context) {
+  for (std::size_t i = 0; i < moved_.size(); ++i) {
+    Moved& moved = moved_[i];
+    redist::SharedArray old = std::move(matrices_[i]->local);
+    matrices_[i]->place(std::move(moved.layout), moved.local_size, std::move(moved.array), context);
+    if (spare && old.bytes() > spare->bytes() && old.lend()) *spare = std::move(old);
+  }
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "grid/matrices.hpp"
+#include "processes/participants.hpp"
+#include "redist/executor.hpp"
+#include "redist/plan.hpp"
+#include "redist/rank_plan.hpp"
+
+namespace blacs_dyn {
+
+/// Matrices from the old grid into new arrays of the new one, which may be the same grid. The old arrays stay as they
+/// are until use_new().
+class MatrixMove {
+public:
+  explicit MatrixMove(const Participants& who) : who_(who) {}
+
+  /// Plans, allocates, and moves. `wanted`: the requested schedule, the same on all processes. before_exchange: called
+  /// when nothing can refuse the move any more. Collective over the union. @throws agreed Error
+  void run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, redist::Schedule wanted,
+           const std::function<void()>& before_exchange);
+  /// The same by an executor over `gathered` that is there.
+  void run_by(redist::Executor& executor, MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices,
+              redist::Schedule wanted, const std::function<void()>& before_exchange);
+  void use_new(int context); ///< the old arrays are freed, but for the spare one
+
+  Matrices::Told told; ///< before run(): how those lie whose rules this process lacks
+  /// Before run(): memory that one of the new arrays may take. After use_new(): that of an old array, lent to the
+  /// system.
+  redist::SharedArray* spare = nullptr;
+  double plan_s = 0, exchange_s = 0;
+  std::int64_t moved_bytes = 0, kept_bytes = 0;
+
+private:
+  std::int64_t lay_out(const GridMap& to);
+  void plan(redist::Schedule schedule);
+  redist::SharedArray array_of(const Matrix& a, std::size_t bytes);
+  void exchange(redist::Executor& executor);
+
+  /// A matrix on the new grid.
+  struct Moved {
+    redist::Layout layout;
+    redist::LocalSize local_size;
+    redist::SharedArray array;
+    redist::RankPlan plan;
+  };
+
+  const Participants& who_;
+  Shape to_{};
+  std::vector<Matrix*> matrices_;
+  std::vector<Moved> moved_;                   ///< as matrices_
+  std::vector<const redist::RankPlan*> plans_; ///< as matrices_
+  std::vector<redist::Pointers> pointers_;     ///< as matrices_
+};
+
+} // namespace blacs_dyn

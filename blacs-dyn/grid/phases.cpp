@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/phases.hpp"
+
+#include <algorithm>
+#include <climits>
+
+#include <fmt/format.h>
+
+#include "base/fnv1a.hpp"
+#include "base/statistics.hpp"
+#include "grid/application.hpp"
+#include "grid/registered_name.hpp"
+#include "processes/mpi_util.hpp"
+#include "redist/plan.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+namespace {
+
+constexpr int most_candidates = 1 << 8; ///< of one phase
+
+double longest_of(MPI_Comm comm, double mine) {
+  double longest = 0;
+  check_mpi(MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, comm), "MPI_Allreduce");
+  return longest;
+}
+
+Error wrong(Status status, const char* routine, const std::string& text) {
+  return Error(status, fmt::format("blacs-dyn: {}: {}", routine, text));
+}
+
+} // namespace
+
+// ---- declared
+
+Phase* Phases::create(const char* name) {
+  check_registered_name("dyngrid_phase_create", name);
+  for (const auto& phase : phases_)
+    if (phase->name == name)
+      throw wrong(Status::bad_argument, "dyngrid_phase_create", fmt::format("there is a phase \"{}\" already", name));
+  phases_.push_back(std::make_unique<Phase>());
+  phases_.back()->name = name;
+  forget();
+  return phases_.back().get();
+}
+
+int Phases::index_of(const Phase* phase) const {
+  const auto at = std::find_if(phases_.begin(), phases_.end(), [&](const auto& p) { return p.get() == phase; });
+  return at == phases_.end() ? -1 : static_cast<int>(at - phases_.begin());
+}
+
+Phase& Phases::known(const char* routine, Phase* phase) const {
+  if (!phase) throw wrong(Status::null_pointer, routine, "the phase is null");
+  if (index_of(phase) < 0) throw wrong(Status::not_found, routine, "the handle is of no phase");
+  return *phase;
+}
+
+Phase::Use& Phases::use_of(const char* routine, Phase* phase, Matrix* matrix) const {
+  known(routine, phase);
+  if (!matrix) throw wrong(Status::null_pointer, routine, "the matrix is null");
+  if (!app_.matrices.has(matrix)) throw wrong(Status::not_found, routine, "the handle is of no living matrix");
+  auto& uses = phase->uses;
+  const auto at = std::find_if(uses.begin(), uses.end(), [&](const auto& use) { return use.number == matrix->number; });
+  if (at != uses.end()) return *at;
+  // the one that was freed gives way to one of its name
+  uses.erase(std::remove_if(uses.begin(), uses.end(),
+                            [&](const auto& use) { return use.matrix_name == matrix->name && !is_living(use); }),
+             uses.end());
+  uses.push_back({matrix, matrix->number, matrix->name, 0, {}});
+  return uses.back();
+}
+
+bool Phases::is_living(const Phase::Use& use) const {
+  return app_.matrices.has(use.matrix) && use.matrix->number == use.number;
+}
+
+void Phases::use(Phase* phase, Matrix* matrix, int use) {
+  if (use < DYNGRID_READ || use > (DYNGRID_READ | DYNGRID_WRITE))
+    throw wrong(Status::bad_argument, "dyngrid_phase_uses",
+                fmt::format("use is {}, expected DYNGRID_READ ({}), DYNGRID_WRITE ({}) or both", use,
+                            static_cast<int>(DYNGRID_READ), static_cast<int>(DYNGRID_WRITE)));
+  use_of("dyngrid_phase_uses", phase, matrix).use = use;
+  forget();
+}
+
+void Phases::offer(Phase* phase, Matrix* matrix, AxisRule rows, AxisRule cols, int order) {
+  Phase::Use& use = use_of("dyngrid_phase_layout", phase, matrix);
+  rows.n = matrix->rows.n;
+  cols.n = matrix->cols.n;
+  rows.check("dyngrid_phase_layout");
+  cols.check("dyngrid_phase_layout");
+  use.offered.push_back({rows, cols, order});
+  forget();
+}
+
+void Phases::Shared::was_written() {
+  for (std::size_t k = 0; k < copies.size(); ++k) copies[k].is_valid = static_cast<int>(k) == now;
+}
+
+void Phases::freed(const Matrix* matrix) {
+  if (std::any_of(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.matrix == matrix; })) forget();
+}
+
+// ---- layouts and candidates on this grid
+
+bool Phases::has_order() const {
+  for (const auto& phase : phases_)
+    for (const Phase::Use& use : phase->uses)
+      for (const OfferedLayout& offered : use.offered)
+        if (offered.order != 0) return true;
+  return false;
+}
+
+std::vector<double> Phases::shares_now() const {
+  if (!has_order()) return {};
+  const GridMap& grid = app_.processes.process_set().grid;
+  std::vector<double> shares(grid.row_shares.begin(), grid.row_shares.end());
+  shares.insert(shares.end(), grid.col_shares.begin(), grid.col_shares.end());
+  return shares;
+}
+
+/// And no other routine has moved a matrix since, nor given a process another speed that matters.
+bool Phases::is_laid_out() const {
+  const auto is_there = [](const Shared& s) {
+    const redist::Layout &known = s.copies[static_cast<std::size_t>(s.now)].layout, &now = s.matrix->layout;
+    return now.rows == known.rows && now.cols == known.cols;
+  };
+  return !candidates_.empty() && shares_ == shares_now() && std::all_of(shared_.begin(), shared_.end(), is_there);
+}
+
+void Phases::forget() {
+  moves_.clear();
+  plan_ = {};
+  cursor_ = 0;
+  candidates_.clear();
+  shared_.clear();
+  open_ = -1;
+  trials_ = {};
+  ended_.reset();
+}
+
+void Phases::grid_changes() {
+  forget();
+  if (executor_) executor_->close();
+  executor_.reset();
+}
+
+void Phases::clear() {
+  forget();
+  executor_.reset();
+  phases_.clear();
+}
+
+std::int64_t Phases::Shared::copy_bytes() const {
+  return matrix->rows.n * matrix->cols.n * static_cast<std::int64_t>(element_bytes(matrix->type));
+}
+
+/// The number of this layout; a new one unless the matrix has it already.
+int Phases::layout_number(Shared& shared, const OfferedLayout& offered) {
+  const GridMap& grid = app_.processes.process_set().grid;
+  const redist::Layout layout = layout_on(grid, offered.rows, offered.cols, offered.order);
+  for (std::size_t k = 0; k < shared.copies.size(); ++k) {
+    const redist::Layout& other = shared.copies[k].layout;
+    if (other.rows == layout.rows && other.cols == layout.cols) return static_cast<int>(k);
+  }
+  const redist::LocalSize size = shared.matrix->local_size_on(layout, app_.grid.rank());
+  shared.copies.push_back({layout, size, {}});
+  return static_cast<int>(shared.copies.size()) - 1;
+}
+
+/// Local. The first layout of each matrix is the one that it has now.
+void Phases::lay_out() {
+  forget();
+  try {
+    for (const auto& phase : phases_)
+      for (const Phase::Use& use : phase->uses) {
+        if (!is_living(use))
+          throw wrong(Status::not_found, "dyngrid_phase_begin",
+                      fmt::format("a matrix of phase \"{}\" was freed", phase->name));
+        auto at = std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.matrix == use.matrix; });
+        if (at == shared_.end()) {
+          const Matrix& a = *use.matrix;
+          at = shared_.insert(shared_.end(), Shared{use.matrix, {}, 0, a.writes});
+          at->copies.push_back({a.layout, a.local_size, {}, true});
+        }
+        for (const OfferedLayout& offered : use.offered) layout_number(*at, offered);
+      }
+    list_candidates();
+    shares_ = shares_now();
+  } catch (...) {
+    forget();
+    throw;
+  }
+}
+
+/// Of each phase, one for each choice among the layouts of its matrices.
+void Phases::list_candidates() {
+  for (const auto& phase : phases_) {
+    std::vector<Candidate> list{{std::vector<int>(shared_.size(), -1), {}}};
+    for (const Phase::Use& use : phase->uses) {
+      const auto at =
+          std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.matrix == use.matrix; });
+      const auto m = static_cast<std::size_t>(at - shared_.begin());
+      std::vector<int> layouts;
+      for (const OfferedLayout& offered : use.offered) layouts.push_back(layout_number(*at, offered));
+      if (layouts.empty())
+        for (std::size_t k = 0; k < at->copies.size(); ++k) layouts.push_back(static_cast<int>(k));
+      std::sort(layouts.begin(), layouts.end());
+      layouts.erase(std::unique(layouts.begin(), layouts.end()), layouts.end());
+      if (list.size() * layouts.size() > most_candidates)
+        throw wrong(
+            Status::unsupported, "dyngrid_phase_begin",
+            fmt::format("the layouts of phase \"{}\" make more than {} combinations", phase->name, most_candidates));
+      std::vector<Candidate> longer;
+      for (const Candidate& one : list)
+        for (const int layout : layouts) {
+          longer.push_back(one);
+          longer.back().layouts[m] = layout;
+        }
+      list = std::move(longer);
+    }
+    candidates_.push_back(std::move(list));
+  }
+  std::vector<std::size_t> counts;
+  for (const auto& list : candidates_) counts.push_back(list.size());
+  trials_ = gridmap::PhaseTrials(counts);
+}
+
+std::int64_t Phases::fingerprint_of_all() const {
+  base::Fnv1a hash;
+  for (const auto& phase : phases_) {
+    hash.text(phase->name);
+    for (const Phase::Use& use : phase->uses) hash.text(use.matrix->name).number(use.use);
+  }
+  for (const Shared& shared : shared_)
+    for (const Copy& copy : shared.copies) hash.number(fingerprint({&copy.layout}));
+  return hash.positive();
+}
+
+// ---- run
+
+void Phases::check_begin(const Phase* phase) const {
+  if (open_ >= 0)
+    throw wrong(Status::bad_state, "dyngrid_phase_begin",
+                fmt::format("phase \"{}\" was begun, expected its end before \"{}\"",
+                            phases_[static_cast<std::size_t>(open_)]->name, phase->name));
+  if (phase->uses.empty())
+    throw wrong(Status::bad_state, "dyngrid_phase_begin",
+                fmt::format("phase \"{}\" uses no matrix, expected dyngrid_phase_uses before", phase->name));
+  for (const Phase::Use& use : phase->uses)
+    if (use.use == 0)
+      throw wrong(Status::bad_state, "dyngrid_phase_begin",
+                  fmt::format("phase \"{}\" has layouts of \"{}\" and no use, expected dyngrid_phase_uses before",
+                              phase->name, use.matrix->name));
+}
+
+void Phases::begin(Phase* phase) {
+  if (!app_.grid.has_me())
+    throw wrong(Status::bad_state, "dyngrid_phase_begin",
+                "before the first resize point of a new process: its matrices have no content yet");
+  const MPI_Comm comm = app_.grid.comm();
+  std::int64_t number = 0;
+  bool is_new = false;
+  const std::optional<Error> mine = attempt([&] {
+    known("dyngrid_phase_begin", phase);
+    is_new = !is_laid_out();
+    if (is_new && open_ < 0) lay_out();
+    check_begin(phase);
+    number = base::Fnv1a().number(index_of(phase)).number(is_new ? fingerprint_of_all() : 0).positive();
+  });
+  agree_on_number(comm, mine ? mine->status() : Status::success, mine ? mine->what() : "", number,
+                  "blacs-dyn: dyngrid_phase_begin: the processes begin different phases, or declared them differently");
+  const int p = index_of(phase);
+  if (!executor_) {
+    app_.machine.measure_once(comm);
+    executor_.emplace(comm);
+  }
+  const double t0 = MPI_Wtime();
+  if (is_new) recall();
+  for (Shared& shared : shared_)
+    if (std::exchange(shared.writes, shared.matrix->writes) != shared.matrix->writes) shared.was_written();
+  settle();
+  if (p == 0 && (plan_.steps.empty() ? trials_.is_all_tried() : is_endless_ && trials_.is_outdated())) plan_for(0);
+  last_ = {};
+  last_.is_planned = plan_.steps.empty() ? 0 : 1;
+  chosen_ = choose(p);
+  const auto& list = candidates_[static_cast<std::size_t>(p)];
+  last_.candidate = chosen_;
+  last_.candidates = static_cast<int>(list.size());
+  go_to(p, list[static_cast<std::size_t>(chosen_)]);
+  open_ = p;
+  begun_s_ = MPI_Wtime();
+  last_.move_s = begun_s_ - t0;
+}
+
+void Phases::end(Phase* phase) {
+  if (open_ < 0 || index_of(phase) != open_)
+    throw wrong(Status::bad_state, "dyngrid_phase_end",
+                open_ < 0 ? "no phase was begun, expected dyngrid_phase_begin before"
+                          : fmt::format("the phase that was begun is \"{}\", expected its end",
+                                        phases_[static_cast<std::size_t>(open_)]->name));
+  last_.seconds = MPI_Wtime() - begun_s_;
+  ended_ = Ended{open_, chosen_, last_.seconds};
+  open_ = -1;
+}
+
+/// The plan's next candidate of that phase, wherever the program goes on in its cycle. Before there is a plan the first
+/// one that was tried least often.
+int Phases::choose(int phase) {
+  copy_from_.assign(shared_.size(), -1);
+  if (plan_.steps.empty()) return trials_.next(phase).value_or(0);
+  const auto step_behind = [&](std::size_t at) { return at + 1 < plan_.steps.size() ? at + 1 : plan_.lead_in; };
+  for (std::size_t k = 0; k < plan_.steps.size() && plan_.steps[cursor_].phase != phase; ++k)
+    cursor_ = step_behind(cursor_);
+  const gridmap::PhaseStep& step = plan_.steps[cursor_];
+  last_.predicted_s = step.seconds;
+  copy_from_ = step.copied_from;
+  cursor_ = step_behind(cursor_);
+  return step.candidate;
+}
+
+/// Every matrix of the phase into its layout, in which it has a valid copy, or is about to be overwritten.
+void Phases::go_to(int phase, const Candidate& candidate) {
+  make_room(phase, candidate);
+  for (const Phase::Use& use : phases_[static_cast<std::size_t>(phase)]->uses) {
+    const auto at =
+        std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.matrix == use.matrix; });
+    const auto m = static_cast<int>(at - shared_.begin());
+    const int to = candidate.layouts[static_cast<std::size_t>(m)];
+    if (to != at->now) {
+      if (!at->copies[static_cast<std::size_t>(to)].is_valid && (use.use & DYNGRID_READ) != 0) {
+        const int planned = copy_from_[static_cast<std::size_t>(m)];
+        const bool is_there = planned >= 0 && at->copies[static_cast<std::size_t>(planned)].is_valid;
+        fill(m, is_there ? planned : at->now, to);
+      }
+      take(m, to);
+    }
+    if ((use.use & DYNGRID_WRITE) != 0) at->was_written();
+  }
+  trim();
+}
+
+/// Arrays for the layouts that have none. Collective where one has: all know it.
+void Phases::make_room(int phase, const Candidate& candidate) {
+  std::vector<std::pair<Shared*, Copy*>> missing;
+  for (const Phase::Use& use : phases_[static_cast<std::size_t>(phase)]->uses)
+    for (std::size_t m = 0; m < shared_.size(); ++m) {
+      const int to = candidate.layouts[m];
+      if (shared_[m].matrix != use.matrix || to == shared_[m].now) continue;
+      Copy& copy = shared_[m].copies[static_cast<std::size_t>(to)];
+      if (!copy.is_allocated) missing.emplace_back(&shared_[m], &copy);
+    }
+  if (missing.empty()) return;
+  std::vector<redist::SharedArray> arrays;
+  together(app_.grid.comm(), [&] {
+    for (const auto& [shared, copy] : missing)
+      arrays.push_back(shared->matrix->array_of(shared->matrix->bytes(copy->size)));
+  });
+  for (std::size_t k = 0; k < missing.size(); ++k) {
+    missing[k].second->array = std::move(arrays[k]);
+    missing[k].second->is_allocated = true;
+  }
+}
+
+Phases::Move& Phases::move_between(int shared, int from, int to) {
+  const auto at = moves_.find({shared, from, to});
+  if (at != moves_.end() && at->second.exchange) return at->second;
+  const Shared& s = shared_[static_cast<std::size_t>(shared)];
+  const auto layout = [&](int k) { return s.copies[static_cast<std::size_t>(k)].layout; };
+  Move made;
+  together(app_.grid.comm(), [&] {
+    redist::PlanOptions options;
+    options.element_bytes = static_cast<int>(element_bytes(s.matrix->type));
+    if (executor_->ranks_on_host() == app_.grid.shape().size()) options.schedule = redist::Schedule::async;
+    const redist::Plan plan(layout(from), layout(to), options);
+    const std::vector<double> each =
+        plan.predicted_seconds_of_ranks(app_.machine.figures(), options.element_bytes, app_.grid.shape().size());
+    made.predicted_s = *std::max_element(each.begin(), each.end());
+    made.moved_bytes = plan.totals().moved_elements * options.element_bytes;
+    made.plan = plan.for_rank(app_.grid.rank(), s.matrix->type);
+  });
+  Move& kept = moves_[{shared, from, to}] = std::move(made);
+  kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, *executor_));
+  return kept;
+}
+
+/// The copy in layout `to`, of the valid one in layout `from`.
+void Phases::fill(int shared, int from, int to) {
+  Shared& s = shared_[static_cast<std::size_t>(shared)];
+  Move& move = move_between(shared, from, to);
+  Copy &source = s.copies[static_cast<std::size_t>(from)], &copy = s.copies[static_cast<std::size_t>(to)];
+  const bool is_in_use = from == s.now;
+  const double t0 = MPI_Wtime();
+  move.exchange->run({{is_in_use ? s.matrix->local.data() : source.array.data(), source.size.lld(), copy.array.data(),
+                       copy.size.lld()}});
+  const double seconds = longest_of(app_.grid.comm(), MPI_Wtime() - t0);
+  copy.is_valid = true;
+  last_.moved_bytes += move.moved_bytes;
+  if (move.predicted_s > 0) trials_.moved({shared, from, to}, seconds / move.predicted_s);
+  if (app_.control) app_.control->phase_took(key_of(MoveKey{shared, from, to}), seconds);
+}
+
+/// The copy in layout `to` becomes the matrix. Local.
+void Phases::take(int shared, int to) {
+  Shared& s = shared_[static_cast<std::size_t>(shared)];
+  Copy& before = s.copies[static_cast<std::size_t>(s.now)];
+  Copy& now = s.copies[static_cast<std::size_t>(to)];
+  before.array = std::move(s.matrix->local);
+  before.is_allocated = true;
+  s.matrix->place(now.layout, now.size, std::move(now.array), app_.grid.context());
+  now.is_valid = true;
+  s.now = to;
+  app_.copier.forget(); // not as a change of the matrices: to a balance a step is a step
+}
+
+/// Copies beside those in use go until the rest may be kept: what is not valid first, then what the plan wants last.
+/// Local, the same on all processes.
+void Phases::trim() {
+  if (keep_bytes_ < 0) return;
+  for (;;) {
+    std::int64_t kept = 0;
+    Copy* victim = nullptr;
+    int latest = -1;
+    for (std::size_t m = 0; m < shared_.size(); ++m)
+      for (std::size_t k = 0; k < shared_[m].copies.size(); ++k) {
+        Copy& copy = shared_[m].copies[k];
+        if (static_cast<int>(k) == shared_[m].now || !copy.is_allocated) continue;
+        kept += shared_[m].copy_bytes();
+        const int wanted = copy.is_valid ? next_use(static_cast<int>(m), static_cast<int>(k)) : INT_MAX;
+        if (wanted <= latest) continue;
+        latest = wanted;
+        victim = &copy;
+      }
+    if (kept <= keep_bytes_ || !victim) return;
+    victim->array.clear();
+    victim->is_allocated = victim->is_valid = false;
+  }
+}
+
+/// In how many steps of the plan; a large number when in none.
+int Phases::next_use(int shared, int layout) const {
+  std::size_t at = cursor_;
+  for (std::size_t k = 0; k < plan_.steps.size(); ++k) {
+    const gridmap::PhaseStep& step = plan_.steps[at];
+    const Candidate& c = candidates_[static_cast<std::size_t>(step.phase)][static_cast<std::size_t>(step.candidate)];
+    if (c.layouts[static_cast<std::size_t>(shared)] == layout) return static_cast<int>(k);
+    at = at + 1 < plan_.steps.size() ? at + 1 : plan_.lead_in;
+  }
+  return INT_MAX - 1;
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The times of phases and their moves: process 0 writes them to the history, and all read them back from it.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/parse_json.hpp"
+#include "base/statistics.hpp"
+#include "grid/application.hpp"
+#include "grid/phases.hpp"
+#include "processes/mpi_util.hpp"
+#include "redist/plan.hpp"
+
+namespace blacs_dyn {
+
+namespace {
+
+struct Recalled { ///< a candidate of a phase, or a move of a matrix
+  int which = 0, from = -1, to = 0;
+  double seconds = 0;
+};
+
+} // namespace
+
+/// "64x64"; for one that has no block size, its distinguishing name.
+std::string Phases::layout_name(int shared, int layout) const {
+  const redist::Layout& l = shared_[static_cast<std::size_t>(shared)].copies[static_cast<std::size_t>(layout)].layout;
+  if (l.rows.is_uniform() && l.cols.is_uniform() && l.rows.src == 0 && l.cols.src == 0)
+    return fmt::format("{}x{}", l.rows.sizes[0], l.cols.sizes[0]);
+  return fmt::format("uneven-{:08x}", fingerprint({&l}) & 0xffffffff);
+}
+
+std::string Phases::layouts_name(const Candidate& candidate) const {
+  std::string text;
+  for (std::size_t m = 0; m < shared_.size(); ++m)
+    if (candidate.layouts[m] >= 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", shared_[m].matrix->name,
+                          layout_name(static_cast<int>(m), candidate.layouts[m]));
+  return text;
+}
+
+control::PhaseKey Phases::key_of(int phase, int candidate) const {
+  const Shape shape = app_.grid.shape();
+  const auto& list = candidates_[static_cast<std::size_t>(phase)];
+  return {{shape.nprow, shape.npcol},
+          phases_[static_cast<std::size_t>(phase)]->name,
+          "",
+          layouts_name(list[static_cast<std::size_t>(candidate)])};
+}
+
+control::PhaseKey Phases::key_of(const MoveKey& move) const {
+  const auto [shared, from, to] = move;
+  const Shape shape = app_.grid.shape();
+  return {{shape.nprow, shape.npcol},
+          shared_[static_cast<std::size_t>(shared)].matrix->name,
+          layout_name(shared, from),
+          layout_name(shared, to)};
+}
+
+/// The phase that ended last: how long it took on the slowest process. Collective, where all have ended it.
+void Phases::settle() {
+  if (!ended_) return;
+  const auto [phase, candidate, seconds] = *ended_;
+  ended_.reset();
+  double longest = 0;
+  check_mpi(MPI_Allreduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, app_.grid.comm()), "MPI_Allreduce");
+  std::vector<double>& own = candidates_[static_cast<std::size_t>(phase)][static_cast<std::size_t>(candidate)].seconds;
+  const bool is_first = own.empty();
+  if (own.size() == gridmap::PhaseTrials::kept) own.erase(own.begin());
+  own.push_back(seconds);
+  trials_.took(phase, candidate, longest);
+  if (app_.control && !is_first) app_.control->phase_took(key_of(phase, candidate), longest);
+}
+
+/// Stores the candidates that ran only once on this grid before the plan, as they were too slow for a second time.
+void Phases::remember_single_runs() {
+  if (!app_.control) return;
+  const control::PhaseTimes known = app_.control->phase_times();
+  for (int p = 0; p < static_cast<int>(candidates_.size()); ++p)
+    for (int c = 0; c < static_cast<int>(candidates_[static_cast<std::size_t>(p)].size()); ++c) {
+      if (candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(c)].seconds.size() != 1) continue;
+      const control::PhaseKey key = key_of(p, c);
+      if (known.count(key) == 0) app_.control->phase_took(key, trials_.typical_s(p, c));
+    }
+}
+
+/// Collective, when the layouts are new: what earlier runs, or this one on an earlier stay on this grid, know of them.
+void Phases::recall() {
+  const MPI_Comm comm = app_.grid.comm();
+  std::vector<Recalled> list;
+  Packet packet;
+  together(comm, [&] {
+    if (app_.grid.rank() != 0) return;
+    if (app_.control) {
+      app_.control->know_matrices(app_.matrices);
+      const control::PhaseTimes known = app_.control->phase_times();
+      const auto recalled = [&](const control::PhaseKey& key, Recalled what) {
+        const auto at = known.find(key);
+        if (at == known.end()) return;
+        what.seconds = at->second.mean;
+        list.push_back(what);
+      };
+      for (int p = 0; p < static_cast<int>(candidates_.size()); ++p)
+        for (int c = 0; c < static_cast<int>(candidates_[static_cast<std::size_t>(p)].size()); ++c)
+          recalled(key_of(p, c), {p, -1, c, 0});
+      for (int m = 0; m < static_cast<int>(shared_.size()) && !known.empty(); ++m) {
+        const int layouts = static_cast<int>(shared_[static_cast<std::size_t>(m)].copies.size());
+        for (int from = 0; from < layouts; ++from)
+          for (int to = 0; to < layouts; ++to)
+            if (from != to) recalled(key_of(MoveKey{m, from, to}), {m, from, to, 0});
+      }
+    }
+    packet.put(list);
+  });
+  broadcast(packet.bytes(), 0, comm);
+  list = packet.get_vector<Recalled>();
+  for (const Recalled& r : list) {
+    if (r.from < 0) {
+      trials_.knows(r.which, r.to, r.seconds);
+      continue;
+    }
+    const std::vector<double> each = move_seconds(r.which, r.from, r.to, app_.grid.shape().size());
+    const double predicted = *std::max_element(each.begin(), each.end()) / trials_.move_factor({r.which, r.from, r.to});
+    if (predicted > 0) trials_.knows_move({r.which, r.from, r.to}, r.seconds / predicted);
+  }
+}
+
+/// For the clients that watch: what is expected of each phase of a cycle.
+void Phases::tell_of_plan() const {
+  if (!app_.control) return;
+  control::Json steps = control::Json::array();
+  double cycle_s = 0;
+  for (std::size_t k = plan_.lead_in; k < plan_.steps.size(); ++k) {
+    const gridmap::PhaseStep& step = plan_.steps[k];
+    const control::PhaseKey key = key_of(step.phase, step.candidate);
+    steps.push_back(
+        {{"phase", key.name}, {"layouts", key.layouts}, {"seconds", step.seconds}, {"move_s", step.move_s}});
+    cycle_s += step.seconds;
+  }
+  const double cycles = static_cast<double>(steps.size()) / static_cast<double>(phases_.size());
+  app_.control->phases_planned({{"steps", steps}, {"cycle_s", cycle_s / std::max(1.0, cycles)}});
+}
+
+} // namespace blacs_dyn

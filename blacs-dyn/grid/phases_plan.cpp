@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes a plan from the times of the phases: process 0 of the grid plans, all follow.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/statistics.hpp"
+#include "grid/application.hpp"
+#include "grid/phases.hpp"
+#include "gridmap/phase_trials.hpp"
+#include "processes/mpi_util.hpp"
+#include "redist/plan.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+namespace {
+
+Packet packed(const gridmap::PhasePlan& plan, const std::vector<std::vector<int>>& tried) {
+  Packet packet;
+  packet.put(static_cast<std::int64_t>(plan.lead_in)).put(static_cast<std::int64_t>(plan.steps.size()));
+  for (const gridmap::PhaseStep& step : plan.steps)
+    packet.put(step.phase)
+        .put(tried[static_cast<std::size_t>(step.phase)][static_cast<std::size_t>(step.candidate)])
+        .put(step.seconds)
+        .put(step.move_s)
+        .put(step.copied_from);
+  return packet;
+}
+
+gridmap::PhasePlan unpacked(Packet& packet) {
+  gridmap::PhasePlan plan;
+  plan.lead_in = static_cast<std::size_t>(packet.get<std::int64_t>());
+  plan.steps.resize(static_cast<std::size_t>(packet.get<std::int64_t>()));
+  for (gridmap::PhaseStep& step : plan.steps) {
+    packet.get(step.phase);
+    packet.get(step.candidate);
+    packet.get(step.seconds);
+    packet.get(step.move_s);
+    packet.get(step.copied_from);
+  }
+  return plan;
+}
+
+} // namespace
+
+/// Of each phase the numbers of the candidates that have times, in the order in which they are planned.
+std::vector<std::vector<int>> Phases::known() const {
+  std::vector<std::vector<int>> list(candidates_.size());
+  for (std::size_t p = 0; p < candidates_.size(); ++p)
+    for (int k = 0; k < static_cast<int>(candidates_[p].size()); ++k)
+      if (trials_.has_times(static_cast<int>(p), k)) list[p].push_back(k);
+  return list;
+}
+
+void Phases::plan(std::int64_t cycles) {
+  const char* const routine = "blacs-dyn: dyngrid_phases_plan";
+  if (!app_.grid.has_me())
+    throw Error(Status::bad_state, fmt::format("{}: before the first resize point of a new process", routine));
+  const std::optional<Error> objection = attempt([&] {
+    if (cycles < 0)
+      throw Error(Status::bad_argument,
+                  fmt::format("{}: cycles is {}, expected those that are left, or 0 for a run without an end", routine,
+                              cycles));
+    if (open_ >= 0 || !is_laid_out())
+      throw Error(Status::bad_state,
+                  fmt::format("{}: expected after a cycle of phases on this grid, and between them", routine));
+    const std::vector<std::vector<int>> list = known();
+    for (std::size_t p = 0; p < list.size(); ++p)
+      if (list[p].empty() && !(ended_ && ended_->phase == static_cast<int>(p)))
+        throw Error(Status::bad_state,
+                    fmt::format("{}: phase \"{}\" has not run on this grid, expected one cycle before", routine,
+                                phases_[p]->name));
+  });
+  agree_on_number(app_.grid.comm(), objection ? objection->status() : Status::success,
+                  objection ? objection->what() : "", cycles,
+                  "blacs-dyn: dyngrid_phases_plan: called with different numbers of cycles on different processes");
+  settle();
+  plan_for(cycles);
+}
+
+/// Collective; all candidates of known() are planned.
+void Phases::plan_for(std::int64_t cycles) {
+  const MPI_Comm comm = app_.grid.comm();
+  const int size = app_.grid.shape().size(), rank = app_.grid.rank();
+  const std::vector<std::vector<int>> tried = known();
+  std::vector<double> mine, all;
+  together(comm, [&] {
+    for (int p = 0; p < static_cast<int>(tried.size()); ++p)
+      for (const int k : tried[static_cast<std::size_t>(p)]) {
+        const auto& seconds = candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(k)].seconds;
+        const double own =
+            seconds.size() < gridmap::PhaseTrials::tries ? trials_.typical_s(p, k) : base::median(seconds);
+        mine.push_back(std::min(own, trials_.typical_s(p, k)) * trials_.hope(p, k));
+      }
+    all.resize(rank == 0 ? mine.size() * static_cast<std::size_t>(size) : 0);
+  });
+  const auto count = static_cast<int>(mine.size());
+  check_mpi(MPI_Gather(mine.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm), "MPI_Gather");
+  Packet packet;
+  together(comm, [&] {
+    if (rank != 0) return;
+    const gridmap::PhaseProblem asked = problem(all, size);
+    gridmap::PhasePlan planned =
+        cycles == 0 ? gridmap::plan_endless_phases(asked) : gridmap::plan_phases(asked, cycles);
+    if (cycles > 0) planned.lead_in = planned.steps.size() - phases_.size(); // longer than it was said: the last cycle
+    packet = packed(planned, tried);
+  });
+  broadcast(packet.bytes(), 0, comm);
+  plan_ = unpacked(packet);
+  for (gridmap::PhaseStep& step : plan_.steps) // what is expected, not what is hoped for
+    step.seconds += trials_.typical_s(step.phase, step.candidate) * (1 - trials_.hope(step.phase, step.candidate));
+  cursor_ = 0;
+  is_endless_ = cycles == 0;
+  remember_single_runs();
+  trials_.planned(plan_.steps, [&](int p, int c) -> const std::vector<int>& {
+    return candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(c)].layouts;
+  });
+  tell_of_plan();
+}
+
+/// seconds: of every process those of all candidates that were tried.
+gridmap::PhaseProblem Phases::problem(const std::vector<double>& seconds, int processes) const {
+  gridmap::PhaseProblem asked;
+  std::int64_t in_use = 0;
+  for (const Shared& shared : shared_) {
+    asked.matrices.push_back({shared.matrix->name, static_cast<int>(shared.copies.size()), shared.copy_bytes()});
+    asked.start.push_back(shared.now);
+    in_use += shared.copy_bytes();
+  }
+  asked.memory_bytes = keep_bytes_ < 0 ? -1 : keep_bytes_ + in_use;
+  const auto tried = known();
+  const std::size_t columns = seconds.size() / static_cast<std::size_t>(processes);
+  std::size_t column = 0;
+  for (std::size_t p = 0; p < phases_.size(); ++p) {
+    gridmap::Phase phase;
+    phase.name = phases_[p]->name;
+    phase.uses.assign(shared_.size(), gridmap::PhaseUse::none);
+    for (const Phase::Use& use : phases_[p]->uses)
+      for (std::size_t m = 0; m < shared_.size(); ++m)
+        if (shared_[m].matrix == use.matrix)
+          phase.uses[m] = use.use == DYNGRID_READ    ? gridmap::PhaseUse::read
+                          : use.use == DYNGRID_WRITE ? gridmap::PhaseUse::write
+                                                     : gridmap::PhaseUse::read_write;
+    for (const int k : tried[p]) {
+      gridmap::PhaseCandidate candidate{{}, candidates_[p][static_cast<std::size_t>(k)].layouts, {}};
+      for (std::size_t r = 0; r < static_cast<std::size_t>(processes); ++r)
+        candidate.seconds.push_back(seconds[r * columns + column]);
+      // the slowest process changes from run to run: the longest of the typical times is less than the typical longest
+      const double longest = *std::max_element(candidate.seconds.begin(), candidate.seconds.end());
+      const double typical = trials_.typical_s(static_cast<int>(p), k) * trials_.hope(static_cast<int>(p), k);
+      if (longest > 0 && longest < typical)
+        for (double& each : candidate.seconds) each *= typical / longest;
+      phase.candidates.push_back(std::move(candidate));
+      ++column;
+    }
+    asked.phases.push_back(std::move(phase));
+  }
+  asked.move = [this, processes](int m, int from, int to) { return move_seconds(m, from, to, processes); };
+  return asked;
+}
+
+/// As redist predicts, in proportion to what this move, or else the others, took.
+std::vector<double> Phases::move_seconds(int shared, int from, int to, int processes) const {
+  const Shared& s = shared_[static_cast<std::size_t>(shared)];
+  const redist::Plan plan(s.copies[static_cast<std::size_t>(from)].layout,
+                          s.copies[static_cast<std::size_t>(to)].layout);
+  std::vector<double> each = plan.predicted_seconds_of_ranks(
+      app_.machine.figures(), static_cast<int>(element_bytes(s.matrix->type)), processes);
+  const double factor = trials_.move_factor({shared, from, to});
+  for (double& seconds : each) seconds *= factor;
+  return each;
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "grid/matrices.hpp"
+
+namespace blacs_dyn {
+
+class Application;
+
+/// New layouts on the current grid: matrices move, no process joins or leaves, and contexts stay open. Collective over
+/// the grid; on a process that is not in it yet, a change of what it declared. @return a dyngrid_outcome. @throws
+/// agreed Error, all as before.
+class Relayout {
+public:
+  explicit Relayout(Application& app) : app_(app) {}
+
+  int all(); ///< asks all rules again
+  /// The matrix in blocks of mb x nb from here on, on every grid.
+  int reblock(Matrix* matrix, std::int64_t mb, std::int64_t nb);
+  int set_rule(Matrix* matrix, dyngrid_distribution rule, void* context);
+  /// Frees what is kept for the next time on this grid. Local.
+  void forget() { spare_.clear(); }
+
+private:
+  int one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule cols, bool wants_rule = false);
+  std::vector<Matrix*> those_that_move(const char* routine, const std::vector<Matrix*>& asked,
+                                       const std::function<void()>& check) const;
+  int carry_out(const char* routine, const std::vector<Matrix*>& asked, const std::function<void()>& check);
+  void move(std::vector<Matrix*> moving);
+
+  Application& app_;
+  redist::SharedArray spare_; ///< layouts that change often would wait for fresh pages longer than for their data
+};
+
+} // namespace blacs_dyn

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/ask.hpp"
+#include "control/resize_request.hpp"
+#include "grid/matrix_move.hpp"
+#include "grid/shared_state.hpp"
+#include "processes/packet.hpp"
+#include "processes/participants.hpp"
+#include "processes/processes.hpp"
+
+namespace blacs_dyn {
+
+class Application;
+
+/// One change of the grid. On a process of the grid: decide, await the new processes, gather. Then, with every process
+/// that takes part, move and commit, or all is as it was. It knows which processes are new, which wake, which leave,
+/// and in which order.
+class Resize {
+public:
+  /// The requested change: the same on all processes of the grid.
+  struct Goal {
+    Shape to;
+    gridmap::Placement placement = gridmap::Placement::optimal;
+    std::optional<GridMap> exact; ///< an earlier grid, of processes that are all there
+    std::vector<int> leave;       ///< ids of groups that are not in the new grid
+    control::Without without;     ///< processes that are not in it either
+    GrowthForm growth;            ///< where those that join come from, and which process stands where
+    std::string need;             ///< dyngrid_need: one of these grids, and `to` is one when the scheduler has answered
+    bool is_forced = false;       ///< however many processes a core gets
+    /// Requested at a resize point: new processes are admitted at a later one, a failure is printed and the program
+    /// goes on. Otherwise the program waits for them.
+    bool is_at_point = false;
+  };
+  enum class Outcome { resized, redirected, asleep, gone };
+
+  /// On a process of the grid. request: on process 0, when one came from outside.
+  Resize(Application& app, Goal goal, std::optional<control::ResizeRequest> request);
+  /// On a process that is new or woken: the others have decided.
+  Resize(Application& app, Processes::Union gathered, double started);
+
+  const Goal& goal() const { return goal_; }
+  bool is_led() const { return state_.has_value(); } ///< to the resize point where the others are
+
+  // ---- collective over the grid
+  /// Whether the current grid is the new one already. @throws agreed Error{not_found, bad_argument} for processes that
+  /// cannot be left out.
+  bool is_grid_already();
+  /// Asks whether the program may grow as it requests; waits asleep for what it needs. @throws agreed Error{no_slots,
+  /// timeout, unsupported, bad_argument}
+  void ask_scheduler();
+  void check_room() const; ///< before anything is decided. @throws agreed Error{no_slots, ...}
+  /// Determines which processes join, wake and leave; starts the new ones. @throws agreed Error, and nothing was
+  /// started.
+  void decide();
+  /// The same for a change that is decided already, by blacs_setup.dat.
+  void decide_by(Change change);
+  GroupPolicy policy() const;    ///< by which new processes are grouped
+  bool must_await() const;       ///< new processes start on their own and have to be awaited
+  void await_newcomers();        ///< @throws agreed Error when they do not come; they are called off then
+  bool are_they_there_already(); ///< all of them slept until this growth
+  /// After they_do_not_come on process 0: why they do not come, to all. @throws agreed Error, always
+  [[noreturn]] void tell_why_not();
+  /// Local: whether MPI, which does not survive without it, would get what it needs. @throws Error{out_of_memory}
+  void require_memory() const;
+  void gather(); ///< brings all processes together. @throws agreed Error, all as before.
+
+  // ---- collective over the union
+  /// Moves the matrices and makes the new grid the grid, or abandons it. redirected: this process has to go to another
+  /// resize point first, and calls again there. @throws agreed Error where this process goes on in the old grid.
+  Outcome move_and_commit();
+
+  // ---- local
+  /// Process 0: whether the new processes are there, or will not come and are called off. Empty: neither yet.
+  enum class News { they_are_there, they_do_not_come };
+  std::optional<News> news();
+  void begin_again() { started_ = MPI_Wtime(); } ///< what the program does not wait for does not count
+  void rest() {                                  ///< this process sleeps from here on
+    if (gathered_) gathered_->looks.stop();
+  }
+  void say_sent_for() const;
+  void say_why() const; ///< process 0: of a request that has a reason for people
+  void put_off();       ///< the request waits for a later resize point
+  // the request is answered
+  void already_there();
+  void failed(const base::Error& error);
+  void call_off(const std::string& why); ///< the new processes are not needed any more
+  void take_over(Resize& newer);         ///< which requests the same: its request counts from here on
+
+private:
+  void ask();
+  void ask_for_need();
+  void take(const control::Grant& grant);
+  void send_for();
+  template <class Decision> void agree_to_begin(Decision&& decision);
+  bool look_for_newcomers();
+  bool share_state();
+  Packet write_state() const;
+  void read_state(Packet& state, const std::vector<SavedShared>& shared);
+  Outcome abandon();
+  Outcome commit(MatrixMove& move);
+  void report(const MatrixMove& move, double merge_s);
+  void say_report(const MatrixMove& move) const;
+
+  Application* app_;
+  Goal goal_;
+  std::vector<int> without_; ///< ids of those that goal_.without names
+  double started_;
+  std::int64_t asked_at_ = 0; ///< resize point
+  double sent_for_s_ = 0;     ///< when the new processes were requested
+  std::optional<control::ResizeRequest> request_;
+  std::optional<base::Error> trouble_; ///< process 0: why the new processes do not come
+  Change change_;
+  std::optional<Processes::Union> gathered_;
+  std::optional<Participants> who_;
+  std::optional<Packet> state_; ///< what the others sent, on a process that is led
+};
+
+template <class Archive> void fields(Archive& a, Resize::Goal& goal) {
+  bool is_exact = goal.exact.has_value();
+  GridMap map = goal.exact.value_or(GridMap{});
+  a(goal.to, goal.placement, is_exact, map, goal.leave, goal.without, goal.growth, goal.need, goal.is_forced,
+    goal.is_at_point);
+  if (is_exact) goal.exact = std::move(map);
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the program itself changes the grid, and waits for it.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/fnv1a.hpp"
+#include "grid/application.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* without) {
+  if (const std::optional<int> outcome = come_in(Place())) return *outcome;
+  app_.whereabouts.agree_on_call("dyngrid_resize");
+  const MPI_Comm grid = app_.grid.comm();
+  const auto number = static_cast<int>(placement);
+  Resize::Goal goal;
+  together(grid, [&] {
+    if (without) goal.without = control::Without::parse(without, "dyngrid_resize_without: without");
+    base::check_grid_shape(to, "blacs-dyn: dyngrid_resize");
+    if (number < DYNGRID_OPTIMAL || number > DYNGRID_LOCAL2)
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize: placement is {}, expected {} .. {}",
+                                                    number, int{DYNGRID_OPTIMAL}, int{DYNGRID_LOCAL2}));
+  });
+  const std::array<std::int64_t, 6> range{to.nprow, -to.nprow, to.npcol, -to.npcol, number, -number};
+  std::array<std::int64_t, 6> most{};
+  check_mpi(MPI_Allreduce(range.data(), most.data(), 6, MPI_INT64_T, MPI_MAX, grid), "MPI_Allreduce");
+  if (most[0] != -most[1] || most[2] != -most[3] || most[4] != -most[5])
+    throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: dyngrid_resize: arguments differ between the processes: "
+                                                   "rows {} .. {}, columns {} .. {}, placement {} .. {}",
+                                                   -most[1], most[0], -most[3], most[2], -most[5], most[4]));
+  check_same(grid, base::Fnv1a().text(goal.without.text()).positive(),
+             "blacs-dyn: dyngrid_resize_without: the processes to be left out differ between processes");
+  goal.to = to;
+  goal.placement = placement;
+  return change_now(std::move(goal));
+}
+
+int ResizePoints::need(const char* grids) {
+  if (const std::optional<int> outcome = come_in(Place())) return *outcome;
+  app_.whereabouts.agree_on_call("dyngrid_need");
+  control::Allowed needed;
+  together(app_.grid.comm(), [&] {
+    if (!grids) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_need: the text is null");
+    needed = control::Allowed::parse(grids);
+    if (needed.text().empty())
+      throw Error(Status::bad_argument, "blacs-dyn: dyngrid_need: no grids are named, expected e.g. \"8:32\"");
+  });
+  check_same(app_.grid.comm(), base::Fnv1a().text(needed.text()).positive(),
+             "blacs-dyn: dyngrid_need: the grids differ between processes");
+  const Shape here = app_.grid.shape();
+  if (needed.permits({here.nprow, here.npcol})) return DYNGRID_SAME;
+  Resize::Goal goal;
+  goal.need = needed.text();
+  goal.placement = app_.settings.placement;
+  return change_now(std::move(goal));
+}
+
+/// The program waits for it.
+int ResizePoints::change_now(Resize::Goal goal) {
+  return app_.changes.make(std::move(goal));
+}
+
+int ResizePoints::pop() {
+  app_.whereabouts.come_to(Place());
+  const ProcessSet& process_set = app_.processes.process_set();
+  if (!app_.grid.has_me() || process_set.levels.size() < 2)
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_pop: this is the first grid, there is none below it");
+  const GridMap& level = process_set.levels[process_set.levels.size() - 2];
+  const auto is_here = [&](int id) { return has(process_set.grid.ids, id); };
+  Resize::Goal goal;
+  goal.to = level.shape;
+  goal.placement = app_.settings.placement;
+  if (std::all_of(level.ids.begin(), level.ids.end(), is_here)) goal.exact = level;
+  return change_now(std::move(goal));
+}
+
+int ResizePoints::rebalance() {
+  if (const std::optional<int> outcome = come_in(Place())) return *outcome;
+  if (const Resize* under_way = app_.changes.under_way())
+    throw Error(Status::bad_state, fmt::format("blacs-dyn: dyngrid_rebalance while new processes for {} are on their "
+                                               "way: ask again when they are there",
+                                               to_string(under_way->goal().to)));
+  return balance_as(app_.balancing.exchange(true));
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/whereabouts.hpp"
+
+#include <fmt/format.h>
+
+#include "grid/application.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+std::uint64_t Whereabouts::agree(const Place& place, std::uint64_t flags) {
+  const bool counts = plain_places_count_ || place.kind != Place::Kind::plain;
+  static const Place some_line(Place::Kind::plain);
+  const std::uint64_t mine = PlaceWord::of(counts ? place : some_line, flags);
+  std::uint64_t all = 0;
+  check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_BOR, app_.grid.comm()), "MPI_Allreduce");
+  if (PlaceWord::is_one_place(all)) {
+    place.check_name();
+    return all;
+  }
+  check(place);
+  plain_places_count_ = false; // they are of different programs
+  return all;
+}
+
+void Whereabouts::agree_on_call(const char* routine) {
+  if (app_.grid.has_me()) agree(Place(Place::Kind::call, routine), 0);
+}
+
+void Whereabouts::check(const Place& place) const {
+  Packet packet;
+  place.write(packet);
+  broadcast(packet.bytes(), 0, app_.grid.comm());
+  together(app_.grid.comm(), [&] {
+    place.check_name();
+    Packet told(packet.bytes());
+    const Place first = Place::read(told);
+    if (first.meets(place)) return;
+    if (first.kind == Place::Kind::call || place.kind == Place::Kind::call)
+      throw Error(Status::rank_mismatch,
+                  fmt::format("blacs-dyn: the processes of the grid make different calls: rank 0 is at {}, rank {} at "
+                              "{}; expected the same on all",
+                              first.shown(), app_.grid.rank(), place.shown()));
+    else
+      throw Error(Status::bad_state,
+                  fmt::format("blacs-dyn: the processes of the grid are at different resize points: rank 0 at {}, rank "
+                              "{} at {}; all of them have to come to the "
+                              "same one (two lines that mean one place take one name, by dyngrid_resize_point_at)",
+                              first.shown(), app_.grid.rank(), place.shown()));
+  });
+}
+
+const char* Whereabouts::entry_point() {
+  can_be_led_ = true;
+  return entry_point_.c_str();
+}
+
+std::string Whereabouts::name_for_newcomers() const {
+  return place_.has_name() ? place_.text : std::string();
+}
+
+// ---- those that join
+
+void Whereabouts::write(Packet& packet) const {
+  place_.write(packet);
+  packet.put(plain_places_count_);
+}
+
+void Whereabouts::read(Packet& packet) {
+  plain_places_count_ = packet.get<bool>();
+}
+
+Whereabouts::Where Whereabouts::compare(const Place& others, bool may_be_led) const {
+  if (others.meets(place_)) return Where::here;
+  const bool can_be_led = can_be_led_ && may_be_led && others.has_name() && place_.kind != Place::Kind::end;
+  return can_be_led ? Where::elsewhere : Where::nowhere;
+}
+
+void Whereabouts::refuse(const Place& others, const char* who) const {
+  throw Error(Status::bad_state,
+              fmt::format("blacs-dyn: a {} process is at {}, the others are at {}: it would go on in another part "
+                          "of the program. Ask for the change where that process is, or give lines that mean one "
+                          "place one name by dyngrid_resize_point_at, or lead it to a name by dyngrid_entry_point",
+                          who, place_.shown(), others.shown()));
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "processes/hosts.hpp"
+
+#include <algorithm>
+
+#include "base/environment.hpp"
+#include "control/limits.hpp"
+#include "processes/mpi_util.hpp"
+#include "processes/preflight.hpp"
+
+namespace blacs_dyn {
+
+int Hosts::cores_of(const std::string& host) const {
+  auto at = cores_.find(host.empty() ? base::host_name() : host);
+  if (at == cores_.end()) at = cores_.find(base::host_name());
+  return at == cores_.end() ? 0 : at->second;
+}
+
+void Hosts::find(MPI_Comm world, Settings& settings) {
+  char mine[256] = "";
+  base::host_name().copy(mine, sizeof mine - 1);
+  int size = 0;
+  MPI_Comm_size(world, &size);
+  std::vector<char> all(sizeof mine * static_cast<std::size_t>(size));
+  check_mpi(MPI_Allgather(mine, sizeof mine, MPI_CHAR, all.data(), sizeof mine, MPI_CHAR, world), "MPI_Allgather");
+  const int my_cores = control::usable_cores();
+  std::vector<int> cores(static_cast<std::size_t>(size));
+  check_mpi(MPI_Allgather(&my_cores, 1, MPI_INT, cores.data(), 1, MPI_INT, world), "MPI_Allgather");
+  std::vector<std::string> hosts;
+  std::map<std::string, int> started;
+  for (int r = 0; r < size; ++r) {
+    const std::string host = all.data() + sizeof mine * static_cast<std::size_t>(r);
+    of_ranks_.push_back(host);
+    if (started[host]++ == 0) hosts.push_back(host);
+    cores_.emplace(host, cores[static_cast<std::size_t>(r)]);
+  }
+  count_ = static_cast<int>(hosts.size());
+  GroupPolicy& policy = settings.group_policy;
+  if (policy.hosts.empty() && hosts.size() > 1) {
+    policy.hosts = hosts;
+    policy.slots.assign(hosts.size(), 0);
+  }
+  for (const std::string& host : policy.hosts) policy.started.push_back(started.count(host) ? started[host] : 0);
+  const auto is_known = [&](const std::string& host) { return cores_.count(host) > 0; };
+  const bool all_known =
+      policy.hosts.empty() ? !has_other_hosts(hosts) : std::all_of(policy.hosts.begin(), policy.hosts.end(), is_known);
+  settings.known_cores = 0;
+  for (const auto& [host, count] : cores_) settings.known_cores += all_known ? count : 0;
+}
+
+} // namespace blacs_dyn

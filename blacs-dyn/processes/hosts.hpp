@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+#include "processes/settings.hpp"
+
+namespace blacs_dyn {
+
+/// Where mpirun started what: found once, at the start.
+class Hosts {
+public:
+  /// On several hosts every group gets one of them, since children of one spawn must not span hosts: `settings` receive
+  /// the hosts and their cores. Collective over world, the processes of mpirun.
+  void find(MPI_Comm world, Settings& settings);
+  int count() const { return count_; }
+  /// Of a host; one that was not seen yet is taken for one like this. 0: not known.
+  int cores_of(const std::string& host) const;
+  const std::vector<std::string>& of_ranks() const { return of_ranks_; } ///< of world
+
+private:
+  int count_ = 1;
+  std::map<std::string, int> cores_;
+  std::vector<std::string> of_ranks_;
+};
+
+} // namespace blacs_dyn

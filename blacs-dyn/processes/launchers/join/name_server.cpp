@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "processes/launchers/join/name_server.hpp"
+
+#include <cerrno>
+#include <fstream>
+#include <string_view>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/status.hpp"
+#include "base/text.hpp"
+#include "processes/settings.hpp"
+
+namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+namespace {
+
+sockaddr_in ipv4(const std::string& host, int port, bool* is_good) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  *is_good = inet_pton(AF_INET, host.c_str(), &address.sin_addr) == 1;
+  return address;
+}
+
+bool answers_at(const std::string& host, int port) {
+  bool is_good = false;
+  const sockaddr_in address = ipv4(host, port, &is_good);
+  const int fd = is_good ? socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
+  if (fd < 0) return false;
+  int failed = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  if (failed && errno == EINPROGRESS) {
+    pollfd one{fd, POLLOUT, 0};
+    socklen_t length = sizeof failed;
+    if (poll(&one, 1, 2000) == 1) getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &length);
+  }
+  close(fd);
+  return !failed;
+}
+
+} // namespace
+
+NameServer NameServer::parse(const std::string& uri) {
+  const auto bad = [&] {
+    return Error(Status::bad_argument,
+                 fmt::format("blacs-dyn: address of an ompi-server is \"{}\", expected NUMBER.0;tcp://HOST:PORT", uri));
+  };
+  NameServer server;
+  const std::size_t dot = uri.find('.'), tcp = uri.find("tcp://");
+  if (dot == std::string::npos || dot == 0 || tcp == std::string::npos) throw bad();
+  const std::string where =
+      uri.substr(tcp + 6, uri.find(';', tcp) == std::string::npos ? std::string::npos : uri.find(';', tcp) - tcp - 6);
+  const std::size_t colon = where.rfind(':');
+  if (colon == std::string::npos) throw bad();
+  server.hosts = base::split(where.substr(0, colon), ',');
+  server.port = base::whole_number<int>(std::string_view(where).substr(colon + 1)).value_or(0);
+  if (server.hosts.empty() || server.port < 1 || server.port > 65535) throw bad();
+  return server;
+}
+
+std::string server_uri(const std::string& setting) {
+  if (setting.rfind("file:", 0) != 0 && setting.rfind("FILE:", 0) != 0) return setting;
+  std::ifstream file(setting.substr(5));
+  std::string uri;
+  if (!std::getline(file, uri))
+    throw Error(
+        Status::not_found,
+        fmt::format("blacs-dyn: the ompi-server's address is to be in {}, which cannot be read", setting.substr(5)));
+  return uri;
+}
+
+bool answers(const NameServer& server) {
+  for (const std::string& host : server.hosts)
+    if (answers_at(host, server.port)) return true;
+  return false;
+}
+
+} // namespace blacs_dyn

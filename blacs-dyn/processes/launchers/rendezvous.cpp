@@ -1,0 +1,681 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "processes/launchers/rendezvous.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/environment.hpp"
+#include "base/status.hpp"
+#include "base/text.hpp"
+#include "base/thread.hpp"
+#include "control/host.hpp"
+#include "control/strangers.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+using base::Error;
+using base::Status;
+
+constexpr std::size_t longest_input = 4096; ///< a line of ours has at most some hundred bytes
+constexpr std::chrono::seconds grace_of_the_dismissed{3};
+constexpr const char* goodbye_line = "bye";
+constexpr const char* end_line = "end ";
+constexpr const char* welcome_line = "welcome";
+constexpr const char* not_wanted_line = "no ";
+constexpr const char* called_line = "called"; ///< to all but the first of a group that was sent a line
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Error(Status::io_failure, fmt::format("blacs-dyn: rendezvous: {}: {}", what, std::strerror(errno)));
+}
+
+void send_line(int fd, const std::string& line) {
+  const std::string text = line + "\n";
+  // small lines into an empty buffer; a peer that does not read is not waited for
+  [[maybe_unused]] const ssize_t sent = send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/// The received input, split into lines.
+struct Input {
+  std::string bytes;
+  bool has_ended = false;
+
+  void take(int fd) {
+    std::array<char, 4096> buffer;
+    for (;;) {
+      const ssize_t got = recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+      if (got > 0) {
+        bytes.append(buffer.data(), static_cast<std::size_t>(got));
+        if (bytes.size() <= longest_input) continue;
+        has_ended = true; // no process of ours sends that much
+      } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+        has_ended = true;
+      } else if (errno == EINTR) {
+        continue;
+      }
+      return;
+    }
+  }
+  std::optional<std::string> line() {
+    const std::size_t end = bytes.find('\n');
+    if (end == std::string::npos) return std::nullopt;
+    std::string text = bytes.substr(0, end);
+    bytes.erase(0, end + 1);
+    return text;
+  }
+};
+
+struct Socket {
+  int fd = -1;
+  Socket() = default;
+  explicit Socket(int opened) : fd(opened) {}
+  Socket(Socket&& other) noexcept : fd(other.fd) { other.fd = -1; }
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(fd, other.fd);
+    return *this;
+  }
+  ~Socket() {
+    if (fd >= 0) close(fd);
+  }
+};
+
+/// An abstract one, "@NAME" for people: it lies in no folder, so a killed application leaves nothing.
+struct UnixAddress {
+  sockaddr_un address{};
+  socklen_t length = 0;
+  explicit UnixAddress(const std::string& name) {
+    address.sun_family = AF_UNIX;
+    const std::size_t count = std::min(name.size(), sizeof address.sun_path);
+    std::memcpy(address.sun_path, name.data(), count);
+    address.sun_path[0] = '\0';
+    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + count);
+  }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+/// Any user on this host can connect to an abstract socket.
+/// Of a Unix socket: the user that connected.
+std::optional<ucred> behind(int fd) {
+  ucred who{};
+  socklen_t length = sizeof who;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return std::nullopt;
+  return who;
+}
+
+bool is_of_this_user(int fd) {
+  const std::optional<ucred> who = behind(fd);
+  return who && (who->uid == geteuid() || who->uid == 0);
+}
+
+} // namespace
+
+std::string RendezvousAddress::text() const {
+  return (is_tcp ? fmt::format("tcp:{}:{}", host, port) : "unix:" + name) + "?" + token;
+}
+
+RendezvousAddress RendezvousAddress::parse(std::string_view text) {
+  RendezvousAddress place;
+  const std::size_t question = text.rfind('?');
+  const auto bad = [&] {
+    return Error(Status::bad_argument,
+                 fmt::format("blacs-dyn: rendezvous is \"{}\", expected unix:@NAME?WORD or tcp:ADDRESS:PORT?WORD",
+                             text.substr(0, question)));
+  };
+  if (question == std::string_view::npos || question + 1 == text.size()) throw bad();
+  place.token = text.substr(question + 1);
+  std::string_view where = text.substr(0, question);
+  if (where.substr(0, 6) == "unix:@" && where.size() > 6 && where.size() < 100) {
+    place.name = where.substr(5);
+    return place;
+  }
+  if (where.substr(0, 4) != "tcp:") throw bad();
+  where.remove_prefix(4);
+  const std::size_t colon = where.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) throw bad();
+  place.is_tcp = true;
+  place.host = where.substr(0, colon);
+  place.port = base::whole_number<int>(where.substr(colon + 1)).value_or(0);
+  if (place.port < 1 || place.port > 65535) throw bad();
+  return place;
+}
+
+// ---- process 0
+
+struct Rendezvous::State {
+  struct Connection {
+    Socket socket;
+    Input input;
+    bool said_goodbye = false;
+    int group = 0; ///< below 0: only to be notified of the end
+    int rank = 0;
+    std::string who; ///< for messages
+  };
+  struct UnitState {
+    std::string word;             ///< admits each of its processes, once
+    std::vector<bool> has_come{}; ///< by rank
+    Presence presence = Presence::awaited;
+    std::string why;
+    Origin origin;
+    pid_t launcher = 0;
+    bool is_held = false;
+    std::chrono::steady_clock::time_point in_by{}; ///< held, and on its way in: until then
+    bool may_go = false;
+    std::chrono::steady_clock::time_point end_by{}; ///< dismissed: what started it is ended then
+  };
+
+  mutable std::mutex mutex;
+  RendezvousAddress place;
+  Socket listener;
+  std::array<int, 2> wake{-1, -1};
+  control::Strangers strangers;
+  std::vector<std::unique_ptr<Connection>> connections;
+  std::map<int, UnitState> groups; ///< those that were invited
+  int last_guests = 0;
+  std::map<pid_t, int>
+      launchers; ///< children not waited for yet, and the group whose coming depends on their status; -1: none
+  Loss on_loss;
+  bool is_closing = false;
+  std::thread thread;
+
+  void listen_unix() {
+    place.name = "@dyngrid-join-" + control::random_word();
+    listener.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const UnixAddress address(place.name);
+    if (listener.fd < 0 || bind(listener.fd, address.get(), address.length) != 0)
+      fail("cannot open the socket " + place.name);
+  }
+  void listen_tcp(const std::string& host, bool is_asked_for) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
+      throw Error(
+          Status::bad_argument,
+          fmt::format(
+              "blacs-dyn: DYNGRID_START has \"listen=tcp:{}\", expected unix, tcp, or tcp: and a numeric address",
+              host));
+    const auto is_bound = [&] {
+      listener = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      return listener.fd >= 0 && bind(listener.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    };
+    bool is_good = is_bound();
+    if (!is_good &&
+        !is_asked_for) { // no interface of this host has the address by which others reach it: a translated one
+      address.sin_addr.s_addr = htonl(INADDR_ANY);
+      is_good = is_bound();
+    }
+    if (!is_good) fail("cannot open a TCP socket on \"" + host + "\"");
+    socklen_t length = sizeof address;
+    getsockname(listener.fd, reinterpret_cast<sockaddr*>(&address), &length);
+    place.is_tcp = true;
+    place.host = host;
+    place.port = ntohs(address.sin_port);
+  }
+
+  void run() {
+    std::vector<pollfd> polled;
+    for (;;) {
+      {
+        const std::lock_guard lock(mutex);
+        if (is_closing) return;
+        polled.assign({{wake[0], POLLIN, 0}});
+        strangers.add_to(polled, listener.fd);
+        for (const auto& c : connections) polled.push_back({c->socket.fd, POLLIN, 0});
+      }
+      poll(polled.data(), polled.size(), 200); // launchers are looked at as often
+      std::string loss;
+      {
+        const std::lock_guard lock(mutex);
+        std::array<char, 64> drained;
+        while (read(wake[0], drained.data(), drained.size()) > 0) {
+        }
+        strangers.serve(listener.fd, [this](int fd, const std::string& line, std::string rest) {
+          let_in(Socket(fd), line, std::move(rest));
+        });
+        for (const auto& c : connections) loss = hear(*c, loss);
+        connections.erase(
+            std::remove_if(connections.begin(), connections.end(), [](const auto& c) { return c->input.has_ended; }),
+            connections.end());
+        look_after_launchers();
+        if (loss.empty()) loss = who_is_late();
+        if (!loss.empty())
+          for (const auto& c : connections) send_line(c->socket.fd, end_line + loss);
+      }
+      if (!loss.empty()) {
+        on_loss(loss);
+        return;
+      }
+    }
+  }
+
+  /// The first line of a connection. A connection without an open token, or a second one of the same process, is
+  /// closed; no process depends on it.
+  void let_in(Socket socket, const std::string& line, std::string rest) {
+    std::istringstream in(line);
+    std::string verb, word, host, mpirun; // of any length: a host's name alone may have 64 characters
+    int id = 0, rank = 0;
+    long pid = 0;
+    if (!(in >> verb >> word >> id >> rank >> host >> pid) || verb != "hello") return;
+    in >> mpirun; // not every one sends it
+    const auto at = groups.find(id);
+    if (at == groups.end() || !control::is_same_secret(word, at->second.word) ||
+        (!place.is_tcp && !is_of_this_user(socket.fd)))
+      return;
+    UnitState& group = at->second;
+    if (rank < 0 || rank >= static_cast<int>(group.has_come.size()) || group.has_come[static_cast<std::size_t>(rank)])
+      return;
+    group.has_come[static_cast<std::size_t>(rank)] = true;
+    if (group.may_go || group.presence == Presence::gone) { // it was given up meanwhile
+      send_line(socket.fd, not_wanted_line + (group.why.empty() ? "it is not wanted any more" : group.why));
+      return;
+    }
+    if (rank == 0) group.origin = {mpirun, host};
+    auto c = std::make_unique<Connection>();
+    c->group = id;
+    c->rank = rank;
+    c->who = fmt::format("process {} of unit {} on {} (pid {})", rank, id, host, pid);
+    const int on = 1;
+    if (place.is_tcp) setsockopt(socket.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    send_line(socket.fd, welcome_line);
+    c->socket = std::move(socket);
+    c->input.bytes = std::move(rest);
+    connections.push_back(std::move(c));
+  }
+
+  std::string hear(Connection& c, std::string loss) {
+    c.input.take(c.socket.fd);
+    while (const auto line = c.input.line()) {
+      if (*line == goodbye_line) {
+        c.said_goodbye = true;
+      } else if (c.group < 0 || c.rank != 0) { // only a group's first process speaks for it
+      } else if (line->compare(0, 5, "ready") == 0) {
+        UnitState& group = groups[c.group];
+        const bool is_whole = std::find(group.has_come.begin(), group.has_come.end(), false) == group.has_come.end();
+        if (group.presence != Presence::awaited) continue;
+        group.presence = is_whole && *line == "ready" ? Presence::ready : Presence::gone;
+        if (!is_whole)
+          group.why = c.who + " said that all were ready before all had come";
+        else if (group.presence == Presence::gone)
+          group.why = c.who + " said what no new process says";
+      } else if (line->compare(0, 4, "not ") == 0) {
+        groups[c.group].presence = Presence::gone;
+        groups[c.group].why = line->substr(4);
+        c.said_goodbye = true;
+      }
+    }
+    if (c.input.has_ended && !c.said_goodbye && c.group > 0) {
+      UnitState& group = groups[c.group];
+      if (group.is_held && !group.may_go && loss.empty())
+        loss = c.who + (group.in_by == std::chrono::steady_clock::time_point{}
+                            ? " ended while it held part of the matrices, was being given it, or slept"
+                            : " ended while it was being let in, where MPI cannot turn back");
+      if (group.presence != Presence::gone && !group.is_held) {
+        group.presence = Presence::gone;
+        group.why = c.who + " ended";
+      }
+    }
+    return loss;
+  }
+
+  /// A process that died in MPI_Comm_connect, or one whose name server has ended, looks like a slow one.
+  /// Those on this host are ended: Open MPI 5's mpirun would wait for them.
+  std::string who_is_late() const {
+    constexpr std::chrono::steady_clock::time_point never{};
+    for (const auto& [id, group] : groups)
+      if (group.is_held && !group.may_go && group.in_by != never && std::chrono::steady_clock::now() > group.in_by) {
+        for (const auto& c : connections)
+          if (c->group == id && !place.is_tcp)
+            if (const std::optional<ucred> who = behind(c->socket.fd); who && who->pid > 0) kill(who->pid, SIGKILL);
+        return fmt::format("unit {} was ready, but did not come in in time (it hangs, or the name server has ended)",
+                           id);
+      }
+    return {};
+  }
+
+  /// Children of ours that have ended; the end of a child whose group was still starting is that group's end.
+  void look_after_launchers() {
+    for (auto at = launchers.begin(); at != launchers.end();) {
+      int status = 0;
+      if (waitpid(at->first, &status, WNOHANG) == 0) {
+        const auto group = groups.find(at->second);
+        if (group != groups.end() && group->second.end_by != std::chrono::steady_clock::time_point{} &&
+            std::chrono::steady_clock::now() > group->second.end_by) {
+          group->second.end_by = {};
+          kill(at->first, SIGTERM); // mpirun takes its processes with it
+        }
+        ++at;
+        continue;
+      }
+      const auto [pid, id] = *at;
+      at = launchers.erase(at);
+      if (id < 0) continue;
+      UnitState& group = groups[id];
+      const bool brings_it = group.launcher == pid; // and so lives as long
+      if (brings_it) group.launcher = 0;
+      if (group.is_held || group.may_go || group.presence == Presence::gone || (!brings_it && status == 0)) continue;
+      group.presence = Presence::gone;
+      group.why = WIFSIGNALED(status) ? fmt::format("what started it was ended by signal {}", WTERMSIG(status))
+                                      : fmt::format("what started it ended with status {}", WEXITSTATUS(status));
+    }
+  }
+  /// To the first process of a group; the others are notified that a line was sent. False: it is not there.
+  bool say_to_first(int group, const std::string& line) {
+    bool is_told = false;
+    for (const auto& c : connections) {
+      if (c->group != group) continue;
+      send_line(c->socket.fd, c->rank == 0 ? line : called_line);
+      is_told = is_told || c->rank == 0;
+    }
+    return is_told;
+  }
+  void poke() { [[maybe_unused]] const ssize_t put = write(wake[1], "x", 1); }
+};
+
+Rendezvous::Rendezvous(const std::string& listen_on, Loss on_loss, const std::string& towards)
+    : state_(std::make_unique<State>()) {
+  State& s = *state_;
+  s.on_loss = std::move(on_loss);
+  if (listen_on == "unix")
+    s.listen_unix();
+  else if (listen_on == "tcp")
+    s.listen_tcp(control::own_address(towards), false);
+  else if (listen_on.compare(0, 4, "tcp:") == 0)
+    s.listen_tcp(listen_on.substr(4), true);
+  else
+    throw Error(
+        Status::bad_argument,
+        fmt::format("blacs-dyn: DYNGRID_START has \"listen={}\", expected unix, tcp, or tcp: and a numeric address",
+                    listen_on));
+  if (listen(s.listener.fd, 128) != 0) fail("cannot listen");
+  if (pipe2(s.wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");
+  s.thread = base::thread_without_signals([&s] { s.run(); });
+}
+
+Rendezvous::~Rendezvous() {
+  close(0);
+}
+
+std::string Rendezvous::invite(int group, int processes) {
+  const std::lock_guard lock(state_->mutex);
+  State::UnitState& u = state_->groups[group];
+  u.word = control::random_word();
+  u.has_come.assign(static_cast<std::size_t>(processes), false);
+  RendezvousAddress place = state_->place;
+  place.token = u.word;
+  return fmt::format("{}|{}", place.text(), group);
+}
+
+std::string Rendezvous::invite_guests(int processes) {
+  return invite(-++state_->last_guests, processes);
+}
+
+void Rendezvous::await(int group, pid_t launcher) {
+  const std::lock_guard lock(state_->mutex);
+  state_->groups[group].launcher = launcher;
+  if (launcher > 0) state_->launchers[launcher] = group;
+}
+
+void Rendezvous::reap(pid_t child, int group) {
+  const std::lock_guard lock(state_->mutex);
+  state_->launchers[child] = group;
+}
+
+Presence Rendezvous::presence(int group, std::string* why) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto at = state_->groups.find(group);
+  if (at == state_->groups.end()) return Presence::awaited;
+  if (why) *why = at->second.why;
+  return at->second.presence;
+}
+
+Origin Rendezvous::origin(int group) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto at = state_->groups.find(group);
+  return at == state_->groups.end() ? Origin{} : at->second.origin;
+}
+
+bool Rendezvous::tell(int group, const std::string& line) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->groups[group].presence == Presence::gone) return false;
+  return state_->say_to_first(group, line);
+}
+
+void Rendezvous::tell_all(int group, const std::string& line) {
+  const std::lock_guard lock(state_->mutex);
+  for (const auto& c : state_->connections)
+    if (c->group == group) send_line(c->socket.fd, line);
+}
+
+bool Rendezvous::hold(int group, double limit_s, std::string* why) {
+  const std::lock_guard lock(state_->mutex);
+  State::UnitState& u = state_->groups[group];
+  *why = u.why.empty() ? "it ended" : u.why;
+  if (u.presence == Presence::gone) return false;
+  u.is_held = true;
+  u.in_by = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));
+  return true;
+}
+
+void Rendezvous::has_come(int group) {
+  const std::lock_guard lock(state_->mutex);
+  state_->groups[group].in_by = {};
+}
+
+void Rendezvous::let_go(int group) {
+  const std::lock_guard lock(state_->mutex);
+  state_->groups[group].may_go = true;
+}
+
+void Rendezvous::dismiss(int group, double comes_in_s) {
+  const std::lock_guard lock(state_->mutex);
+  State::UnitState& u = state_->groups[group];
+  u.may_go = true;
+  const bool is_told = state_->say_to_first(group, "away");
+  if (u.launcher <= 0) return;
+  // mpirun must not receive an order to end while it is ending because one of its processes died
+  const std::chrono::milliseconds until_it_comes(static_cast<std::int64_t>(1000 * comes_in_s));
+  u.end_by = std::chrono::steady_clock::now() + grace_of_the_dismissed * (is_told || u.presence == Presence::gone) +
+             (u.presence == Presence::awaited ? until_it_comes : std::chrono::milliseconds{0});
+}
+
+bool Rendezvous::have_all_gone(int group) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto at = state_->groups.find(group);
+  if (at == state_->groups.end()) return false;
+  const std::vector<bool>& each = at->second.has_come;
+  return std::find(each.begin(), each.end(), false) == each.end() &&
+         std::none_of(state_->connections.begin(), state_->connections.end(),
+                      [&](const auto& c) { return c->group == group; });
+}
+
+void Rendezvous::close(double seconds) {
+  State& s = *state_;
+  if (!s.thread.joinable()) return;
+  {
+    const std::lock_guard lock(s.mutex);
+    s.is_closing = true;
+    for (const auto& c : s.connections) send_line(c->socket.fd, goodbye_line);
+    const auto soon = std::chrono::steady_clock::now() + grace_of_the_dismissed;
+    for (auto& [id, group] : s.groups) group.end_by = std::min(group.end_by, soon);
+  }
+  s.poke();
+  if (s.thread.get_id() == std::this_thread::get_id())
+    s.thread.detach();
+  else
+    s.thread.join();
+  for (double waited = 0; waited < seconds && !s.launchers.empty(); waited += 0.01) {
+    s.look_after_launchers();
+    if (!s.launchers.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  for (const int fd : s.wake) ::close(fd);
+  s.connections.clear();
+}
+
+// ---- the others
+
+struct Peer::State {
+  using Clock = std::chrono::steady_clock;
+  Socket socket;
+  Input input;
+  std::thread thread;
+  std::array<int, 2> wake{-1, -1};
+
+  /// 0 or errno.
+  int connect_to(const RendezvousAddress& place, Clock::time_point end_by) {
+    input = {};
+    if (!place.is_tcp) {
+      socket = Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      const UnixAddress address(place.name);
+      return connect(socket.fd, address.get(), address.length) == 0 ? 0 : errno;
+    }
+    socket = Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(place.port));
+    inet_pton(AF_INET, place.host.c_str(), &address.sin_addr);
+    timeval limit{
+        std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::seconds>(end_by - Clock::now()).count()), 0};
+    setsockopt(socket.fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); // of connect too
+    const int failed = connect(socket.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+    limit = {0, 0};
+    setsockopt(socket.fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    const int on = 1;
+    setsockopt(socket.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(socket.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    return failed;
+  }
+  /// Empty: the connection is closed, or nothing came in time.
+  std::string first_line(Clock::time_point end_by) {
+    for (;;) {
+      const bool is_last = Clock::now() >= end_by; // one look more: this process itself may have stood still
+      input.take(socket.fd);
+      if (const auto line = input.line()) return *line;
+      if (input.has_ended || is_last) return {};
+      pollfd one{socket.fd, POLLIN, 0};
+      poll(&one, 1, 100);
+    }
+  }
+};
+
+Peer::Peer(const std::string& invitation, int rank, double limit_s, const std::string& mpirun)
+    : state_(std::make_unique<State>()) {
+  const std::size_t bar = invitation.rfind('|');
+  const int group =
+      bar == std::string::npos ? 0 : base::whole_number<int>(std::string_view(invitation).substr(bar + 1)).value_or(0);
+  if (group == 0) // the text is not printed: it may contain a token
+    throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_JOIN is set and not of the form PLACE|UNIT, which dyngrid "
+                                      "gives to the processes that it starts; unset it");
+  const RendezvousAddress place = RendezvousAddress::parse(invitation.substr(0, bar));
+  const auto end_by = State::Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));
+  std::string trouble;
+  do {
+    const int failed = state_->connect_to(place, end_by);
+    if (failed == 0) {
+      say(fmt::format("hello {} {} {} {} {} {}", place.token, group, rank, base::host_name(), getpid(), mpirun));
+      const std::string answer = state_->first_line(end_by);
+      if (answer == welcome_line) return;
+      trouble = !answer.empty()           ? answer.substr(0, 200)
+                : state_->input.has_ended ? "it hung up"
+                                          : "it did not answer in time";
+      if (answer.compare(0, std::strlen(not_wanted_line), not_wanted_line) == 0)
+        throw NotWanted(Status::not_found, "blacs-dyn: the application does not want this process: " +
+                                               answer.substr(std::strlen(not_wanted_line), 200));
+    } else {
+      trouble = std::strerror(failed);
+      if (failed == ECONNREFUSED && !place.is_tcp)
+        throw NotWanted(Status::not_found, "blacs-dyn: the application that wanted this process has ended");
+      if (failed != EAGAIN && failed != EINTR && failed != ETIMEDOUT && failed != EINPROGRESS) break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  } while (State::Clock::now() < end_by);
+  throw Error(Status::not_found,
+              fmt::format("blacs-dyn: the application that wanted this process is not to be reached ({}): {}",
+                          place.is_tcp ? fmt::format("{}:{}", place.host, place.port) : place.name, trouble));
+}
+
+Peer::~Peer() {
+  goodbye();
+}
+
+void Peer::say(const std::string& line) { // a large group's introduction may be more than the socket takes at once
+  const std::string text = line + "\n";
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t sent = send(state_->socket.fd, text.data() + done, text.size() - done, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return; // process 0 has gone, which listen() reports
+    done += static_cast<std::size_t>(sent);
+  }
+}
+
+std::optional<std::string> Peer::listen() {
+  state_->input.take(state_->socket.fd);
+  if (auto line = state_->input.line()) return line;
+  if (state_->input.has_ended) throw Error(Status::io_failure, "blacs-dyn: process 0 of the application has gone");
+  return std::nullopt;
+}
+
+void Peer::watch(Rendezvous::Loss on_loss) {
+  if (state_->thread.joinable()) return;
+  if (pipe2(state_->wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");
+  state_->thread = base::thread_without_signals([this, on_loss = std::move(on_loss)] {
+    State& s = *state_;
+    for (;;) {
+      std::array<pollfd, 2> polled{{{s.socket.fd, POLLIN, 0}, {s.wake[0], POLLIN, 0}}};
+      poll(polled.data(), polled.size(), -1);
+      if (polled[1].revents) return;
+      s.input.take(s.socket.fd);
+      while (const auto line = s.input.line()) {
+        if (*line == goodbye_line) return;
+        if (line->compare(0, std::strlen(end_line), end_line) == 0) {
+          on_loss(line->substr(std::strlen(end_line)));
+          return;
+        }
+      }
+      if (s.input.has_ended) {
+        on_loss("process 0 of the application ended");
+        return;
+      }
+    }
+  });
+}
+
+void Peer::goodbye() {
+  if (state_->socket.fd < 0) return;
+  if (state_->thread.joinable()) {
+    [[maybe_unused]] const ssize_t put = write(state_->wake[1], "x", 1);
+    if (state_->thread.get_id() == std::this_thread::get_id())
+      state_->thread.detach();
+    else
+      state_->thread.join();
+  }
+  send_line(state_->socket.fd, goodbye_line);
+  close(state_->socket.fd);
+  state_->socket.fd = -1;
+}
+
+int Peer::fd() const {
+  return state_->socket.fd;
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "processes/newcomer_command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <set>
+#include <string_view>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/environment.hpp"
+#include "base/text.hpp"
+#include "control/mpi_settings.hpp"
+#include "processes/preflight.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+/// Variables that a new process gets too: Open MPI hands a spawned process the environment of mpirun and not that of
+/// its parent.
+bool goes_along(std::string_view name) {
+  constexpr std::array<std::string_view, 4> for_one{"DYNGRID_NEWCOMER", "DYNGRID_ENTRY", "DYNGRID_JOIN",
+                                                    "DYNGRID_MEET"};
+  constexpr std::array<std::string_view, 6> others{"LD_PRELOAD",           "LD_LIBRARY_PATH",
+                                                   "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
+                                                   "OPENBLAS_CORETYPE",    "OMPI_MCA_mpi_yield_when_idle"};
+  const auto is_in = [&](const auto& list) { return std::find(list.begin(), list.end(), name) != list.end(); };
+  const auto& mpi = control::settings_of_open_mpi_5();
+  return (name.substr(0, 8) == "DYNGRID_" && !is_in(for_one)) || is_in(others) ||
+         std::any_of(mpi.begin(), mpi.end(), [&](const auto& setting) { return name == setting.name; });
+}
+
+/// Whether each process has one of its own, or mpirun sees to it.
+bool is_of_one_process(std::string_view name) {
+  constexpr std::array<std::string_view, 4> of_a_shell{"PWD", "OLDPWD", "SHLVL", "_"};
+  constexpr std::array<std::string_view, 7> of_mpi{"OMPI_", "PMIX_", "ORTE_", "PRTE_", "PMI_", "HYDI_", "SLURM_"};
+  return std::find(of_a_shell.begin(), of_a_shell.end(), name) != of_a_shell.end() ||
+         std::any_of(of_mpi.begin(), of_mpi.end(),
+                     [&](std::string_view prefix) { return base::begins_with(name, prefix); });
+}
+
+std::set<std::string> environment_at_start(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/environ", std::ios::binary);
+  std::set<std::string> all;
+  for (std::string variable; std::getline(file, variable, '\0');) all.insert(variable);
+  return all;
+}
+
+/// Variables of this process that the one that started it did not have, or not so: by mpirun -x, a script before the
+/// program, or the program itself.
+std::vector<std::string> own_variables() {
+  std::set<std::string> before = environment_at_start(std::to_string(getppid()));
+  if (before.empty()) before = environment_at_start("self");
+  std::vector<std::string> all;
+  for (char** variable = environ; variable && *variable; ++variable) {
+    const std::string_view name = std::string_view(*variable).substr(0, std::string_view(*variable).find('='));
+    if (before.count(*variable) == 0 && name.substr(0, 8) != "DYNGRID_" && !goes_along(name) &&
+        !is_of_one_process(name))
+      all.emplace_back(*variable);
+  }
+  return all;
+}
+
+/// Changes a new process in a shell before it becomes the program: umask, soft limits and niceness of this one, and a
+/// standard input that ends. (A limit above the hard one there, or a smaller niceness, is not available.) mpirun leaves
+/// it a pipe without a writer; so it gets the file that mpirun reads, from its beginning, or nothing.
+std::string first_words() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  std::string words = fmt::format("umask {:03o}; ", mask);
+  struct Limit {
+    char letter;
+    __rlimit_resource resource;
+    rlim_t unit; ///< in bytes, of ulimit
+  };
+  for (const auto [letter, resource, unit] :
+       {Limit{'t', RLIMIT_CPU, 1}, Limit{'f', RLIMIT_FSIZE, 512}, Limit{'d', RLIMIT_DATA, 1024},
+        Limit{'s', RLIMIT_STACK, 1024}, Limit{'c', RLIMIT_CORE, 512}, Limit{'l', RLIMIT_MEMLOCK, 1024},
+        Limit{'n', RLIMIT_NOFILE, 1}, Limit{'v', RLIMIT_AS, 1024}}) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) == 0)
+      words += fmt::format("ulimit -S -{} {} 2>/dev/null; ", letter,
+                           limit.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(limit.rlim_cur / unit));
+  }
+  if (const int niceness = getpriority(PRIO_PROCESS, 0); niceness > 0)
+    words += fmt::format("renice {} -p $$ >/dev/null 2>&1; ", niceness);
+  return words + "in=/proc/$PPID/fd/0; [ -f $in ] && [ -r $in ] || in=/dev/null; "
+                 "exec \"$0\" \"$@\" <$in";
+}
+
+} // namespace
+
+void NewcomerCommand::set(std::string program, std::optional<std::vector<std::string>> arguments) {
+  program_ = std::move(program);
+  arguments_ = std::move(arguments);
+}
+
+void NewcomerCommand::check() const {
+  const auto program = base::environment("DYNGRID_START", "program");
+  check_program(program ? find_program(*program) : own_program());
+  check_start_folder();
+}
+
+SpawnOptions NewcomerCommand::options(Mode mode, const std::string& entry, double join_limit_s) const {
+  SpawnOptions options;
+  options.program = find_program("env"); // which sets the variables
+  options.join_limit_s = join_limit_s;
+  options.arguments.push_back(mode == Mode::classical ? "DYNGRID_NEWCOMER=classical" : "DYNGRID_NEWCOMER=managed");
+  if (!entry.empty()) options.arguments.push_back("DYNGRID_ENTRY=" + entry);
+  for (char** variable = environ; variable && *variable; ++variable) {
+    const std::string_view text = *variable;
+    if (goes_along(text.substr(0, text.find('=')))) options.arguments.emplace_back(text);
+  }
+  const auto program = base::environment("DYNGRID_START", "program");
+  options.shown = !program_.empty() ? program_ : program ? *program : own_program();
+  options.variables = own_variables();
+  options.folder = start_folder();
+  for (const std::string& word : {std::string("sh"), std::string("-c"), first_words()})
+    options.arguments.push_back(word);
+  options.arguments.push_back(options.shown);
+  for (const std::string& word : arguments_ ? *arguments_ : own_arguments()) options.arguments.push_back(word);
+  return options;
+}
+
+} // namespace blacs_dyn

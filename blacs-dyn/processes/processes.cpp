@@ -1,0 +1,700 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "processes/processes.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/mpi/comm.hpp"
+#include "processes/messages.hpp"
+#include "processes/speeds.hpp"
+
+namespace blacs_dyn {
+namespace {
+
+using base::Error;
+using base::Status;
+
+using base::tag_go, base::tag_join, base::tag_wake;
+
+/// The orders to a sleeping process.
+enum class Order : int {
+  wake = 1, ///< set of processes and change follow: take part
+  release,  ///< as owner: let a group of mine go, whose members leave in this moment
+  leave,    ///< as member of a group: it leaves as a whole
+  finish    ///< group 0: the application ends; let all my groups go
+};
+
+/// One intracommunicator of two, over an intercommunicator between rank `leader` of `part` and rank `remote` of `peer`.
+/// Collective over both parts; peer counts on the leader only. The ranks of the lower part come first.
+Comm merge_with(MPI_Comm part, MPI_Comm peer, int remote, bool is_upper, int leader = 0) {
+  MPI_Comm intercomm = MPI_COMM_NULL, merged = MPI_COMM_NULL;
+  check_mpi(MPI_Intercomm_create(part, leader, peer, remote, tag_join, &intercomm), "MPI_Intercomm_create");
+  Comm intercomm_owner = Comm::adopt(intercomm);
+  check_mpi(MPI_Intercomm_merge(intercomm, is_upper ? 1 : 0, &merged), "MPI_Intercomm_merge");
+  intercomm_owner.close();
+  return Comm::adopt(merged);
+}
+
+/// Communicator of some ranks of comm, in that order. Collective over those only.
+Comm subset(MPI_Comm comm, const std::vector<int>& ranks) {
+  const base::Group some = base::Group::of(comm).with_ranks(ranks);
+  MPI_Comm made = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_create_group(comm, some.get(), tag_join, &made), "MPI_Comm_create_group");
+  return Comm::adopt(made);
+}
+
+/// Communicator of some ranks of comm, in that order; empty on the others. Collective over comm, and all know the
+/// ranks: MPI_Comm_split would communicate with all processes first.
+Comm arranged(MPI_Comm comm, const std::vector<int>& ranks) {
+  const base::Group some = base::Group::of(comm).with_ranks(ranks);
+  MPI_Comm made = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_create(comm, some.get(), &made), "MPI_Comm_create");
+  return Comm::adopt(made);
+}
+
+/// Where the ids `wanted` are in `order`.
+std::vector<int> positions(const std::vector<int>& order, const std::vector<int>& wanted) {
+  std::vector<int> ranks;
+  for (const int id : wanted) ranks.push_back(static_cast<int>(position(order, id)));
+  return ranks;
+}
+
+/// Members of group 0 that are woken, and of other groups by owner: which process joins through which owner. All
+/// processes derive the same.
+std::vector<int> woken_of(const Change& change, const SpawnGroup& group) {
+  std::vector<int> ids;
+  for (const int id : change.wake)
+    if (has(group.members, id)) ids.push_back(id);
+  return ids;
+}
+
+/// Ids of the grid and of the woken of group 0, which come together first, in the order of their communicator.
+std::vector<int> base_order(const ProcessSet& before, const Change& change) {
+  std::vector<int> ids = before.grid.ids;
+  for (const int id : woken_of(change, before.groups[0])) ids.push_back(id);
+  return ids;
+}
+
+/// One group of processes that joins through its owner: woken members of a group, or a new group.
+struct Guests {
+  int owner;
+  int group;
+  std::vector<int> members; ///< ids; their ranks in the group's parent communicator are index + 1
+  int leader_in_parent_comm;
+  bool are_new;
+};
+
+std::vector<Guests> guests_of(const ProcessSet& before, const Change& change) {
+  std::vector<Guests> all;
+  for (const SpawnGroup& group : before.groups) {
+    if (group.id == 0) continue;
+    const std::vector<int> woken = woken_of(change, group);
+    if (!woken.empty())
+      all.push_back({group.owner, group.id, woken, static_cast<int>(position(group.members, woken[0])) + 1, false});
+  }
+  for (const NewGroup& group : change.new_groups) all.push_back({group.owner, group.id, group.members, 1, true});
+  return all;
+}
+
+std::vector<int> owners_of(const std::vector<Guests>& guests) {
+  std::vector<int> owners;
+  for (const Guests& g : guests)
+    if (!has(owners, g.owner)) owners.push_back(g.owner);
+  return owners;
+}
+
+/// Ids in the order in which assemble() brings all processes together: each owner with its joining processes, then the
+/// rest of the base.
+std::vector<int> assembled_order(const ProcessSet& before, const Change& change) {
+  const std::vector<int> base = base_order(before, change);
+  const std::vector<Guests> guests = guests_of(before, change);
+  const std::vector<int> owners = owners_of(guests);
+  std::vector<int> ids;
+  for (const int owner : owners) {
+    ids.push_back(owner);
+    for (const Guests& g : guests)
+      if (g.owner == owner) ids.insert(ids.end(), g.members.begin(), g.members.end());
+  }
+  for (const int id : base)
+    if (!has(owners, id)) ids.push_back(id);
+  return ids;
+}
+
+} // namespace
+
+void Processes::start(MPI_Comm world, bool is_ours, bool was_spawned, std::unique_ptr<Launcher> launcher) {
+  world_ = Comm::duplicate(world);
+  launcher_ = std::move(launcher);
+  if (is_ours) {
+    was_spawned_ = was_spawned;
+    state_ = State::newcomer;
+    return;
+  }
+  id_ = world_.rank();
+  SpawnGroup first;
+  for (int i = 0; i < world_.size(); ++i) first.members.push_back(i);
+  process_set_.next_id = world_.size();
+  process_set_.groups = {first};
+  state_ = State::member;
+}
+
+void Processes::set_launcher(std::unique_ptr<Launcher> launcher) {
+  launch_.reset();
+  launcher_->close();
+  launcher_ = std::move(launcher);
+}
+
+Processes::Fate Processes::form_first_grid(Shape shape, const std::vector<std::string>& hosts,
+                                           const GroupPolicy& policy) {
+  process_set_ = first_process_set(world_.size(), shape);
+  process_set_.groups[0].member_hosts = hosts;
+  bool is_speed_said = false;
+  for (std::size_t id = 0; id < hosts.size(); ++id)
+    if (const double speed = policy.speed_on(hosts[id]); speed > 0) {
+      process_set_.set_speed(static_cast<int>(id), speed);
+      is_speed_said = true;
+    }
+  const bool inside = id_ < shape.size();
+  MPI_Comm grid = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(world_.get(), inside ? 0 : MPI_UNDEFINED, id_, &grid), "MPI_Comm_split");
+  grid_ = Comm::adopt(grid);
+  if (inside && is_speed_said) {
+    GridMap& map = process_set_.grid;
+    blacs_dyn::share_out(grid_.get(), map, process_set_.speeds_on(map));
+    process_set_.levels = {map};
+  }
+  state_ = inside ? State::member : State::parked;
+  return inside ? Fate::stays : Fate::sleeps;
+}
+
+// ---- gathering
+
+Comm Processes::wake_unit0(const ProcessSet& before, const Change& change, MPI_Comm sleepers) {
+  const std::vector<int> woken = woken_of(change, before.groups[0]);
+  if (woken.empty()) return {};
+  if (sleepers != MPI_COMM_NULL) return merge_with(subset(world_.get(), woken).get(), world_.get(), 0, true);
+  if (id_ == 0) {
+    Packet packet;
+    packet.put(Order::wake).put(mode_).put(before).put(change);
+    for (const int id : woken) send(world_.get(), id, tag_wake, packet);
+  }
+  return merge_with(grid(), world_.get(), woken[0], false);
+}
+
+void Processes::send_for(const Change& change, const SpawnOptions& options) {
+  if (id_ == 0 && launcher_->is_background()) launch_ = launcher_->start(change.new_groups, options);
+}
+
+void Processes::keep_warm(std::vector<int> sizes, const std::function<SpawnOptions()>& options) {
+  Reserve* reserve = !sizes.empty() && can_keep_warm_ ? launcher_->reserve() : nullptr;
+  if (!reserve) return;
+  const std::vector<int> missing = reserve->missing(std::move(sizes));
+  for (Known& group : reserve->introduce(process_set_.groups)) to_introduce_.push_back(std::move(group));
+  if (missing.empty()) return;
+  try {
+    reserve->add(missing, options());
+  } catch (const Error& error) {
+    can_keep_warm_ = false;
+    std::fprintf(stderr, "dyngrid: no processes are kept warm: %s\n", error.what());
+  }
+}
+
+bool Processes::introduce() {
+  Packet packet;
+  packet.put(is_keeping_over()).put(std::exchange(to_introduce_, {}));
+  broadcast(packet.bytes(), 0, grid());
+  Packet told(packet.bytes());
+  const bool is_over = told.get<bool>();
+  hear_of(told.get<std::vector<Known>>());
+  return is_over;
+}
+
+Reserve::Count Processes::warm() const {
+  const Reserve* reserve = launcher_->reserve();
+  return reserve ? reserve->count() : Reserve::Count{};
+}
+
+Launch::Progress Processes::progress() {
+  return launch_ ? launch_->progress() : Launch::Progress{};
+}
+
+void Processes::call_off() {
+  launch_.reset();
+}
+
+void Processes::look_after_called_off() {
+  launcher_->look_after_called_off();
+}
+
+/// Intercommunicators to the new groups that I own. Blocks; what came before an Error is in `newcomers`.
+void Processes::admit(const Change& change, const SpawnOptions& options, std::vector<Newcomers>& newcomers) {
+  std::unique_ptr<Launch> launch = std::move(launch_);
+  if (!launcher_->is_background()) {
+    std::vector<NewGroup> mine;
+    for (const NewGroup& group : change.new_groups)
+      if (group.owner == id_) mine.push_back(group);
+    if (!mine.empty()) launch = launcher_->start(mine, options);
+  }
+  if (!launch) return;
+  const double start = MPI_Wtime();
+  for (auto pause = std::chrono::microseconds(200);; pause = std::min(2 * pause, std::chrono::microseconds(5000))) {
+    const Launch::Progress progress = launch->progress();
+    if (!progress.failure.empty()) throw Error(Status::spawn_failure, "blacs-dyn: " + progress.failure);
+    if (progress.is_complete()) break;
+    if (MPI_Wtime() - start > options.join_limit_s)
+      throw Error(
+          Status::timeout,
+          fmt::format("blacs-dyn: {} new process(es) did not reach their first resize point within {} s and are "
+                      "given up; raise DYNGRID_START=timeout=SECONDS if they only need longer",
+                      progress.coming, options.join_limit_s));
+    std::this_thread::sleep_for(pause);
+  }
+  launch->admit(newcomers);
+}
+
+/// Each owner gets the intercommunicators to its groups. One broadcast and one agreement. @throws agreed Error
+void Processes::meet(Meeting& meeting, const Change& change, const SpawnOptions& options, MPI_Comm base,
+                     std::vector<Newcomers>& newcomers) {
+  Packet packet;
+  if (id_ == 0) {
+    std::vector<std::string> where;
+    const std::optional<Error> trouble = attempt([&] { where = meeting.call_in(change.new_groups); });
+    packet.put(trouble ? trouble->status() : Status::success);
+    packet.put(std::string(trouble ? trouble->what() : "")).put(where);
+  }
+  broadcast(packet.bytes(), 0, base);
+  Packet told(packet.bytes());
+  const auto status = told.get<Status>();
+  const std::string why = told.get_text();
+  if (status != Status::success) throw Error(status, why);
+  const auto where = told.get<std::vector<std::string>>();
+  together(base, [&] {
+    for (std::size_t i = 0; i < where.size(); ++i)
+      if (change.new_groups[i].owner == id_) newcomers.push_back({change.new_groups[i], meeting.meet(where[i])});
+    admit(change, options, newcomers);
+  });
+}
+
+void Processes::send_away(std::vector<Newcomers>& newcomers) {
+  for (Newcomers& n : newcomers) {
+    tell_to_go(n.intercomm.get(), static_cast<int>(n.group.members.size()));
+    launcher_->release(n.group.id, std::move(n.intercomm));
+  }
+  newcomers.clear();
+}
+
+/// comm: of all processes that take part, as assembled_order.
+Processes::Union Processes::complete(const ProcessSet& before, const Change& change, MPI_Comm comm) {
+  const std::vector<int> order = union_order(before, change);
+  Union gathered;
+  gathered.comm = arranged(comm, positions(assembled_order(before, change), order));
+  if (gathered.comm.rank() != static_cast<int>(position(order, id_)))
+    throw Error(Status::internal, fmt::format("blacs-dyn: process {} has rank {} of those that change the grid, and "
+                                              "expected {}",
+                                              id_, gathered.comm.rank(), position(order, id_)));
+  gathered.before = before;
+  gathered.change = change;
+  return gathered;
+}
+
+/// Informs the new groups of mine that they take part, and in what; from here on I hold them.
+void Processes::let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change) {
+  std::vector<Packet> told(newcomers.size());
+  std::vector<MPI_Request> under_way;
+  for (std::size_t k = 0; k < newcomers.size(); ++k) { // first all of them, since each connection takes its time
+    const NewGroup& group = newcomers[k].group;
+    told[k].put(1).put(group.id).put(Order::wake).put(mode_).put(before).put(change);
+    for (std::size_t i = 0; i < group.members.size(); ++i)
+      under_way.push_back(start_send(newcomers[k].intercomm.get(), static_cast<int>(i), tag_go, told[k]));
+  }
+  for (Newcomers& n : newcomers) {
+    MPI_Comm parent_comm = MPI_COMM_NULL;
+    check_mpi(MPI_Intercomm_merge(n.intercomm.get(), 0, &parent_comm), "MPI_Intercomm_merge");
+    owned_[n.group.id] = Hold{std::move(n.intercomm), Comm::adopt(parent_comm)};
+  }
+  check_mpi(MPI_Waitall(static_cast<int>(under_way.size()), under_way.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+}
+
+/// Of an owner: me and all my joining processes, me first.
+Processes::Party Processes::attach_guests(const ProcessSet& before, const Change& change) {
+  Party party(MPI_COMM_SELF);
+  Packet packet;
+  packet.put(Order::wake).put(mode_).put(before).put(change);
+  for (const Guests& g : guests_of(before, change)) {
+    if (g.owner != id_) continue;
+    const MPI_Comm parent_comm = owned_[g.group].parent_comm.get();
+    if (!g.are_new) {
+      const SpawnGroup& group = before.group_of(g.members[0]);
+      for (const int id : g.members)
+        send(parent_comm, static_cast<int>(position(group.members, id)) + 1, tag_wake, packet);
+    }
+    if (g.are_new && party.comm == MPI_COMM_SELF)
+      party = Party(parent_comm); // I and all of them
+    else
+      party = Party(merge_with(party.comm, parent_comm, g.leader_in_parent_comm, false));
+  }
+  return party;
+}
+
+/// From the base (old grid and woken of group 0) to all processes. Joining processes call it with the communicator of
+/// their own owner and group.
+Processes::Party Processes::assemble(const ProcessSet& before, const Change& change, Party base) {
+  const std::vector<Guests> guests = guests_of(before, change);
+  if (guests.empty()) return base;
+  const std::vector<int> owners = owners_of(guests);
+
+  const std::vector<int> in_order = base_order(before, change);
+  const auto rank_in_base = [&](int id) { return static_cast<int>(position(in_order, id)); };
+
+  int my_owner = id_;
+  Party part;
+  const bool in_base = has(in_order, id_);
+  if (in_base) {
+    if (has(owners, id_)) part = attach_guests(before, change);
+  } else {
+    std::size_t mine = 0;
+    while (!has(guests[mine].members, id_)) ++mine;
+    my_owner = guests[mine].owner;
+    const auto first = std::find_if(guests.begin(), guests.end(), [&](const Guests& g) { return g.owner == my_owner; });
+    if (guests[mine].are_new && first->group == guests[mine].group)
+      part = Party(parent_comm_.get());
+    else
+      part = Party(merge_with(base.comm, parent_comm_.get(), 0, true));
+    for (std::size_t g = mine + 1; g < guests.size(); ++g)
+      if (guests[g].owner == my_owner) part = Party(merge_with(part.comm, MPI_COMM_NULL, -1, false));
+  }
+
+  // the owners' parts in a binary tree; the owners know the ranks of the bases, since each owner is rank 0 of its part
+  const auto count = static_cast<int>(owners.size());
+  const MPI_Comm bridge = in_base ? base.comm : MPI_COMM_NULL;
+  if (part.comm != MPI_COMM_NULL) {
+    int at = static_cast<int>(position(owners, my_owner));
+    for (int d = 1; d < count; d *= 2) {
+      const int low = at / (2 * d) * (2 * d);
+      const bool is_upper = at % (2 * d) >= d;
+      const int other = is_upper ? low : low + d;
+      if (other >= count) continue;
+      part = Party(merge_with(part.comm, bridge, rank_in_base(owners[static_cast<std::size_t>(other)]), is_upper));
+      at = low;
+    }
+  }
+
+  // the rest of the base
+  std::vector<int> rest;
+  for (const int id : in_order)
+    if (!has(owners, id)) rest.push_back(id);
+  if (rest.empty()) return part;
+  if (part.comm != MPI_COMM_NULL) return Party(merge_with(part.comm, bridge, rank_in_base(rest[0]), false));
+  std::vector<int> ranks;
+  for (const int id : rest) ranks.push_back(rank_in_base(id));
+  return Party(merge_with(subset(base.comm, ranks).get(), base.comm, rank_in_base(owners[0]), true));
+}
+
+Processes::Union Processes::gather(const Change& change, const SpawnOptions& options) {
+  const LooksForConnections looks;
+  const ProcessSet before = process_set_;
+  if (!change.is_growth()) return complete(before, change, grid());
+
+  Comm base = wake_unit0(before, change, MPI_COMM_NULL);
+  return gather_from(before, change, base ? Party(std::move(base)) : Party(grid()), options);
+}
+
+/// The part of gather that the base does together, the woken of group 0 included.
+Processes::Union Processes::gather_from(const ProcessSet& before, const Change& change, Party base,
+                                        const SpawnOptions& options) {
+  const double t0 = MPI_Wtime();
+  constexpr int process0 = 0; // the base begins with the grid
+  Introduction* introduction = change.new_groups.empty() ? nullptr : launcher_->introduction();
+  Meeting* meeting = change.new_groups.empty() ? nullptr : launcher_->meeting();
+  std::vector<Newcomers> newcomers;
+  try {
+    if (meeting) {
+      meet(*meeting, change, options, base.comm, newcomers);
+    } else {
+      if (introduction) together(base.comm, [&] { introduction->watch(base.comm, process0); });
+      together(base.comm, [&] { admit(change, options, newcomers); });
+    }
+  } catch (const Error& error) {
+    if (error.status() == Status::mpi_failure) throw; // not agreed: the other processes are not here
+    send_away(newcomers);
+    base.own.close();
+    throw;
+  }
+  const double t1 = MPI_Wtime();
+  let_in(newcomers, before, change);
+  if (introduction) introduction->introduce(change.new_groups, base.comm, process0, -1);
+  Union gathered = complete(before, change, assemble(before, change, std::move(base)).comm);
+  if (id_ == 0 && !change.new_groups.empty()) launcher_->are_in(change.new_groups);
+  gathered.spawn_s = t1 - t0;
+  gathered.merge_s = MPI_Wtime() - t1;
+  return gathered;
+}
+
+void Processes::decline() {
+  launcher_->decline(world_.get());
+  state_ = State::left;
+}
+
+std::optional<Processes::Union> Processes::join() {
+  std::optional<Comm> entered = launcher_->enter(world_.get());
+  if (!entered) {
+    state_ = State::left;
+    return std::nullopt;
+  }
+  const LooksForConnections looks;
+  intercomm_ = std::move(*entered);
+  Packet packet = receive_soon(intercomm_.get(), 0, tag_go);
+  if (packet.get<int>() == 0) {
+    launcher_->close();
+    state_ = State::left;
+    intercomm_.disconnect();
+    return std::nullopt;
+  }
+  group_ = packet.get<int>();
+  MPI_Comm parent_comm = MPI_COMM_NULL;
+  check_mpi(MPI_Intercomm_merge(intercomm_.get(), 1, &parent_comm), "MPI_Intercomm_merge");
+  parent_comm_ = Comm::adopt(parent_comm);
+  packet.get<Order>();
+  mode_ = packet.get<Mode>();
+  const auto before = packet.get<ProcessSet>();
+  const auto change = packet.get<Change>();
+  for (const NewGroup& group : change.new_groups)
+    if (group.id == group_) id_ = group.members.at(static_cast<std::size_t>(world_.rank()));
+  if (Introduction* introduction = launcher_->introduction())
+    introduction->introduce(change.new_groups, world_.get(), 0, group_);
+  return complete(before, change, assemble(before, change, Party(world_.get())).comm);
+}
+
+std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
+  state_ = State::parked;
+  for (;;) {
+    Packet packet = group_ == 0 ? receive_asleep(world_.get(), 0, tag_wake, 50, while_asleep)
+                                : receive_asleep(parent_comm_.get(), 0, tag_wake, 50, while_asleep);
+    switch (packet.get<Order>()) {
+    case Order::wake: {
+      const LooksForConnections looks;
+      mode_ = packet.get<Mode>();
+      const auto before = packet.get<ProcessSet>();
+      const auto change = packet.get<Change>();
+      if (group_ != 0) {
+        const std::vector<int> woken = woken_of(change, before.group_of(id_));
+        std::vector<int> ranks;
+        for (const int id : woken) ranks.push_back(static_cast<int>(position(before.group_of(id_).members, id)));
+        return complete(before, change, assemble(before, change, Party(subset(world_.get(), ranks))).comm);
+      }
+      try {
+        return gather_from(before, change, Party(wake_unit0(before, change, world_.get())), options);
+      } catch (
+          const Error& error) { // the growth was given up, and the grid that requested it received the error: sleep on
+        if (error.status() == Status::mpi_failure) throw;
+      }
+      break;
+    }
+    case Order::release: {
+      const int group = packet.get<int>();
+      release_group(group, packet.get_vector<int>());
+      break;
+    }
+    case Order::leave:
+      tell_process0(base::tag_load, {}); // my last message: none is on its way when the communicator is freed
+      leave_group();
+      return std::nullopt;
+    case Order::finish:
+      for (int groups = packet.get<int>(); groups > 0; --groups) {
+        const int group = packet.get<int>();
+        release_group(group, packet.get_vector<int>());
+      }
+      launcher_->close();
+      state_ = State::left;
+      return std::nullopt;
+    }
+  }
+}
+
+// ---- small messages to process 0
+
+void Processes::tell_process0(base::Tag tag, const std::vector<char>& bytes) const {
+  const MPI_Comm comm = group_ == 0 ? world_.get() : parent_comm_.get(); // process 0, or my owner, is the first of it
+  check_mpi(MPI_Send(bytes.data(), base::mpi_count(bytes.size()), MPI_BYTE, 0, tag, comm), "MPI_Send");
+}
+
+std::vector<std::vector<char>> Processes::hear_told(base::Tag tag) const {
+  std::vector<std::vector<char>> told;
+  const auto hear = [&](MPI_Comm comm) {
+    for (;;) {
+      std::optional<std::vector<char>> bytes = receive_if_there(comm, tag);
+      if (!bytes) return;
+      told.push_back(std::move(*bytes));
+    }
+  };
+  for (const auto& [group, held] : owned_) hear(held.parent_comm.get());
+  if (id_ == 0) {
+    hear(world_.get());
+    return told;
+  }
+  for (const std::vector<char>& bytes : told) tell_process0(tag, bytes);
+  return {};
+}
+
+// ---- parting
+
+std::vector<int> Processes::parked_ranks_in_parent_comm(const ProcessSet& process_set, int group) const {
+  std::vector<int> ranks;
+  for (const SpawnGroup& u : process_set.groups)
+    if (u.id == group)
+      for (const int id : u.parked) ranks.push_back(static_cast<int>(position(u.members, id)) + 1);
+  return ranks;
+}
+
+void Processes::release_group(int group, const std::vector<int>& parked_ranks) {
+  const auto held = owned_.find(group);
+  if (held == owned_.end())
+    throw Error(Status::internal, fmt::format("blacs-dyn: process {} does not own unit {}", id_, group));
+  const MPI_Comm parent_comm = held->second.parent_comm.get();
+  while (receive_if_there(parent_comm, base::tag_load)) { // load reports, which are not needed any more
+  }
+  Packet packet;
+  packet.put(Order::leave);
+  for (const int rank : parked_ranks) send(parent_comm, rank, tag_wake, packet);
+  for (const int rank : parked_ranks) // and what is on its way: they end with an empty message
+    while (!receive_soon(parent_comm, rank, base::tag_load).bytes().empty()) {
+    }
+  held->second.parent_comm.close();
+  launcher_->release(group, std::move(held->second.intercomm));
+  owned_.erase(held);
+}
+
+void Processes::leave_group() {
+  launcher_->close(); // from here on my end is no fault
+  parent_comm_.close();
+  intercomm_.disconnect();
+  state_ = State::left;
+}
+
+Processes::Fate Processes::commit(Union& gathered) {
+  const Change& change = gathered.change;
+  const ProcessSet after = apply(gathered.before, change);
+  const bool stays = has(change.to.ids, id_);
+  Comm next = std::move(gathered.comm);
+  const std::vector<int> order = union_order(gathered.before, change);
+  if (!is_union_the_grid(gathered.before, change)) {
+    Comm those_that_stay = arranged(next.get(), positions(order, change.to.ids));
+    next.close();
+    next = std::move(those_that_stay);
+  }
+  grid_.close();
+  grid_ = std::move(next);
+  const ProcessSet before = std::move(gathered.before);
+  process_set_ = after;
+  own_speed_ = 0; // it is in there
+  state_ = State::member;
+  if (part(before, change)) return Fate::leaves;
+  if (stays) return Fate::stays;
+  state_ = State::parked;
+  return Fate::sleeps;
+}
+
+/// Lets the groups go that the change releases. @return whether this process was in one of them
+bool Processes::part(const ProcessSet& before, const Change& change) {
+  // owners that sleep on, before those that hold intercommunicators themselves wait in a disconnect
+  for (const int group : change.release_groups) {
+    int owner = 0;
+    for (const SpawnGroup& u : before.groups)
+      if (u.id == group) owner = u.owner;
+    const bool owner_sleeps = owner != 0 && before.is_parked(owner) && !has(change.wake, owner);
+    if (id_ == 0 && owner_sleeps) {
+      Packet packet;
+      packet.put(Order::release).put(group).put(parked_ranks_in_parent_comm(before, group));
+      send(world_.get(), owner, tag_wake, packet);
+    }
+  }
+  for (const int group : change.release_groups) {
+    if (owned_.count(group)) release_group(group, parked_ranks_in_parent_comm(before, group));
+    if (group == group_ && group != 0) {
+      leave_group();
+      return true;
+    }
+  }
+  return false;
+}
+
+void Processes::keep_for(double seconds) {
+  if (id_ != 0) return;
+  std::map<int, base::Deadline> before;
+  before.swap(kept_until_);
+  for (const SpawnGroup& group : process_set_.groups) {
+    if (!group.is_kept()) continue;
+    const auto known = before.find(group.id);
+    kept_until_.emplace(group.id, known == before.end() ? base::Deadline(seconds) : known->second);
+  }
+}
+
+bool Processes::is_keeping_over() const {
+  return std::any_of(kept_until_.begin(), kept_until_.end(), [](const auto& kept) { return kept.second.is_over(); });
+}
+
+void Processes::release_kept() {
+  Packet packet;
+  std::vector<int> over;
+  for (const auto& [group, until] : kept_until_)
+    if (until.is_over()) over.push_back(group);
+  packet.put(over);
+  broadcast(packet.bytes(), 0, grid());
+  Change change;
+  change.to = process_set_.grid;
+  Packet(packet.bytes()).get(change.release_groups);
+  const ProcessSet before = process_set_;
+  process_set_ = apply(before, change);
+  part(before, change);
+  for (const int group : change.release_groups) kept_until_.erase(group);
+}
+
+Processes::Fate Processes::dismiss(Union& gathered) {
+  const Change change = gathered.change;
+  gathered.comm.close();
+  for (const NewGroup& group : change.new_groups) {
+    if (owned_.count(group.id)) release_group(group.id, {});
+    if (group.id == group_ && group_ != 0) {
+      leave_group();
+      return Fate::leaves;
+    }
+  }
+  return has(change.wake, id_) ? Fate::sleeps : Fate::stays;
+}
+
+void Processes::finish() {
+  grid_.close();
+  if (id_ == 0)
+    for (const int sleeper : process_set_.groups[0].parked) {
+      Packet packet;
+      packet.put(Order::finish);
+      std::vector<int> groups;
+      for (const SpawnGroup& group : process_set_.groups)
+        if (group.owner == sleeper) groups.push_back(group.id);
+      packet.put(static_cast<int>(groups.size()));
+      for (const int group : groups) packet.put(group).put(parked_ranks_in_parent_comm(process_set_, group));
+      send(world_.get(), sleeper, tag_wake, packet);
+    }
+  if (group_ != 0) {
+    leave_group();
+    return;
+  }
+  while (!owned_.empty()) {
+    const int group = owned_.begin()->first;
+    release_group(group, parked_ranks_in_parent_comm(process_set_, group));
+  }
+  launcher_->close();
+  state_ = State::left;
+}
+
+void Processes::close() {
+  grid_.close();
+  parent_comm_.close();
+  world_.close();
+}
+
+} // namespace blacs_dyn
