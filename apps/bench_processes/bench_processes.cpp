@@ -55,7 +55,7 @@ public:
     if (came_later_) { // lives for one phase
       const int outcome = dyngrid_resize_point_at("grow");
       if (outcome == DYNGRID_LEAVE) return dyngrid_finalize(); // it slept until the end
-      need(outcome == DYNGRID_RESIZED, "a newcomer");
+      need(outcome == DYNGRID_RESIZED, "a new process");
       look_around();
       go_back();
       return dyngrid_finalize();

@@ -205,8 +205,8 @@ void Application::use(LauncherKind way) {
   settings.group_policy.warm = way == LauncherKind::background ? settings.warm : 0;
   if (settings.warm > 0 && way != LauncherKind::background && processes.id() == 0)
     std::fprintf(stderr,
-                 "dyngrid: no processes are kept warm (DYNGRID_START=warm): they come by %s, and only those that come "
-                 "in the background can wait\n",
+                 "dyngrid: no spare processes are started (`DYNGRID_START=warm`): the launcher is %s, and only the "
+                 "launcher background has spare processes\n",
                  to_string(way));
 }
 

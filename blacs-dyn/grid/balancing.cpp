@@ -751,7 +751,7 @@ void Balancing::say_unmeasured(const std::vector<ProcessLoad>& loads) {
                                load.source == static_cast<std::int32_t>(control::LoadSource::competitors);
     if (!is_unmeasured || std::exchange(is_unmeasured_said_, true)) continue;
     std::fprintf(stderr,
-                 "dyngrid: balance: what process %d on %s gets of its processor cannot be told, since /proc cannot be "
+                 "dyngrid: balance: what process %d on %s gets of its processor is not known, since /proc cannot be "
                  "read there: it counts as unloaded (dyngrid doctor says more)\n",
                  load.process, load.host.c_str());
   }

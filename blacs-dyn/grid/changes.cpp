@@ -58,7 +58,7 @@ int Changes::carry_out(Resize& next) {
   }
   if (!under_way_ || !(under_way_->goal().to == goal.to)) next.check_room();
   has_called_off_ = has_called_off_ || under_way_;
-  call_off(fmt::format("{} is wanted instead", to_string(goal.to)));
+  call_off(fmt::format("{} is requested instead", to_string(goal.to)));
   if (is_there) {
     const int outcome = app_.relayout.all(); // the rules may say otherwise by now
     next.already_there();

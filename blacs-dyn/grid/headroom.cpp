@@ -111,7 +111,7 @@ void Headroom::check_slots(const std::vector<HostShare>& shares) const {
     if (share.count > 0 && !base::is_this_host(share.host)) refuse(remote_spawn_trouble());
   const Slots room = slots();
   if (room.has_room_for(living() + wanted)) return;
-  throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes wanted, but {} of mpirun's {} slots are "
+  throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes requested, but {} of mpirun's {} slots are "
                                             "taken; start with mpirun --oversubscribe or "
                                             "with more slots (-H, hostfile)",
                                             wanted, living(), room.universe));

@@ -66,7 +66,7 @@ std::vector<std::int64_t> worth_keeping(const ProcessSet& process_set, int to_le
 [[noreturn]] void refuse_without(const ProcessSet& process_set, const std::vector<int>& named, Shape to) {
   std::string why = control::too_few_without(process_set.everybody(), named, to);
   if (why.empty())
-    why = fmt::format("no {} without these: who could come in their place is woken by one of them that sleeps",
+    why = fmt::format("no {} without these: a process that could take their place can only be woken by one of them",
                       to_string(to));
   throw Error(Status::bad_argument, "blacs-dyn: " + why);
 }

@@ -199,7 +199,7 @@ void Processes::keep_warm(std::vector<int> sizes, const std::function<SpawnOptio
     reserve->add(missing, options());
   } catch (const Error& error) {
     can_keep_warm_ = false;
-    std::fprintf(stderr, "dyngrid: no processes are kept warm: %s\n", error.what());
+    std::fprintf(stderr, "dyngrid: no spare processes are started: %s\n", error.what());
   }
 }
 

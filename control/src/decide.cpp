@@ -68,12 +68,12 @@ std::string no_data(const Situation& s, GridShape to) {
 }
 
 std::string too_many(const Situation& s, int procs) {
-  return fmt::format("{} processes on {} core(s), expected at most {} ({} a core); --force does it all the same", procs,
+  return fmt::format("{} processes on {} core(s), expected at most {} ({} a core); --force overrides this check", procs,
                      s.cores, s.most(), s.per_core);
 }
 
 std::string no_gain(const Situation& s, int procs) {
-  return fmt::format("{} processes on {} core(s): no gain is predicted beyond the cores; --force does it all the same",
+  return fmt::format("{} processes on {} core(s): no gain is predicted beyond the cores; --force overrides this check",
                      procs, s.cores);
 }
 

@@ -62,7 +62,8 @@ const std::vector<MpiSetting>& settings_of_open_mpi_5() {
        "otherwise TCP finds no way from an IPv6 address of this host to itself, and no process can be started",
        "none on one host"},
       {"OMPI_MCA_coll_han_priority", "-1",
-       "its collectives hang in communicators of old and new processes, which disagree about who is on this host",
+       "its collectives hang in communicators of old and new processes, which disagree about which processes are on "
+       "this host",
        "none on one host, where han does nothing; programs that mpirun starts on several hosts keep it"},
   };
   return all;

@@ -246,7 +246,7 @@ private:
                loads[0].is_known == 1,
            fmt::format("{} loads are known", count));
     const std::string words = said_ ? said_->end() : "";
-    if (is("unreadable")) expect_said(words, "gets of its processor cannot be told, since /proc cannot be read");
+    if (is("unreadable")) expect_said(words, "gets of its processor is not known, since /proc cannot be read");
     if (is_stopped_) expect_said(words, is("stopped_first") ? "process 0 on " : "process 1 on ", " was stopped for");
     if (is("unreadable")) expect(loads[1].share == 1 && loads[1].competing == -1, "a load without /proc");
     if (is("uniform") || is_asleep_ || is_spawned_)

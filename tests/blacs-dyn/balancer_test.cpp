@@ -683,7 +683,7 @@ TEST(LoadJournal, SeesAChangeInTwoSecondsAndNoneInNoise) {
   journal.write(told, now);
   EXPECT_NEAR(told.share, 0.5, 1e-9);
   EXPECT_LE(told.held_s, 2.5) << "since the first samples of the new share";
-  EXPECT_FALSE(journal.add(load, now += 0.5)) << "told once";
+  EXPECT_FALSE(journal.add(load, now += 0.5)) << "reported once";
 }
 
 TEST(LoadJournal, CalmIsWithoutACompetitor) {

@@ -453,7 +453,7 @@ TEST(MarkedRate, IsTheBestOfTheLastFive) {
   control::MarkedRate rate;
   EXPECT_EQ(rate.value(), 0);
   rate.add(0.005, 10);
-  EXPECT_EQ(rate.value(), 0) << "of 5 ms nothing can be told";
+  EXPECT_EQ(rate.value(), 0) << "5 ms are too short to measure";
   rate.add(0.005, 10);
   EXPECT_NEAR(rate.value(), 2000, 1e-6);
   for (int k = 0; k < 4; ++k) rate.add(0.02, 20);

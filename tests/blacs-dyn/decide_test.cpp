@@ -461,7 +461,7 @@ TEST(Change, ThoseThatJoinStandBySpeed) {
     for (std::size_t k = 0; k < as_before.size(); ++k) {
       const bool stays = has(from.size() == 2 ? std::vector<int>{0, 1} : std::vector<int>{0, 1, 2, 3}, as_before[k]);
       if (stays) {
-        EXPECT_EQ(change.to.ids[k], as_before[k]) << "who was there does not move";
+        EXPECT_EQ(change.to.ids[k], as_before[k]) << "a process that was there does not move";
         continue;
       }
       places.push_back(k);

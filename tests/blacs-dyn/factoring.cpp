@@ -443,7 +443,7 @@ int apart() {
     expect(std::strstr(dyngrid_last_message(), "a panel of dyngrid_cholesky:A") != nullptr, dyngrid_last_message());
   };
   if (is_newcomer) {
-    expect(cholesky() == DYNGRID_LEAVE, "a newcomer that was not let in");
+    expect(cholesky() == DYNGRID_LEAVE, "a new process that did not join");
     return dyngrid_finalize();
   }
   identity();

@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   int rank = -1, step = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const bool is_process_0 = rank == 0 && dyngrid_is_newcomer() == 0;
-  expect((dyngrid_is_first() != 0) == is_process_0, "rank 0 of mpirun is first, a newcomer is not yet");
+  expect((dyngrid_is_first() != 0) == is_process_0, "rank 0 of mpirun is first, a new process is not yet");
   dyngrid_matrix* a = nullptr;
   expect(dyngrid_matrix_create("a", 'd', 100, 100, 3, 3, &a) == DYNGRID_SUCCESS, "create");
   expect(dyngrid_share("step", &step, sizeof step) == DYNGRID_SUCCESS, "share");
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     expect(outcome == DYNGRID_SAME || outcome == DYNGRID_RESIZED, "change of the grid");
     int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
     dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
-    expect((dyngrid_is_first() != 0) == (myrow == 0 && mycol == 0), "first is who stands at (0,0)");
+    expect((dyngrid_is_first() != 0) == (myrow == 0 && mycol == 0), "the first process is at (0,0)");
     expect((dyngrid_is_first() != 0) == is_process_0, "(0,0) is process 0");
     expect(follow::wrong(a, 'd', 1) == 0, "the matrix");
     if (file && dyngrid_is_first()) std::fprintf(file, "line %d on %dx%d\n", step, nprow, npcol);
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   // the first call of a new process is its resize point, whatever grid it names
   while (is_here && step < steps) is_here = say(dyngrid_resize(shape(step)[0], shape(step)[1], placement));
   while (is_here && dyngrid_depth() > 1) is_here = say(dyngrid_pop());
-  if (!is_here) expect(dyngrid_is_first() == 0, "who has left is not first");
+  if (!is_here) expect(dyngrid_is_first() == 0, "a process that has left is not first");
   const int lines = step;
   expect(dyngrid_finalize() == DYNGRID_SUCCESS && dyngrid_is_first() == 0, "finalize");
   if (!file) return 0;

@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   if (dyngrid_is_newcomer()) {
     const int outcome = dyngrid_resize_point();
     expect(first_try ? outcome == DYNGRID_LEAVE : outcome == DYNGRID_RESIZED,
-           "newcomer's outcome " + std::to_string(outcome));
+           "outcome of a new process " + std::to_string(outcome));
   } else {
     follow::fill(a, 'd', 3);
     if (ruled) follow::fill(ruled, 'd', 4);

@@ -61,7 +61,7 @@ int main(void) {
       sum(missing);
       outcome = dyngrid_resize(1, 2, DYNGRID_OPTIMAL);
     }
-    expect(outcome == DYNGRID_LEAVE, "a newcomer leaves", outcome);
+    expect(outcome == DYNGRID_LEAVE, "a new process leaves", outcome);
     return dyngrid_finalize() == DYNGRID_SUCCESS && !wrong ? 0 : 1;
   }
   dyngrid_grid(&nprow, &npcol, &myrow, &mycol);

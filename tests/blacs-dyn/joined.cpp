@@ -145,7 +145,7 @@ int moment(dyngrid_matrix* a) {
   if (dyngrid_is_newcomer()) {
     int outcome = resize_point();
     if (outcome == DYNGRID_RESIZED) outcome = resize_point(); // it leaves
-    expect(outcome == DYNGRID_LEAVE, "a newcomer that was through leaves");
+    expect(outcome == DYNGRID_LEAVE, "a new process that was through leaves");
     return dyngrid_finalize();
   }
   follow::fill(a, 'd', 5);
@@ -155,7 +155,7 @@ int moment(dyngrid_matrix* a) {
   expect(follow::wrong(a, 'd', 5) == 0, "data");
   if (status == DYNGRID_RESIZED) expect(change_to(1, 2, 2, &meanwhile) == DYNGRID_RESIZED, "back");
   expect(follow::wrong(a, 'd', 5) == 0, "data after going back");
-  say(std::string("moment: right, new processes were ") + (status == DYNGRID_RESIZED ? "let in" : "refused"));
+  say(std::string("moment: right, new processes were ") + (status == DYNGRID_RESIZED ? "accepted" : "refused"));
   return dyngrid_finalize();
 }
 
@@ -252,7 +252,7 @@ int with_neighbours(dyngrid_matrix* a) {
   if (is_new && outcome == DYNGRID_RESIZED) {
     MPI_Barrier(dyngrid_comm());
     outcome = resize_point();
-    expect(outcome == DYNGRID_LEAVE, "a newcomer leaves");
+    expect(outcome == DYNGRID_LEAVE, "a new process leaves");
   }
   if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
   follow::fill(a, 'd', 5);
@@ -319,7 +319,7 @@ int after_the_server(dyngrid_matrix* a) {
   if (dyngrid_is_newcomer()) {
     const int outcome = resize_point();
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize(); // no longer needed
-    expect(outcome == DYNGRID_RESIZED, "a newcomer is let in");
+    expect(outcome == DYNGRID_RESIZED, "a new process joins");
   } else {
     follow::fill(a, 'd', 5);
     expect(dyngrid_resize(1, 3, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "a growth with a server");
@@ -359,7 +359,7 @@ void expect_outcome(control::Client& client, const std::string& outcome) {
 int asked_twice(dyngrid_matrix* a) {
   if (dyngrid_is_newcomer()) {
     sleep(2); // the second request arrives before
-    expect(resize_point() == DYNGRID_RESIZED && follow::wrong(a, 'd', 5) == 0, "a newcomer is let in");
+    expect(resize_point() == DYNGRID_RESIZED && follow::wrong(a, 'd', 5) == 0, "a new process joins");
     return dyngrid_finalize();
   }
   follow::fill(a, 'd', 5);
@@ -446,7 +446,7 @@ int main(int argc, char** argv) {
 
   if (kind == "end") {
     if (dyngrid_is_newcomer()) {
-      expect(resize_point() == DYNGRID_LEAVE, "not wanted any more");
+      expect(resize_point() == DYNGRID_LEAVE, "the request has ended");
     } else {
       expect(!dyngrid_request(2, 2) && resize_point() == DYNGRID_SAME, "sent for");
       usleep(1000 * static_cast<useconds_t>(argc > 2 ? std::atoi(argv[2]) : 0));
@@ -469,7 +469,7 @@ int main(int argc, char** argv) {
     if (must_fail && kind == "ready") die_in(500);
     const int outcome = resize_point();
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
-    expect(outcome == DYNGRID_RESIZED && !(must_fail && kind != "held" && kind != "asleep"), "a newcomer is let in");
+    expect(outcome == DYNGRID_RESIZED && !(must_fail && kind != "held" && kind != "asleep"), "a new process joins");
   } else {
     follow::fill(a, 'd', 5);
     int meanwhile = 0, rank = 0;

@@ -123,7 +123,7 @@ int group() {
         const Turn& turn = turns[static_cast<std::size_t>(step - 1)];
         std::vector<int> ids = ids_here();
         std::sort(ids.begin(), ids.end());
-        expect(ids == turn.ids, what + ": who is in the grid");
+        expect(ids == turn.ids, what + ": which processes are in the grid");
         expect(asleep() == turn.parked, what + ": " + std::to_string(asleep()) + " fell asleep");
       }
       if (step == static_cast<int>(turns.size())) break;

@@ -188,7 +188,8 @@ int main(int argc, char** argv) {
       first_grid.end();
       second_grid.end();
       expect(solver.library.comm == MPI_COMM_NULL && solver.taken_down == solver.built, "taken down where it is left");
-      expect(order == (was_member ? befores : std::vector<std::string>()), "told before it left, or never in the grid");
+      expect(order == (was_member ? befores : std::vector<std::string>()),
+             "called before it left, or never in the grid");
       break;
     }
     expect(!app.pending(), "nothing is pending after it");

@@ -82,7 +82,7 @@ static void notice(const dyngrid_panel* panel, void* data) {
   dyngrid_grid(&nprow, &npcol, NULL, NULL);
   need(panel->nprow == nprow && panel->npcol == npcol, "the grid");
   MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, dyngrid_comm());
-  need(sums[0] == nprow * npcol && sums[1] == sums[0] * panel->first, "all of the grid are told of this panel");
+  need(sums[0] == nprow * npcol && sums[1] == sums[0] * panel->first, "all of the grid receive this panel");
   need(panel->seconds >= 0, "the seconds");
   if (panel->outcome < 0) {
     need(!has_changed && strlen(dyngrid_last_message()) > 15, "why it failed");
@@ -135,11 +135,11 @@ int main(int argc, char** argv) {
   /* a failing panel does not count */
   for (next = 0; next < n && !(is_indefinite && next + width_at(next) > negative); next += width_at(next)) ++count;
   end = next;
-  need(seen.count == count && seen.next == end, "all panels were told of");
+  need(seen.count == count && seen.next == end, "all panels were reported");
   need(seen.refused == (wanted ? atoi(wanted) : 0), "changes that failed");
   need(!asks || seen.changes == 3, "what was asked for inside");
   need(!dyngrid_on_panel(NULL, NULL), "none");
-  if (is_lu) need(dyngrid_lu(a, 0, pivots, &info) >= 0 && seen.count == count, "nobody is told any more");
+  if (is_lu) need(dyngrid_lu(a, 0, pivots, &info) >= 0 && seen.count == count, "nothing more is reported");
   if (dyngrid_is_first()) printf("%s: %d panels, %d changes: right\n", kind, count, seen.changes);
   return dyngrid_finalize();
 }

@@ -120,7 +120,7 @@ int calls() {
     expect(dyngrid_resize_point() == DYNGRID_RESIZED, "it wakes");
   }
   expect(is_woken == 1 && grid_size() == 4, "all are there again");
-  same_everywhere("who was asleep knows it too");
+  same_everywhere("a process that was asleep knows it too");
   expect(last().measured_steps == 5, "it knows what it brought");
   expect(follow::wrong(a, 'd', 3) == 0, "every element");
   if (dyngrid_is_first() != 0) std::printf("all right\n");

@@ -137,13 +137,13 @@ int sequence(int argc, char** argv) {
     follow::fill_as<double>(ruled, 8);
     follow::fill_as<double>(changed, 9);
   }
-  expect(dyngrid_relayout() >= 0, "on a newcomer it does nothing");
+  expect(dyngrid_relayout() >= 0, "on a new process it does nothing");
   for (;;) {
     if (!is_new && dyngrid_context() >= 0) {
       one_grid(set, other, 7);
       expect(follow::wrong_as<double>(ruled, 8) == 0 && follow::wrong_as<double>(changed, 9) == 0, "the others");
       if (step == 0) expect(dyngrid_matrix_reblock(ruled, 2, 9) == DYNGRID_RESIZED, "no rule any more");
-      expect(dyngrid_desc(ruled)[0] == 1 && dyngrid_desc(ruled)[4] == 2, "it has none on newcomers either");
+      expect(dyngrid_desc(ruled)[0] == 1 && dyngrid_desc(ruled)[4] == 2, "it has none on new processes either");
       expect(dyngrid_matrix_reblock(changed, 1 + step, 2 + step) == DYNGRID_RESIZED, "other blocks on each grid");
       if (2 + step == argc) break;
       follow::request(argv[2 + step++]);

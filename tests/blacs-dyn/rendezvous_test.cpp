@@ -135,7 +135,7 @@ TEST(Rendezvous, AWordIsGoodOnceForEachProcessAndForItsUnitOnly) {
   EXPECT_EQ(answer_to(host.place(), "GET / HTTP/1.1\r\n\r\n"), "");
   EXPECT_EQ(answer_to(host.place(), "ready\n"), "");
   const Peer second(host.invitation, 1, 10);
-  EXPECT_EQ(host.losses, 0) << "the end of who was not let in is nobody's loss";
+  EXPECT_EQ(host.losses, 0) << "the end of a process that did not join is no loss";
   host.rendezvous.let_go(group);
 }
 
@@ -146,7 +146,7 @@ TEST(Rendezvous, NamesOfAnyLength) {
   const std::string hello = "hello " + host.place().token + " 7 0 " + name + " 1 " + mpirun + "\n";
   ASSERT_EQ(send(fd, hello.data(), hello.size(), MSG_NOSIGNAL), static_cast<ssize_t>(hello.size()));
   char answer[64] = "";
-  EXPECT_GT(recv(fd, answer, sizeof answer - 1, 0), 0) << "hung up on";
+  EXPECT_GT(recv(fd, answer, sizeof answer - 1, 0), 0) << "the connection is closed";
   EXPECT_EQ(host.rendezvous.origin(group).host, name);
   EXPECT_EQ(host.rendezvous.origin(group).mpirun, mpirun);
   close(fd);
@@ -171,9 +171,9 @@ TEST(Rendezvous, AUnitThatIsNotWantedAnyMoreIsTold) {
   host.rendezvous.dismiss(group);
   try {
     const Peer late(host.invitation, 0, 10);
-    ADD_FAILURE() << "it was let in";
+    ADD_FAILURE() << "it joined";
   } catch (const base::Error& error) {
-    EXPECT_NE(std::string(error.what()).find("not wanted any more"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("the request for it has ended"), std::string::npos) << error.what();
     EXPECT_EQ(std::string(error.what()).find(host.place().token), std::string::npos) << error.what();
   }
 }
@@ -219,7 +219,7 @@ TEST(Rendezvous, WhoDoesNotComeInInTimeIsTheEndOfEverything) {
   EXPECT_TRUE(sent_away.hold(0.1));
   sent_away.rendezvous.let_go(group);
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
-  EXPECT_EQ(sent_away.losses, 0) << "who may go is not waited for";
+  EXPECT_EQ(sent_away.losses, 0) << "a process that may go is not waited for";
 }
 
 TEST(Rendezvous, AThousandThatSayNothing) {

@@ -24,7 +24,7 @@ double median(std::vector<double> values) {
 int main(int argc, char** argv) {
   const int batches = argc > 1 ? std::atoi(argv[1]) : 21, calls = argc > 2 ? std::atoi(argv[2]) : 500;
   if (batches < 1 || calls < 1) {
-    std::fprintf(stderr, "resize_point_cost: wanted [batches] [calls per batch], both from 1\n");
+    std::fprintf(stderr, "resize_point_cost: expected [batches] [calls per batch], both from 1\n");
     return 2;
   }
   if (dyngrid_init() != DYNGRID_SUCCESS) {

@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
     expect(outcome >= 0, "resize point");
     if (is_first && must_restore)
       expect(outcome == DYNGRID_RESIZED && notices.before >= 1 && notices.after == notices.before,
-             "told of the restart");
+             "the restart is reported");
     if (outcome == DYNGRID_RESIZED) local_unequal = dyngrid_local(unequal);
     int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
     dyngrid_grid(&nprow, &npcol, &myrow, &mycol);

@@ -64,10 +64,10 @@ int main(int, char** argv) {
   dyngrid::Matrix<double> a("a", m, n, nb, nb);
   dyngrid::Shared<int> step("step", 0);
   if (app.is_newcomer()) {
-    need(app.resize_point() == dyngrid::Outcome::resized, "a newcomer is let in");
+    need(app.resize_point() == dyngrid::Outcome::resized, "a new process joins");
   } else {
     need(!app.is_restarted(), "not restarted");
-    need(app.is_first() == (app.grid().myrow == 0 && app.grid().mycol == 0), "who is first");
+    need(app.is_first() == (app.grid().myrow == 0 && app.grid().mycol == 0), "process 0 is first");
     refused(DYNGRID_ERR_ARGUMENT, "expected", [&] { app.set_processes(7); });
     need(app.need("2:4") == dyngrid::Outcome::same, "it has what it needs");
     refused(DYNGRID_ERR_UNSUPPORTED, "scheduler", [&] { app.need("9:16"); });

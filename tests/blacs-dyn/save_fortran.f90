@@ -19,7 +19,7 @@ program save_fortran
   call dyngrid_matrix_create('a', 'd', m, n, nb, nb, a, info); call need(info == DYNGRID_SUCCESS, 'create')
   call dyngrid_share('step', step, info); call need(info == DYNGRID_SUCCESS, 'share')
   if (dyngrid_is_newcomer()) then
-    call dyngrid_resize_point(outcome); call need(outcome == DYNGRID_RESIZED, 'a newcomer is let in')
+    call dyngrid_resize_point(outcome); call need(outcome == DYNGRID_RESIZED, 'a new process joins')
   else
     call need(.not. dyngrid_is_restarted(), 'not restarted')
     call who_is_first()

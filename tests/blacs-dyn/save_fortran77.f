@@ -22,7 +22,7 @@
       CALL NEED(INFO .EQ. DYNGRID_SUCCESS, 'share')
       IF (DYNGRID_IS_NEWCOMER()) THEN
         CALL DYNGRID_RESIZE_POINT(OUT)
-        CALL NEED(OUT .EQ. DYNGRID_RESIZED, 'a newcomer is let in')
+        CALL NEED(OUT .EQ. DYNGRID_RESIZED, 'a new process joins')
         GO TO 10
       END IF
       CALL NEED(.NOT. DYNGRID_IS_RESTARTED(), 'not restarted')

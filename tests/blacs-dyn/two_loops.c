@@ -21,7 +21,7 @@ static int sent_for_elsewhere(void) {
     need(outcome == DYNGRID_SAME || outcome == DYNGRID_RESIZED, "the second loop");
     dyngrid_grid(&nprow, NULL, NULL, NULL);
   }
-  need(nprow == 2 && (!is_newcomer || tries == 1), "let in there");
+  need(nprow == 2 && (!is_newcomer || tries == 1), "joined there");
   return dyngrid_finalize();
 }
 
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
   if (!dyngrid_is_newcomer()) fill_or_check(a, 1);
   if (is_led || goes_astray || goes_away) {
     entry = dyngrid_entry_point();
-    need(!strcmp(entry, dyngrid_is_newcomer() ? "propagation" : ""), "where a newcomer is to go");
+    need(!strcmp(entry, dyngrid_is_newcomer() ? "propagation" : ""), "where a new process is to go");
   }
 
   if (!is_led || strcmp(entry, "propagation")) {
@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
     }
     if (outcome == DYNGRID_REDIRECT && goes_away) return dyngrid_finalize();
     if (outcome == DYNGRID_REDIRECT)
-      need(is_led && !strcmp(dyngrid_entry_point(), "propagation"), "where one goes who woke");
+      need(is_led && !strcmp(dyngrid_entry_point(), "propagation"), "where a process goes that woke");
   }
   for (; outcome != DYNGRID_LEAVE && step < all_steps; ++step) {
     if (step == step_of_growth && dyngrid_comm() != MPI_COMM_NULL) need(!dyngrid_request(2, 2), "request");

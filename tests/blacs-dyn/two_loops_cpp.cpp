@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   dyngrid::Shared<int> scf("scf", 0), step("step", 0);
   if (!app.is_newcomer()) fill_or_check(a.handle(), 1);
   const std::string entry = is_led ? app.entry_point() : "";
-  need(entry == (is_led && app.is_newcomer() ? "propagation" : ""), "where a newcomer is to go");
+  need(entry == (is_led && app.is_newcomer() ? "propagation" : ""), "where a new process is to go");
 
   Outcome outcome = Outcome::same;
   std::string refusal, one = "\"scf\"", other = "\"propagation\"";
@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
     need(outcome == Outcome::same, "the first loop");
     fill_or_check(a.handle(), 0);
   }
-  if (outcome == Outcome::redirect) need(is_led && app.entry_point() == "propagation", "where one goes who woke");
+  if (outcome == Outcome::redirect)
+    need(is_led && app.entry_point() == "propagation", "where a process goes that woke");
   for (; outcome != Outcome::leave && step < all_steps; step = step + 1) {
     if (step == step_of_growth && app.grid().is_mine()) app.request(2, 2);
     if (is_plain)

@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
   if (dyngrid_is_newcomer()) {
     int outcome = dyngrid_resize_point_at("step");
     if (outcome == DYNGRID_RESIZED) outcome = dyngrid_resize(1, 2, DYNGRID_OPTIMAL);
-    expect(outcome == DYNGRID_LEAVE, "a newcomer leaves", outcome);
+    expect(outcome == DYNGRID_LEAVE, "a new process leaves", outcome);
     return dyngrid_finalize() == DYNGRID_SUCCESS && !wrong ? 0 : 1;
   }
   dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
@@ -98,6 +98,6 @@ int main(int argc, char** argv) {
     expect(dyngrid_resize(1, 2, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "going back", 0);
   }
   expect(at_once == 2, "growths at the resize point that asked", at_once);
-  if (!wrong && myrow == 0 && mycol == 0) printf("warm: right\n");
+  if (!wrong && myrow == 0 && mycol == 0) printf("spare: right\n");
   return dyngrid_finalize() == DYNGRID_SUCCESS && !wrong ? 0 : 1;
 }

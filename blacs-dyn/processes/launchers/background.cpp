@@ -83,8 +83,8 @@ public:
       one.ticket = 0;
       if (++lost_ == most_lost)
         std::fprintf(stderr,
-                     "dyngrid: processes that were to be kept warm end again and again; no more are started. "
-                     "The last one: %s\n",
+                     "dyngrid: spare processes (started in advance) keep ending; no more are started. The last one: "
+                     "%s\n",
                      why.c_str());
     }
     warm_.erase(std::remove_if(warm_.begin(), warm_.end(), [](const Warm& one) { return one.ticket == 0; }),

@@ -287,7 +287,7 @@ struct Rendezvous::State {
       return;
     group.has_come[static_cast<std::size_t>(rank)] = true;
     if (group.may_go || group.presence == Presence::gone) { // it was given up meanwhile
-      send_line(socket.fd, not_wanted_line + (group.why.empty() ? "it is not wanted any more" : group.why));
+      send_line(socket.fd, not_wanted_line + (group.why.empty() ? "the request for it has ended" : group.why));
       return;
     }
     if (rank == 0) group.origin = {mpirun, host};
@@ -329,7 +329,7 @@ struct Rendezvous::State {
       if (group.is_held && !group.may_go && loss.empty())
         loss = c.who + (group.in_by == std::chrono::steady_clock::time_point{}
                             ? " ended while it held part of the matrices, was being given it, or slept"
-                            : " ended while it was being let in, where MPI cannot turn back");
+                            : " ended while it joined the grid, where MPI cannot undo the join");
       if (group.presence != Presence::gone && !group.is_held) {
         group.presence = Presence::gone;
         group.why = c.who + " ended";
@@ -596,21 +596,21 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s, const std::s
       const std::string answer = state_->first_line(end_by);
       if (answer == welcome_line) return;
       trouble = !answer.empty()           ? answer.substr(0, 200)
-                : state_->input.has_ended ? "it hung up"
+                : state_->input.has_ended ? "it closed the connection"
                                           : "it did not answer in time";
       if (answer.compare(0, std::strlen(not_wanted_line), not_wanted_line) == 0)
-        throw NotWanted(Status::not_found, "blacs-dyn: the application does not want this process: " +
+        throw NotWanted(Status::not_found, "blacs-dyn: the application does not need this process: " +
                                                answer.substr(std::strlen(not_wanted_line), 200));
     } else {
       trouble = std::strerror(failed);
       if (failed == ECONNREFUSED && !place.is_tcp)
-        throw NotWanted(Status::not_found, "blacs-dyn: the application that wanted this process has ended");
+        throw NotWanted(Status::not_found, "blacs-dyn: the application that requested this process has ended");
       if (failed != EAGAIN && failed != EINTR && failed != ETIMEDOUT && failed != EINPROGRESS) break;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   } while (State::Clock::now() < end_by);
   throw Error(Status::not_found,
-              fmt::format("blacs-dyn: the application that wanted this process is not to be reached ({}): {}",
+              fmt::format("blacs-dyn: cannot connect to the application that requested this process ({}): {}",
                           place.is_tcp ? fmt::format("{}:{}", place.host, place.port) : place.name, trouble));
 }
 
