@@ -333,7 +333,7 @@ void add_time_options(CommandLine& app, BalanceOptions& o) {
 
 void add_balance(CommandLine& root) {
   CommandLine& app =
-      root.add_command("balance", "Processes of changed speed: new shares, who should sleep, who should come back");
+      root.add_command("balance", "Processes of changed speed: new shares, which should sleep, which should come back");
   auto o = std::make_shared<BalanceOptions>();
   add_job_options(app, *o);
   add_grid_options(app, *o);
@@ -356,8 +356,8 @@ void add_balance(CommandLine& root) {
       "with speed share place asleep may_leave away_s calm_s waits_s. In brackets: the speed of a process.\n"
       "A change must save 5 % of a step and, with its own price, 1 % of the time left; where the steps are a guess, "
       "it\n"
-      "must pay off within half of them. Who left less than 60 s ago comes back for twice as much, and only after 10 "
-      "s\n"
+      "must pay off within half of them. A process that left less than 60 s ago comes back for twice as much, and only"
+      "\nafter 10 s "
       "without a competitor.");
   app.action([o, &app] { run(*o, app); });
 }

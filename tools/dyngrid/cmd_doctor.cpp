@@ -133,7 +133,7 @@ void look_at_slots(const Site& site, Findings& out) {
   const std::string text = fmt::format("{} core{} here{}", here, here == 1 ? "" : "s",
                                        limit > 0 ? fmt::format(", of which this container may use {:.1f}", limit) : "");
   if (site.mpi == Mpi::mpich) {
-    out.push_back({"slots", Verdict::ok, text + "; mpiexec starts as many processes as it is told", ""});
+    out.push_back({"slots", Verdict::ok, text + "; mpiexec starts as many processes as -n says", ""});
     return;
   }
   const char* variable =
@@ -379,7 +379,8 @@ void add_doctor(CommandLine& root) {
   app.add_flag("--no-run", o->no_run, "start no processes");
   app.add_flag("--verbose", o->verbose, "print the command that is run, and what it prints");
   app.add_flag("--json", o->json, "print one JSON object");
-  app.footer("Verdicts: ok; note, which dyngrid deals with itself; warning; error. Status 1 when there is an error.");
+  app.footer("Each line is one of: ok; note, which dyngrid deals with itself; warning; error. Status 1 when there is "
+             "an error.");
   app.action([o] { run(*o); });
 }
 

@@ -5,7 +5,7 @@
 namespace command {
 
 void add_grow(CommandLine& root) {
-  CommandLine& app = root.add_command("grow", "Give a running job up to so many processes more: dyngrid grow JOB +5");
+  CommandLine& app = root.add_command("grow", "Give a running job up to N processes more: dyngrid grow JOB +5");
   const auto wish = add_wish(app, "PROCESSES", "how many more, at most, e.g. +5");
   app.add_flag("--force", wish->force, "also when it cannot pay off, or the cores are full; and whatever it measures");
   app.add_flag("--no-undo", wish->no_undo, "keep the new grid also when it measures slower");
@@ -15,7 +15,8 @@ void add_grow(CommandLine& root) {
       .type_name("SPEED")
       .check(base::positive_number());
   add_form(app, wish,
-           "with --hosts: how it chooses and who stands where, as dyngrid select; best (default) takes the least time");
+           "with --hosts: how it chooses, and the position of each process, as dyngrid select; best (default) takes "
+           "the least time");
   app.add_flag("--ask", wish->ask_only, "only ask which grid the job would use");
   app.footer("The job chooses the grid among those that it allows, without --force of no more processes than cores. "
              "One whose steps measure slower than before is left again. Status 3: it declined.");

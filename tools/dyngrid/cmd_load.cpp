@@ -134,8 +134,9 @@ void add_load(CommandLine& root) {
       .check(base::in_range(0.01, 3600.0))
       .show_default();
   app.add_flag("--json", o->json, "print one JSON object");
-  app.footer("share: what a process got of the time that it wanted; of one that sleeps, what it would get. competing: "
-             "processes of the\nhost that wanted a processor beside it. waited: of the time that it wanted, in the run "
+  app.footer("share: what a process got of the time that it was ready to run; of one that sleeps, what it would get. "
+             "competing: "
+             "processes of the\nhost that were ready to run beside it. waited: the part of its ready time in the run "
              "queue. no quota: its control group\nstood still. speed: by which weighted matrices are dealt out. A job "
              "without DYNGRID_BALANCE begins to measure with the first\nquestion, and goes on for 5 s after the last.");
   app.action([o] { run(*o); });

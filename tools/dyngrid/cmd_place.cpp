@@ -140,7 +140,7 @@ void run(const PlaceOptions& o, const CommandLine& app) {
 
 void add_place(CommandLine& root) {
   CommandLine& app =
-      root.add_command("place", "Where processes go when a grid changes, who sleeps or leaves, and what moves");
+      root.add_command("place", "Where processes go when a grid changes, which sleep or leave, and what moves");
   auto o = std::make_shared<PlaceOptions>();
   app.add_option("--from", o->from, "the grid that mpirun starts; process k is its rank k").type_name("PxQ").required();
   app.add_option("--to", o->to, "new grid; several, one after the other: --to 3x3 --to 1x2")

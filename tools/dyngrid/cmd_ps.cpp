@@ -112,12 +112,14 @@ void add_ps(CommandLine& root) {
   auto as_json = std::make_shared<bool>(false);
   auto names_only = std::make_shared<bool>(false);
   auto job = std::make_shared<std::string>();
-  app.add_option("JOB", *job,
-                 "show its processes instead: their numbers, where they stand, and who sleeps, is kept or warm");
+  app.add_option(
+      "JOB", *job,
+      "show its processes instead: their numbers, their positions, and which of them sleep, are kept or spare");
   app.add_flag("--names", *names_only, "only the names, one per line; asks no job, and is quiet where there is none");
   app.add_flag("--json", *as_json, "print one JSON object");
-  app.footer("Memory is that of all matrices. Asleep: in no grid; kept: of them those that leave after a while (run "
-             "--keep); warm: started beforehand (run --warm). Sockets that dead jobs left behind are taken away.");
+  app.footer(
+      "Memory is that of all matrices. Asleep: in no grid; kept: of them those that leave after a while (run "
+      "--keep); `warm`: spare, started in advance (run --warm). Sockets that dead jobs left behind are taken away.");
   app.action([as_json, names_only, job] {
     if (!job->empty()) return show_processes(*job, *as_json);
     *names_only ? print_names() : run(*as_json);

@@ -20,7 +20,7 @@ void add_resize(CommandLine& root) {
          "them; never declined for its price")
       .type_name("ID,...|host:NAME|slowest");
   add_form(app, wish,
-           "who stands where in a larger grid whose processors differ in speed: local, only those that join are "
+           "positions in a larger grid whose processors differ in speed: local, only those that join are "
            "arranged; global or mixed, all are; best, as steps and move take less");
   app.footer("Status 3: the job declined. Without --wait the answer comes at once; the change comes at the job's next "
              "resize point. A larger grid whose steps measure slower than before is left again.");

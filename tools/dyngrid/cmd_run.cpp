@@ -100,14 +100,15 @@ void add_run_options(CommandLine& app, RunOptions& o) {
   app.add_option("-n,--np", r.processes, "processes to start with; default: as many as --grid has. Also -np")
       .type_name("N")
       .check(base::positive_number());
-  app.add_option("--spare", r.spare,
-                 "so many more that sleep until a grid needs them (DYNGRID_SPARE), where they cannot be started later "
-                 "or only slowly; default: 0, or, with an MPI "
-                 "that cannot start processes, what --resize-at needs")
+  app.add_option(
+         "--spare", r.spare,
+         "N more processes, which sleep until a grid needs them (DYNGRID_SPARE), where they cannot be started later "
+         "or only slowly; default: 0, or, with an MPI "
+         "that cannot start processes, what --resize-at needs")
       .type_name("N")
       .check(base::in_range(0, 1 << 20));
   app.add_option("--warm", r.warm,
-                 "so many processes are started beforehand and sleep until a growth takes them, one by one or as "
+                 "N spare processes are started in advance and sleep until a growth takes them, one by one or as "
                  "--unit says; others take their place (DYNGRID_START=warm). Where new ones come in the background")
       .type_name("N")
       .check(base::in_range(0, 1 << 20));

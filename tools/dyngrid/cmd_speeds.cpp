@@ -443,7 +443,8 @@ void run(const SpeedsOptions& o) {
 } // namespace
 
 void add_speeds(CommandLine& root) {
-  CommandLine& app = root.add_command("speeds", "How fast the cores of each host are, and who gets how many threads");
+  CommandLine& app =
+      root.add_command("speeds", "How fast the cores of each host are, and how many threads each process gets");
   auto o = std::make_shared<SpeedsOptions>();
   app.add_option("--hosts", o->hosts,
                  "a line NAME or NAME:SLOTS for each host (default: this one; with --plan: all that were measured)")

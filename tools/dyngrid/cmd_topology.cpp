@@ -28,7 +28,7 @@ void run(const TopologyOptions& o, const CommandLine& app) {
     request.from_npcol = from.npcol;
   }
   if (app.count("--add") > 0) {
-    if (o.from.empty()) throw Failure("--add: wanted together with --from");
+    if (o.from.empty()) throw Failure("--add: expected together with --from");
     if (o.add < 0) throw Failure(fmt::format("--add: got {}, expected at least 0", o.add));
     request.procs = request.from_nprow * request.from_npcol + o.add;
   } else if (app.count("--procs") > 0) {

@@ -251,7 +251,7 @@ void add_watch(CommandLine& root) {
   auto o = std::make_shared<WatchOptions>();
   app.add_option("JOB", o->job, "name of the job; without it, the only one that runs, or a choice on a terminal");
   app.add_option("--for", o->seconds, "stop after so long").type_name("SECONDS").check(base::positive_number());
-  app.add_option("--events", o->events, "stop after so many events").check(base::positive_number());
+  app.add_option("--events", o->events, "stop after N events").check(base::positive_number());
   app.add_flag("--lines", o->lines, "one line per event also on a terminal");
   app.add_flag("--no-color", o->no_color, "no colours on a terminal; so does the environment's NO_COLOR");
   app.add_flag("--json", o->json, "the events as they come, one JSON object per line (docs/protocol.md)");

@@ -154,12 +154,12 @@ void run(const QueueOptions& o) {
 } // namespace
 
 void add_queue(base::CommandLine& root) {
-  base::CommandLine& app = root.add_command("queue", "The jobs of the scheduler, and who had which processors");
+  base::CommandLine& app = root.add_command("queue", "The jobs of the scheduler, and which processors each had");
   auto o = std::make_shared<QueueOptions>();
   app.add_flag("--all", o->all, "all that have ended, not the last 30 only");
-  app.add_flag("--timeline", o->timeline, "who had which processors when");
+  app.add_flag("--timeline", o->timeline, "which processors each job had, and when");
   app.add_option("--svg", o->svg, "the same as a picture").type_name("FILE");
-  app.add_option("--last", o->last_s, "of the timeline the last so many seconds only").check(base::positive_number());
+  app.add_option("--last", o->last_s, "of the timeline the last N seconds only").check(base::positive_number());
   app.add_flag("--json", o->json, "print one JSON object");
   app.action([o] { run(*o); });
 }

@@ -25,10 +25,10 @@ constexpr std::ptrdiff_t calls_at_once = 16;
 
 // A process found by the search may just have started another one: repeat until no new one is found.
 constexpr const char* signal_script =
-    "printf 'a\\000' | grep -zqxF a || exit 3; told=' '; new=1; while [ $new = 1 ]; do new=0; "
+    "printf 'a\\000' | grep -zqxF a || exit 3; sent=' '; new=1; while [ $new = 1 ]; do new=0; "
     "for e in $(grep -lszxF -e \"$1\" /proc/[0-9]*/environ); do p=${e#/proc/}; p=${p%/environ}; "
-    "case \"$told\" in *\" $p \"*) continue ;; esac; "
-    "kill -\"$2\" \"$p\" 2>/dev/null && told=\"$told$p \" && new=1; done; done; exit 0";
+    "case \"$sent\" in *\" $p \"*) continue ;; esac; "
+    "kill -\"$2\" \"$p\" 2>/dev/null && sent=\"$sent$p \" && new=1; done; done; exit 0";
 
 } // namespace
 

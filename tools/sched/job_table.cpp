@@ -226,7 +226,7 @@ std::vector<int> JobTable::choose(int n) const {
   const auto ids = free_ids();
   if (n < 0 || static_cast<std::size_t>(n) > ids.size())
     throw base::Error(base::Status::internal,
-                      fmt::format("scheduler: {} processors wanted, {} are free", n, ids.size()));
+                      fmt::format("scheduler: {} processors requested, {} are free", n, ids.size()));
   if (!speeds_.empty()) {
     std::vector<int> fastest(ids.begin(), ids.end());
     const auto speed = [&](int id) {

@@ -34,7 +34,7 @@ std::string absolute(const std::string& path) {
 }
 
 int stop(bool cancel) {
-  std::printf("stopped; %d jobs %s\n", sched::shut_down(cancel), cancel ? "are told to end" : "go on running");
+  std::printf("stopped; %d jobs %s\n", sched::shut_down(cancel), cancel ? "are asked to end" : "go on running");
   return 0;
 }
 
@@ -70,7 +70,8 @@ void add_options(base::CommandLine& cli, Given& given) {
   cli.add_option("--policy", o.policy, "ls lazy, as adaptive, rs reconfigurable, tp throughput, qos finish-by times")
       .check(base::one_of({"ls", "as", "rs", "tp", "qos"}))
       .show_default();
-  cli.add_option("--share", given.share, "who gets processors left over: even, or the first of the queue")
+  cli.add_option("--share", given.share,
+                 "processors left over go to all jobs (even), or to the first of the queue (first)")
       .check(base::one_of({"even", "first"}))
       .show_default();
   cli.add_flag("--payoff", o.policy_options.payoff, "rs: ask to grow only where history says that it pays");

@@ -109,7 +109,7 @@ std::string timeline_svg(const Timeline& t) {
   std::string out = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
                                 "font-family=\"sans-serif\" font-size=\"11\">\n"
                                 "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-                                "<text x=\"{}\" y=\"16\">Who had which of {} processors</text>\n"
+                                "<text x=\"{}\" y=\"16\">Jobs on {} processors</text>\n"
                                 "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{:.1f}\" fill=\"#f2f2f2\"/>\n",
                                 left + width + 20, top + height + 40, left, t.procs, left, top, width, height);
   for (const Segment& s : t.segments) {

@@ -307,7 +307,7 @@ void Agent::hear_queue(const std::vector<QueuedJob>& jobs, double asked_at) {
     }
     if (m->node.stage == Stage::awaited && !m->is_missed && monotonic_s() - m->node.since > unheard_s) {
       m->is_missed = true;
-      say(fmt::format("job {} runs on {} and nothing was heard of it; can the nodes reach {} (--interface)?", m->job,
+      say(fmt::format("job {} runs on {} and has sent nothing; can the nodes reach {} (--interface)?", m->job,
                       job->where, listener_->host()));
     }
     // Slurm without preempt_send_user_signal does not notify the job; an end that is closer shows it too (squeue's time
@@ -514,7 +514,7 @@ void Agent::hear_from(Member& m, const std::string& line) {
   words >> word >> group >> status;
   if (word == "leave" && !m.node.must_leave) {
     m.node.must_leave = true;
-    say(fmt::format("{} is wanted back", name_of(m)));
+    say(fmt::format("Slurm takes {} back", name_of(m)));
   } else if (word == "ended" && group == m.group) {
     if (m.node.stage == Stage::handed)
       fail_group(m, fmt::format("it ended with status {}", status));

@@ -101,11 +101,12 @@ void judge_preemption(const Site& site, const Partition* main, const Partition* 
          fmt::format("{} s in partition {}: steps of the application must be shorter", spare->grace_s, spare->name),
          ""});
   if (has_word(value(site, "SlurmctldParameters"), "preempt_send_user_signal"))
-    out.push_back({"signal", Verdict::ok, "a job is told by its own signal when its node is wanted back", ""});
+    out.push_back({"signal", Verdict::ok, "a job gets a signal of its own when Slurm takes its node back", ""});
   else
     out.push_back(
         {"signal", Verdict::warning,
-         "SlurmctldParameters lacks preempt_send_user_signal: a job is not told when its node is wanted back; dyngrid "
+         "SlurmctldParameters lacks preempt_send_user_signal: a job gets no signal when Slurm takes its node back; "
+         "dyngrid "
          "sees it when it looks at the queue next",
          "SlurmctldParameters=preempt_send_user_signal in slurm.conf; until then --poll well below the grace time"});
 }

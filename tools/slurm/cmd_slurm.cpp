@@ -102,7 +102,7 @@ void submit(SlurmOptions& o) {
   if (!o.no_check)
     for (const Finding& f : findings)
       if (f.verdict == Verdict::error)
-        throw Failure(fmt::format("{}: {} -> {} (dyngrid slurm check says more; --no-check submits all the same)",
+        throw Failure(fmt::format("{}: {} -> {} (dyngrid slurm check says more; --no-check submits without the check)",
                                   f.check, f.text, f.cure),
                       1);
   if (!site.missing.empty() || !site.trouble.empty())
@@ -197,8 +197,8 @@ void add_request(CommandLine& app, slurm::Request& r) {
 } // namespace
 
 void add_slurm(base::CommandLine& root) {
-  CommandLine& app =
-      root.add_command("slurm", "Applications under Slurm that grow onto free nodes and leave those wanted back");
+  CommandLine& app = root.add_command(
+      "slurm", "Applications under Slurm that grow onto free nodes and leave those that Slurm takes back");
   app.require_command();
   app.footer("dyngrid slurm submit --help and dyngrid slurm check --help say more; docs/slurm.md shows it.");
 
@@ -229,7 +229,7 @@ void add_slurm(base::CommandLine& root) {
   add_partition(checked, c->request);
   add_place(checked, c->request);
   checked.add_flag("--json", c->json, "print one JSON object");
-  checked.footer("Starts nothing. Verdicts: ok; note; warning; error. Status 1 when there is an error.");
+  checked.footer("Starts nothing. Each line is one of: ok; note; warning; error. Status 1 when there is an error.");
   checked.action([c] { check(*c); });
 
   // not for users: run by the jobs
@@ -243,7 +243,8 @@ void add_slurm(base::CommandLine& root) {
     const int status = slurm::run_agent(a->request, own_program());
     if (status != 0) throw Failure(fmt::format("the application ended with status {}", status), status);
   });
-  CommandLine& node = app.add_command("node", "On a node: says that it is there, and runs what it is told");
+  CommandLine& node =
+      app.add_command("node", "On a node: reports that it is ready, and runs the commands that it receives");
   node.group("");
   node.action([] {
     const int status = slurm::run_node();
