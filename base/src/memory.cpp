@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/memory.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 
 #include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <fmt/format.h>
 
+#include "base/control_groups.hpp"
+
 namespace base {
 namespace {
 
-/// In KiB, of a file of the kernel in which lines begin with names; below 0: it is not there. With stdio, which takes
-/// little memory.
-std::int64_t entry(const char* path, const char* name) {
+/// As entry_in, with stdio, which takes little memory: for a process that has no addresses left.
+std::int64_t frugal_entry_in(const char* path, const char* name) {
   std::FILE* file = std::fopen(path, "r");
   if (file == nullptr) return -1;
   long long value = -1;
@@ -31,26 +35,67 @@ double mib(double bytes) {
 
 } // namespace
 
-std::string memory_left() {
+FreeMemory free_memory(const std::string& root) {
+  const std::string meminfo = root + "/proc/meminfo";
+  const auto kib = [&](const char* name) { return std::max<std::int64_t>(0, entry_in(meminfo, name)) * 1024; };
+  FreeMemory least{"MemAvailable", entry_in(meminfo, "MemAvailable:")};
+  if (least.bytes >= 0) least.bytes *= 1024;
+  if (const std::int64_t lent = kib("Balloon:"); lent > 0 && least.bytes >= 0) {
+    const std::int64_t taken = kib("AnonPages:") + kib("Shmem:") + kib("SUnreclaim:") + kib("Hugetlb:");
+    least.bytes = std::max(least.bytes, std::min(least.bytes + lent, kib("MemTotal:") - taken));
+  }
+  const auto group = [&](const std::string& folder, const char* most_file, const char* anonymous, const char* shared) {
+    const auto most = number_in(folder + most_file);
+    const std::int64_t own = entry_in(folder + "/memory.stat", anonymous);
+    if (!most || own < 0) return;
+    const std::int64_t taken = own + std::max<std::int64_t>(0, entry_in(folder + "/memory.stat", shared));
+    const std::int64_t left = std::max<std::int64_t>(0, *most - taken);
+    if (least.bytes < 0 || left < least.bytes) least = {folder.substr(root.size()) + most_file, left};
+  };
+  for (const std::string& folder : control_groups(root, "memory")) {
+    group(folder, "/memory.max", "anon", "shmem");
+    group(folder, "/memory.limit_in_bytes", "total_rss", "total_shmem");
+  }
+  return least;
+}
+
+FreeMemory free_memory_soon(std::int64_t needed, const std::string& root) {
+  FreeMemory free = free_memory(root);
+  for (int look = 0; look < 10 && free.bytes >= 0 && free.bytes < needed; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    free = free_memory(root);
+  }
+  return free;
+}
+
+std::string memory_left(const std::string& root) {
   rlimit limit{};
-  const std::int64_t used_kib = entry("/proc/self/status", "VmSize:");
+  const std::int64_t used_kib = frugal_entry_in("/proc/self/status", "VmSize:");
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && used_kib >= 0)
     return fmt::format("{:.0f} MiB of address space are left (ulimit -v)",
                        mib(static_cast<double>(limit.rlim_cur) - 1024.0 * static_cast<double>(used_kib)));
-  const std::int64_t free_kib = entry("/proc/meminfo", "MemAvailable:");
-  return free_kib < 0 ? "how much is left is not known"
-                      : fmt::format("{:.0f} MiB are free", mib(1024.0 * static_cast<double>(free_kib)));
+  const FreeMemory free = free_memory(root);
+  return free.bytes < 0 ? "how much is left is not known"
+                        : fmt::format("{:.0f} MiB are free ({})", mib(static_cast<double>(free.bytes)), free.of);
 }
 
-Error out_of_memory(const std::string& what, std::size_t bytes) {
+Error out_of_memory(const std::string& what, std::size_t bytes, const std::string& root) {
   return {Status::out_of_memory, fmt::format("dyngrid: no memory for {}, {:.1f} MiB: {}", what,
-                                             mib(static_cast<double>(bytes)), memory_left())};
+                                             mib(static_cast<double>(bytes)), memory_left(root))};
 }
 
-void require_memory(const std::string& what, std::size_t bytes) {
+void require_addresses(const std::string& what, std::size_t bytes) {
   void* const tried = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (tried == MAP_FAILED) throw out_of_memory(what, bytes);
   munmap(tried, bytes);
+}
+
+void require_memory(const std::string& what, std::int64_t bytes, const std::string& root) {
+  const FreeMemory free = free_memory_soon(bytes, root);
+  if (free.bytes < 0 || free.bytes >= bytes) return;
+  throw Error(Status::out_of_memory,
+              fmt::format("dyngrid: no memory for {}: {:.1f} MiB are needed, {:.1f} MiB are free ({})", what,
+                          mib(static_cast<double>(bytes)), mib(static_cast<double>(free.bytes)), free.of));
 }
 
 } // namespace base

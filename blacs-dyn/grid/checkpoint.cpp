@@ -146,7 +146,7 @@ struct Lanes {
 /// HDF5 1.10 writes to null pointers where it gets no memory while it opens a file.
 void require_memory_of_hdf5() {
   constexpr std::size_t enough = 16 << 20;
-  base::require_memory("HDF5", enough);
+  base::require_addresses("HDF5", enough);
 }
 
 /// First error of one rank in a run of steps that all must go through, whatever happened, because others wait for its

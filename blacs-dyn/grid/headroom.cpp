@@ -84,7 +84,7 @@ void Headroom::check_here(int fresh, int after, const GroupPolicy& policy, std::
   refuse_without_room(room); // before anything is looked up
   room.threads = control::thread_limits();
   room.threads_each = control::own_threads();
-  room.free = control::free_memory_soon(bytes_needed(room));
+  room.free = base::free_memory_soon(bytes_needed(room));
   if (settings_.way != LauncherKind::join) room.descriptors = control::open_files(getppid());
   refuse_without_room(room);
   if (settings_.way != LauncherKind::join)

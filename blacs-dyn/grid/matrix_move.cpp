@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/memory.hpp"
 #include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
@@ -38,6 +39,7 @@ void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const Gri
   std::int64_t print = 0;
   const std::optional<Error> mine = attempt([&] {
     print = lay_out(to);
+    base::require_memory("the matrices on the new grid", new_bytes(on_one_host));
     plan(is_free && on_one_host ? redist::Schedule::async : wanted);
   });
   agree_on_number(gathered, mine ? mine->status() : Status::success, mine ? mine->what() : "", print,
@@ -59,6 +61,20 @@ std::int64_t MatrixMove::lay_out(const GridMap& to) {
     layouts.push_back(&moved_[i].layout);
   }
   return fingerprint(layouts);
+}
+
+/// What the new arrays take of this host's memory. Processes of one host share it.
+std::int64_t MatrixMove::new_bytes(bool on_one_host) const {
+  double bytes = 0;
+  for (std::size_t i = 0; i < moved_.size(); ++i) {
+    const Matrix& a = *matrices_[i];
+    if (on_one_host)
+      bytes +=
+          static_cast<double>(a.rows.n) * static_cast<double>(a.cols.n) * static_cast<double>(element_bytes(a.type));
+    else if (who_.my_position < to_.size())
+      bytes += static_cast<double>(a.bytes(moved_[i].local_size));
+  }
+  return static_cast<std::int64_t>(std::min(bytes, 1e18));
 }
 
 void MatrixMove::plan(redist::Schedule schedule) {

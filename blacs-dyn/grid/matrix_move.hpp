@@ -36,6 +36,7 @@ public:
 
 private:
   std::int64_t lay_out(const GridMap& to);
+  std::int64_t new_bytes(bool on_one_host) const;
   void plan(redist::Schedule schedule);
   redist::SharedArray array_of(const Matrix& a, std::size_t bytes);
   void exchange(redist::Executor& executor);

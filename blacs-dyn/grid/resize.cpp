@@ -254,8 +254,12 @@ void Resize::tell_why_not() {
 /// To start processes and connect to them, Open MPI and PMIx take some 40 MiB in pieces (4.1.4). glibc reserves up to
 /// 128 MiB of addresses when a thread first allocates. Without that memory the application ends inside MPI.
 void Resize::require_memory() const {
-  constexpr std::size_t enough = 192 << 20;
-  if (change_.is_growth()) base::require_memory("starting processes or connecting to them by MPI", enough);
+  constexpr std::size_t addresses = 192 << 20;
+  constexpr std::int64_t bytes = 40 << 20;
+  if (!change_.is_growth()) return;
+  const char* const what = "starting processes or connecting to them by MPI";
+  base::require_addresses(what, addresses);
+  base::require_memory(what, bytes);
 }
 
 void Resize::gather() {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "control/limits.hpp"
 
 namespace blacs_dyn {
@@ -25,7 +26,7 @@ struct Room {
   std::int64_t fresh_here = 0;
   std::vector<control::Limit> threads;
   int threads_each = 1;
-  control::FreeMemory free;
+  base::FreeMemory free;
   std::int64_t bytes_each = 0;   ///< of a new process, without its part of the matrices
   std::int64_t matrix_bytes = 0; ///< the matrices on the new grid, as far as they lie on this host: the old arrays stay
                                  ///< until the new ones are filled

@@ -2,8 +2,6 @@
 #include "control/limits.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -14,21 +12,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/control_groups.hpp"
 #include "base/environment.hpp"
-#include "control_groups.hpp"
 
 namespace control {
 
+using base::control_groups;
+using base::entry_in;
 using base::environment;
-using detail::control_groups;
-namespace {
+using base::number_in;
+using base::number_of;
 
-std::optional<std::int64_t> number(const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end == text.data()) return std::nullopt;
-  return value;
-}
+namespace {
 
 /// The first words of a file; empty ones where there are fewer.
 std::pair<std::string, std::string> words_of(const std::string& file) {
@@ -38,29 +33,13 @@ std::pair<std::string, std::string> words_of(const std::string& file) {
   return words;
 }
 
-std::optional<std::int64_t> number_in(const std::string& file) {
-  return number(words_of(file).first);
-}
-
-/// The number after `name` in lines like "MemAvailable:   123 kB" or "inactive_file 123".
-std::int64_t entry_in(const std::string& file, const std::string& name) {
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream words(line);
-    std::string first;
-    std::int64_t value = 0;
-    if (words >> first >> value && first == name) return value;
-  }
-  return -1;
-}
-
 /// Threads of one user, as far as they can be seen from here.
 std::int64_t threads_of(const std::string& root, uid_t user) {
   std::int64_t count = 0;
   std::error_code failed;
   for (auto entry = std::filesystem::directory_iterator(root + "/proc", failed);
        !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
-    if (!number(entry->path().filename().string())) continue;
+    if (!number_of(entry->path().filename().string())) continue;
     const std::string status = entry->path().string() + "/status";
     if (entry_in(status, "Uid:") == static_cast<std::int64_t>(user))
       count += std::max<std::int64_t>(0, entry_in(status, "Threads:"));
@@ -73,7 +52,7 @@ std::int64_t all_threads(const std::string& root) {
   std::ifstream in(root + "/proc/loadavg");
   std::string load, running_of_all;
   in >> load >> load >> load >> running_of_all;
-  return number(running_of_all.substr(std::min(running_of_all.size(), running_of_all.find('/') + 1))).value_or(0);
+  return number_of(running_of_all.substr(std::min(running_of_all.size(), running_of_all.find('/') + 1))).value_or(0);
 }
 
 int allowed_cores() {
@@ -89,14 +68,14 @@ int allowed_cores() {
 
 int usable_cores(const std::string& root) {
   if (const auto text = environment("DYNGRID_DECIDE", "cores"))
-    if (const auto given = number(*text); given && *given >= 1 && *given <= 1 << 20) return static_cast<int>(*given);
+    if (const auto given = number_of(*text); given && *given >= 1 && *given <= 1 << 20) return static_cast<int>(*given);
   std::int64_t cores = allowed_cores();
   const auto at_most = [&](std::int64_t quota, std::int64_t period) {
     if (quota > 0 && period > 0) cores = std::min(cores, (quota + period - 1) / period);
   };
   for (const std::string& folder : control_groups(root, "cpu")) {
     const auto [quota, period] = words_of(folder + "/cpu.max");
-    at_most(number(quota).value_or(-1), number(period).value_or(-1));
+    at_most(number_of(quota).value_or(-1), number_of(period).value_or(-1));
     at_most(number_in(folder + "/cpu.cfs_quota_us").value_or(-1),
             number_in(folder + "/cpu.cfs_period_us").value_or(-1));
   }
@@ -117,39 +96,6 @@ std::vector<Limit> thread_limits(const std::string& root) {
   return limits;
 }
 
-FreeMemory free_memory(const std::string& root) {
-  const std::string meminfo = root + "/proc/meminfo";
-  const auto kib = [&](const char* name) { return std::max<std::int64_t>(0, entry_in(meminfo, name)) * 1024; };
-  FreeMemory least{"MemAvailable", entry_in(meminfo, "MemAvailable:")};
-  if (least.bytes >= 0) least.bytes *= 1024;
-  if (const std::int64_t lent = kib("Balloon:"); lent > 0 && least.bytes >= 0) {
-    const std::int64_t taken = kib("AnonPages:") + kib("Shmem:") + kib("SUnreclaim:") + kib("Hugetlb:");
-    least.bytes = std::max(least.bytes, std::min(least.bytes + lent, kib("MemTotal:") - taken));
-  }
-  const auto group = [&](const std::string& folder, const char* most_file, const char* anonymous, const char* shared) {
-    const auto most = number_in(folder + most_file);
-    const std::int64_t own = entry_in(folder + "/memory.stat", anonymous);
-    if (!most || own < 0) return;
-    const std::int64_t taken = own + std::max<std::int64_t>(0, entry_in(folder + "/memory.stat", shared));
-    const std::int64_t left = std::max<std::int64_t>(0, *most - taken);
-    if (least.bytes < 0 || left < least.bytes) least = {folder.substr(root.size()) + most_file, left};
-  };
-  for (const std::string& folder : control_groups(root, "memory")) {
-    group(folder, "/memory.max", "anon", "shmem");
-    group(folder, "/memory.limit_in_bytes", "total_rss", "total_shmem");
-  }
-  return least;
-}
-
-FreeMemory free_memory_soon(std::int64_t needed, const std::string& root) {
-  FreeMemory free = free_memory(root);
-  for (int look = 0; look < 10 && free.bytes >= 0 && free.bytes < needed; ++look) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    free = free_memory(root);
-  }
-  return free;
-}
-
 Limit open_files(int pid, const std::string& root) {
   const std::string folder = root + "/proc/" + std::to_string(pid);
   Limit limit{"Max open files", 0, 0};
@@ -159,7 +105,7 @@ Limit open_files(int pid, const std::string& root) {
       std::istringstream rest(line.substr(limit.name.size()));
       std::string most;
       rest >> most;
-      limit.most = number(most).value_or(0);
+      limit.most = number_of(most).value_or(0);
     }
   std::error_code failed;
   for (auto entry = std::filesystem::directory_iterator(folder + "/fd", failed);

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "base/control_groups.hpp"
 #include "base/text.hpp"
-#include "control_groups.hpp"
 
 namespace control::detail {
 namespace {
@@ -146,7 +146,7 @@ void LoadFiles::read_threads() {
 void LoadFiles::find_groups() {
   found_s_ = texts_.at_s;
   groups_.clear();
-  for (const std::string& folder : control_groups(root_, "cpu")) {
+  for (const std::string& folder : base::control_groups(root_, "cpu")) {
     Group group{folder,
                 {folder + "/cpu.stat", {}},
                 {folder + "/cpu.max", {}},

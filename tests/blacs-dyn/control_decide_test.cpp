@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../fake_system.hpp"
 #include "base/files.hpp"
 #include "base/parse_json.hpp"
 #include "base/status.hpp"
@@ -427,22 +428,6 @@ TEST(Decide, TooManyProcessesForTheCores) {
 
 // ---- what the system allows
 
-namespace {
-/// A made-up /proc and /sys.
-struct FakeSystem {
-  std::string root;
-  FakeSystem() {
-    char name[] = "/tmp/dyngrid-limits-XXXXXX";
-    root = mkdtemp(name);
-  }
-  ~FakeSystem() { std::filesystem::remove_all(root); }
-  void put(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories((root + path).substr(0, (root + path).rfind('/')));
-    std::ofstream(root + path) << text;
-  }
-};
-} // namespace
-
 TEST(Limits, OfControlGroupsOfTheSecondVersion) {
   const FakeSystem f;
   f.put("/proc/self/cgroup", "0::/slice/job\n");
@@ -453,10 +438,6 @@ TEST(Limits, OfControlGroupsOfTheSecondVersion) {
   f.put("/sys/fs/cgroup/slice/pids.current", "60\n");
   f.put("/proc/sys/kernel/pid_max", "4194304\n");
   f.put("/proc/loadavg", "0.1 0.2 0.3 2/345 6789\n");
-  f.put("/proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:   8000 kB\n");
-  f.put("/sys/fs/cgroup/slice/memory.max", "5000000\n");
-  f.put("/sys/fs/cgroup/slice/memory.current", "4000000\n");
-  f.put("/sys/fs/cgroup/slice/memory.stat", "anon 2000000\nfile 1900000\nshmem 500000\n");
   EXPECT_EQ(control::usable_cores(f.root), 1);
   const auto limits = control::thread_limits(f.root);
   ASSERT_GE(limits.size(), 2u);
@@ -464,50 +445,18 @@ TEST(Limits, OfControlGroupsOfTheSecondVersion) {
   EXPECT_EQ(limits[0].most, 100);
   EXPECT_EQ(limits[0].used, 60);
   EXPECT_EQ(limits.back().used, 345);
-  EXPECT_EQ(control::free_memory(f.root).bytes, 2500000); // cached memory is available
-  EXPECT_EQ(control::free_memory(f.root).of, "/sys/fs/cgroup/slice/memory.max");
-  f.put("/sys/fs/cgroup/slice/memory.stat", ""); // unreadable: nothing is known of the group
-  EXPECT_EQ(control::free_memory(f.root).bytes, 8000 * 1024);
 }
 
 TEST(Limits, OfControlGroupsOfTheFirstVersion) {
   const FakeSystem f;
-  f.put("/proc/self/cgroup", "8:pids:/\n7:cpu,cpuacct:/a\n4:memory:/a/b\n0::/\n");
+  f.put("/proc/self/cgroup", "8:pids:/\n7:cpu,cpuacct:/a\n0::/\n");
   f.put("/sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "-1\n");
   f.put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "100000\n");
   f.put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
   f.put("/sys/fs/cgroup/pids/pids.max", "77\n");
   f.put("/sys/fs/cgroup/pids/pids.current", "7\n");
-  f.put("/proc/meminfo", "MemAvailable: 8000 kB\n");
-  f.put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "9223372036854771712\n");
-  f.put("/sys/fs/cgroup/memory/a/memory.stat", "rss 1\ntotal_rss 1000\ntotal_shmem 200\n");
   EXPECT_EQ(control::usable_cores(f.root), 1);
   EXPECT_EQ(control::thread_limits(f.root).at(0).most, 77);
-  EXPECT_EQ(control::free_memory(f.root).bytes, 8000 * 1024);
-  f.put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "2000\n");
-  EXPECT_EQ(control::free_memory(f.root).bytes, 800);
-}
-
-TEST(Limits, MemoryThatAVirtualMachineHasLentComesBack) {
-  const FakeSystem f;
-  const std::string lent = "MemTotal: 1000 kB\nMemAvailable: 0 kB\nAnonPages: 100 kB\nShmem: 20 kB\nBalloon: 700 kB\n";
-  f.put("/proc/meminfo", lent);
-  EXPECT_EQ(control::free_memory(f.root).of, "MemAvailable");
-  EXPECT_EQ(control::free_memory(f.root).bytes, 700 * 1024);
-  f.put("/proc/meminfo", "MemTotal: 300 kB\nMemAvailable: 0 kB\nAnonPages: 100 kB\nBalloon: 700 kB\n"); // gone for good
-  EXPECT_EQ(control::free_memory(f.root).bytes, 200 * 1024);
-}
-
-TEST(Limits, MemoryIsLookedAtAgainBeforeItIsCalledTooLittle) {
-  const FakeSystem f;
-  f.put("/proc/meminfo", "MemAvailable: 0 kB\n");
-  std::thread later([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(150));
-    f.put("/proc/meminfo", "MemAvailable: 5000 kB\n");
-  });
-  const control::FreeMemory free = control::free_memory_soon(1 << 20, f.root);
-  later.join();
-  EXPECT_EQ(free.bytes, 5000 * 1024);
 }
 
 TEST(Limits, OfThisProcess) {
@@ -515,7 +464,6 @@ TEST(Limits, OfThisProcess) {
   setenv("DYNGRID_DECIDE", "cores=37", 1);
   EXPECT_EQ(control::usable_cores(), 37);
   unsetenv("DYNGRID_DECIDE");
-  EXPECT_GT(control::free_memory().bytes, 0);
   EXPECT_GE(control::own_threads(), 1);
   EXPECT_GT(control::own_bytes(), 0);
   const control::Limit files = control::open_files(getpid());

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// short_memory FILE: one process may allocate a few MiB more and no others (RLIMIT_AS). A joint operation works, or is
-// the same status on all processes; the matrix is whole, and the application goes on. FILE: for checkpoints; "-": none.
+// short_memory FILE: one process may allocate a few MiB more and no others (RLIMIT_AS), or its host or container has
+// only a few MiB left. A joint operation works, or is the same status on all processes; the matrix is whole, and the
+// application goes on. FILE: for checkpoints; "-": none.
+#include <dlfcn.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
@@ -42,12 +45,38 @@ private:
   rlimit before_{};
 };
 
+/// Where this process finds /proc/meminfo; empty: where it is.
+std::string meminfo;
+
+/// During its life the host of this process has N MiB left.
+class FullHost {
+public:
+  FullHost(bool is_mine, int mib) {
+    if (!is_mine) return;
+    meminfo = "short_memory." + std::to_string(getpid());
+    std::ofstream(meminfo) << "MemAvailable: " << (mib << 10) << " kB\n";
+  }
+  ~FullHost() {
+    if (!meminfo.empty()) std::remove(meminfo.c_str());
+    meminfo.clear();
+  }
+  FullHost(const FullHost&) = delete;
+  FullHost& operator=(const FullHost&) = delete;
+};
+
 template <class Call> int limited(int who, int mib, Call&& call) {
   const Limit limit(dyngrid_process_id() == who, mib);
   return call();
 }
 
 } // namespace
+
+// the libraries open files by it, the C++ library too
+extern "C" std::FILE* fopen64(const char* path, const char* mode) {
+  using Open = std::FILE* (*)(const char*, const char*);
+  static const auto next = reinterpret_cast<Open>(dlsym(RTLD_NEXT, "fopen64"));
+  return next(!meminfo.empty() && std::strcmp(path, "/proc/meminfo") == 0 ? meminfo.c_str() : path, mode);
+}
 
 int main(int argc, char** argv) {
   expect(dyngrid_init_grid(1, 2) == 0 && argc == 2, "init");
@@ -82,6 +111,25 @@ int main(int argc, char** argv) {
       expect(dyngrid_checkpoint(argv[1]) == 0, "checkpoint");
       check(limited(who, mib, [&] { return dyngrid_restore(argv[1]); }), who, mib, "restore");
     }
+  const auto refused = [&](int who, const std::string& what, int status) {
+    check(status, who, 1, what);
+    const std::string text = dyngrid_last_message();
+    expect(status == DYNGRID_ERR_MEMORY, what + ": it is refused: " + text);
+    expect(text.find("no memory for") != std::string::npos &&
+               text.find("1.0 MiB are free (MemAvailable)") < text.size(),
+           what + ": " + text);
+  };
+  for (const int who : {0, 1}) {
+    const FullHost host(dyngrid_process_id() == who, 1);
+    refused(who, "reblock on a full host", dyngrid_matrix_reblock(a, 40, 40));
+    refused(who, "another grid on a full host", dyngrid_resize(2, 1, DYNGRID_OPTIMAL));
+    if (who != 0) refused(who, "growth on a full host", dyngrid_resize(1, 3, DYNGRID_OPTIMAL));
+  }
+  for (const int who : {0, 1}) { // as long as there is enough nothing is refused
+    const FullHost host(dyngrid_process_id() == who, 100);
+    expect(dyngrid_matrix_reblock(a, 40 + who, 40) >= 0, "reblock with 100 MiB");
+    expect(dyngrid_resize(2 - who, 1 + who, DYNGRID_OPTIMAL) >= 0, "another grid with 100 MiB");
+  }
   expect(failed > 10, "what fails was tried");
   return dyngrid_finalize();
 }

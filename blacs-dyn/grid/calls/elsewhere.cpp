@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "control/limits.hpp"
+#include "base/memory.hpp"
 #include "grid/matrix.hpp"
 #include "pblas/stock_calls.hpp"
 #include "processes/mpi_util.hpp"
@@ -311,7 +311,7 @@ bool has_memory(const Elsewhere& elsewhere, int processes) {
   if (!elsewhere.is_made()) return false;
   const std::int64_t all = elsewhere.bytes_here() * processes; // as if all were on this host
   if (all < small) return true;
-  const control::FreeMemory free = control::free_memory();
+  const base::FreeMemory free = base::free_memory();
   return free.bytes < 0 || all < free.bytes;
 }
 

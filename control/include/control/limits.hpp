@@ -24,20 +24,6 @@ int usable_cores(const std::string& root = "");
 /// without a limit are left out.
 std::vector<Limit> thread_limits(const std::string& root = "");
 
-/// Available memory, and the source of the figure.
-struct FreeMemory {
-  std::string of;          ///< "MemAvailable", or the file of a control group
-  std::int64_t bytes = -1; ///< -1: not known
-};
-
-/// The least of MemAvailable and of what each control group leaves beside anonymous and shared memory. The kernel
-/// reclaims the rest first. Memory that a virtual machine has lent to its host (Balloon) counts where it is returned on
-/// demand.
-FreeMemory free_memory(const std::string& root = "");
-
-/// The same, read again for up to a second while it is less than `needed`: a virtual machine's memory changes.
-FreeMemory free_memory_soon(std::int64_t needed, const std::string& root = "");
-
 /// Open files of a process; `most` is 0 when it cannot be read.
 Limit open_files(int pid, const std::string& root = "");
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control_groups.hpp"
+#include "base/control_groups.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
-namespace control::detail {
+namespace base {
 
 std::vector<std::string> control_groups(const std::string& root, const std::string& controller) {
   std::vector<std::string> folders;
@@ -37,4 +39,29 @@ std::vector<std::string> control_groups(const std::string& root, const std::stri
   return folders;
 }
 
-} // namespace control::detail
+std::optional<std::int64_t> number_of(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end == text.data()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> number_in(const std::string& file) {
+  std::ifstream in(file);
+  std::string first;
+  in >> first;
+  return number_of(first);
+}
+
+std::int64_t entry_in(const std::string& file, const std::string& name) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string first;
+    std::int64_t value = 0;
+    if (words >> first >> value && first == name) return value;
+  }
+  return -1;
+}
+
+} // namespace base

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace base {
+
+/// Folders of the control groups of this process for `controller` ("cpu", "pids"), version 1 and 2, itself first, up to
+/// the topmost visible one. `root`: before /proc and /sys.
+std::vector<std::string> control_groups(const std::string& root, const std::string& controller);
+
+/// The number at the beginning of a text, and of a file of the kernel; none: "max", or the file is not there.
+std::optional<std::int64_t> number_of(const std::string& text);
+std::optional<std::int64_t> number_in(const std::string& file);
+
+/// The number after `name` in lines like "MemAvailable:   123 kB" or "inactive_file 123"; below 0: it is not there.
+std::int64_t entry_in(const std::string& file, const std::string& name);
+
+} // namespace base
