@@ -48,19 +48,27 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
-/// Seconds of processors that all processes of a session have used.
-double cpu_s(const Json& session) {
-  double ticks = 0;
+/// What /proc/PID/stat says of a process behind its name, its state first; empty: there is none.
+std::vector<std::string> stat_of(const std::string& process) {
+  const std::string line = read_file("/proc/" + process + "/stat");
+  const auto name_ends = line.rfind(')');
+  if (name_ends == std::string::npos) return {};
+  std::istringstream rest(line.substr(name_ends + 2));
+  return {std::istream_iterator<std::string>(rest), {}};
+}
+
+/// The states of all processes of a session that have not ended: R, S, T.
+std::string states_of(const Json& session) {
+  std::string states;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string line = read_file(entry.path().string() + "/stat");
-    const auto name_ends = line.rfind(')');
-    if (name_ends == std::string::npos) continue;
-    std::istringstream rest(line.substr(name_ends + 2));
-    std::vector<std::string> words{std::istream_iterator<std::string>(rest), {}};
-    if (words.size() > 12 && words[3] == std::to_string(session.get<std::int64_t>()))
-      ticks += std::stod(words[11]) + std::stod(words[12]);
+    const auto words = stat_of(entry.path().filename().string());
+    if (words.size() > 3 && words[0] != "Z" && words[3] == std::to_string(session.get<std::int64_t>()))
+      states += words[0];
   }
-  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+  return states;
+}
+bool is_stopped(const Json& session) {
+  return states_of(session).find_first_not_of('T') == std::string::npos;
 }
 
 class SchedulerTest : public testing::Test {
@@ -435,7 +443,9 @@ TEST_F(SchedulerTest, AJobThatWaitsForRoomRunsOnce) {
   std::ofstream(folder_ + "/go") << "go";
   EXPECT_EQ(wait(first)["status"], "0");
   until("it has said so", [&] { return read_file(folder_ + "/err").find("cannot be written") != std::string::npos; });
-  std::this_thread::sleep_for(std::chrono::milliseconds(2500)); // tried again, in vain
+  const auto written = [&] { return std::filesystem::last_write_time(folder_ + "/s/journal"); };
+  const auto first_try = written();
+  until("it is tried again, in vain", [&] { return written() != first_try; });
   EXPECT_EQ(job(second)["phase"], "waiting");
   EXPECT_NE(access((folder_ + "/ran").c_str(), F_OK), 0);
   limit_files(RLIM_INFINITY);
@@ -733,10 +743,11 @@ TEST_F(SchedulerTest, AJobThatIgnoresRequestsIsLeftAlone) {
   EXPECT_EQ(job(id)["procs"], 4);
   EXPECT_EQ(job(second)["phase"], "waiting");
   EXPECT_EQ(application.cancels, 0) << "a shrink stays asked for";
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  EXPECT_EQ(application.resizes, 1) << "left alone from then on";
+  const auto third = submit({"sleep", "100"}, {{"allow", "2"}}); // all is planned anew
+  EXPECT_EQ(job(third)["phase"], "waiting");
   call("cancel", {{"job", id}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until("the others run", [&] { return job(second)["phase"] == "running" && job(third)["phase"] == "running"; });
+  EXPECT_EQ(application.resizes, 1) << "left alone from then on";
 }
 
 // it counts in a process group of its own, as MPI's processes are
@@ -748,11 +759,7 @@ TEST_F(SchedulerTest, AJobThatIgnoresAShrinkIsStoppedAndGoesOn) {
   FakeApplication application(folder_ + "/run", "s1", 4, false);
   until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
   const auto lines = [&] { return out(id).size(); };
-  const auto stands_still = [&] {
-    const std::size_t before = lines();
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    return lines() == before;
-  };
+  const Json session = job(id)["pid"];
   until("it counts", [&] { return lines() > 3; });
   const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
   until("the second runs", [&] { return job(second)["phase"] == "running"; });
@@ -760,16 +767,18 @@ TEST_F(SchedulerTest, AJobThatIgnoresAShrinkIsStoppedAndGoesOn) {
   EXPECT_EQ(job(id)["processors"], Json::array({0}));
   EXPECT_EQ(job(second)["processors"], Json::array({1, 2, 3}));
   EXPECT_EQ(call("queue")["free"], 0);
-  until("all of it is stopped", stands_still);
+  until("all of it is stopped", [&] { return is_stopped(session); });
+  const std::size_t before = lines();
   crash();
-  EXPECT_TRUE(stands_still());
+  EXPECT_TRUE(is_stopped(session)) << states_of(session);
   start({"--procs", "4", "--policy", "rs", "--deadline", "0.5", "--unresponsive", "100", "--suspend"});
   EXPECT_TRUE(job(id)["suspended"].get<bool>());
-  EXPECT_TRUE(stands_still());
+  EXPECT_TRUE(is_stopped(session)) << states_of(session);
+  EXPECT_EQ(lines(), before);
   std::ofstream(folder_ + "/go") << "go";
   until("it goes on", [&] { return !job(id)["suspended"].get<bool>(); });
   EXPECT_EQ(job(id)["processors"], Json::array({0, 1, 2, 3}));
-  until("it counts again", [&] { return !stands_still(); });
+  until("it counts again", [&] { return lines() > before; });
   EXPECT_EQ(call("queue")["free"], 0);
 }
 
@@ -797,18 +806,14 @@ protected:
     start({"--hosts", "a:2,b:2,c:1", "--policy", "rs", "--deadline", "0.4", "--unresponsive", "100", "--suspend",
            "--shell", folder_ + "/shell", "--dictate"});
   }
-  std::uintmax_t lines(const std::string& host) const {
-    std::error_code is_not_there;
-    const auto bytes = std::filesystem::file_size(folder_ + "/h/" + host + "/count", is_not_there);
-    return is_not_there ? 0 : bytes;
-  }
+  /// Hosts on which the process of the job is there and not stopped.
   std::string hosts_that_count() const {
     std::string hosts;
-    std::map<std::string, std::uintmax_t> before;
-    for (const char* host : {"a", "b", "c"}) before[host] = lines(host);
-    std::this_thread::sleep_for(std::chrono::milliseconds(400));
-    for (const auto& [host, count] : before)
-      if (lines(host) != count) hosts += host;
+    for (const char* host : {"a", "b", "c"})
+      for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/h/" + host + "/proc")) {
+        const auto words = stat_of(entry.path().filename().string());
+        if (!words.empty() && words[0] != "T" && words[0] != "Z") hosts += host;
+      }
     return hosts;
   }
   void until_count(const char* what, const std::string& hosts) {
@@ -1096,9 +1101,11 @@ TEST_F(SchedulerTest, ANeedIsGrantedWhenAnotherEndsAsPdgemmShows) {
       submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}, {"rigid", true}});
   const auto id = submit({NEED}, {{"allow", "1:4"}});
   until("it waits", [&] { return job(id)["asks"].is_object(); });
-  const double before_s = cpu_s(job(id)["pid"]);
-  std::this_thread::sleep_for(std::chrono::seconds(1));
-  EXPECT_LT(cpu_s(job(id)["pid"]) - before_s, 0.1) << "it sleeps";
+  int looks = 0; // one that looks for an answer over and over computes at some of them
+  until("it sleeps", [&] {
+    looks = states_of(job(id)["pid"]).find('R') == std::string::npos ? looks + 1 : 0;
+    return looks == 20;
+  });
   EXPECT_EQ(job(id)["procs"], 1);
   EXPECT_EQ(job(rigid)["phase"], "running");
   std::ofstream(folder_ + "/go") << "go";
