@@ -315,9 +315,9 @@ CaseRun::CaseRun(MPI_Comm comm, const Case& c, const Settings& settings, Result&
   mine_ = plan.for_rank(rank_);
   result_.plan_s = MPI_Wtime() - t0;
   t0 = MPI_Wtime();
-  static std::map<int, std::pair<gridmap::Machine, double>> measured; // by number of ranks, with the seconds it took
+  static std::map<int, std::pair<advise::Machine, double>> measured; // by number of ranks, with the seconds it took
   if (measured.count(size) == 0) {
-    const gridmap::Machine machine = redist::measure_machine(comm);
+    const advise::Machine machine = redist::measure_machine(comm);
     measured[size] = {machine, MPI_Wtime() - t0};
   }
   result_.predicted_s = plan.predicted_seconds(measured[size].first, sizeof(double));

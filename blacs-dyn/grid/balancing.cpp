@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "advise/factor_layout.hpp"
+#include "advise/payoff.hpp"
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/index.hpp"
@@ -18,19 +20,17 @@
 #include "dyngrid/balance.h"
 #include "grid/application.hpp"
 #include "gridmap/dealing.hpp"
-#include "gridmap/factor_layout.hpp"
-#include "gridmap/payoff.hpp"
 #include "redist/plan.hpp"
 
 namespace blacs_dyn {
 
+using advise::Balance;
+using advise::BalanceAction;
 using base::at;
 using base::Error;
 using control::BalanceMode;
 using control::LoadFigures;
 using control::ProcessLoad;
-using gridmap::Balance;
-using gridmap::BalanceAction;
 
 namespace {
 
@@ -50,12 +50,12 @@ redist::Plan move_of(const Matrix& a, redist::Layout to) {
   return {a.layout, std::move(to), options};
 }
 
-gridmap::PlanVolume volume_of(const redist::Plan& plan, const Matrix& a) {
+advise::PlanVolume volume_of(const redist::Plan& plan, const Matrix& a) {
   return plan.volume(static_cast<int>(element_bytes(a.type)));
 }
 
 /// "3x3 of 0, 1, 2": the processes of a grid.
-std::string shown(const gridmap::BalanceChoice& choice) {
+std::string shown(const advise::BalanceChoice& choice) {
   return fmt::format("{}, a step of {}", to_string(choice.grid), seconds_of(choice.step_s()));
 }
 
@@ -438,7 +438,7 @@ std::vector<int> Balancing::ids() const {
 }
 
 /// Rows and columns as they were decided; the first process stays at (0,0), so that the same one prints.
-GridMap Balancing::map_of(const gridmap::BalanceChoice& choice) const {
+GridMap Balancing::map_of(const advise::BalanceChoice& choice) const {
   GridMap map;
   map.shape = {choice.grid.nprow, choice.grid.npcol};
   for (const int k : choice.order) map.ids.push_back(balancer_.id_of(k));
@@ -485,9 +485,9 @@ std::vector<double> Balancing::speeds_on(const GridMap& map) const {
 /// get uneven towards the end, the work seems to be more than it is.
 double Balancing::factor_unit_s(const Matrix& a, const std::vector<double>& speeds) const {
   const Factored& f = factored_;
-  const gridmap::BalanceRequest& r = balancer_.request();
+  const advise::BalanceRequest& r = balancer_.request();
   const double alike = gridmap::factor_work(a.rows.n, a.cols.n, f.last, f.next);
-  const double slowest = gridmap::factor_time(a.layout.rows, a.layout.cols, speeds, f.last, f.next);
+  const double slowest = advise::factor_time(a.layout.rows, a.layout.cols, speeds, f.last, f.next);
   return std::min(r.work_s, slowest > 0 ? r.step_s * alike / slowest : 0) / f.first;
 }
 
@@ -502,10 +502,10 @@ std::optional<Balance> Balancing::factor_order(const Balance& stays) const {
   const std::vector<double> speeds = speeds_on(grid);
   if (speeds.size() != grid.ids.size()) return std::nullopt;
   const redist::Plan plan = move_of(a, to);
-  const gridmap::Cost change = gridmap::exchange_cost(app_.machine.figures(), volume_of(plan, a));
-  const gridmap::FactorLayoutDecision decision =
-      gridmap::decide_factor_layout({a.layout.rows, a.layout.cols, to.rows, to.cols, speeds, factored_.next,
-                                     factor_unit_s(a, speeds), change.total(), balancer_.request().rules});
+  const advise::Cost change = advise::exchange_cost(app_.machine.figures(), volume_of(plan, a));
+  const advise::FactorLayoutDecision decision =
+      advise::decide_factor_layout({a.layout.rows, a.layout.cols, to.rows, to.cols, speeds, factored_.next,
+                                    factor_unit_s(a, speeds), change.total(), balancer_.request().rules});
   if (!decision.pays) return std::nullopt;
   Balance balance = stays;
   balance.action = BalanceAction::rebalance;
@@ -519,14 +519,14 @@ std::optional<Balance> Balancing::factor_order(const Balance& stays) const {
     parts->clear();
     for (int k = 0; k < axis->nprocs; ++k) parts->push_back(axis->local_size(k));
   }
-  balance.payoff_steps = gridmap::payoff_point(change.total(), balance.now.step_s(), balance.then.step_s());
+  balance.payoff_steps = advise::payoff_point(change.total(), balance.now.step_s(), balance.then.step_s());
   balance.why = fmt::format("in the order for factorizations the rest of \"{}\" takes {} for {}", a.name,
                             seconds_of(decision.then_s), seconds_of(decision.now_s));
   return balance;
 }
 
 /// The cost of moving all matrices, by redist's plan, and the other costs of a change.
-gridmap::Cost Balancing::price(const gridmap::BalanceChoice& choice) const {
+advise::Cost Balancing::price(const advise::BalanceChoice& choice) const {
   const GridMap to = map_of(choice);
   const GridMap& from = app_.processes.process_set().grid;
   std::vector<int> ranks;
@@ -535,11 +535,11 @@ gridmap::Cost Balancing::price(const gridmap::BalanceChoice& choice) const {
     const auto was = static_cast<int>(position(from.ids, id));
     ranks.push_back(was < from.shape.size() ? was : next++);
   }
-  gridmap::Cost planned;
+  advise::Cost planned;
   for (const Matrix* a : app_.matrices.list()) {
     redist::Layout layout = a->on(to);
     layout.grid.ranks = ranks;
-    planned += gridmap::exchange_cost(app_.machine.figures(), volume_of(move_of(*a, std::move(layout)), *a));
+    planned += advise::exchange_cost(app_.machine.figures(), volume_of(move_of(*a, std::move(layout)), *a));
   }
   if (from.shape == to.shape && from.ids == to.ids) return planned;
   return app_.control ? app_.control->change_cost({to.shape.nprow, to.shape.npcol}, planned) : planned;
@@ -567,7 +567,7 @@ control::BalanceSubject Balancing::subject() const {
   if (app_.control) {
     s.steps_left = app_.control->steps_left();
     if (!app_.control->allowed().text().empty()) s.max_aspect = 0; // it says all that is to be said of shapes
-    s.allowed = [allowed = app_.control->allowed()](gridmap::GridShape to) { return allowed.permits(to); };
+    s.allowed = [allowed = app_.control->allowed()](base::GridShape to) { return allowed.permits(to); };
   }
   if (factored_.is_under_way()) {
     s.steps_left = factored_.left;
@@ -575,7 +575,7 @@ control::BalanceSubject Balancing::subject() const {
     s.row_costs = items_.costs(*a, true);
     s.col_costs = items_.costs(*a, false);
   }
-  s.change = [this](const gridmap::BalanceChoice& choice) { return price(choice); };
+  s.change = [this](const advise::BalanceChoice& choice) { return price(choice); };
   return s;
 }
 

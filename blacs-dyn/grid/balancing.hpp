@@ -153,18 +153,18 @@ private:
   void hear_sleepers(std::vector<control::LoadFigures>& loads) const;
   void take_items(const std::vector<std::vector<char>>& items);
   Verdict consider(const Asked& asked);
-  void note(const gridmap::Balance& balance);
+  void note(const advise::Balance& balance);
   void note_nothing(const std::string& why);
   control::BalanceSubject subject() const;
-  gridmap::Cost price(const gridmap::BalanceChoice& choice) const;
+  advise::Cost price(const advise::BalanceChoice& choice) const;
   const Matrix* may_get_factor_order() const;
   double factor_unit_s(const Matrix& a, const std::vector<double>& speeds) const;
   std::vector<double> speeds_on(const GridMap& map) const;
-  std::optional<gridmap::Balance> factor_order(const gridmap::Balance& stays) const;
-  GridMap map_of(const gridmap::BalanceChoice& choice) const;
-  Verdict verdict_of(const gridmap::Balance& balance) const;
+  std::optional<advise::Balance> factor_order(const advise::Balance& stays) const;
+  GridMap map_of(const advise::BalanceChoice& choice) const;
+  Verdict verdict_of(const advise::Balance& balance) const;
   Verdict verdict_for_factors() const;
-  void say(const gridmap::Balance& balance, bool is_done, bool is_asked);
+  void say(const advise::Balance& balance, bool is_done, bool is_asked);
   void say_outcome();
   void say_unmeasured(const std::vector<control::ProcessLoad>& loads);
   void say_stopped(const std::vector<control::ProcessLoad>& loads);
@@ -196,7 +196,7 @@ private:
   std::int64_t revision_ = -1;    ///< of the matrices
   GridMap grid_;
   mutable std::vector<control::LoadFigures> asleep_; ///< what sleeping processes reported last
-  std::optional<gridmap::Balance> doing_;
+  std::optional<advise::Balance> doing_;
   control::BalanceReport tried_; ///< that was carried out last
   std::optional<control::BalanceQuestion> asked_;
   std::string advised_; ///< the last advice that was printed

@@ -24,7 +24,7 @@
 namespace blacs_dyn {
 namespace {
 
-gridmap::GridShape to_grid(Shape s) {
+base::GridShape to_grid(Shape s) {
   return {s.nprow, s.npcol};
 }
 
@@ -112,11 +112,11 @@ void Control::look_at(const Matrices& matrices) {
     sizes.push_back({a->rows.n, a->cols.n, a->has_rule() ? 0 : a->rows.nb, a->has_rule() ? 0 : a->cols.nb, size});
     bytes += a->rows.n * a->cols.n * size;
   }
-  planned_exchange_ = [sizes, state = state_.get()](gridmap::GridShape from, gridmap::GridShape to) {
+  planned_exchange_ = [sizes, state = state_.get()](base::GridShape from, base::GridShape to) {
     return redist::predict_exchange(sizes, from, to, state->machine());
   };
   state_->set_matrices({size_of(matrices), bytes, planned_exchange_,
-                        [sizes](gridmap::GridShape grid) { return redist::used_grid(sizes, grid); }});
+                        [sizes](base::GridShape grid) { return redist::used_grid(sizes, grid); }});
 }
 
 void Control::allow(const control::Allowed& allowed) {

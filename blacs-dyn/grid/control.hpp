@@ -32,8 +32,8 @@ public:
   }
   void know_groups(std::vector<control::GroupInfo> groups) { state_->set_groups(std::move(groups)); }
   void know_warm(Reserve::Count warm) { state_->set_warm(warm.asleep, warm.starting); }
-  void know_machine(const gridmap::Machine& machine) { state_->set_machine(machine); }
-  gridmap::Machine machine() const { return state_->machine(); } ///< as measured, in this run or an earlier one
+  void know_machine(const advise::Machine& machine) { state_->set_machine(machine); }
+  advise::Machine machine() const { return state_->machine(); } ///< as measured, in this run or an earlier one
   // where the environment does not say otherwise
   void allow(const control::Allowed& allowed);
   void set_steps(std::int64_t steps);
@@ -44,7 +44,7 @@ public:
   std::int64_t steps_left() const { return state_->steps_left(); }
   double seconds_left() const { return state_->seconds_left(); }
   control::Allowed allowed() const { return state_->allowed(); }
-  gridmap::Cost change_cost(gridmap::GridShape to, const gridmap::Cost& planned) const {
+  advise::Cost change_cost(base::GridShape to, const advise::Cost& planned) const {
     return state_->change_cost(to, planned);
   }
   void wake() const {
@@ -90,7 +90,7 @@ private:
   std::unique_ptr<control::JobState> state_;
   std::unique_ptr<control::JobServer> server_;
   std::int64_t seen_ = -1; ///< revision of the matrices
-  std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange_;
+  std::function<advise::Cost(base::GridShape, base::GridShape)> planned_exchange_;
 };
 
 } // namespace blacs_dyn

@@ -154,10 +154,10 @@ const ItemTimes::Known* ItemTimes::known(const Matrix& a, bool is_row) const {
   return known.n == axis.n && known.group == group_of(axis) ? &known : nullptr;
 }
 
-gridmap::ItemCosts ItemTimes::costs(const Matrix& a, bool is_row) const {
+advise::ItemCosts ItemTimes::costs(const Matrix& a, bool is_row) const {
   const Known* told = known(a, is_row);
   if (!told) return {};
-  gridmap::ItemCosts items{told->costs, told->group};
+  advise::ItemCosts items{told->costs, told->group};
   double sum = 0;
   std::int64_t count = 0; // items that are known
   const auto size_of = [&](std::size_t g) {

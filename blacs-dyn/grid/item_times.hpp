@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "advise/item_costs.hpp"
 #include "grid/matrices.hpp"
 #include "grid/matrix.hpp"
-#include "gridmap/item_costs.hpp"
 
 namespace blacs_dyn {
 
@@ -32,7 +32,7 @@ public:
   /// The time of all, and the speed of each alone. The cost of a row is the time of its parts, times the speed of the
   /// process that reported it. It is taken for all columns as for those that were reported.
   void gathered(const std::vector<std::vector<char>>& packets, const std::vector<double>& speeds, Matrices& matrices);
-  gridmap::ItemCosts costs(const Matrix& a, bool is_row) const; ///< alike where nothing is known
+  advise::ItemCosts costs(const Matrix& a, bool is_row) const; ///< alike where nothing is known
   /// The largest matrix of which something is known; null when there is none.
   Matrix* known_of(const Matrices& matrices) const;
 

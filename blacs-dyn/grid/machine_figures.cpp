@@ -7,9 +7,9 @@
 
 namespace blacs_dyn {
 
-gridmap::Machine MachineFigures::figures() const {
+advise::Machine MachineFigures::figures() const {
   if (measured_) return *measured_;
-  return *control_ ? (*control_)->machine() : gridmap::Machine{};
+  return *control_ ? (*control_)->machine() : advise::Machine{};
 }
 
 void MachineFigures::measure_once(MPI_Comm comm) {
@@ -24,12 +24,12 @@ void MachineFigures::measure_once(MPI_Comm comm) {
 }
 
 void MachineFigures::write(Packet& packet) const {
-  packet.put(measured_.has_value()).put(measured_.value_or(gridmap::Machine{}));
+  packet.put(measured_.has_value()).put(measured_.value_or(advise::Machine{}));
 }
 
 void MachineFigures::read(Packet& packet) {
   const bool is_measured = packet.get<bool>();
-  const auto figures = packet.get<gridmap::Machine>();
+  const auto figures = packet.get<advise::Machine>();
   if (is_measured) measured_ = figures;
 }
 

@@ -5,7 +5,7 @@
 
 #include <mpi.h>
 
-#include "gridmap/machine.hpp"
+#include "advise/machine.hpp"
 #include "processes/packet.hpp"
 
 namespace blacs_dyn {
@@ -18,7 +18,7 @@ public:
   /// control: of process 0, which keeps the figures for the history; null on others.
   explicit MachineFigures(const std::unique_ptr<Control>& control) : control_(&control) {}
   /// As measured in this run, else, on process 0, in an earlier one, else the default figures. Local.
-  gridmap::Machine figures() const;
+  advise::Machine figures() const;
   /// Measures unless that was done: either all processes of comm have measured or none. Where memory is short nothing
   /// is measured. Collective over comm. @throws Error{mpi_failure}
   void measure_once(MPI_Comm comm);
@@ -27,7 +27,7 @@ public:
 
 private:
   const std::unique_ptr<Control>* control_;
-  std::optional<gridmap::Machine> measured_;
+  std::optional<advise::Machine> measured_;
 };
 
 } // namespace blacs_dyn

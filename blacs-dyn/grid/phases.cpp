@@ -226,7 +226,7 @@ void Phases::list_candidates() {
   }
   std::vector<std::size_t> counts;
   for (const auto& list : candidates_) counts.push_back(list.size());
-  trials_ = gridmap::PhaseTrials(counts);
+  trials_ = advise::PhaseTrials(counts);
 }
 
 std::int64_t Phases::fingerprint_of_all() const {
@@ -315,7 +315,7 @@ int Phases::choose(int phase) {
   const auto step_behind = [&](std::size_t at) { return at + 1 < plan_.steps.size() ? at + 1 : plan_.lead_in; };
   for (std::size_t k = 0; k < plan_.steps.size() && plan_.steps[cursor_].phase != phase; ++k)
     cursor_ = step_behind(cursor_);
-  const gridmap::PhaseStep& step = plan_.steps[cursor_];
+  const advise::PhaseStep& step = plan_.steps[cursor_];
   last_.predicted_s = step.seconds;
   copy_from_ = step.copied_from;
   cursor_ = step_behind(cursor_);
@@ -444,7 +444,7 @@ void Phases::trim() {
 int Phases::next_use(int shared, int layout) const {
   std::size_t at = cursor_;
   for (std::size_t k = 0; k < plan_.steps.size(); ++k) {
-    const gridmap::PhaseStep& step = plan_.steps[at];
+    const advise::PhaseStep& step = plan_.steps[at];
     const Candidate& c = candidates_[static_cast<std::size_t>(step.phase)][static_cast<std::size_t>(step.candidate)];
     if (c.layouts[static_cast<std::size_t>(shared)] == layout) return static_cast<int>(k);
     at = at + 1 < plan_.steps.size() ? at + 1 : plan_.lead_in;

@@ -8,12 +8,12 @@
 #include <tuple>
 #include <vector>
 
+#include "advise/phase_trials.hpp"
+#include "advise/phases.hpp"
 #include "control/phase_times.hpp"
 #include "dyngrid.h"
 #include "dyngrid/phases.h"
 #include "grid/matrices.hpp"
-#include "gridmap/phase_trials.hpp"
-#include "gridmap/phases.hpp"
 #include "redist/exchange.hpp"
 #include "redist/executor.hpp"
 #include "redist/rank_plan.hpp"
@@ -96,8 +96,8 @@ private:
     double predicted_s = 0; ///< of the process that takes longest, on all processes
     std::int64_t moved_bytes = 0;
   };
-  using MoveKey = gridmap::PhaseMoveKey; ///< which of shared_, from, to
-  struct Ended {                         ///< a phase whose time only this process knows
+  using MoveKey = advise::PhaseMoveKey; ///< which of shared_, from, to
+  struct Ended {                        ///< a phase whose time only this process knows
     int phase, candidate;
     double seconds;
   };
@@ -133,7 +133,7 @@ private:
   int next_use(int shared, int layout) const;
   Move& move_between(int shared, int from, int to);
   std::vector<std::vector<int>> known() const;
-  gridmap::PhaseProblem problem(const std::vector<double>& seconds, int processes) const;
+  advise::PhaseProblem problem(const std::vector<double>& seconds, int processes) const;
   std::vector<double> move_seconds(int shared, int from, int to, int processes) const;
 
   Application& app_;
@@ -146,9 +146,9 @@ private:
   std::vector<std::vector<Candidate>> candidates_; ///< of each phase
   std::optional<redist::Executor> executor_;
   std::map<MoveKey, Move> moves_;
-  gridmap::PhaseTrials trials_; ///< the same on all processes
+  advise::PhaseTrials trials_; ///< the same on all processes
   std::optional<Ended> ended_;
-  gridmap::PhasePlan plan_;    ///< no steps: none yet
+  advise::PhasePlan plan_;     ///< no steps: none yet
   bool is_endless_ = false;    ///< it was planned for a run without an end: it may be replaced
   std::size_t cursor_ = 0;     ///< the next step of the plan
   std::vector<int> copy_from_; ///< of each of shared_, as that step has it; -1: no copy is planned

@@ -66,7 +66,7 @@ void Phases::settle() {
   check_mpi(MPI_Allreduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, app_.grid.comm()), "MPI_Allreduce");
   std::vector<double>& own = candidates_[static_cast<std::size_t>(phase)][static_cast<std::size_t>(candidate)].seconds;
   const bool is_first = own.empty();
-  if (own.size() == gridmap::PhaseTrials::kept) own.erase(own.begin());
+  if (own.size() == advise::PhaseTrials::kept) own.erase(own.begin());
   own.push_back(seconds);
   trials_.took(phase, candidate, longest);
   if (app_.control && !is_first) app_.control->phase_took(key_of(phase, candidate), longest);
@@ -131,7 +131,7 @@ void Phases::tell_of_plan() const {
   control::Json steps = control::Json::array();
   double cycle_s = 0;
   for (std::size_t k = plan_.lead_in; k < plan_.steps.size(); ++k) {
-    const gridmap::PhaseStep& step = plan_.steps[k];
+    const advise::PhaseStep& step = plan_.steps[k];
     const control::PhaseKey key = key_of(step.phase, step.candidate);
     steps.push_back(
         {{"phase", key.name}, {"layouts", key.layouts}, {"seconds", step.seconds}, {"move_s", step.move_s}});

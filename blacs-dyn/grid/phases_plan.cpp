@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "advise/phase_trials.hpp"
 #include "base/statistics.hpp"
 #include "grid/application.hpp"
 #include "grid/phases.hpp"
-#include "gridmap/phase_trials.hpp"
 #include "processes/mpi_util.hpp"
 #include "redist/plan.hpp"
 
@@ -18,10 +18,10 @@ using base::Status;
 
 namespace {
 
-Packet packed(const gridmap::PhasePlan& plan, const std::vector<std::vector<int>>& tried) {
+Packet packed(const advise::PhasePlan& plan, const std::vector<std::vector<int>>& tried) {
   Packet packet;
   packet.put(static_cast<std::int64_t>(plan.lead_in)).put(static_cast<std::int64_t>(plan.steps.size()));
-  for (const gridmap::PhaseStep& step : plan.steps)
+  for (const advise::PhaseStep& step : plan.steps)
     packet.put(step.phase)
         .put(tried[static_cast<std::size_t>(step.phase)][static_cast<std::size_t>(step.candidate)])
         .put(step.seconds)
@@ -30,11 +30,11 @@ Packet packed(const gridmap::PhasePlan& plan, const std::vector<std::vector<int>
   return packet;
 }
 
-gridmap::PhasePlan unpacked(Packet& packet) {
-  gridmap::PhasePlan plan;
+advise::PhasePlan unpacked(Packet& packet) {
+  advise::PhasePlan plan;
   plan.lead_in = static_cast<std::size_t>(packet.get<std::int64_t>());
   plan.steps.resize(static_cast<std::size_t>(packet.get<std::int64_t>()));
-  for (gridmap::PhaseStep& step : plan.steps) {
+  for (advise::PhaseStep& step : plan.steps) {
     packet.get(step.phase);
     packet.get(step.candidate);
     packet.get(step.seconds);
@@ -92,7 +92,7 @@ void Phases::plan_for(std::int64_t cycles) {
       for (const int k : tried[static_cast<std::size_t>(p)]) {
         const auto& seconds = candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(k)].seconds;
         const double own =
-            seconds.size() < gridmap::PhaseTrials::tries ? trials_.typical_s(p, k) : base::median(seconds);
+            seconds.size() < advise::PhaseTrials::tries ? trials_.typical_s(p, k) : base::median(seconds);
         mine.push_back(std::min(own, trials_.typical_s(p, k)) * trials_.hope(p, k));
       }
     all.resize(rank == 0 ? mine.size() * static_cast<std::size_t>(size) : 0);
@@ -102,15 +102,14 @@ void Phases::plan_for(std::int64_t cycles) {
   Packet packet;
   together(comm, [&] {
     if (rank != 0) return;
-    const gridmap::PhaseProblem asked = problem(all, size);
-    gridmap::PhasePlan planned =
-        cycles == 0 ? gridmap::plan_endless_phases(asked) : gridmap::plan_phases(asked, cycles);
+    const advise::PhaseProblem asked = problem(all, size);
+    advise::PhasePlan planned = cycles == 0 ? advise::plan_endless_phases(asked) : advise::plan_phases(asked, cycles);
     if (cycles > 0) planned.lead_in = planned.steps.size() - phases_.size(); // longer than it was said: the last cycle
     packet = packed(planned, tried);
   });
   broadcast(packet.bytes(), 0, comm);
   plan_ = unpacked(packet);
-  for (gridmap::PhaseStep& step : plan_.steps) // what is expected, not what is hoped for
+  for (advise::PhaseStep& step : plan_.steps) // what is expected, not what is hoped for
     step.seconds += trials_.typical_s(step.phase, step.candidate) * (1 - trials_.hope(step.phase, step.candidate));
   cursor_ = 0;
   is_endless_ = cycles == 0;
@@ -122,8 +121,8 @@ void Phases::plan_for(std::int64_t cycles) {
 }
 
 /// seconds: of every process those of all candidates that were tried.
-gridmap::PhaseProblem Phases::problem(const std::vector<double>& seconds, int processes) const {
-  gridmap::PhaseProblem asked;
+advise::PhaseProblem Phases::problem(const std::vector<double>& seconds, int processes) const {
+  advise::PhaseProblem asked;
   std::int64_t in_use = 0;
   for (const Shared& shared : shared_) {
     asked.matrices.push_back({shared.matrix->name, static_cast<int>(shared.copies.size()), shared.copy_bytes()});
@@ -135,17 +134,17 @@ gridmap::PhaseProblem Phases::problem(const std::vector<double>& seconds, int pr
   const std::size_t columns = seconds.size() / static_cast<std::size_t>(processes);
   std::size_t column = 0;
   for (std::size_t p = 0; p < phases_.size(); ++p) {
-    gridmap::Phase phase;
+    advise::Phase phase;
     phase.name = phases_[p]->name;
-    phase.uses.assign(shared_.size(), gridmap::PhaseUse::none);
+    phase.uses.assign(shared_.size(), advise::PhaseUse::none);
     for (const Phase::Use& use : phases_[p]->uses)
       for (std::size_t m = 0; m < shared_.size(); ++m)
         if (shared_[m].matrix == use.matrix)
-          phase.uses[m] = use.use == DYNGRID_READ    ? gridmap::PhaseUse::read
-                          : use.use == DYNGRID_WRITE ? gridmap::PhaseUse::write
-                                                     : gridmap::PhaseUse::read_write;
+          phase.uses[m] = use.use == DYNGRID_READ    ? advise::PhaseUse::read
+                          : use.use == DYNGRID_WRITE ? advise::PhaseUse::write
+                                                     : advise::PhaseUse::read_write;
     for (const int k : tried[p]) {
-      gridmap::PhaseCandidate candidate{{}, candidates_[p][static_cast<std::size_t>(k)].layouts, {}};
+      advise::PhaseCandidate candidate{{}, candidates_[p][static_cast<std::size_t>(k)].layouts, {}};
       for (std::size_t r = 0; r < static_cast<std::size_t>(processes); ++r)
         candidate.seconds.push_back(seconds[r * columns + column]);
       // the slowest process changes from run to run: the longest of the typical times is less than the typical longest

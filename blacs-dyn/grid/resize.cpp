@@ -101,7 +101,7 @@ void Resize::ask() {
 /// On process 0. Where a smaller grid would do, the program does not wait for a larger one.
 void Resize::ask_for_need() {
   const control::Allowed allowed = app_->control->allowed(), needed = control::Allowed::parse(goal_.need);
-  std::optional<gridmap::GridShape> smaller;
+  std::optional<base::GridShape> smaller;
   for (int n = app_->processes.process_set().grid.shape.size(); n > 0 && !smaller; --n)
     smaller = control::grid_of(n, allowed, needed);
   if (smaller) goal_.to = {smaller->nprow, smaller->npcol};

@@ -36,7 +36,7 @@ void tell_and_keep() {
 
 class Decider final : public blacs_dyn::calls::CallDecider {
 public:
-  explicit Decider(gridmap::CallRules rules) : rules_(std::move(rules)) {}
+  explicit Decider(advise::CallRules rules) : rules_(std::move(rules)) {}
 
   bool wants(const std::string& routine) const override {
     const auto rule = rules_.find(routine);
@@ -50,7 +50,7 @@ public:
   }
 
 private:
-  gridmap::CallRules rules_;
+  advise::CallRules rules_;
 };
 
 /// Before main: where nothing is asked for, the names lead straight to ScaLAPACK.
@@ -58,7 +58,7 @@ private:
   const char* text = base::environment("DYNGRID_CALLS");
   if (text == nullptr) return false;
   try {
-    gridmap::CallRules rules = gridmap::parse_call_rules(text, "DYNGRID_CALLS");
+    advise::CallRules rules = advise::parse_call_rules(text, "DYNGRID_CALLS");
     if (rules.empty()) return false;
     auto* decider = new Decider(std::move(rules)); // used at exit
     dyngrid = dyngrid_calls_attach(decider);

@@ -36,7 +36,7 @@ void Known::measure_places(CallInHand& call, const std::vector<CallPlace>& place
   const auto most = static_cast<double>(problem.n);
   const double by_work = most * std::cbrt(most_work / std::max(1.0, problem.work));
   const auto n = static_cast<std::int64_t>(std::max(8.0, std::min({most_n, by_work, most - 1})));
-  gridmap::CallsSoFar& so_far_here = so_far_of(call);
+  advise::CallsSoFar& so_far_here = so_far_of(call);
   for (const CallPlace& place : places) {
     for (const std::int64_t size : {n / 3 + 1, n}) {
       const CallInHand::Measured measured = call.measure_at(place, size);
@@ -54,17 +54,16 @@ double Known::copies_of(const CallInHand& call, const CallPlace& place) {
   return at->second;
 }
 
-std::vector<gridmap::CallOption> Known::options_for(CallInHand& call) {
+std::vector<advise::CallOption> Known::options_for(CallInHand& call) {
   const CallProblem& problem = call.problem();
-  std::vector<CallPlace> places = gridmap::call_places(problem.place.grid, problem.place.nb);
+  std::vector<CallPlace> places = advise::call_places(problem.place.grid, problem.place.nb);
   places.insert(places.begin(), problem.place);
   constexpr double slowest_per_s = 1e9; // operations of a process
-  if (gridmap::is_time_to_measure(so_far_of(call), problem.work / (slowest_per_s * problem.processes)))
+  if (advise::is_time_to_measure(so_far_of(call), problem.work / (slowest_per_s * problem.processes)))
     measure_places(call, places);
-  std::vector<gridmap::CallOption> options;
+  std::vector<advise::CallOption> options;
   for (const CallPlace& place : places) {
-    const gridmap::CallExpectation there =
-        speeds.expect(call.routine(), problem.aspect, place, problem.n, problem.work);
+    const advise::CallExpectation there = speeds.expect(call.routine(), problem.aspect, place, problem.n, problem.work);
     const bool is_moved = !(place == problem.place) && !std::isnan(there.seconds);
     options.push_back({place, there.seconds, is_moved ? copy_factor() * copies_of(call, place) : 0, there.spread_s});
   }

@@ -8,26 +8,26 @@
 #include <utility>
 #include <vector>
 
+#include "advise/calls.hpp"
 #include "calls/call_decider.hpp"
 #include "control/call_report.hpp"
-#include "gridmap/calls.hpp"
 
 namespace calls {
 
+using advise::CallPlace;
+using advise::CallRule;
 using blacs_dyn::calls::CallAgreement;
 using blacs_dyn::calls::CallHost;
 using blacs_dyn::calls::CallInHand;
 using blacs_dyn::calls::CallProblem;
-using gridmap::CallPlace;
-using gridmap::CallRule;
 
 /// Of libdyngrid.so.
 CallHost& host();
 
 /// Calls under Mode::report that differ in nothing but their data.
 struct ReportedCalls {
-  gridmap::CallTally* row = nullptr; ///< of the account
-  gridmap::CallGain gain;
+  advise::CallTally* row = nullptr; ///< of the account
+  advise::CallGain gain;
   std::int64_t calls = 0, told = 0; ///< all of them; those with a known gain
   double told_s = 0;
   CallPlace best{};           ///< that the account has; nb 0: none
@@ -38,16 +38,16 @@ struct ReportedCalls {
 
 /// Of the processes of a context. Each of them has the same, as all come to the same calls.
 struct Known {
-  gridmap::CallSpeeds speeds;
-  gridmap::Recent copy_factors;                                      ///< measured over predicted seconds of copies
-  std::int64_t forced = 0;                                           ///< calls moved by Mode::forced
-  std::map<std::pair<std::string, int>, gridmap::CallsSoFar> so_far; ///< by routine and aspect
-  std::map<std::pair<std::int64_t, CallPlace>, double> copies_s;     ///< predicted, by a call's hash
-  std::unordered_map<std::int64_t, ReportedCalls> reported;          ///< by hash
+  advise::CallSpeeds speeds;
+  advise::Recent copy_factors;                                      ///< measured over predicted seconds of copies
+  std::int64_t forced = 0;                                          ///< calls moved by Mode::forced
+  std::map<std::pair<std::string, int>, advise::CallsSoFar> so_far; ///< by routine and aspect
+  std::map<std::pair<std::int64_t, CallPlace>, double> copies_s;    ///< predicted, by a call's hash
+  std::unordered_map<std::int64_t, ReportedCalls> reported;         ///< by hash
 
   /// What the last call took on this process; all processes together know it with the next one.
   struct Last {
-    gridmap::CallSample sample; ///< count 0: there was none
+    advise::CallSample sample; ///< count 0: there was none
     double copy_s = 0, predicted_copy_s = 0;
   };
   Last last;
@@ -57,9 +57,9 @@ struct Known {
   /// Whether all make the same call; what the last one took becomes known. Collective over the context.
   /// @param undecided_s  of calls that nothing was agreed on; becomes what it was for the slowest process
   CallAgreement agree(CallInHand& call, const CallRule& rule, double* undecided_s = nullptr);
-  gridmap::CallsSoFar& so_far_of(CallInHand& call) { return so_far[{call.routine(), call.problem().aspect}]; }
+  advise::CallsSoFar& so_far_of(CallInHand& call) { return so_far[{call.routine(), call.problem().aspect}]; }
   /// The first of them is to stay. Places are measured before where that is worth it. Collective over the context.
-  std::vector<gridmap::CallOption> options_for(CallInHand& call);
+  std::vector<advise::CallOption> options_for(CallInHand& call);
 
 private:
   void measure_places(CallInHand& call, const std::vector<CallPlace>& places);

@@ -22,7 +22,7 @@ struct Decision {
 /// automatic: where it is expected to end first. Collective.
 Decision where_best(CallInHand& call, Known& known) {
   const CallProblem& problem = call.problem();
-  const gridmap::CallVerdict verdict = gridmap::decide_call(known.options_for(call));
+  const advise::CallVerdict verdict = advise::decide_call(known.options_for(call));
   const CallPlace place = verdict.is_moved() ? verdict.best : problem.place;
   if (host().is_verbose())
     host().say_once(
@@ -37,9 +37,9 @@ Decision where(CallInHand& call, Known& known, const CallRule& rule) {
   case Mode::automatic:
     return where_best(call, known);
   case Mode::fixed:
-    return {gridmap::place_asked(rule.place, here)};
+    return {advise::place_asked(rule.place, here)};
   case Mode::forced:
-    return {gridmap::forced_place(here.grid, here.nb, known.forced++)};
+    return {advise::forced_place(here.grid, here.nb, known.forced++)};
   case Mode::report: // has a way of its own
   case Mode::direct:
     break;

@@ -15,10 +15,10 @@ namespace control {
 namespace {
 
 using base::Error;
+using base::GridShape;
 using base::split;
 using base::Status;
 using base::trimmed;
-using gridmap::GridShape;
 
 constexpr double usual_aspect = 3;
 constexpr std::size_t longest_text = 4096;
@@ -58,7 +58,7 @@ double aspect(GridShape s) {
 } // namespace
 
 std::vector<int> numbers_of_processes(const std::string& text) {
-  return gridmap::parse_set(text);
+  return advise::parse_set(text);
 }
 
 Allowed Allowed::parse(const std::string& text) {
@@ -118,8 +118,8 @@ bool Allowed::permits(GridShape s) const {
          holds(rows_, s.nprow) && holds(cols_, s.npcol);
 }
 
-gridmap::TopologyRequest Allowed::request(int at_most) const {
-  gridmap::TopologyRequest wanted;
+advise::TopologyRequest Allowed::request(int at_most) const {
+  advise::TopologyRequest wanted;
   wanted.procs = at_most;
   wanted.aspect_p = text_.empty() ? usual_aspect : aspect_p_;
   wanted.aspect_q = text_.empty() ? usual_aspect : aspect_q_;
@@ -138,7 +138,7 @@ std::optional<GridShape> Allowed::largest(int at_most, int at_least) const {
       if (s.size() <= at_most && permits(s) && (!best || rank(s) < rank(*best))) best = s;
   } else {
     try {
-      const gridmap::Topology chosen = gridmap::choose_topology(request(at_most));
+      const advise::Topology chosen = advise::choose_topology(request(at_most));
       best = GridShape{chosen.nprow, chosen.npcol};
     } catch (const Error& error) {
       if (error.status() != Status::not_found) throw;
@@ -148,19 +148,19 @@ std::optional<GridShape> Allowed::largest(int at_most, int at_least) const {
   return best;
 }
 
-std::optional<gridmap::Topology> Allowed::quickest(int at_most, const gridmap::StepModel& steps) const {
+std::optional<advise::Topology> Allowed::quickest(int at_most, const advise::StepModel& steps) const {
   if (at_most < 1 || steps.measured().empty()) return std::nullopt;
-  gridmap::TopologyRequest wanted = request(at_most);
+  advise::TopologyRequest wanted = request(at_most);
   wanted.steps = &steps;
   if (grids_.empty()) {
     try {
-      return gridmap::choose_topology(wanted);
+      return advise::choose_topology(wanted);
     } catch (const Error& error) {
       if (error.status() != Status::not_found) throw;
       return std::nullopt;
     }
   }
-  std::optional<gridmap::Topology> best;
+  std::optional<advise::Topology> best;
   for (const GridShape s : grids_) {
     if (s.size() > at_most || !permits(s)) continue;
     wanted.valid_rows = {s.nprow};
@@ -168,7 +168,7 @@ std::optional<gridmap::Topology> Allowed::quickest(int at_most, const gridmap::S
     wanted.valid_procs = {};
     wanted.aspect_p = wanted.aspect_q = 0; // permitted as it is
     try {
-      const gridmap::Topology one = gridmap::choose_topology(wanted);
+      const advise::Topology one = advise::choose_topology(wanted);
       if (!best || one.seconds < best->seconds) best = one;
     } catch (const Error& error) {
       if (error.status() != Status::not_found) throw;

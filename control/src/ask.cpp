@@ -12,7 +12,7 @@ Json to_json(const Ask& ask) {
           {"granted", ask.granted > 0 ? Json(ask.granted) : Json(nullptr)}};
 }
 
-std::optional<gridmap::GridShape> grid_of(int procs, const Allowed& allowed, const Allowed& needed) {
+std::optional<base::GridShape> grid_of(int procs, const Allowed& allowed, const Allowed& needed) {
   if (const auto shape = allowed.largest(procs, procs); shape && needed.permits(*shape)) return shape;
   if (const auto shape = needed.largest(procs, procs); shape && allowed.permits(*shape)) return shape;
   return std::nullopt;

@@ -10,9 +10,9 @@
 
 namespace control {
 
-using gridmap::BalanceAction;
+using advise::BalanceAction;
 
-BalanceReport::BalanceReport(const gridmap::Balance& balance, double step_s, std::int64_t number_)
+BalanceReport::BalanceReport(const advise::Balance& balance, double step_s, std::int64_t number_)
     : number(number_), action(balance.action), from(balance.now.grid), to(balance.then.grid),
       leaves(static_cast<int>(balance.leaves.size())), comes(static_cast<int>(balance.comes.size())),
       before_s(balance.now.step_s()), after_s(balance.then.step_s()), change_s(balance.then.change.total()),

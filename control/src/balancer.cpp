@@ -14,9 +14,9 @@
 
 namespace control {
 
+using advise::BalanceProcess;
+using advise::StepObservation;
 using base::at;
-using gridmap::BalanceProcess;
-using gridmap::StepObservation;
 
 namespace {
 
@@ -30,9 +30,9 @@ constexpr double loaded_below = 0.6; ///< of the largest share in the grid: a pr
 /// The distribution of the work of a step.
 class Work {
 public:
-  explicit Work(const gridmap::BalanceRequest& s) : rows_(s.m, s.row_costs), cols_(s.n, s.col_costs) {}
+  explicit Work(const advise::BalanceRequest& s) : rows_(s.m, s.row_costs), cols_(s.n, s.col_costs) {}
   /// By place, of all work at speed 1.
-  std::vector<double> parts(gridmap::GridShape grid, const std::vector<std::int64_t>& rows,
+  std::vector<double> parts(base::GridShape grid, const std::vector<std::int64_t>& rows,
                             const std::vector<std::int64_t>& cols, const std::vector<double>& speeds) const {
     const std::vector<double> by_row = rows_.parts(rows), by_col = cols_.parts(cols);
     std::vector<double> parts;
@@ -40,14 +40,14 @@ public:
       parts.push_back(by_row[at(place / grid.npcol)] * by_col[at(place % grid.npcol)] / speeds[at(place)]);
     return parts;
   }
-  double slowest(gridmap::GridShape grid, const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& cols,
+  double slowest(base::GridShape grid, const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& cols,
                  const std::vector<double>& speeds) const {
     const std::vector<double> all = parts(grid, rows, cols, speeds);
     return *std::max_element(all.begin(), all.end());
   }
 
 private:
-  gridmap::WorkAlong rows_, cols_;
+  advise::WorkAlong rows_, cols_;
 };
 
 bool is_near(double a, double b, double within) {
@@ -70,8 +70,8 @@ double error_of(const std::vector<double>& steps) {
   return of_step * of_median * base::median(off) / std::sqrt(static_cast<double>(steps.size()));
 }
 
-void set_terms(gridmap::BalanceRequest& r, const std::vector<StepObservation>& observed) {
-  const gridmap::StepTerms terms = gridmap::fit_step_terms(observed);
+void set_terms(advise::BalanceRequest& r, const std::vector<StepObservation>& observed) {
+  const advise::StepTerms terms = advise::fit_step_terms(observed);
   r.work_s = terms.work_s;
   r.volume_s = terms.volume_s;
   r.processor_part = terms.processor_part;
@@ -271,7 +271,7 @@ void Balancer::remember(Measured now) {
 }
 
 /// Of the last decision, with its speeds.
-Balancer::Measured Balancer::measured(const gridmap::BalanceChoice& choice) const {
+Balancer::Measured Balancer::measured(const advise::BalanceChoice& choice) const {
   Measured m{{choice.grid, {}, choice.rows, choice.cols, 0}, {}, 0};
   for (const int k : choice.order) {
     m.step.order.push_back(id_of(k));
@@ -282,18 +282,18 @@ Balancer::Measured Balancer::measured(const gridmap::BalanceChoice& choice) cons
 }
 
 /// Steps measured with the present speeds and costs, by processes that still exist.
-std::vector<gridmap::MeasuredStep> Balancer::remembered(const BalanceSubject& s) const {
+std::vector<advise::MeasuredStep> Balancer::remembered(const BalanceSubject& s) const {
   const bool have_no_costs = s.row_costs.are_alike() && s.col_costs.are_alike();
   const Work work(s);
-  const auto is_as_now = [&](const gridmap::MeasuredStep& step) { // `order` has indices
+  const auto is_as_now = [&](const advise::MeasuredStep& step) { // `order` has indices
     if (!(step.grid == s.grid) || !are_alike(step.rows, s.rows) || !are_alike(step.cols, s.cols)) return false;
     for (int place = 0; place < s.grid.size(); ++place)
       if (loads_[at(step.order[at(place)])].place != place) return false;
     return true;
   };
-  std::vector<gridmap::MeasuredStep> list;
+  std::vector<advise::MeasuredStep> list;
   for (const Measured& known : known_.measured) {
-    gridmap::MeasuredStep step = known.step;
+    advise::MeasuredStep step = known.step;
     std::vector<double> speeds;
     for (int& process : step.order) {
       const auto load = std::find_if(loads_.begin(), loads_.end(),
@@ -319,7 +319,7 @@ std::vector<double> Balancer::all_speeds() const {
 }
 
 /// The terms of a step, and the error of its predictions.
-void Balancer::learn(gridmap::BalanceRequest& r, double now_s) {
+void Balancer::learn(advise::BalanceRequest& r, double now_s) {
   set_terms(r, known_.observed);
   r.error = error_at(now_s);
   const Competing competing = competing_most(r.processes);
@@ -327,7 +327,7 @@ void Balancer::learn(gridmap::BalanceRequest& r, double now_s) {
   for (const int k : competing.processes) ids.push_back(id_of(k));
   known_.waiting.keep(ids);
   if (ids.empty() || r.step_s == 0) return;
-  gridmap::BalanceRequest apart = r; // the knowledge of the others, and of the waiting times of these
+  advise::BalanceRequest apart = r; // the knowledge of the others, and of the waiting times of these
   std::vector<StepObservation> calm;
   std::copy_if(known_.observed.begin(), known_.observed.end(), std::back_inserter(calm),
                [&](const StepObservation& o) { return o.share >= competing.below; });
@@ -350,7 +350,7 @@ void Balancer::learn(gridmap::BalanceRequest& r, double now_s) {
   if (is_told) r = std::move(apart);
 }
 
-std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double now_s) {
+std::optional<advise::Balance> Balancer::decide(const BalanceSubject& s, double now_s) {
   why_not_.clear();
   int in_grid = 0;
   for (const ProcessLoad& load : loads_)
@@ -366,7 +366,7 @@ std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double
     return std::nullopt;
   }
   const std::vector<double> steady = steady_steps(now_s, now_s);
-  gridmap::BalanceRequest r = s;
+  advise::BalanceRequest r = s;
   r.step_s = steady.empty() ? 0 : base::median(steady);
   r.measured_error = error_of(steady);
   r.held_s = std::max(0.0, now_s - steady_since(now_s));
@@ -387,7 +387,7 @@ std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double
   }
   learn(r, now_s);
   request_ = r;
-  gridmap::Balance balance = gridmap::decide_balance(r);
+  advise::Balance balance = advise::decide_balance(r);
   decided_ = std::move(decided);
   are_costs_new_ = false;
   return balance;
@@ -395,7 +395,7 @@ std::optional<gridmap::Balance> Balancer::decide(const BalanceSubject& s, double
 
 // ---- afterwards
 
-void Balancer::carried_out(const gridmap::Balance& balance, double change_s, double now_s) {
+void Balancer::carried_out(const advise::Balance& balance, double change_s, double now_s) {
   Trial trial;
   trial.outcome.action = balance.action;
   trial.outcome.predicted_before_s = balance.now.step_s();
@@ -456,9 +456,9 @@ Json to_json(const ProcessLoad& load) {
 
 namespace {
 
-Json json_of_cost(const gridmap::Cost& cost) {
+Json json_of_cost(const advise::Cost& cost) {
   Json json = Json::object();
-  for (const gridmap::Term& term : cost.terms) json[std::string(term.name)] = term.seconds;
+  for (const advise::Term& term : cost.terms) json[std::string(term.name)] = term.seconds;
   return json;
 }
 
@@ -468,7 +468,7 @@ Json ids_of(const std::vector<int>& processes, const std::vector<int>& ids) {
   return list;
 }
 
-Json json_of_choice(const gridmap::BalanceChoice& choice, const std::vector<int>& ids) {
+Json json_of_choice(const advise::BalanceChoice& choice, const std::vector<int>& ids) {
   return {{"grid", to_json(choice.grid)},
           {"processes", ids_of(choice.order, ids)},
           {"rows", choice.rows},
@@ -483,8 +483,8 @@ Json json_of_choice(const gridmap::BalanceChoice& choice, const std::vector<int>
 
 } // namespace
 
-Json to_json(const gridmap::Balance& b, const std::vector<int>& ids) {
-  const bool stays = b.action == gridmap::BalanceAction::stay;
+Json to_json(const advise::Balance& b, const std::vector<int>& ids) {
+  const bool stays = b.action == advise::BalanceAction::stay;
   return {{"action", to_string(b.action)},
           {"why", b.why},
           {"now", json_of_choice(b.now, ids)},

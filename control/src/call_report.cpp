@@ -9,11 +9,11 @@
 
 namespace control {
 
-using gridmap::CallTally;
+using advise::CallTally;
 using Lock = std::lock_guard<std::mutex>;
 
 std::string describe(const CallReport& r) {
-  std::string text = gridmap::describe(r.calls, r.is_report);
+  std::string text = advise::describe(r.calls, r.is_report);
   if (r.left_out > 0) text += fmt::format("{} more routines and sizes\n", r.left_out);
   if (r.other_contexts > 0)
     text += fmt::format("{} calls in other contexts than those of the first processes that called: left alone\n",

@@ -6,14 +6,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "advise/payoff.hpp"
+#include "advise/step_time.hpp"
 #include "base/status.hpp"
-#include "gridmap/payoff.hpp"
-#include "gridmap/step_time.hpp"
 
 namespace control {
 namespace {
 
-using gridmap::GridShape;
+using base::GridShape;
 
 Decision declined(std::string why) {
   Decision d;
@@ -116,13 +116,13 @@ int started(const Situation& s, GridShape to) {
   return std::max(0, to.size() - s.grid.size() - s.parked);
 }
 
-gridmap::Cost planned(const Situation& s, GridShape to) {
-  return s.planned_exchange ? s.planned_exchange(s.grid, to) : gridmap::Cost();
+advise::Cost planned(const Situation& s, GridShape to) {
+  return s.planned_exchange ? s.planned_exchange(s.grid, to) : advise::Cost();
 }
 
 } // namespace
 
-gridmap::Cost change_cost(const Situation& s, GridShape to) {
+advise::Cost change_cost(const Situation& s, GridShape to) {
   return s.change(s.grid, to, started(s, to), planned(s, to));
 }
 
@@ -141,7 +141,7 @@ std::optional<Forecast> forecast(const Situation& s, GridShape to) {
   f->then.seconds /= s.gain;
   f->change = change_cost(s, to);
   f->spawn_s = f->change.of("spawn");
-  f->payoff_steps = f->payoff_at_best = gridmap::payoff_point(f->resize_s(), f->now.seconds, f->then.seconds);
+  f->payoff_steps = f->payoff_at_best = advise::payoff_point(f->resize_s(), f->now.seconds, f->then.seconds);
   return f;
 }
 
@@ -195,7 +195,7 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
                     fmt::format("{} of the {} processes offered make {}, the largest allowed grid",
                                 largest->size() - s.grid.size(), by, to_string(*largest)),
                     force);
-  const gridmap::StepModel model(s.steps, s.cores);
+  const advise::StepModel model(s.steps, s.cores);
   const auto quickest = s.allowed.quickest(room, model);
   const GridShape best = quickest ? GridShape{quickest->nprow, quickest->npcol} : s.grid;
   if (best.size() <= s.grid.size()) {
@@ -250,7 +250,7 @@ Decision decide_shrink(const Situation& s, std::int64_t by) {
                                 s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
   std::string why = fmt::format("the largest allowed grid of at most {} processes", most);
   if (reaches(s, *to))
-    if (const auto quickest = s.allowed.quickest(most, gridmap::StepModel(s.steps, s.cores))) {
+    if (const auto quickest = s.allowed.quickest(most, advise::StepModel(s.steps, s.cores))) {
       to = GridShape{quickest->nprow, quickest->npcol};
       why = quickest->why;
     }

@@ -20,7 +20,7 @@ void EventLog::want_steps(bool wanted) {
   if (wanted) steps_.reserve(steps_kept);
 }
 
-void EventLog::step(std::int64_t number, gridmap::GridShape grid, double step_s, double t) {
+void EventLog::step(std::int64_t number, base::GridShape grid, double step_s, double t) {
   if (!wants_steps_) return;
   if (steps_.size() < steps_kept)
     steps_.push_back({number, grid, step_s, t});

@@ -42,7 +42,7 @@ using base::printable;
 using base::state_directory;
 namespace {
 
-using gridmap::GridShape;
+using base::GridShape;
 
 constexpr off_t largest_file = 512 << 10;
 constexpr std::size_t most_keys = 1000;
@@ -59,7 +59,7 @@ Json named(const HistoryKey& key, const char* kind, std::int64_t when) {
 
 std::string line_of(const HistoryKey& key, std::pair<int, int> shape, const StepTimes& t, std::int64_t when) {
   Json line = named(key, "steps", when);
-  line.update({{"grid", to_json(gridmap::GridShape{shape.first, shape.second})},
+  line.update({{"grid", to_json(base::GridShape{shape.first, shape.second})},
                {"count", t.count},
                {"mean_s", t.mean},
                {"squares", t.squares},
@@ -93,7 +93,7 @@ std::string line_of(const HistoryKey& key, const PhaseKey& phase, const StepTime
   return to_line(line);
 }
 
-std::string line_of(const HistoryKey& key, const gridmap::Machine& m, std::int64_t when) {
+std::string line_of(const HistoryKey& key, const advise::Machine& m, std::int64_t when) {
   Json line = named(key, "machine", when);
   line.update(members_of(m));
   return to_line(line);
@@ -109,7 +109,7 @@ struct Record {
   BalanceReport balance;
   CallReport calls;
   PhaseKey phase; ///< with `times`
-  gridmap::Machine figures;
+  advise::Machine figures;
 };
 
 /// @throws std::out_of_range for a grid without processes.
@@ -242,7 +242,7 @@ struct Book {
 std::map<HistoryKey, Book> books_of(const std::string& file) {
   std::map<HistoryKey, Book> books;
   std::map<std::string, std::vector<ChangeCost>> spawns; // by machine
-  std::map<std::string, gridmap::Machine> machines;      // by name
+  std::map<std::string, advise::Machine> machines;       // by name
   each_record(file, [&](const Record& r) {
     Book& book = books[r.key];
     book.last = std::max(book.last, r.when);
@@ -355,8 +355,8 @@ History read_history(const std::string& file, const HistoryKey& key) {
   return history;
 }
 
-gridmap::Machine known_machine() {
-  return read_history(history_file(), {"", "", machine_name()}).machine.value_or(gridmap::Machine{});
+advise::Machine known_machine() {
+  return read_history(history_file(), {"", "", machine_name()}).machine.value_or(advise::Machine{});
 }
 
 std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& file) {
@@ -410,7 +410,7 @@ bool append_history(const std::string& file, const HistoryKey& key,
   return append_lines(file, std::move(text), wait_s);
 }
 
-bool append_machine(const std::string& file, const HistoryKey& key, const gridmap::Machine& figures, double wait_s) {
+bool append_machine(const std::string& file, const HistoryKey& key, const advise::Machine& figures, double wait_s) {
   return append_lines(file, line_of(key, figures, now_s()), wait_s);
 }
 

@@ -109,15 +109,15 @@ Json members_of(const ChangeCost& cost) {
           {"changed_at_step", cost.changed_at_step}};
 }
 
-Json members_of(const gridmap::Machine& figures) {
+Json members_of(const advise::Machine& figures) {
   return {{"latency_s", figures.latency_s},
           {"bandwidth_bytes_per_s", figures.bandwidth_bytes_per_s},
           {"pack_bytes_per_s", figures.pack_bytes_per_s},
           {"cores", figures.cores}};
 }
 
-gridmap::Machine machine_from(const Json& json) {
-  gridmap::Machine figures;
+advise::Machine machine_from(const Json& json) {
+  advise::Machine figures;
   figures.latency_s = json.at("latency_s").get<double>();
   figures.bandwidth_bytes_per_s = json.at("bandwidth_bytes_per_s").get<double>();
   figures.pack_bytes_per_s = json.at("pack_bytes_per_s").get<double>();

@@ -56,9 +56,9 @@ Json json_of(const Prediction& p) {
   return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
 }
 
-Json json_of(const gridmap::Cost& cost) {
+Json json_of(const advise::Cost& cost) {
   Json terms = Json::object();
-  for (const gridmap::Term& term : cost.terms) terms[std::string(term.name)] = term.seconds;
+  for (const advise::Term& term : cost.terms) terms[std::string(term.name)] = term.seconds;
   return terms;
 }
 

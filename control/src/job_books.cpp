@@ -5,12 +5,12 @@
 #include "keep_last.hpp"
 
 namespace control {
-void JobBook::add_step(gridmap::GridShape grid, double step_s) {
+void JobBook::add_step(base::GridShape grid, double step_s) {
   known_.steps[key_of(grid)].add(step_s);
   unsaved_.steps[key_of(grid)].add(step_s);
 }
 
-void JobBook::leave(gridmap::GridShape grid, std::optional<double> cold_s) {
+void JobBook::leave(base::GridShape grid, std::optional<double> cold_s) {
   if (cold_s && known_.steps[key_of(grid)].count == 0) add_step(grid, *cold_s);
   const auto at = known_.steps.find(key_of(grid));
   if (at != known_.steps.end() && at->second.count == 0) known_.steps.erase(at);

@@ -11,7 +11,7 @@
 
 namespace control {
 
-inline std::pair<int, int> key_of(gridmap::GridShape shape) {
+inline std::pair<int, int> key_of(base::GridShape shape) {
   return {shape.nprow, shape.npcol};
 }
 

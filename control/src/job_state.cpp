@@ -15,8 +15,8 @@
 namespace control {
 namespace {
 
+using base::GridShape;
 using base::Status;
-using gridmap::GridShape;
 using Lock = std::lock_guard<std::mutex>;
 
 } // namespace
@@ -330,18 +330,18 @@ void JobState::set_matrices(Matrices matrices) {
   if (!panels_of.empty()) begin_panels(panels_of);
 }
 
-void JobState::set_machine(const gridmap::Machine& figures) {
+void JobState::set_machine(const advise::Machine& figures) {
   const Lock lock(mutex_);
   measured_ = unsaved_machine_ = figures;
 }
 
-std::optional<gridmap::Machine> JobState::figures() const {
+std::optional<advise::Machine> JobState::figures() const {
   return measured_ ? measured_ : book_->known().machine;
 }
 
-gridmap::Machine JobState::machine() const {
+advise::Machine JobState::machine() const {
   const Lock lock(mutex_);
-  return figures().value_or(gridmap::Machine{});
+  return figures().value_or(advise::Machine{});
 }
 
 /// The file is read without the lock.
@@ -440,7 +440,7 @@ PhaseTimes JobState::phases() const {
 void JobState::save_history(bool is_end) {
   constexpr double wait_s = 0.2;
   std::vector<UnsavedHistory> parts;
-  std::optional<gridmap::Machine> machine;
+  std::optional<advise::Machine> machine;
   HistoryKey key{info_.app, "", info_.machine};
   {
     const Lock lock(mutex_);
@@ -482,7 +482,7 @@ Situation JobState::situation() const {
   s.spawns = book_->known().spawns;
   s.planned_exchange = planned_exchange_;
   s.used_grid = used_grid_;
-  s.usual_spawn_s = gridmap::usual_spawn_s;
+  s.usual_spawn_s = advise::usual_spawn_s;
   return s;
 }
 
@@ -569,7 +569,7 @@ Allowed JobState::allowed() const {
   return allowed_;
 }
 
-gridmap::Cost JobState::change_cost(GridShape to, const gridmap::Cost& planned) const {
+advise::Cost JobState::change_cost(GridShape to, const advise::Cost& planned) const {
   const Lock lock(mutex_);
   return situation().change(grid_, to, 0, planned);
 }

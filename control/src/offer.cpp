@@ -16,7 +16,7 @@
 namespace control {
 namespace {
 
-using gridmap::GridShape;
+using base::GridShape;
 using gridmap::Strategy;
 
 constexpr std::size_t most_hosts = 1024;

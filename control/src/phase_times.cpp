@@ -9,7 +9,7 @@
 
 namespace control {
 
-Json members_of(const PhaseKey& key, const gridmap::StepTimes& times) {
+Json members_of(const PhaseKey& key, const advise::StepTimes& times) {
   Json json{{"grid", {key.grid.first, key.grid.second}},
             {"count", times.count},
             {"mean_s", times.mean},
@@ -22,15 +22,15 @@ Json members_of(const PhaseKey& key, const gridmap::StepTimes& times) {
   return json;
 }
 
-std::pair<PhaseKey, gridmap::StepTimes> phase_times_from(const Json& json) {
+std::pair<PhaseKey, advise::StepTimes> phase_times_from(const Json& json) {
   PhaseKey key;
-  const gridmap::GridShape grid = shape_from(json.at("grid"));
+  const base::GridShape grid = shape_from(json.at("grid"));
   key.grid = {grid.nprow, grid.npcol};
   const bool is_move = json.contains("matrix");
   key.name = json.at(is_move ? "matrix" : "phase").get<std::string>();
   key.layouts = json.at(is_move ? "to" : "layouts").get<std::string>();
   if (is_move) key.from = json.at("from").get<std::string>();
-  gridmap::StepTimes times;
+  advise::StepTimes times;
   times.count = json.at("count").get<std::int64_t>();
   times.mean = json.at("mean_s").get<double>();
   times.squares = json.at("squares").get<double>();

@@ -139,7 +139,7 @@ std::string text(const Request& request, const char* member, const std::string& 
   return value.get<std::string>();
 }
 
-gridmap::GridShape grid(const Request& request, const char* member) {
+base::GridShape grid(const Request& request, const char* member) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
   const Json value = member_of(request, member);
   const auto is_side = [](const Json& side) {
@@ -152,11 +152,11 @@ gridmap::GridShape grid(const Request& request, const char* member) {
   return {value[0].get<int>(), value[1].get<int>()};
 }
 
-Json to_json(gridmap::GridShape shape) {
+Json to_json(base::GridShape shape) {
   return Json::array({shape.nprow, shape.npcol});
 }
 
-gridmap::GridShape shape_from(const Json& value) {
+base::GridShape shape_from(const Json& value) {
   if (!value.is_array() || value.size() != 2 || !value[0].is_number_integer() || !value[1].is_number_integer())
     return {};
   return {value[0].get<int>(), value[1].get<int>()};

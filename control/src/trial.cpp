@@ -55,7 +55,7 @@ Experiment Experiment::parse(const std::string& text, const std::string& where) 
   const std::vector<std::string> grids = base::split(std::string_view(text).substr(0, at), ',');
   if (grids.empty()) throw bad();
   for (const std::string& grid : grids) {
-    const std::optional<gridmap::GridShape> shape = base::grid_shape_from(grid);
+    const std::optional<base::GridShape> shape = base::grid_shape_from(grid);
     if (!shape) throw bad();
     experiment.grids.push_back(*shape);
   }

@@ -144,7 +144,7 @@ std::vector<int> Without::among(const std::vector<ProcessInfo>& all) const {
   return named;
 }
 
-std::string too_few_without(const std::vector<ProcessInfo>& all, const std::vector<int>& named, gridmap::GridShape to) {
+std::string too_few_without(const std::vector<ProcessInfo>& all, const std::vector<int>& named, base::GridShape to) {
   int in_grid = 0, asleep = 0;
   for (const ProcessInfo& process : all) {
     if (std::find(named.begin(), named.end(), process.id) != named.end()) continue;

@@ -2,20 +2,16 @@
 // The C interface: arguments checked for null and turned into the C++ requests, one guarded call, outputs on
 // success only.
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "base/status.hpp"
 #include "dyngrid/gridmap.h"
-#include "gridmap/balance.hpp"
 #include "gridmap/dealing.hpp"
 #include "gridmap/mapping.hpp"
-#include "gridmap/payoff.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/selection.hpp"
-#include "gridmap/topology.hpp"
 
 namespace {
 using base::Error;
@@ -39,13 +35,6 @@ template <class T, class U> void put(T* output, const U& value) {
 }
 template <class T> void put_all(T* output, const std::vector<T>& values) {
   if (output) std::copy(values.begin(), values.end(), output);
-}
-
-void put_text(char* output, size_t size, const std::string& text) {
-  if (!output || size == 0) return;
-  const std::size_t length = std::min(text.size(), size - 1);
-  std::memcpy(output, text.data(), length);
-  output[length] = '\0';
 }
 
 Axis axis_of(const dyngrid_axis* axis, const char* name) {
@@ -97,64 +86,6 @@ void put_placement(const gridmap::PlacementRequest& request, int* grid, int64_t*
 } // namespace
 
 extern "C" {
-
-int dyngrid_topology(int procs, double aspect_p, double aspect_q, int from_nprow, int from_npcol, int* nprow,
-                     int* npcol) {
-  return guard([&] {
-    gridmap::TopologyRequest request;
-    request.procs = procs;
-    request.aspect_p = aspect_p;
-    request.aspect_q = aspect_q;
-    request.from_nprow = from_nprow;
-    request.from_npcol = from_npcol;
-    const gridmap::Topology t = gridmap::choose_topology(request);
-    put(nprow, t.nprow);
-    put(npcol, t.npcol);
-  });
-}
-
-int dyngrid_topology_choose(const dyngrid_topology_request* request, int* nprow, int* npcol, double* seconds, char* why,
-                            size_t why_size) {
-  return guard([&] {
-    want(request, "request");
-    gridmap::TopologyRequest r;
-    r.procs = request->procs;
-    r.from_nprow = request->from_nprow;
-    r.from_npcol = request->from_npcol;
-    r.prefer = static_cast<gridmap::Dominance>(request->prefer);
-    r.aspect_p = request->aspect_p;
-    r.aspect_q = request->aspect_q;
-    r.data_m = request->data_m;
-    r.data_n = request->data_n;
-    if (request->data_aspect != 0) r.data_aspect = request->data_aspect;
-    r.valid_procs = list(request->valid_procs, request->n_valid_procs, "valid_procs");
-    r.valid_rows = list(request->valid_rows, request->n_valid_rows, "valid_rows");
-    r.valid_cols = list(request->valid_cols, request->n_valid_cols, "valid_cols");
-    const auto rows = list(request->time_nprow, request->n_times, "time_nprow");
-    const auto cols = list(request->time_npcol, request->n_times, "time_npcol");
-    const auto times = list(request->time_seconds, request->n_times, "time_seconds");
-    for (std::size_t i = 0; i < times.size(); ++i) r.times.push_back({rows[i], cols[i], times[i]});
-    const gridmap::Topology t = gridmap::choose_topology(r);
-    put(nprow, t.nprow);
-    put(npcol, t.npcol);
-    put(seconds, t.seconds);
-    put_text(why, why_size, t.why);
-  });
-}
-
-int dyngrid_parse_set(const char* text, int capacity, int* values, int* count) {
-  return guard([&] {
-    want(text, "text");
-    const std::vector<int> set = gridmap::parse_set(text);
-    if (values && static_cast<std::int64_t>(set.size()) > capacity) {
-      put(count, set.size());
-      throw Error(Status::shape_mismatch,
-                  fmt::format("gridmap: the set '{}' has {} numbers, expected at most {}", text, set.size(), capacity));
-    }
-    put_all(values, set);
-    put(count, set.size());
-  });
-}
 
 int dyngrid_place(int nprow_from, int npcol_from, int nprow_to, int npcol_to, int64_t m, int64_t n, int64_t mb,
                   int64_t nb, int placement, int* grid, int64_t* moved, int64_t* retained, int64_t* max_in,
@@ -244,75 +175,6 @@ int dyngrid_select(int nprow, int npcol, const double* grid, int count, const do
     put_mapping(s.mapping, order, nullptr, nullptr, rows, cols, t, nullptr);
     put(tpp_used, s.tpp_used);
   });
-}
-
-int dyngrid_balance_plan(const dyngrid_balance_request* request, int* action, int* nprow, int* npcol, int* order,
-                         int64_t* rows, int64_t* cols, double* step_now_s, double* step_then_s, double* change_s,
-                         int64_t* payoff_steps, char* why, size_t why_size) {
-  return guard([&] {
-    want(request, "request");
-    const dyngrid_balance_request& given = *request;
-    gridmap::BalanceRequest r;
-    r.grid = {given.nprow, given.npcol};
-    const std::int64_t in_grid = places(given.nprow, given.npcol);
-    const std::vector<double> speeds = list(given.speeds, given.n_processes, "speeds");
-    const std::vector<double> shares =
-        given.shares ? list(given.shares, given.n_processes, "shares") : std::vector<double>(speeds.size(), 1.0);
-    for (std::size_t k = 0; k < speeds.size(); ++k) {
-      gridmap::BalanceProcess p;
-      p.speed = speeds[k];
-      p.share = shares[k];
-      p.place = given.places ? given.places[k] : static_cast<std::int64_t>(k) < in_grid ? static_cast<int>(k) : -1;
-      r.processes.push_back(p);
-    }
-    r.m = given.m;
-    r.n = given.n;
-    r.mb = given.mb;
-    r.nb = given.nb;
-    r.is_weighted = given.is_weighted != 0;
-    r.work_s = given.work_s;
-    r.fixed_s = given.fixed_s;
-    r.border_s = given.border_s;
-    r.volume_s = given.volume_s;
-    r.messages_s = given.messages_s;
-    if (r.work_s == 0 && r.fixed_s == 0 && r.border_s == 0 && r.volume_s == 0 && r.messages_s == 0)
-      r.work_s = static_cast<double>(in_grid);
-    r.processor_part = given.processor_part;
-    r.step_s = given.step_s;
-    if (given.steps_left < 0 || !(given.change_s >= 0))
-      throw Error(Status::bad_argument,
-                  fmt::format("gridmap: balance: steps_left is {}, change_s {}, expected at least 0 (0: not known)",
-                              given.steps_left, given.change_s));
-    if (given.steps_left > 0) r.steps_left = given.steps_left;
-    if (given.change_s > 0)
-      r.change = [seconds = given.change_s](const gridmap::BalanceChoice&) {
-        return gridmap::Cost{{{"change", seconds}}};
-      };
-    const gridmap::Balance b = gridmap::decide_balance(r);
-    put(action, b.action);
-    put(nprow, b.then.grid.nprow);
-    put(npcol, b.then.grid.npcol);
-    put_all(order, b.then.order);
-    put_all(rows, b.then.rows);
-    put_all(cols, b.then.cols);
-    put(step_now_s, b.now.step_s());
-    put(step_then_s, b.then.step_s());
-    put(change_s, b.then.change.total());
-    put(payoff_steps, b.payoff_steps);
-    put_text(why, why_size, b.why);
-  });
-}
-
-int64_t dyngrid_payoff_point(double t_resize, double t_old, double t_new) {
-  std::int64_t steps = -1;
-  guard([&] { steps = gridmap::payoff_point(t_resize, t_old, t_new); });
-  return steps;
-}
-
-int64_t dyngrid_resize_cost(double t_resize, double t_new) {
-  std::int64_t steps = -1;
-  guard([&] { steps = gridmap::resize_cost(t_resize, t_new); });
-  return steps;
 }
 
 } // extern "C"

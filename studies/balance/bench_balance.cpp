@@ -20,23 +20,23 @@
 
 #include <fmt/format.h>
 
+#include "advise/balance.hpp"
+#include "advise/chain.hpp"
 #include "base/command_line.hpp"
 #include "base/index.hpp"
 #include "common/report.hpp"
 #include "control/balancer.hpp"
-#include "gridmap/balance.hpp"
-#include "gridmap/chain.hpp"
 #include "published/balance.hpp"
 
 namespace {
 
+using advise::Balance;
+using advise::BalanceProcess;
+using advise::BalanceRequest;
 using apps::Cell;
 using apps::Report;
 using apps::Table;
-using gridmap::Balance;
-using gridmap::BalanceProcess;
-using gridmap::BalanceRequest;
-using gridmap::GridShape;
+using base::GridShape;
 
 using base::at;
 
@@ -101,7 +101,7 @@ BalanceRequest request_of(const Row& row, double believed_part) {
   r.processor_part = believed_part;
   r.max_aspect = 0;
   r.allowed = [](GridShape g) { return g.nprow == 1; };
-  r.change = [](const gridmap::BalanceChoice&) { return gridmap::Cost{}; };
+  r.change = [](const advise::BalanceChoice&) { return advise::Cost{}; };
   r.steps_left = 1000;
   for (std::size_t i = 0; i < row.competing.size(); ++i) {
     BalanceProcess p;
@@ -112,7 +112,7 @@ BalanceRequest request_of(const Row& row, double believed_part) {
   return r;
 }
 
-std::vector<double> work_of(const gridmap::BalanceChoice& choice, const Row& row, std::int64_t n) {
+std::vector<double> work_of(const advise::BalanceChoice& choice, const Row& row, std::int64_t n) {
   std::vector<double> work(row.competing.size(), -1);
   for (std::size_t place = 0; place < choice.order.size(); ++place)
     work[at(choice.order[place])] = row.work * static_cast<double>(choice.cols[place]) / static_cast<double>(n);
@@ -121,7 +121,7 @@ std::vector<double> work_of(const gridmap::BalanceChoice& choice, const Row& row
 
 double ours(const Row& row, double believed_part) {
   const BalanceRequest r = request_of(row, believed_part);
-  return row.step(work_of(gridmap::decide_balance(r).then, row, r.n));
+  return row.step(work_of(advise::decide_balance(r).then, row, r.n));
 }
 
 /// A-MPI's micro-benchmark on the model: the linear trend over ratios 1 to 10 of the best part for the loaded one of
@@ -216,7 +216,7 @@ void power(Report& report) {
     r.grid = c.grid;
     r.m = r.n = 5040;
     r.work_s = 1;
-    r.change = [](const gridmap::BalanceChoice&) { return gridmap::Cost{}; };
+    r.change = [](const advise::BalanceChoice&) { return advise::Cost{}; };
     double all = 0;
     for (int k = 0; k < c.grid.size(); ++k) {
       BalanceProcess p;
@@ -225,12 +225,12 @@ void power(Report& report) {
       all += p.speed;
       r.processes.push_back(p);
     }
-    const Balance removed = gridmap::decide_balance(r);
+    const Balance removed = advise::decide_balance(r);
     r.is_weighted = true;
-    const Balance chosen = gridmap::decide_balance(r);
+    const Balance chosen = advise::decide_balance(r);
     r.may_remove = false;
     r.allowed = [&](GridShape g) { return g == c.grid; };
-    const Balance shares = gridmap::decide_balance(r);
+    const Balance shares = advise::decide_balance(r);
     const bool is_good = std::abs(removed.now.power - c.uniform) < 1e-6 &&
                          std::abs(removed.then.power - c.removed) < 1e-6 &&
                          std::abs(shares.then.power - c.shares) < 0.002 * c.shares &&
@@ -269,7 +269,7 @@ void successive(Report& report) {
   add("end", b.work_s, {63.9, 112.4, 311.8, 311.8});
   Row row{800, 50, {2, 1, 0, 0}};
   BalanceRequest r = request_of(row, 1);
-  add("ours", work_of(gridmap::decide_balance(r).then, row, r.n), {});
+  add("ours", work_of(advise::decide_balance(r).then, row, r.n), {});
   report.add(table);
   report.text(fmt::format("A step on the model: naive {:.0f} ms, successive balancing {:.0f} ms, ours {:.0f} ms.",
                           published_methods(row, printed).naive, row.step(b.work_s), ours(row, 1)));
@@ -358,8 +358,8 @@ public:
     r.cols.assign(row.competing.size(), r.n / static_cast<std::int64_t>(row.competing.size()));
     r.cols[0] += r.n - std::accumulate(r.cols.begin(), r.cols.end(), std::int64_t{0});
     r.rows = {1};
-    r.change = [](const gridmap::BalanceChoice& choice) {
-      return gridmap::Cost{{{"exchange", choice.moved_elements > 0 ? change_s : 0}}};
+    r.change = [](const advise::BalanceChoice& choice) {
+      return advise::Cost{{{"exchange", choice.moved_elements > 0 ? change_s : 0}}};
     };
     order_.resize(row.competing.size());
     std::iota(order_.begin(), order_.end(), 0);
@@ -410,7 +410,7 @@ private:
     if (!balancer_.is_due(now_)) return;
     subject_.steps_left = steps_left;
     const auto balance = balancer_.decide(subject_, now_);
-    if (!balance || balance->action == gridmap::BalanceAction::stay) return;
+    if (!balance || balance->action == advise::BalanceAction::stay) return;
     std::vector<int> order;
     for (const int k : balance->then.order) order.push_back(balancer_.id_of(k));
     order_ = std::move(order);
@@ -481,7 +481,7 @@ void removal(Report& report) {
     row.competing[0] = c.competing;
     BalanceRequest r = request_of(row, 1);
     r.rules.gain = 0;
-    const Balance b = gridmap::decide_balance(r);
+    const Balance b = advise::decide_balance(r);
     const unsigned all = (1U << c.nodes) - 1;
     const double with = row.best(all), without = row.best(all - 1);
     const bool removed = !b.leaves.empty();
@@ -506,11 +506,11 @@ double jacobi_total(int period, double step_s, double change_s, int most_changes
     r.may_remove = false;
     r.cols = cols;
     r.steps_left = 3 * period - step;
-    r.change = [&](const gridmap::BalanceChoice&) { return gridmap::Cost{{{"exchange", change_s}}}; };
+    r.change = [&](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", change_s}}}; };
     // five steps pass until a change is believed, as with A-MPI's monitoring period
     if (step % period >= 5 && changes < most_changes) {
-      const Balance b = gridmap::decide_balance(r);
-      if (b.action == gridmap::BalanceAction::rebalance) {
+      const Balance b = advise::decide_balance(r);
+      if (b.action == advise::BalanceAction::rebalance) {
         cols = b.then.cols;
         total += b.then.change.total();
         ++changes;
@@ -563,14 +563,14 @@ bool redistributes(int nodes, int iteration, double price) {
   r.may_remove = false;
   r.allowed = [](GridShape g) { return g.npcol == 1; };
   r.steps_left = 100 - iteration;
-  r.change = [&](const gridmap::BalanceChoice&) { return gridmap::Cost{{{"exchange", price * (2 - 4.0 / 3)}}}; };
+  r.change = [&](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", price * (2 - 4.0 / 3)}}}; };
   for (int k = 0; k < nodes; ++k) {
     BalanceProcess p;
     p.speed = k < nodes / 2 ? 1 : 0.5;
     p.place = k;
     r.processes.push_back(p);
   }
-  return gridmap::decide_balance(r).action != gridmap::BalanceAction::stay;
+  return advise::decide_balance(r).action != advise::BalanceAction::stay;
 }
 
 void nine_decisions(Report& report) {
@@ -603,14 +603,14 @@ struct Crowd {
   double equal = 0, exact = 0, bound = 0; ///< of the busiest node, in cells: equal rows, the best whole rows, any parts
 
   Crowd(int count, double particle) {
-    gridmap::ChainRequest chain;
+    advise::ChainRequest chain;
     for (int row = 0; row < 256; ++row) chain.costs.push_back(row < 16 ? 256 * (1 + count * particle) : 256 + particle);
     chain.speeds.assign(8, 1);
     const auto sum = [&](int first, int end) {
       return std::accumulate(chain.costs.begin() + first, chain.costs.begin() + end, 0.0);
     };
     for (int k = 0; k < 8; ++k) equal = std::max(equal, sum(32 * k, 32 * (k + 1)));
-    exact = gridmap::balance_chain(chain).seconds;
+    exact = advise::balance_chain(chain).seconds;
     bound = sum(0, 256) / 8;
   }
   double gain() const { return 1 - exact / equal; }

@@ -20,7 +20,7 @@ using base::least_time;
 using base::longest;
 using base::Status;
 using base::time_of;
-using Times = gridmap::ChainTimes;
+using Times = advise::ChainTimes;
 namespace {
 
 constexpr double out_of_reach = std::numeric_limits<double>::infinity();
@@ -31,7 +31,7 @@ constexpr double out_of_reach = std::numeric_limits<double>::infinity();
 
 /// The exact stretches for the order that is given.
 Chain in_given_order(const ChainRequest& request) {
-  const gridmap::Chain found = gridmap::balance_chain(request);
+  const advise::Chain found = advise::balance_chain(request);
   Chain chain{found.first, found.seconds, std::vector<int>(request.speeds.size()), 0};
   std::iota(chain.order.begin(), chain.order.end(), 0);
   return chain;
@@ -68,7 +68,7 @@ bool probe_any_order(const Times& time, double seconds, std::vector<std::int64_t
 }
 
 void check(const ChainRequest& request, const ChainOwners& now) {
-  gridmap::balance_chain(request); // the library checks costs and speeds
+  advise::balance_chain(request); // the library checks costs and speeds
   if (now.owners.size() != request.costs.size() || (!now.weights.empty() && now.weights.size() != now.owners.size()))
     throw Error(Status::shape_mismatch, fmt::format("chains: {} owners and {} weights for {} items", now.owners.size(),
                                                     now.weights.size(), request.costs.size()));

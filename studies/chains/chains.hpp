@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "gridmap/chain.hpp"
+#include "advise/chain.hpp"
 
 namespace chains {
 
-using gridmap::ChainRequest;
+using advise::ChainRequest;
 
 /// The process order[i] has the items first[i] .. first[i+1]-1; first[0] = 0, the last one is the number of items.
 struct Chain {
@@ -19,7 +19,7 @@ struct Chain {
   std::int64_t moved = 0; ///< weight of the items whose owner changes; 0 where no owners were given
 };
 
-/// As gridmap::balance_chain() where the order of the processes is free, too. Exact (`proved`) up to `most_free_order`
+/// As advise::balance_chain() where the order of the processes is free, too. Exact (`proved`) up to `most_free_order`
 /// processes, by dynamic programming over sets of processes; above, exchanges of two stretches while they help, from
 /// the given order.
 struct FreeChain {

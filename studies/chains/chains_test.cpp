@@ -13,11 +13,11 @@
 #include "base/status.hpp"
 
 namespace {
+using advise::balance_chain;
+using advise::ChainRequest;
 using base::Borders;
 using chains::Chain;
 using chains::ChainOwners;
-using gridmap::balance_chain;
-using gridmap::ChainRequest;
 
 constexpr double unreachable = std::numeric_limits<double>::infinity();
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "advise/host_plan.hpp"
 #include "base/index.hpp"
-#include "gridmap/host_plan.hpp"
 
 namespace bench {
 
@@ -33,13 +33,13 @@ std::vector<double> speeds_of_more_processes(const std::vector<double>& speeds, 
 
 std::vector<double> speeds_with_threads(const std::vector<double>& speeds, int cores) {
   const double fastest = *std::max_element(speeds.begin(), speeds.end());
-  std::vector<gridmap::HostSpeed> hosts;
+  std::vector<advise::HostSpeed> hosts;
   for (const double speed : speeds) {
     const int its = std::max(1, static_cast<int>(std::lround(cores * speed / fastest)));
     hosts.push_back({std::to_string(hosts.size()), its, speed / its, speed / its});
   }
   std::vector<double> each;
-  for (const gridmap::HostShare& host : gridmap::plan_hosts(hosts, static_cast<int>(speeds.size())).hosts)
+  for (const advise::HostShare& host : advise::plan_hosts(hosts, static_cast<int>(speeds.size())).hosts)
     each.insert(each.end(), base::at(host.processes), host.speed);
   return each;
 }

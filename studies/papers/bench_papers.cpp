@@ -12,13 +12,13 @@
 
 #include <fmt/format.h>
 
+#include "advise/payoff.hpp"
 #include "base/command_line.hpp"
 #include "base/index.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
 #include "fitted_speeds.hpp"
 #include "gridmap/mapping.hpp"
-#include "gridmap/payoff.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/selection.hpp"
 #include "published/balance.hpp"
@@ -251,7 +251,7 @@ void payoff(Papers& papers, const std::vector<Figure>& figures) {
     }
     const double t = moved->second, t_old = before->second, t_new = after->second, h = half_digit(f.application);
     const auto of = [&](double from, double to) {
-      const auto steps = f.phase == "payoff" ? gridmap::payoff_point(t, from, to) : gridmap::resize_cost(t, to);
+      const auto steps = f.phase == "payoff" ? advise::payoff_point(t, from, to) : advise::resize_cost(t, to);
       return static_cast<double>(steps);
     };
     Entry e{fmt::format("{} {} {} -> {} {} {}", f.application, f.n, f.from, f.to, f.placement, f.phase), f.value,
@@ -371,9 +371,9 @@ void drms(Papers& papers) {
     for (int k = 0; k < 2; ++k) {
       const std::string what = fmt::format("{} {}", r.application, k == 0 ? "mean" : "minimum");
       entries.push_back({what + " payoff", static_cast<double>(r.payoff[k]),
-                         static_cast<double>(gridmap::payoff_point(r.t[k], r.t16, r.t32))});
+                         static_cast<double>(advise::payoff_point(r.t[k], r.t16, r.t32))});
       entries.push_back(
-          {what + " cost", static_cast<double>(r.cost[k]), static_cast<double>(gridmap::resize_cost(r.t[k], r.t32))});
+          {what + " cost", static_cast<double>(r.cost[k]), static_cast<double>(advise::resize_cost(r.t[k], r.t32))});
     }
   papers.heading("[MoreiraNaik1997]");
   papers.table("Table 8, payoff and cost from 16 to 32 processors", entries, {20, 0, 0});

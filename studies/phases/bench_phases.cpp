@@ -19,16 +19,16 @@
 
 #include <fmt/format.h>
 
+#include "advise/phases.hpp"
 #include "base/command_line.hpp"
 #include "base/index.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
-#include "gridmap/phases.hpp"
 #include "published/phases.hpp"
 
 namespace {
 
-using gridmap::PhaseProblem;
+using advise::PhaseProblem;
 
 /// Candidate c has all matrices in layout c; every phase writes one of them and reads the others.
 PhaseProblem random_problem(int phases, int candidates, int matrices, int processes) {
@@ -44,9 +44,9 @@ PhaseProblem random_problem(int phases, int candidates, int matrices, int proces
     p.start.push_back(0);
   }
   for (int k = 0; k < phases; ++k) {
-    gridmap::Phase phase{fmt::format("p{}", k), {}, {}};
+    advise::Phase phase{fmt::format("p{}", k), {}, {}};
     for (int m = 0; m < matrices; ++m)
-      phase.uses.push_back(k % matrices == m ? gridmap::PhaseUse::read_write : gridmap::PhaseUse::read);
+      phase.uses.push_back(k % matrices == m ? advise::PhaseUse::read_write : advise::PhaseUse::read);
     for (int c = 0; c < candidates; ++c)
       phase.candidates.push_back({std::to_string(c), std::vector<int>(base::at(matrices), c), times(1)});
     p.phases.push_back(std::move(phase));
@@ -82,7 +82,7 @@ void time_plans(const PlanOptions& o, apps::Report& report) {
       {}};
   for (int matrices = 1; matrices <= o.most_matrices && matrices * o.candidates <= 64; ++matrices) {
     const PhaseProblem p = random_problem(o.phases, o.candidates, matrices, o.processes);
-    gridmap::PhasePlan endless, published;
+    advise::PhasePlan endless, published;
     std::vector<apps::Cell> row{matrices};
     const auto time = [&](const std::string& method, const std::function<void()>& work) {
       apps::Sample sample;
@@ -95,9 +95,9 @@ void time_plans(const PlanOptions& o, apps::Report& report) {
       report.add(sample, seconds);
       row.emplace_back(1e3 * apps::median(seconds), 3);
     };
-    time("1 cycle", [&] { gridmap::plan_phases(p, 1); });
-    time(fmt::format("{} cycles", o.cycles), [&] { gridmap::plan_phases(p, o.cycles); });
-    time("endless", [&] { endless = gridmap::plan_endless_phases(p); });
+    time("1 cycle", [&] { advise::plan_phases(p, 1); });
+    time(fmt::format("{} cycles", o.cycles), [&] { advise::plan_phases(p, o.cycles); });
+    time("endless", [&] { endless = advise::plan_endless_phases(p); });
     time("published", [&] { published = published::phases(p, true); });
     row.emplace_back(endless.cycle_s, 4);
     row.emplace_back(published.cycle_s, 4);

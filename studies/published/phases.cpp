@@ -6,24 +6,24 @@
 
 #include <fmt/format.h>
 
+#include "advise/phase_machine.hpp"
 #include "base/index.hpp"
-#include "gridmap/phase_machine.hpp"
 
 namespace published {
 
+using advise::Copies;
+using advise::PhaseMachine;
+using advise::PhasePlan;
+using advise::PhaseProblem;
+using advise::PhaseStep;
+using advise::Transition;
 using base::at;
-using gridmap::Copies;
-using gridmap::PhaseMachine;
-using gridmap::PhasePlan;
-using gridmap::PhaseProblem;
-using gridmap::PhaseStep;
-using gridmap::Transition;
 
 double redistribution_s(const std::vector<double>& compute_s, const std::vector<double>& move_s) {
   if (compute_s.empty() || compute_s.size() != move_s.size())
-    gridmap::bad_phases(fmt::format("{} times of computing and {} of moving, expected as many, and at least one",
-                                    compute_s.size(), move_s.size()),
-                        base::Status::shape_mismatch);
+    advise::bad_phases(fmt::format("{} times of computing and {} of moving, expected as many, and at least one",
+                                   compute_s.size(), move_s.size()),
+                       base::Status::shape_mismatch);
   double together = 0;
   for (std::size_t k = 0; k < compute_s.size(); ++k) together = std::max(together, compute_s[k] + move_s[k]);
   return together - *std::max_element(compute_s.begin(), compute_s.end());

@@ -4,7 +4,7 @@
 #pragma once
 #include <vector>
 
-#include "gridmap/phases.hpp"
+#include "advise/phases.hpp"
 
 namespace published {
 
@@ -14,6 +14,6 @@ double redistribution_s(const std::vector<double>& compute_s, const std::vector<
 /// The least of the shortest paths from each candidate of the first phase back to the same one. A vertex keeps the
 /// state of the path that is shortest to it, so it may be wrong about what still has to be moved. unrolled: the path
 /// goes through two cycles, and the second counts (sections 2.2 and 3.2.3).
-gridmap::PhasePlan phases(const gridmap::PhaseProblem& problem, bool unrolled);
+advise::PhasePlan phases(const advise::PhaseProblem& problem, bool unrolled);
 
 } // namespace published

@@ -12,12 +12,12 @@
 #include "base/status.hpp"
 
 namespace {
+using advise::Phase;
+using advise::PhaseCandidate;
+using advise::PhasePlan;
+using advise::PhaseProblem;
+using advise::PhaseUse;
 using base::at;
-using gridmap::Phase;
-using gridmap::PhaseCandidate;
-using gridmap::PhasePlan;
-using gridmap::PhaseProblem;
-using gridmap::PhaseUse;
 
 TEST(PublishedPhases, Table1) {
   EXPECT_EQ(published::redistribution_s({10, 15}, {8, 2}), 3);
@@ -33,7 +33,7 @@ TEST(PublishedPhases, EveryCycleIsTheSame) {
               {"second", {PhaseUse::read_write}, {{"2", {2}, {1}}, {"3", {3}, {1}}}}};
   const std::set<std::pair<int, int>> quick = {{2, 0}, {0, 3}, {3, 1}, {1, 2}};
   p.move = [quick](int, int from, int to) { return std::vector<double>{quick.count({from, to}) > 0 ? 0.0 : 10.0}; };
-  EXPECT_EQ(gridmap::plan_endless_phases(p).cycle_s, 2);
+  EXPECT_EQ(advise::plan_endless_phases(p).cycle_s, 2);
   EXPECT_GE(published::phases(p, true).cycle_s, 12);
 }
 
@@ -48,7 +48,7 @@ TEST(PublishedPhases, UnrollingSeesCopiesThatStayValid) {
               {"adaptive", {r, w}, {{"B", {0, 0}, {12, 2}}, {"V", {1, 1}, {5, 5}}}}};
   p.move = [](int, int, int) { return std::vector<double>{4, 4}; };
   const PhasePlan once = published::phases(p, false), unrolled = published::phases(p, true),
-                  exact = gridmap::plan_endless_phases(p);
+                  exact = advise::plan_endless_phases(p);
   EXPECT_EQ(once.steps[0].candidate, 1);
   EXPECT_EQ(once.steps[1].candidate, 1);
   EXPECT_EQ(once.cycle_s, 12); // BB is 17 and BV 5 + 9, until the table is known to be in both
@@ -59,7 +59,7 @@ TEST(PublishedPhases, UnrollingSeesCopiesThatStayValid) {
   EXPECT_EQ(exact.period, 1);
   EXPECT_EQ(exact.steps[exact.lead_in].candidate, 0);
   EXPECT_EQ(exact.steps[exact.lead_in + 1].candidate, 1);
-  EXPECT_EQ(gridmap::plan_phases(p, 10).seconds, 104); // one copy, once
+  EXPECT_EQ(advise::plan_phases(p, 10).seconds, 104); // one copy, once
 }
 
 TEST(PublishedPhases, OursIsNeverBehindThePublishedMethod) {
@@ -69,9 +69,9 @@ TEST(PublishedPhases, OursIsNeverBehindThePublishedMethod) {
     const PhaseProblem p = random.problem(random.whole(2, 4), 3, 2, 3);
     // what the published choice takes when it is repeated: the same problem with nothing else to choose
     PhaseProblem fixed = p;
-    for (const gridmap::PhaseStep& step : published::phases(p, true).steps)
+    for (const advise::PhaseStep& step : published::phases(p, true).steps)
       fixed.phases[at(step.phase)].candidates = {p.phases[at(step.phase)].candidates[at(step.candidate)]};
-    const double ours = gridmap::plan_endless_phases(p).cycle_s, theirs = gridmap::plan_endless_phases(fixed).cycle_s;
+    const double ours = advise::plan_endless_phases(p).cycle_s, theirs = advise::plan_endless_phases(fixed).cycle_s;
     ASSERT_LE(ours, theirs + 1e-9);
     better += ours < theirs - 1e-9 ? 1 : 0;
   }

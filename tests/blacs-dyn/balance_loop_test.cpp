@@ -19,11 +19,11 @@
 #include "gridmap/dealing.hpp"
 
 namespace {
+using advise::BalanceAction;
 using base::at;
+using base::GridShape;
 using control::Load;
 using control::LoadSample;
-using gridmap::BalanceAction;
-using gridmap::GridShape;
 
 struct Competition {
   int process, competitors;
@@ -198,14 +198,14 @@ private:
     s.must_stay = {0};
     if (world_.knows_steps) s.steps_left = steps_left;
     s.max_aspect = 0;
-    s.change = [planned = world_.planned_s](const gridmap::BalanceChoice& choice) {
-      return gridmap::Cost{{{"exchange", choice.moved_elements > 0 ? planned : 0}}};
+    s.change = [planned = world_.planned_s](const advise::BalanceChoice& choice) {
+      return advise::Cost{{{"exchange", choice.moved_elements > 0 ? planned : 0}}};
     };
     return s;
   }
 
-  void carry_out(const gridmap::Balance& balance) {
-    const gridmap::BalanceChoice& to = balance.then;
+  void carry_out(const advise::Balance& balance) {
+    const advise::BalanceChoice& to = balance.then;
     const auto shares = [&](const std::vector<std::int64_t>& sizes) {
       std::vector<double> blocks;
       for (const std::int64_t size : sizes)

@@ -16,12 +16,12 @@
 #include "control/balancer.hpp"
 
 namespace {
+using advise::BalanceAction;
 using control::Balancer;
 using control::BalanceSubject;
 using control::Load;
 using control::LoadJournal;
 using control::ProcessLoad;
-using gridmap::BalanceAction;
 
 /// Four processes on 2x2, an application whose step is 4 s of work and nothing else.
 struct Story {
@@ -40,7 +40,7 @@ struct Story {
     subject.is_weighted = is_weighted;
     subject.must_stay = {0};
     subject.steps_left = 1000;
-    subject.change = [](const gridmap::BalanceChoice&) { return gridmap::Cost{{{"exchange", 0.5}}}; };
+    subject.change = [](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", 0.5}}}; };
     balancer.grid_changed(now);
   }
   double step_s() const { // the slowest of equal parts
@@ -219,7 +219,7 @@ TEST(Balancer, WaitsWhileALoadIsSeenByOneProcessAndNotYetByAnother) {
 
 TEST(Balancer, ALoadThatGoesFasterThanAMovePaysOffMovesNothing) {
   Story run;
-  run.subject.change = [](const gridmap::BalanceChoice&) { return gridmap::Cost{{{"exchange", 20}}}; };
+  run.subject.change = [](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", 20}}}; };
   run.steps(5);
   for (int k = 0; k < 20; ++k) {
     run.load(1, k % 2 == 0 ? 0.5 : 1);
@@ -312,7 +312,7 @@ TEST(Balancer, WhoLeftLessThanAMinuteAgoDoesNotReturnForLess) {
   run.tell(); // it has left now
   const double left_s = run.now;
   run.balancer.grid_changed(run.now);
-  std::optional<gridmap::Balance> b;
+  std::optional<advise::Balance> b;
   while (run.now < left_s + 100 && (!b || b->action == BalanceAction::stay)) {
     run.steps(1);
     b = run.balancer.decide(all, run.now);
@@ -350,7 +350,7 @@ TEST(Balancer, ThreeHundredTimesAwayAndBack) {
     sleeper.samples = 20;
     run.asleep = {sleeper};
     run.tell();
-    std::optional<gridmap::Balance> back;
+    std::optional<advise::Balance> back;
     for (int step = 0; step < 100 && (!back || back->action == BalanceAction::stay); ++step) {
       run.steps(1);
       back = run.balancer.decide(three, run.now);
@@ -426,7 +426,7 @@ TEST(Balancer, GoesBackToWhatWasMeasuredAndWantsMoreOfPredictionsThatWereWrong) 
   run.steps(10); // a second each
   run.load(2, 0.9);
   run.steps(5);
-  gridmap::Balance promise = *run.balancer.decide(run.subject, run.now);
+  advise::Balance promise = *run.balancer.decide(run.subject, run.now);
   promise.now.step = {{{"work", 1.1}}};
   promise.then = promise.now;
   promise.then.step = {{{"work", 1.0}}};
@@ -460,9 +460,9 @@ TEST(Balancer, GoesBackFromAChangeThatIsSlowerThanWhatWasBefore) {
     run.tell();
   };
   run.subject.steps_left = 100000;
-  run.subject.change = [](const gridmap::BalanceChoice&) { return gridmap::Cost{{{"exchange", 0.001}}}; };
+  run.subject.change = [](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", 0.001}}}; };
   steps(8, 0.01);
-  gridmap::Balance promise = *run.balancer.decide(run.subject, run.now);
+  advise::Balance promise = *run.balancer.decide(run.subject, run.now);
   promise.action = BalanceAction::rebalance;
   promise.then = promise.now;
   promise.then.grid = {1, 4};
@@ -502,7 +502,7 @@ struct Turns {
   int competes = -1;
   double load_s = 0; // since when
   std::vector<int> order{0, 1, 2, 3};
-  std::vector<gridmap::Balance> balances;
+  std::vector<advise::Balance> balances;
   Balancer balancer;
   BalanceSubject subject;
 
@@ -515,7 +515,7 @@ struct Turns {
     subject.is_weighted = true;
     subject.must_stay = {0};
     subject.steps_left = 3000;
-    subject.change = [](const gridmap::BalanceChoice&) { return gridmap::Cost{{{"exchange", 0.01}}}; };
+    subject.change = [](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", 0.01}}}; };
     balancer.grid_changed(now);
   }
   double own_s(std::size_t place) const {
@@ -599,14 +599,14 @@ TEST(Balancer, WhoWaitsForItsTurnsHoweverLittleItHasToDoLeaves) {
   line.compete(1, 0.2);
   line.run(10);
   EXPECT_EQ(line.order, (std::vector<int>{0, 2, 3}));
-  EXPECT_EQ(line.subject.grid, (gridmap::GridShape{3, 1})) << "columns were never cut";
+  EXPECT_EQ(line.subject.grid, (base::GridShape{3, 1})) << "columns were never cut";
   EXPECT_LE(line.balances.size(), 3U);
   line.run(30);
   EXPECT_EQ(line.order, (std::vector<int>{0, 2, 3}));
   line.compete(-1, 0);
   line.run(60);
   EXPECT_EQ(line.order.size(), 4U);
-  EXPECT_EQ(line.subject.grid, (gridmap::GridShape{4, 1}));
+  EXPECT_EQ(line.subject.grid, (base::GridShape{4, 1}));
   EXPECT_LE(line.balances.size(), 4U);
 }
 
@@ -631,7 +631,7 @@ TEST(Balancer, StepsThatALoadSlowsBeforeItIsSeenAreNotRemembered) {
   run.steps(10);
   for (int k = 0; k < 6; ++k) run.balancer.step(run.now += 0.15, 0.15); // no speed is known yet
   ASSERT_TRUE(run.balancer.decide(run.subject, run.now));
-  for (const gridmap::MeasuredStep& known : run.balancer.request().measured) EXPECT_NEAR(known.step_s, 1, 1e-9);
+  for (const advise::MeasuredStep& known : run.balancer.request().measured) EXPECT_NEAR(known.step_s, 1, 1e-9);
 }
 
 TEST(Balancer, ASpeedThatABalanceGaveIsNotWhatAProcessCanDo) {

@@ -29,10 +29,10 @@
 namespace {
 
 using base::Error;
+using base::GridShape;
 using control::Allowed;
 using control::Json;
 using control::StepTimes;
-using gridmap::GridShape;
 
 std::string name(GridShape s) {
   return std::to_string(s.nprow) + "x" + std::to_string(s.npcol);
@@ -218,7 +218,7 @@ control::Situation at_2x2() {
   control::Situation s;
   s.grid = {2, 2};
   s.steps = {{{2, 2}, steps(5, 1.0)}, {{3, 3}, steps(5, 0.6)}};
-  s.planned_exchange = [](GridShape, GridShape) { return gridmap::Cost{{{"exchange", 0.5}}}; };
+  s.planned_exchange = [](GridShape, GridShape) { return advise::Cost{{{"exchange", 0.5}}}; };
   s.usual_spawn_s = [](int n) { return 0.1 * n; };
   return s;
 }
@@ -363,7 +363,7 @@ control::Situation on_two_cores() {
   s.cores = 2;
   s.per_core = 16;
   s.steps = {{{1, 2}, steps(5, 0.114)}};
-  s.planned_exchange = [](GridShape, GridShape) { return gridmap::Cost{{{"exchange", 0.01}}}; };
+  s.planned_exchange = [](GridShape, GridShape) { return advise::Cost{{{"exchange", 0.01}}}; };
   s.usual_spawn_s = [](int n) { return 0.05 * n; };
   return s;
 }
@@ -1106,7 +1106,7 @@ TEST(History, FiguresOfAMachineAreTheLastOnesOfAnyProgram) {
   const Folder folder;
   const control::HistoryKey other{"other", "d9x9", "machine"}, elsewhere{"app", "d8x8", "faster"};
   EXPECT_FALSE(control::read_history(folder.file, app).machine);
-  const gridmap::Machine first{1e-5, 2e9, 3e9, 0.1, 4}, last{2e-5, 4e9, 5e9, 0.1, 2}, faster{1e-6, 1e10, 2e10, 0.1, 64};
+  const advise::Machine first{1e-5, 2e9, 3e9, 0.1, 4}, last{2e-5, 4e9, 5e9, 0.1, 2}, faster{1e-6, 1e10, 2e10, 0.1, 64};
   ASSERT_TRUE(control::append_machine(folder.file, app, first));
   ASSERT_TRUE(control::append_machine(folder.file, elsewhere, faster));
   ASSERT_TRUE(control::append_machine(folder.file, other, last));
@@ -1265,7 +1265,7 @@ TEST(History, HasTheBalancesThatWereCarriedOut) {
   const Folder folder;
   control::BalanceReport report;
   report.number = 3;
-  report.action = gridmap::BalanceAction::take_back;
+  report.action = advise::BalanceAction::take_back;
   report.from = {1, 3};
   report.to = {2, 2};
   report.comes = 1;

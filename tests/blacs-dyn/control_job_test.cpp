@@ -42,7 +42,7 @@ protected:
     char text[] = "/tmp/dyngrid-test-XXXXXX";
     directory_ = mkdtemp(text);
     setenv("DYNGRID_RUNTIME_DIR", directory_.c_str(), 1);
-    state_.emplace(info(), gridmap::GridShape{2, 2}, now());
+    state_.emplace(info(), base::GridShape{2, 2}, now());
     server_ = std::make_unique<control::JobServer>(*state_, directory_, now);
   }
   ~RunningJob() override {
@@ -79,7 +79,7 @@ protected:
   }
 
   std::string directory_;
-  gridmap::GridShape grid_{2, 2};
+  base::GridShape grid_{2, 2};
   std::optional<control::JobState> state_;
   std::unique_ptr<control::JobServer> server_;
 };
@@ -309,7 +309,7 @@ TEST_F(RunningJob, ACheckpointIsAnsweredAtAResizePoint) {
   control::JobInfo with_file = info();
   with_file.checkpoint_file = "state.h5";
   with_file.checkpoint_signal = "TERM";
-  state_.emplace(with_file, gridmap::GridShape{2, 2}, now());
+  state_.emplace(with_file, base::GridShape{2, 2}, now());
   server_ = std::make_unique<control::JobServer>(*state_, directory_, now);
   client = Client::to_job("played");
   EXPECT_FALSE(state_->wanted_checkpoint());

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "advise/chain.hpp"
 #include "dyngrid.hpp"
 #include "follow.hpp"
-#include "gridmap/chain.hpp"
 
 namespace {
 
@@ -59,13 +59,13 @@ bool is_exact(const dyngrid_matrix* a) {
   int size = 0;
   MPI_Comm_size(dyngrid_comm(), &size);
   const double speed = dyngrid_speed(), own_s = work_of(mine(a)) / speed;
-  gridmap::ChainRequest request;
+  advise::ChainRequest request;
   request.speeds.resize(static_cast<std::size_t>(size));
   for (int j = 0; j < n; ++j) request.costs.push_back(cost(j));
   double longest_s = 0;
   MPI_Allreduce(&own_s, &longest_s, 1, MPI_DOUBLE, MPI_MAX, dyngrid_comm());
   MPI_Allgather(&speed, 1, MPI_DOUBLE, request.speeds.data(), 1, MPI_DOUBLE, dyngrid_comm());
-  return longest_s <= gridmap::balance_chain(request).seconds * (1 + 1e-6);
+  return longest_s <= advise::balance_chain(request).seconds * (1 + 1e-6);
 }
 
 void refused(const dyngrid_matrix* a) {

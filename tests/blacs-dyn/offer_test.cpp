@@ -17,11 +17,11 @@
 
 namespace {
 
+using base::GridShape;
 using control::Choice;
 using control::Json;
 using control::Offer;
 using control::OfferedHost;
-using gridmap::GridShape;
 using gridmap::Strategy;
 
 std::string text_of(const std::vector<OfferedHost>& hosts) {
@@ -227,7 +227,7 @@ TEST(Offer, WhatOthersWouldTakeIsArrangedAsItWillBe) {
   control::Situation s;
   s.grid = {2, 2};
   s.steps[{2, 2}] = {3, 0.4, 0, 0.4};
-  s.usual_spawn_s = gridmap::usual_spawn_s;
+  s.usual_spawn_s = advise::usual_spawn_s;
   for (const double speed : {326., 275., 227., 175.}) {
     control::ProcessInfo process;
     process.place = static_cast<int>(s.processes.size());
@@ -258,7 +258,7 @@ TEST(Offer, WhatOthersWouldTakeIsArrangedAsItWillBe) {
     s.steps_left = steps;
     const auto seconds = [&](const Choice& choice) {
       return 0.4 * static_cast<double>(steps) / gain_of(choice) +
-             gridmap::usual_spawn_s(control::slots_of(choice.hosts));
+             advise::usual_spawn_s(control::slots_of(choice.hosts));
     };
     const auto d = control::decide_offer(s, offer, true);
     ASSERT_TRUE(d.is_accepted && d.choice) << d.why;

@@ -12,7 +12,7 @@
 #include "gridmap/factor_mapping.hpp"
 
 namespace {
-using gridmap::factor_time;
+using advise::factor_time;
 using gridmap::FactorMapping;
 using gridmap::map_for_factors;
 using gridmap::MapMethod;

@@ -2,17 +2,18 @@
 // The lists of numbers in C++ against those of C; fortran_test.f90 compares the Fortran ones.
 #include <gtest/gtest.h>
 
+#include "advise/balance.hpp"
+#include "advise/topology.hpp"
 #include "base/status.hpp"
-#include "gridmap/balance.hpp"
 #include "gridmap/mapping.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/selection.hpp"
-#include "gridmap/topology.hpp"
 
 extern "C" int number_of(const char* name);
 
 namespace {
 using namespace base;
+using namespace advise;
 using namespace gridmap;
 
 template <class Enum> void same(const char* name, Enum value) {

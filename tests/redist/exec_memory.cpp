@@ -112,7 +112,7 @@ TEST(Executors, ComeAndGoWithoutATrace) {
 }
 
 TEST(Machine, IsTheSameOnAllRanks) {
-  const gridmap::Machine m = redist::measure_machine(MPI_COMM_WORLD);
+  const advise::Machine m = redist::measure_machine(MPI_COMM_WORLD);
   // a copy or a message that is slower than this, or quicker, has not been timed
   EXPECT_GT(m.latency_s, 1e-8);
   EXPECT_LT(m.latency_s, 10);
@@ -121,7 +121,7 @@ TEST(Machine, IsTheSameOnAllRanks) {
   EXPECT_GT(m.pack_bytes_per_s, 1e5);
   EXPECT_LT(m.pack_bytes_per_s, 1e13);
   EXPECT_GE(m.cores, 1);
-  gridmap::Machine of_rank_0 = m;
+  advise::Machine of_rank_0 = m;
   MPI_Bcast(&of_rank_0, sizeof of_rank_0, MPI_BYTE, 0, MPI_COMM_WORLD);
   EXPECT_EQ(of_rank_0.latency_s, m.latency_s);
   EXPECT_EQ(of_rank_0.bandwidth_bytes_per_s, m.bandwidth_bytes_per_s);
@@ -130,7 +130,7 @@ TEST(Machine, IsTheSameOnAllRanks) {
 }
 
 TEST(Machine, OfOneProcessHasTheRateOfItsCopies) {
-  const gridmap::Machine usual, m = redist::measure_machine(MPI_COMM_SELF);
+  const advise::Machine usual, m = redist::measure_machine(MPI_COMM_SELF);
   EXPECT_GT(m.pack_bytes_per_s, 1e5);
   EXPECT_EQ(m.latency_s, usual.latency_s);
   EXPECT_EQ(m.bandwidth_bytes_per_s, usual.bandwidth_bytes_per_s);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "advise/balance.hpp"
 #include "base/clock.hpp"
 #include "base/grid_shape.hpp"
 #include "base/parse_json.hpp"
@@ -20,7 +21,6 @@
 #include "control/balance_mode.hpp"
 #include "control/balancer.hpp"
 #include "control/history.hpp"
-#include "gridmap/balance.hpp"
 #include "job_text.hpp"
 #include "json_reader.hpp"
 #include "shared/text.hpp"
@@ -28,9 +28,9 @@
 namespace command {
 namespace {
 
-using gridmap::BalanceChoice;
-using gridmap::BalanceProcess;
-using gridmap::BalanceRequest;
+using advise::BalanceChoice;
+using advise::BalanceProcess;
+using advise::BalanceRequest;
 
 struct BalanceOptions {
   std::string job, mode;
@@ -163,12 +163,12 @@ BalanceRequest request_of(const BalanceOptions& o, const CommandLine& app) {
   r.machine = control::known_machine();
   const double price = app.count("--change") > 0 ? o.change_s : from_file.change_s;
   if (app.count("--change") > 0 || from_file.change_s > 0)
-    r.change = [price](const BalanceChoice&) { return gridmap::Cost{{{"change", price}}}; };
+    r.change = [price](const BalanceChoice&) { return advise::Cost{{{"change", price}}}; };
   return r;
 }
 
 /// In the form of a running job's answer, but with the processes row by row.
-Json json_of(const gridmap::Balance& balance) {
+Json json_of(const advise::Balance& balance) {
   Json json = control::to_json(balance, {});
   const auto row_by_row = [&](const char* name, const BalanceChoice& choice) {
     if (!json[name].is_object()) return;
@@ -181,9 +181,9 @@ Json json_of(const gridmap::Balance& balance) {
   return json;
 }
 
-std::string terms_text(const gridmap::Cost& cost) {
+std::string terms_text(const advise::Cost& cost) {
   std::string text;
-  for (const gridmap::Term& term : cost.terms)
+  for (const advise::Term& term : cost.terms)
     if (term.seconds > 0)
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", term.name, duration_text(term.seconds));
   return text.empty() ? "" : " (" + text + ")";
@@ -257,8 +257,8 @@ void run(const BalanceOptions& o, const CommandLine& app) {
   }
   if (o.now || !o.mode.empty()) throw Failure("--now and --mode are for a running job, expected its name");
   const BalanceRequest request = request_of(o, app);
-  const gridmap::Balance b = gridmap::decide_balance(request);
-  const bool stays = b.action == gridmap::BalanceAction::stay;
+  const advise::Balance b = advise::decide_balance(request);
+  const bool stays = b.action == advise::BalanceAction::stay;
   if (print_json(o.json, json_of(b))) return;
   std::printf("%s: %s\n", to_string(b.action), b.why.c_str());
   print("now     ", b.now, request.processes);

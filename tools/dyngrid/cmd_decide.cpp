@@ -31,15 +31,15 @@
 namespace command {
 namespace {
 
+using base::GridShape;
 using control::Situation;
-using gridmap::GridShape;
 
 struct DecideOptions {
   std::string job, from, to, times, history, app;
   std::vector<std::string> matrices;
   std::int64_t steps = -1;
   int cores = 0, parked = 0;
-  gridmap::Machine machine;
+  advise::Machine machine;
   bool json = false;
 };
 
@@ -135,7 +135,7 @@ control::History read_printed(const std::string& name, const std::string& app) {
 struct Question {
   Situation situation;
   GridShape to;
-  gridmap::Machine machine;
+  advise::Machine machine;
 };
 
 Question question_of(const DecideOptions& o, const CommandLine& app) {
@@ -153,11 +153,11 @@ Question question_of(const DecideOptions& o, const CommandLine& app) {
   }
   if (!o.matrices.empty()) matrices.clear();
   for (const std::string& text : o.matrices) add_matrices(text, matrices);
-  if (!o.times.empty()) s.steps = gridmap::step_table(parse_times("--times", o.times));
+  if (!o.times.empty()) s.steps = advise::step_table(parse_times("--times", o.times));
   if (app.count("--steps") > 0) s.steps_left = o.steps;
   if (app.count("--cores") > 0) s.cores = o.cores;
   if (app.count("--parked") > 0) s.parked = o.parked;
-  s.usual_spawn_s = gridmap::usual_spawn_s;
+  s.usual_spawn_s = advise::usual_spawn_s;
 
   q.machine = control::known_machine();
   if (app.count("--latency") > 0) q.machine.latency_s = o.machine.latency_s;
@@ -170,14 +170,14 @@ Question question_of(const DecideOptions& o, const CommandLine& app) {
   return q;
 }
 
-Json json_of(const gridmap::Prediction& p) {
+Json json_of(const advise::Prediction& p) {
   return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
 }
 
-Json json_of(const Question& q, const control::Decision& decision, const gridmap::Cost& change) {
+Json json_of(const Question& q, const control::Decision& decision, const advise::Cost& change) {
   const Situation& s = q.situation;
   Json terms = Json::object();
-  for (const gridmap::Term& term : change.terms) terms[std::string(term.name)] = term.seconds;
+  for (const advise::Term& term : change.terms) terms[std::string(term.name)] = term.seconds;
   Json json{{"from", {s.grid.nprow, s.grid.npcol}},
             {"grid", {q.to.nprow, q.to.npcol}},
             {"accepted", decision.is_accepted},
@@ -197,18 +197,18 @@ Json json_of(const Question& q, const control::Decision& decision, const gridmap
   return json;
 }
 
-std::string step_text(const gridmap::Prediction& p) {
+std::string step_text(const advise::Prediction& p) {
   return fmt::format("{:>10}  {} +- {}", duration_text(p.seconds),
                      p.is_measured ? "measured" : fmt::format("fit through {} grid{}", p.grids, p.grids > 1 ? "s" : ""),
                      duration_text(p.error));
 }
 
-void print(const Question& q, const control::Decision& decision, const gridmap::Cost& change) {
+void print(const Question& q, const control::Decision& decision, const advise::Cost& change) {
   const Situation& s = q.situation;
   std::printf("%dx%d -> %dx%d: %s; %s\n", s.grid.nprow, s.grid.npcol, q.to.nprow, q.to.npcol,
               decision.is_accepted ? "yes" : "no", base::printable(decision.why).c_str());
   std::printf("  change       %10s\n", duration_text(change.total()).c_str());
-  for (const gridmap::Term& term : change.terms)
+  for (const advise::Term& term : change.terms)
     std::printf("    %-10s %10s\n", std::string(term.name).c_str(), duration_text(term.seconds).c_str());
   if (const auto forecast = control::forecast(s, q.to)) {
     std::printf("  step before  %s\n  step after   %s\n", step_text(forecast->now).c_str(),
@@ -224,7 +224,7 @@ void print(const Question& q, const control::Decision& decision, const gridmap::
 void run(const DecideOptions& o, const CommandLine& app) {
   const Question q = question_of(o, app);
   const control::Decision decision = control::decide_resize(q.situation, q.to, false);
-  const gridmap::Cost change = control::change_cost(q.situation, q.to);
+  const advise::Cost change = control::change_cost(q.situation, q.to);
   if (!print_json(o.json, json_of(q, decision, change))) print(q, decision, change);
 }
 

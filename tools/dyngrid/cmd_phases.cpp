@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "advise/phases.hpp"
 #include "base/grid_shape.hpp"
 #include "base/parse_json.hpp"
 #include "command.hpp"
 #include "control/history.hpp"
-#include "gridmap/phases.hpp"
 #include "json_reader.hpp"
 #include "redist/plan.hpp"
 #include "shared/text.hpp"
@@ -21,9 +21,9 @@
 namespace command {
 namespace {
 
-using gridmap::PhasePlan;
-using gridmap::PhaseProblem;
-using gridmap::PhaseUse;
+using advise::PhasePlan;
+using advise::PhaseProblem;
+using advise::PhaseUse;
 
 struct PhasesOptions {
   std::string file;
@@ -54,7 +54,7 @@ int index_of(const std::vector<std::string>& names, const std::string& name, con
 
 redist::Layout layout_of(const Matrix& a, const std::string& grid, std::int64_t mb, std::int64_t nb) {
   using gridmap::Axis;
-  const gridmap::GridShape shape = base::parse_grid_shape(grid, "file: grid");
+  const base::GridShape shape = base::parse_grid_shape(grid, "file: grid");
   const auto axis = [](std::int64_t n, std::int64_t block, int procs) {
     return block > 0 ? Axis::block_cyclic(n, block, procs) : Axis::block(n, procs);
   };
@@ -65,7 +65,7 @@ Matrix read_matrix(const Json& json, std::size_t k, PhaseProblem& plan) {
   Matrix a;
   Json layouts = Json::array();
   std::string start;
-  gridmap::PhaseMatrix own;
+  advise::PhaseMatrix own;
   Reader reader(json, fmt::format("matrix {}", k));
   reader.take("name", a.name).take("m", a.m).take("n", a.n).take("element_bytes", a.element_bytes);
   reader.take("layouts", layouts).take("moves", a.moves).take("start", start).take("copy_bytes", own.copy_bytes);
@@ -107,8 +107,8 @@ PhaseUse use_of(const std::string& word, const std::string& where) {
   throw Failure(fmt::format("file: {} is '{}', expected none, read, write or read_write", where, word));
 }
 
-gridmap::PhaseCandidate read_candidate(const Json& json, const std::string& where, const Problem& problem) {
-  gridmap::PhaseCandidate c;
+advise::PhaseCandidate read_candidate(const Json& json, const std::string& where, const Problem& problem) {
+  advise::PhaseCandidate c;
   Json layouts = Json::object(), seconds;
   Reader reader(json, where);
   reader.take("name", c.name).take("layouts", layouts).take("seconds", seconds);
@@ -132,8 +132,8 @@ gridmap::PhaseCandidate read_candidate(const Json& json, const std::string& wher
   return c;
 }
 
-gridmap::Phase read_phase(const Json& json, std::size_t k, const Problem& problem) {
-  gridmap::Phase phase;
+advise::Phase read_phase(const Json& json, std::size_t k, const Problem& problem) {
+  advise::Phase phase;
   phase.name = fmt::format("{}", k);
   Json uses = Json::object(), candidates = Json::array();
   Reader reader(json, fmt::format("phase {}", k));
@@ -160,7 +160,7 @@ std::vector<double> move_s(const Matrix& a, int from, int to, std::size_t proces
   const redist::Layout &source = a.layouts[static_cast<std::size_t>(from)],
                        &target = a.layouts[static_cast<std::size_t>(to)];
   const redist::Plan plan(source, target, redist::PlanOptions{});
-  const gridmap::Machine machine = control::known_machine();
+  const advise::Machine machine = control::known_machine();
   return plan.predicted_seconds_of_ranks(machine, static_cast<int>(a.element_bytes), static_cast<int>(processes));
 }
 
@@ -176,18 +176,18 @@ Problem read_problem(const std::string& name, std::int64_t& cycles) {
     problem.matrices.push_back(read_matrix(each, problem.matrices.size(), problem.plan));
   for (const Json& each : phases) problem.plan.phases.push_back(read_phase(each, problem.plan.phases.size(), problem));
   std::size_t processes = 1; // a single number of seconds is that of all
-  for (const gridmap::Phase& phase : problem.plan.phases)
-    for (const gridmap::PhaseCandidate& c : phase.candidates) processes = std::max(processes, c.seconds.size());
-  for (gridmap::Phase& phase : problem.plan.phases)
-    for (gridmap::PhaseCandidate& c : phase.candidates)
+  for (const advise::Phase& phase : problem.plan.phases)
+    for (const advise::PhaseCandidate& c : phase.candidates) processes = std::max(processes, c.seconds.size());
+  for (advise::Phase& phase : problem.plan.phases)
+    for (advise::PhaseCandidate& c : phase.candidates)
       if (c.seconds.size() == 1) c.seconds.resize(processes, c.seconds[0]);
   return problem;
 }
 
 Json json_of(const Problem& problem, const PhasePlan& plan, bool is_endless) {
   Json steps = Json::array();
-  for (const gridmap::PhaseStep& step : plan.steps) {
-    const gridmap::Phase& phase = problem.plan.phases[static_cast<std::size_t>(step.phase)];
+  for (const advise::PhaseStep& step : plan.steps) {
+    const advise::Phase& phase = problem.plan.phases[static_cast<std::size_t>(step.phase)];
     Json copies = Json::object();
     for (std::size_t m = 0; m < problem.matrices.size(); ++m)
       if (step.copied_from[m] >= 0)
@@ -209,9 +209,9 @@ void print(const Problem& problem, const PhasePlan& plan, bool is_endless) {
   constexpr std::size_t most_lines = 200;
   std::vector<std::vector<std::string>> rows{{"phase", "candidate", "seconds", "of it moving", "copies"}};
   for (std::size_t k = 0; k < std::min(plan.steps.size(), most_lines); ++k) {
-    const gridmap::PhaseStep& step = plan.steps[k];
-    const gridmap::Phase& phase = problem.plan.phases[static_cast<std::size_t>(step.phase)];
-    const gridmap::PhaseCandidate& candidate = phase.candidates[static_cast<std::size_t>(step.candidate)];
+    const advise::PhaseStep& step = plan.steps[k];
+    const advise::Phase& phase = problem.plan.phases[static_cast<std::size_t>(step.phase)];
+    const advise::PhaseCandidate& candidate = phase.candidates[static_cast<std::size_t>(step.candidate)];
     std::string copies;
     for (std::size_t m = 0; m < problem.matrices.size(); ++m)
       if (step.copied_from[m] >= 0)
@@ -244,7 +244,7 @@ void run(const PhasesOptions& o, const CommandLine& app) {
   };
   const bool is_endless = cycles == 0;
   const PhasePlan plan =
-      is_endless ? gridmap::plan_endless_phases(problem.plan) : gridmap::plan_phases(problem.plan, cycles);
+      is_endless ? advise::plan_endless_phases(problem.plan) : advise::plan_phases(problem.plan, cycles);
   if (!print_json(o.json, json_of(problem, plan, is_endless))) print(problem, plan, is_endless);
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "advise/calls.hpp"
 #include "base/command_line.hpp"
 #include "base/environment.hpp"
 #include "base/process.hpp"
@@ -14,7 +15,6 @@
 #include "command.hpp"
 #include "control/balance_mode.hpp"
 #include "control/variables.hpp"
-#include "gridmap/calls.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/timetable.hpp"
 #include "redist/schedule.hpp"
@@ -51,7 +51,7 @@ void run_application(const RunOptions& o) {
   RunRequest request = o.request;
   try {
     gridmap::parse_timetable(request.resize_at, "--resize-at");
-    gridmap::parse_call_rules(request.calls, "--calls");
+    advise::parse_call_rules(request.calls, "--calls");
   } catch (const base::Error& error) {
     throw Failure(error.what());
   }

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "advise/host_plan.hpp"
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/environment.hpp"
@@ -22,7 +23,6 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "control/limits.hpp"
-#include "gridmap/host_plan.hpp"
 #include "shared/text.hpp"
 
 namespace command {
@@ -276,7 +276,7 @@ Json read_speeds(const SpeedsOptions& o, const std::string& path) {
 
 /// Hosts to plan with, and those left out, with the reason.
 struct Usable {
-  std::vector<gridmap::HostSpeed> hosts;
+  std::vector<advise::HostSpeed> hosts;
   Json left_out = Json::array();
   std::size_t all() const { return hosts.size() + left_out.size(); }
 
@@ -320,14 +320,14 @@ Usable among(const Usable& measured, const std::vector<Host>& wanted, const std:
     if (at < wanted.size()) is_found[at] = true;
     return at;
   };
-  for (gridmap::HostSpeed host : measured.hosts) {
+  for (advise::HostSpeed host : measured.hosts) {
     const std::size_t at = place_of(host.name);
     if (at == wanted.size()) {
       usable.leave_out(host.name, "not in --hosts");
       continue;
     }
     if (const int slots = wanted[at].slots; slots > 0 && slots < host.cores) {
-      host.full = gridmap::core_speed(host, slots);
+      host.full = advise::core_speed(host, slots);
       host.cores = slots;
     }
     usable.hosts.push_back(host);
@@ -342,7 +342,7 @@ Usable among(const Usable& measured, const std::vector<Host>& wanted, const std:
 }
 
 /// "node1:4:12.3,node2:2:24.6": the syntax of DYNGRID_HOSTS.
-std::string hosts_text(const std::vector<gridmap::HostSpeed>& hosts, const gridmap::HostPlan* plan) {
+std::string hosts_text(const std::vector<advise::HostSpeed>& hosts, const advise::HostPlan* plan) {
   std::string text;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const int slots = plan != nullptr ? plan->hosts[i].processes : hosts[i].cores;
@@ -368,7 +368,7 @@ void show_speeds(const SpeedsOptions& o, const Json& speeds, const std::string& 
   if (print_json(o.json, out)) return;
   const std::string unit = speeds.at("unit").get<std::string>();
   std::vector<std::vector<std::string>> rows{{"host", "cores", "alone, " + unit, "each of all", "of it"}};
-  for (const gridmap::HostSpeed& h : hosts)
+  for (const advise::HostSpeed& h : hosts)
     rows.push_back({h.name, std::to_string(h.cores), fmt::format("{:.3g}", h.alone), fmt::format("{:.3g}", h.full),
                     fmt::format("{:.0f} %", 100 * h.full / h.alone)});
   std::printf("%skept in %s\n%sDYNGRID_HOSTS=%s\n", table(rows).c_str(), path.c_str(),
@@ -386,11 +386,11 @@ void show_plan(const SpeedsOptions& o) {
                               "dyngrid speeds",
                               path, usable.all(), usable.left_out_text()));
   const std::size_t all = usable.all();
-  const gridmap::HostPlan plan = gridmap::plan_hosts(hosts, o.plan);
+  const advise::HostPlan plan = advise::plan_hosts(hosts, o.plan);
   Json list = Json::array();
   std::vector<std::vector<std::string>> rows{{"host", "processes", "threads of each", "speed of each"}};
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    const gridmap::HostShare& share = plan.hosts[i];
+    const advise::HostShare& share = plan.hosts[i];
     list.push_back(
         {{"name", hosts[i].name}, {"processes", share.processes}, {"threads", share.threads}, {"speed", share.speed}});
     rows.push_back({hosts[i].name, std::to_string(share.processes), std::to_string(share.threads),

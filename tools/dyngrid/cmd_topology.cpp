@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "advise/topology.hpp"
 #include "base/grid_shape.hpp"
 #include "base/parse_json.hpp"
 #include "command.hpp"
-#include "gridmap/topology.hpp"
 #include "shared/text.hpp"
 
 namespace command {
@@ -21,7 +21,7 @@ struct TopologyOptions {
 };
 
 void run(const TopologyOptions& o, const CommandLine& app) {
-  gridmap::TopologyRequest request;
+  advise::TopologyRequest request;
   if (!o.from.empty()) {
     const base::GridShape from = base::parse_grid_shape(o.from, "--from");
     request.from_nprow = from.nprow;
@@ -42,15 +42,15 @@ void run(const TopologyOptions& o, const CommandLine& app) {
                                 name == std::string("--aspect-p") ? o.aspect_p : o.aspect_q));
   request.aspect_p = o.aspect_p;
   request.aspect_q = o.aspect_q;
-  request.prefer = o.prefer == "rows" ? gridmap::Dominance::rows : gridmap::Dominance::columns;
+  request.prefer = o.prefer == "rows" ? advise::Dominance::rows : advise::Dominance::columns;
   if (!o.data.empty()) std::tie(request.data_m, request.data_n) = parse_sizes("--data", o.data);
   request.data_aspect = o.data_aspect;
-  if (!o.valid.empty()) request.valid_procs = gridmap::parse_set(o.valid);
-  if (!o.valid_rows.empty()) request.valid_rows = gridmap::parse_set(o.valid_rows);
-  if (!o.valid_cols.empty()) request.valid_cols = gridmap::parse_set(o.valid_cols);
+  if (!o.valid.empty()) request.valid_procs = advise::parse_set(o.valid);
+  if (!o.valid_rows.empty()) request.valid_rows = advise::parse_set(o.valid_rows);
+  if (!o.valid_cols.empty()) request.valid_cols = advise::parse_set(o.valid_cols);
   request.times = parse_times("--times", o.times);
 
-  const gridmap::Topology t = gridmap::choose_topology(request);
+  const advise::Topology t = advise::choose_topology(request);
   std::vector<int> idle;
   for (int process = t.used; process < request.procs; ++process) idle.push_back(process);
   Json json{{"nprow", t.nprow}, {"npcol", t.npcol},       {"used", t.used},

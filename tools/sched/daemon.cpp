@@ -131,7 +131,7 @@ JobSpec spec_of(const control::Request& request) {
   return spec;
 }
 
-std::string shape_text(gridmap::GridShape shape) {
+std::string shape_text(base::GridShape shape) {
   return fmt::format("{}x{}", shape.nprow, shape.npcol);
 }
 
@@ -499,7 +499,7 @@ void Daemon::heard_history(std::int64_t id, Live& live, const Json& page) {
   live.asks_history = false;
   const control::History history = control::history_from(std::exchange(live.history, Json()));
   live.cores = page.value("cores", 0);
-  const gridmap::StepModel model(history.steps, live.cores);
+  const advise::StepModel model(history.steps, live.cores);
   const auto& list = live.sizes.list();
   live.step_s.assign(list.size(), 0);
   for (std::size_t i = 0; i < list.size(); ++i)

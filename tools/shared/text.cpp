@@ -76,8 +76,8 @@ std::vector<std::vector<double>> parse_matrix(const std::string& option, const s
   return rows;
 }
 
-std::vector<gridmap::ShapeTime> parse_times(const std::string& option, const std::string& text) {
-  std::vector<gridmap::ShapeTime> times;
+std::vector<advise::ShapeTime> parse_times(const std::string& option, const std::string& text) {
+  std::vector<advise::ShapeTime> times;
   for (std::size_t at = 0; at < text.size();) {
     const auto comma = std::min(text.find(',', at), text.size());
     const std::string item = text.substr(at, comma - at);

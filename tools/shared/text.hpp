@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "advise/topology.hpp"
 #include "base/json_fwd.hpp"
-#include "gridmap/topology.hpp"
 
 namespace command {
 
@@ -23,7 +23,7 @@ std::vector<double> parse_numbers(const std::string& option, const std::string& 
 std::vector<std::vector<double>> parse_matrix(const std::string& option, const std::string& text);
 
 /// "3x3=916,4x3=890": seconds by grid. Throws Failure.
-std::vector<gridmap::ShapeTime> parse_times(const std::string& option, const std::string& text);
+std::vector<advise::ShapeTime> parse_times(const std::string& option, const std::string& text);
 
 /// Prints `json` in one piece with --json, otherwise prints nothing and returns false.
 bool print_json(bool wanted, const Json& json);

@@ -121,7 +121,7 @@ bool is_query(const Routine& routine, const Arguments& a) {
 
 // ---- what all processes know alike
 
-CallAgreement Call::agree(const gridmap::CallRule& rule, CallTimes& times) {
+CallAgreement Call::agree(const advise::CallRule& rule, CallTimes& times) {
   enum { acceptable, hash, minus_hash, first, run, copy, undecided, count };
   constexpr double per_second = 1e9;
   std::array<std::int64_t, count> said{};
@@ -266,11 +266,11 @@ double Call::predicted_copies(const CallPlace& place) const {
   return seconds;
 }
 
-void run_as_asked(Call& call, const gridmap::CallRule& rule) {
+void run_as_asked(Call& call, const advise::CallRule& rule) {
   CallTimes times;
   const bool holds = call.agree(rule, times).holds();
   const CallProblem& problem = call.problem();
-  const CallPlace place = gridmap::place_asked(rule.place, problem.place);
+  const CallPlace place = advise::place_asked(rule.place, problem.place);
   std::optional<MovedCall> moved;
   if (holds && !(place == problem.place)) moved = call.run_at(place);
   const double seconds = moved ? moved->seconds : call.run_here();

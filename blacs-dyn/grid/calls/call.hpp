@@ -24,7 +24,7 @@ public:
   std::int64_t hash() const override { return hash_; }
   const void* callers() const override { return callers_; }
   const CallProblem& problem() override;
-  CallAgreement agree(const gridmap::CallRule& rule, CallTimes& times) override;
+  CallAgreement agree(const advise::CallRule& rule, CallTimes& times) override;
   double run_here() override;
   std::optional<MovedCall> run_at(const CallPlace& place) override;
   Measured measure_at(const CallPlace& place, std::int64_t n) override;
@@ -52,6 +52,6 @@ private:
 };
 
 /// To `rule`, a fixed place, as the program asked. Collective over the context.
-void run_as_asked(Call& call, const gridmap::CallRule& rule);
+void run_as_asked(Call& call, const advise::CallRule& rule);
 
 } // namespace blacs_dyn::calls

@@ -63,7 +63,7 @@ void take(const pblas::StockCall& stock) {
   const Named& called = named(stock.name);
   const Routine* routine = Nested::depth() == 0 ? called.routine : nullptr;
   if (routine == nullptr || is_query(*routine, stock.arguments)) return run_stock(stock);
-  const std::optional<gridmap::CallRule> rule = asked().take(called.name);
+  const std::optional<advise::CallRule> rule = asked().take(called.name);
   if (!rule && !called.is_decided) return run_stock(stock);
   is_any_seen = is_any_seen || called.is_decided;
   try {

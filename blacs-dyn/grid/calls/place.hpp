@@ -7,16 +7,16 @@
 
 #include <mpi.h>
 
+#include "advise/calls.hpp"
 #include "base/mpi/comm.hpp"
 #include "grid/calls/routine.hpp"
 #include "gridmap/axis.hpp"
-#include "gridmap/calls.hpp"
 #include "redist/layout.hpp"
 
 namespace blacs_dyn::calls {
 
-using gridmap::CallPlace;
-using gridmap::GridShape;
+using advise::CallPlace;
+using base::GridShape;
 
 using Descriptor = std::array<int, 9>;
 enum Entry { dtype_at, ctxt_at, m_at, n_at, mb_at, nb_at, rsrc_at, csrc_at, lld_at };

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "gridmap/calls.hpp"
+#include "advise/calls.hpp"
 
 namespace blacs_dyn::calls {
 
@@ -165,7 +165,7 @@ const Routine* routine_named(std::string_view name) {
   static const std::vector<Routine> all = all_routines();
   static const std::map<std::string, const Routine*, std::less<>> by_name = [] {
     std::map<std::string, const Routine*, std::less<>> names;
-    for (const std::string& known : gridmap::call_routines())
+    for (const std::string& known : advise::call_routines())
       for (const Routine& routine : all)
         if (std::string_view(known).substr(2) == routine.name) names[known + "_"] = &routine;
     return names;

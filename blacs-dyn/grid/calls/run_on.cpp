@@ -9,10 +9,10 @@
 
 namespace blacs_dyn::calls {
 
+using advise::CallRule;
+using advise::CallRules;
 using base::Error;
 using base::Status;
-using gridmap::CallRule;
-using gridmap::CallRules;
 
 CallRules rules_at(int nprow, int npcol, int nb, const char* routines, const char* where) {
   if (routines == nullptr || std::string_view(routines).find_first_of("=:") != std::string_view::npos)
@@ -25,7 +25,7 @@ CallRules rules_at(int nprow, int npcol, int nb, const char* routines, const cha
   if (nb < 0)
     throw Error(Status::bad_argument,
                 fmt::format("{}: nb is {}, expected a block size from 1, or 0 for the caller's", where, nb));
-  CallRules rules = gridmap::parse_call_rules(routines, where);
+  CallRules rules = advise::parse_call_rules(routines, where);
   for (auto& entry : rules) {
     if (entry.second.mode == CallRule::Mode::automatic) continue; // a name; `report` is none
     rules.clear();

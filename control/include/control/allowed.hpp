@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gridmap/step_time.hpp"
+#include "advise/step_time.hpp"
 
 namespace control {
 
@@ -22,32 +22,32 @@ public:
 
   /// Clauses separated by `;`, all of which must hold:
   ///   any                    every grid, 1 x n too (alone)
-  ///   4:32:*2   4,9,16       numbers of processes, as gridmap::parse_set
+  ///   4:32:*2   4,9,16       numbers of processes, as advise::parse_set
   ///   2x2,2x4,4x4            these grids
   ///   aspect 2               longer side over shorter side at most 2; `aspect_p`, `aspect_q` as in
-  ///   gridmap::TopologyRequest rows 1:4   cols 2,4,8  rows, columns
+  ///   advise::TopologyRequest rows 1:4   cols 2,4,8  rows, columns
   /// e.g. "4:32:*2; aspect 2". Empty text is as nothing said.
   /// @throws base::Error{bad_argument} that quotes the clause.
   static Allowed parse(const std::string& text);
 
-  bool permits(gridmap::GridShape shape) const;
+  bool permits(base::GridShape shape) const;
   /// The permitted grid with the most processes, at_least .. at_most of them. Among grids with equally many, the one
   /// nearest to square with nprow <= npcol. Empty when there is none.
-  std::optional<gridmap::GridShape> largest(int at_most, int at_least = 1) const;
+  std::optional<base::GridShape> largest(int at_most, int at_least = 1) const;
   /// The fastest permitted grid of at most `at_most` processes, among and between the measured ones. Empty when there
   /// is none.
-  std::optional<gridmap::Topology> quickest(int at_most, const gridmap::StepModel& steps) const;
+  std::optional<advise::Topology> quickest(int at_most, const advise::StepModel& steps) const;
   /// The text as it was given; "" for no clauses.
   const std::string& text() const { return text_; }
 
 private:
-  gridmap::TopologyRequest request(int at_most) const;
+  advise::TopologyRequest request(int at_most) const;
 
   std::string text_;
   bool is_any_ = false;
   double aspect_p_ = 0, aspect_q_ = 0;
   std::vector<int> procs_, rows_, cols_;
-  std::vector<gridmap::GridShape> grids_;
+  std::vector<base::GridShape> grids_;
 };
 
 } // namespace control

@@ -22,7 +22,7 @@ struct Ask {
 Json to_json(const Ask& ask);
 
 /// A grid of `procs` processes that both permit. Empty: there is none.
-std::optional<gridmap::GridShape> grid_of(int procs, const Allowed& allowed, const Allowed& needed);
+std::optional<base::GridShape> grid_of(int procs, const Allowed& allowed, const Allowed& needed);
 
 struct Grant {
   int procs = 0;                  ///< of the granted grid; 0: refused

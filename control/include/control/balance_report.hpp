@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "advise/balance.hpp"
 #include "base/json_fwd.hpp"
-#include "gridmap/balance.hpp"
 
 namespace control {
 
@@ -15,9 +15,9 @@ struct BalanceOutcome;
 /// One decision about loaded processes: the predicted and the measured times. Seconds of a step are medians.
 struct BalanceReport {
   std::int64_t number = 0; ///< of the decisions of one run, from 1; 0: there is none
-  gridmap::BalanceAction action = gridmap::BalanceAction::stay;
+  advise::BalanceAction action = advise::BalanceAction::stay;
   bool is_done = false; ///< it was carried out
-  gridmap::GridShape from, to;
+  base::GridShape from, to;
   int leaves = 0, comes = 0;                          ///< processes
   double before_s = 0, after_s = 0, change_s = 0;     ///< predicted: a step before and after, the change
   double measured_before_s = 0, measured_after_s = 0; ///< a step; 0: not known
@@ -29,7 +29,7 @@ struct BalanceReport {
 
   BalanceReport() = default;
   /// A decision that is not carried out yet.
-  BalanceReport(const gridmap::Balance& balance, double step_s, std::int64_t number_);
+  BalanceReport(const advise::Balance& balance, double step_s, std::int64_t number_);
   void done(double took_s) {
     is_done = true;
     measured_change_s = took_s;

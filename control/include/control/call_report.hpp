@@ -9,22 +9,22 @@
 #include <utility>
 #include <vector>
 
+#include "advise/calls.hpp"
 #include "control/protocol.hpp"
-#include "gridmap/calls.hpp"
 
 namespace control {
 
 /// Of one run.
 struct CallReport {
-  std::string job;                       ///< its name while it ran; empty for a running job
-  std::int64_t when = 0;                 ///< when it ended, seconds since 1970
-  bool is_on = false;                    ///< calls are examined
-  bool is_report = false;                ///< nothing is moved: only the gain of another place is reported
-  std::vector<gridmap::CallTally> calls; ///< those with the longest times first
-  std::int64_t left_out = 0;             ///< routines and sizes beyond these
-  std::int64_t other_contexts = 0;       ///< in other contexts than those of the first callers: not changed
-  std::int64_t without_memory = 0;       ///< calls without memory for a copy
-  std::int64_t measured = 0;             ///< places of routines that were measured in this run
+  std::string job;                      ///< its name while it ran; empty for a running job
+  std::int64_t when = 0;                ///< when it ended, seconds since 1970
+  bool is_on = false;                   ///< calls are examined
+  bool is_report = false;               ///< nothing is moved: only the gain of another place is reported
+  std::vector<advise::CallTally> calls; ///< those with the longest times first
+  std::int64_t left_out = 0;            ///< routines and sizes beyond these
+  std::int64_t other_contexts = 0;      ///< in other contexts than those of the first callers: not changed
+  std::int64_t without_memory = 0;      ///< calls without memory for a copy
+  std::int64_t measured = 0;            ///< places of routines that were measured in this run
 };
 
 /// A table for people; empty where there were no calls.
@@ -39,12 +39,12 @@ class CallsBoard {
 public:
   void begin(bool is_report);
   /// One call.
-  void add(const gridmap::CallTally& call);
+  void add(const advise::CallTally& call);
   /// The row of all calls of that routine and size, for callers that count many calls. Its address does not change.
-  gridmap::CallTally& row(const std::string& routine, const std::string& size);
+  advise::CallTally& row(const std::string& routine, const std::string& size);
   /// One call that stayed in its place. `other_s`, `known`: what has been learned since about all calls of the row.
-  void add_to(gridmap::CallTally& row, double seconds, double other_s, std::int64_t known);
-  void best_is(gridmap::CallTally& row, const std::string& place);
+  void add_to(advise::CallTally& row, double seconds, double other_s, std::int64_t known);
+  void best_is(advise::CallTally& row, const std::string& place);
   void left_alone();
   void had_no_memory();
   void measured_place();
@@ -53,7 +53,7 @@ public:
 private:
   mutable std::mutex mutex_;
   CallReport counts_; ///< without the calls
-  std::map<std::pair<std::string, std::string>, gridmap::CallTally> calls_;
+  std::map<std::pair<std::string, std::string>, advise::CallTally> calls_;
 };
 
 } // namespace control

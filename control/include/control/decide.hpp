@@ -23,8 +23,8 @@ struct GroupInfo {
 };
 
 /// The state of an application at one moment; its cost model contains the measurements.
-struct Situation : gridmap::CostModel {
-  gridmap::GridShape grid;
+struct Situation : advise::CostModel {
+  base::GridShape grid;
   Allowed allowed;
   std::vector<GroupInfo> groups;
   std::vector<ProcessInfo> processes; ///< empty: not known
@@ -35,26 +35,26 @@ struct Situation : gridmap::CostModel {
   /// The most processes that may be requested without force; 0: any number.
   std::int64_t most() const { return std::int64_t{cores} * per_core; }
   /// The cost of moving all matrices, by redist's plan; may be empty.
-  std::function<gridmap::Cost(gridmap::GridShape from, gridmap::GridShape to)> planned_exchange;
+  std::function<advise::Cost(base::GridShape from, base::GridShape to)> planned_exchange;
   /// The part of a grid whose processes would have elements of a matrix, by redist's layouts. When empty: all of it.
-  std::function<gridmap::GridShape(gridmap::GridShape)> used_grid;
+  std::function<base::GridShape(base::GridShape)> used_grid;
 };
 
-using gridmap::Forecast;
+using advise::Forecast;
 
 struct Decision {
   bool is_accepted = false;
-  gridmap::GridShape to;
+  base::GridShape to;
   std::string why; ///< one line: why this grid, or why not
   std::optional<Forecast> forecast;
   std::optional<Choice> choice; ///< of an offer with hosts
 };
 
 /// The cost of a change to `to`.
-gridmap::Cost change_cost(const Situation& s, gridmap::GridShape to);
+advise::Cost change_cost(const Situation& s, base::GridShape to);
 
 /// The cost and the gain of a change to `to`; empty when no step was measured.
-std::optional<Forecast> forecast(const Situation& s, gridmap::GridShape to);
+std::optional<Forecast> forecast(const Situation& s, base::GridShape to);
 
 /// For a grid given by its shape. Declined when one of these holds; `force` overrides all but the first:
 /// - it is the present grid;
@@ -64,11 +64,11 @@ std::optional<Forecast> forecast(const Situation& s, gridmap::GridShape to);
 /// - it would give new processes no part of any matrix;
 /// - its cost exceeds the time saved (in the steps left, where their number is known), even when the prediction errs in
 ///   its favour.
-Decision decide_resize(const Situation& s, gridmap::GridShape to, bool force);
+Decision decide_resize(const Situation& s, base::GridShape to, bool force);
 
 /// The same without some processes; the present grid is permitted too. Never declined for its price, since they are to
 /// leave. Declined when there is no such process, when one must not leave, and when too few remain.
-Decision decide_resize_without(const Situation& s, gridmap::GridShape to, const Without& without, bool force);
+Decision decide_resize_without(const Situation& s, base::GridShape to, const Without& without, bool force);
 
 /// Up to `by` processes more; without force no more than there are cores, unless more were measured to be faster. With
 /// measurements up to that size: the fastest grid among and between the measured ones, declined when no larger one is

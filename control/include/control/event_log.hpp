@@ -19,7 +19,7 @@ public:
   /// Records steps only when a client has requested them.
   void want_steps(bool wanted);
   /// The step of this number, counted from 0, took `step_s` and ended at `t`, in seconds after the beginning.
-  void step(std::int64_t number, gridmap::GridShape grid, double step_s, double t);
+  void step(std::int64_t number, base::GridShape grid, double step_s, double t);
   /// An event that happened when `steps_ended` steps had ended. Beyond a thousand events not taken, further ones are
   /// only counted. An outcome is always kept, since a client may wait for it; there are no more outcomes than requests.
   void add(std::int64_t steps_ended, Json event);
@@ -30,7 +30,7 @@ public:
 private:
   struct Step {
     std::int64_t number;
-    gridmap::GridShape grid;
+    base::GridShape grid;
     double step_s, t;
   };
   bool wants_steps_ = false;

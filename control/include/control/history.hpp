@@ -10,21 +10,21 @@
 #include <utility>
 #include <vector>
 
+#include "advise/cost.hpp"
+#include "advise/machine.hpp"
 #include "control/balance_report.hpp"
 #include "control/call_report.hpp"
 #include "control/phase_times.hpp"
-#include "gridmap/cost.hpp"
-#include "gridmap/machine.hpp"
 
 namespace control {
 
-using gridmap::ChangeCost;
-using gridmap::predict_exchange;
-using gridmap::predict_spawn;
-using gridmap::predict_step;
-using gridmap::Prediction;
-using gridmap::StepTimes;
-using gridmap::sweet_spot;
+using advise::ChangeCost;
+using advise::predict_exchange;
+using advise::predict_spawn;
+using advise::predict_step;
+using advise::Prediction;
+using advise::StepTimes;
+using advise::sweet_spot;
 
 /// Which runs may be compared: the same program on the same problem on the same kind of machine.
 struct HistoryKey {
@@ -64,7 +64,7 @@ struct History {
   std::vector<CallReport> calls;       ///< of runs that examined calls, oldest first, at most 5
   PhaseTimes phases;                   ///< and moves between their layouts, at most most_phase_times
   /// The times of messages and copies when last measured on this machine, by any program. Empty: never.
-  std::optional<gridmap::Machine> machine;
+  std::optional<advise::Machine> machine;
 };
 
 /// The size in the key of a run's calls: they have a key of their own.
@@ -83,7 +83,7 @@ std::string history_file();
 History read_history(const std::string& file, const HistoryKey& key);
 /// The times of messages and copies on this machine, from history_file(); the default figures where nothing was
 /// measured.
-gridmap::Machine known_machine();
+advise::Machine known_machine();
 /// Every key in the file.
 std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& file);
 
@@ -96,7 +96,7 @@ bool append_history(const std::string& file, const HistoryKey& key,
                     const PhaseTimes& phases = {});
 
 /// The same for the times of messages and copies.
-bool append_machine(const std::string& file, const HistoryKey& key, const gridmap::Machine& figures,
+bool append_machine(const std::string& file, const HistoryKey& key, const advise::Machine& figures,
                     double wait_s = 0.2);
 
 /// The same for the times of a run's calls; the longest ones.

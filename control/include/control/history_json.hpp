@@ -29,8 +29,8 @@ Json members_of(const ChangeTotals& totals);
 Json members_of(const ChangeCost& cost);
 
 /// The times of messages and copies: latency_s, bandwidth_bytes_per_s, pack_bytes_per_s, cores.
-Json members_of(const gridmap::Machine& figures);
+Json members_of(const advise::Machine& figures);
 /// @throws std::exception when a member is missing, of another kind or not above 0.
-gridmap::Machine machine_from(const Json& json);
+advise::Machine machine_from(const Json& json);
 
 } // namespace control

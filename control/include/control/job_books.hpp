@@ -28,9 +28,9 @@ class JobBook {
 public:
   static constexpr std::size_t most_kept = 400;
   const History& known() const { return known_; } ///< of earlier runs and of this one
-  void add_step(gridmap::GridShape grid, double step_s);
+  void add_step(base::GridShape grid, double step_s);
   /// Before a change: the first step on the old grid counts where there was no other.
-  void leave(gridmap::GridShape grid, std::optional<double> cold_s);
+  void leave(base::GridShape grid, std::optional<double> cold_s);
   void know_change(const ChangeCost& cost);
   void know_changes_of(const JobBook& other); ///< instead of its own: the cost of a change does not depend on the
                                               ///< record

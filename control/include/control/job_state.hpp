@@ -55,8 +55,8 @@ struct CheckpointRequest {
 struct Matrices {
   std::string size; ///< of the problem, for the history: "3*d2000x2000/64x64"
   std::int64_t bytes = 0;
-  std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange;
-  std::function<gridmap::GridShape(gridmap::GridShape)> used_grid = {}; ///< see Situation
+  std::function<advise::Cost(base::GridShape, base::GridShape)> planned_exchange;
+  std::function<base::GridShape(base::GridShape)> used_grid = {}; ///< see Situation
 };
 
 /// The time of a step; for a panel of a factorization also its size relative to the first one.
@@ -69,7 +69,7 @@ struct TimedStep {
 /// one clock.
 class JobState {
 public:
-  JobState(JobInfo info, gridmap::GridShape first_grid, double now);
+  JobState(JobInfo info, base::GridShape first_grid, double now);
   ~JobState();
   JobState(const JobState&) = delete;
   JobState& operator=(const JobState&) = delete;
@@ -97,14 +97,12 @@ public:
   std::optional<ResizeRequest> want(double now);
   /// A change that no client requested: it was carried out, or failed.
   void changed(const ChangeReport& report, int parked, double now) { end_change(nullptr, report, parked, now); }
-  void failed(gridmap::GridShape to, base::Status status, const std::string& why) {
-    end_failed(nullptr, to, status, why);
-  }
+  void failed(base::GridShape to, base::Status status, const std::string& why) { end_failed(nullptr, to, status, why); }
   void set_matrices(Matrices matrices);
   /// The times of messages and copies, as measured in this run. Written to the history.
-  void set_machine(const gridmap::Machine& figures);
+  void set_machine(const advise::Machine& figures);
   /// The same, of this run or else of earlier ones on this machine; else the default figures. Any thread.
-  gridmap::Machine machine() const;
+  advise::Machine machine() const;
   void set_groups(std::vector<GroupInfo> groups);
   /// Spare processes: `asleep` of them sleep, `starting` are being started.
   void set_warm(int asleep, int starting);
@@ -132,7 +130,7 @@ public:
   double seconds_left() const; ///< the time of the steps left on this grid; -1: not known
   Allowed allowed() const;
   /// As control::change_cost, with the planned time of the exchange.
-  gridmap::Cost change_cost(gridmap::GridShape to, const gridmap::Cost& planned) const;
+  advise::Cost change_cost(base::GridShape to, const advise::Cost& planned) const;
   /// The requested checkpoint; it stays until it is taken. One atomic load where there is none.
   std::optional<CheckpointRequest> wanted_checkpoint() const;
   std::optional<CheckpointRequest> take_checkpoint();
@@ -171,7 +169,7 @@ public:
 private:
   friend class ResizeRequest; // its answers
   void end_change(const ResizeRequest* request, const ChangeReport& report, int parked, double now);
-  void end_failed(const ResizeRequest* request, gridmap::GridShape to, base::Status status, const std::string& why);
+  void end_failed(const ResizeRequest* request, base::GridShape to, base::Status status, const std::string& why);
   void end_unchanged(const ResizeRequest& request);
   void end_superseded(const ResizeRequest& request, std::int64_t by);
   void take_back(ResizeRequest request);
@@ -179,8 +177,8 @@ private:
 
   /// With the first step on this grid where there is no other. The caller has the lock
   std::map<std::pair<int, int>, StepTimes> steps_by_grid() const;
-  std::optional<gridmap::Machine> figures() const; ///< of this run or else of earlier ones; the same
-  Situation situation() const;                     ///< the caller has the lock
+  std::optional<advise::Machine> figures() const; ///< of this run or else of earlier ones; the same
+  Situation situation() const;                    ///< the caller has the lock
   void refuse_undone(const Situation& here, Decision& decision) const;
   void tell(Json event);  ///< the same
   void drop_ask();        ///< the same
@@ -188,7 +186,7 @@ private:
   void tell_of_waiting(); ///< the same
   void outcome(std::int64_t number, const char* what, Json more);
   ResizeRequest hand_out(ResizeRequest request);
-  std::optional<ResizeRequest> own_request(ResizeRequest::Origin origin, gridmap::GridShape to);
+  std::optional<ResizeRequest> own_request(ResizeRequest::Origin origin, base::GridShape to);
   std::optional<ResizeRequest> experiment_wants();
   void judge_trial();
   void end_trial();
@@ -200,7 +198,7 @@ private:
   void settle();             ///< sets is_pending()
 
   const JobInfo info_;
-  const gridmap::GridShape first_grid_;
+  const base::GridShape first_grid_;
   const double started_;
   double begun_ = 0; ///< of this step; the application's thread only
   bool is_in_step_ = false;
@@ -213,7 +211,7 @@ private:
   std::optional<Ask> ask_;
   std::optional<Grant> grant_; ///< the answer to it
   std::int64_t last_ask_ = 0;
-  gridmap::GridShape grid_;
+  base::GridShape grid_;
   int parked_ = 0;
   std::int64_t step_ = 0; ///< steps ended
   double last_step_s_ = 0;
@@ -221,7 +219,7 @@ private:
   std::vector<double> recent_; ///< its last steps that count
   std::optional<Trial> trial_; ///< a growth that may be undone
   struct Back {
-    gridmap::GridShape to;
+    base::GridShape to;
     std::string why;
   };
   std::optional<Back> back_; ///< the planned way back
@@ -242,10 +240,10 @@ private:
   std::optional<CheckpointRequest> checkpoint_;
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;
-  std::optional<gridmap::Machine> measured_; ///< in this run
-  std::optional<gridmap::Machine> unsaved_machine_;
-  std::function<gridmap::Cost(gridmap::GridShape, gridmap::GridShape)> planned_exchange_;
-  std::function<gridmap::GridShape(gridmap::GridShape)> used_grid_;
+  std::optional<advise::Machine> measured_; ///< in this run
+  std::optional<advise::Machine> unsaved_machine_;
+  std::function<advise::Cost(base::GridShape, base::GridShape)> planned_exchange_;
+  std::function<base::GridShape(base::GridShape)> used_grid_;
   JobBooks books_;
   JobBook* book_; ///< the one of size_ and panels_of_
   /// Of the program's steps, during panels.

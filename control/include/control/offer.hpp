@@ -42,7 +42,7 @@ Json to_json(const std::vector<OfferedHost>& hosts);
 /// The part of an offer that is taken.
 struct Choice {
   std::vector<OfferedHost> hosts; ///< with the slots that are taken
-  gridmap::GridShape grid;        ///< with them
+  base::GridShape grid;           ///< with them
   double power = 0, power_left = 0;
   std::string left_because; ///< why the rest is not taken
   gridmap::Strategy form = gridmap::Strategy::best;
@@ -53,14 +53,14 @@ Json to_json(const Choice& choice);
 /// The criteria for a change of the grid, beside the gain.
 struct Worth {
   double steps_s = 0; ///< of the steps left on the present grid; 0: not known
-  std::function<double(gridmap::GridShape to)> change_s;
+  std::function<double(base::GridShape to)> change_s;
 };
 
 /// The present grid and processors of the offer as one larger grid, in the way of `form` by gridmap::select_processors.
 /// For `best` the one with the least steps_s / gain + change_s, where steps_s is known. Never more than is offered.
 /// Nothing chosen: there is no such grid.
 /// @param speeds of the present grid, row-major
-Choice choose(gridmap::GridShape grid, const std::vector<double>& speeds, const Offer& offer,
-              const std::function<bool(gridmap::GridShape)>& permits, const Worth& worth = {});
+Choice choose(base::GridShape grid, const std::vector<double>& speeds, const Offer& offer,
+              const std::function<bool(base::GridShape)>& permits, const Worth& worth = {});
 
 } // namespace control

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "advise/step_time.hpp"
 #include "base/json_fwd.hpp"
-#include "gridmap/step_time.hpp"
 
 namespace control {
 
@@ -30,11 +30,11 @@ struct PhaseKey {
 
 /// Seconds: of the slowest process. The first run of a phase in a layout opens connections; it is left out where there
 /// is another.
-using PhaseTimes = std::map<PhaseKey, gridmap::StepTimes>;
+using PhaseTimes = std::map<PhaseKey, advise::StepTimes>;
 constexpr std::size_t most_phase_times = 400; ///< stored of one program and size
 
 /// For files and for people. @throws std::exception for what is none
-base::Json members_of(const PhaseKey& key, const gridmap::StepTimes& times);
-std::pair<PhaseKey, gridmap::StepTimes> phase_times_from(const base::Json& json);
+base::Json members_of(const PhaseKey& key, const advise::StepTimes& times);
+std::pair<PhaseKey, advise::StepTimes> phase_times_from(const base::Json& json);
 
 } // namespace control

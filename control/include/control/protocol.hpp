@@ -11,9 +11,9 @@
 #include <utility>
 #include <variant>
 
+#include "base/grid_shape.hpp"
 #include "base/json_fwd.hpp"
 #include "base/status.hpp"
-#include "gridmap/topology.hpp"
 
 namespace control {
 
@@ -75,7 +75,7 @@ double seconds(const Request& request, const char* member,
                double otherwise);                      ///< above 0; absent or null: `otherwise`
 bool flag(const Request& request, const char* member); ///< absent: false
 std::string text(const Request& request, const char* member, const std::string& otherwise);
-gridmap::GridShape grid(const Request& request, const char* member); ///< [nprow, npcol]
+base::GridShape grid(const Request& request, const char* member); ///< [nprow, npcol]
 
 /// The part of a list that fits into one answer, and one element at least: a client that does not read 1 MiB is
 /// dropped.
@@ -93,8 +93,8 @@ struct Page {
   }
 };
 
-Json to_json(gridmap::GridShape shape);
+Json to_json(base::GridShape shape);
 /// [nprow, npcol] of a reply or an event; 0 x 0 when it is something else.
-gridmap::GridShape shape_from(const Json& value);
+base::GridShape shape_from(const Json& value);
 
 } // namespace control

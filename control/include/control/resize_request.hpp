@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/grid_shape.hpp"
 #include "base/status.hpp"
 #include "control/offer.hpp"
 #include "control/protocol.hpp"
 #include "control/without.hpp"
 #include "gridmap/placement.hpp"
-#include "gridmap/topology.hpp"
 
 namespace control {
 
@@ -35,7 +35,7 @@ public:
   std::int64_t number = 0; ///< its identifier in other requests; 0: not from a client
   Origin origin = Origin::outside;
   Operation op = Operation::resize; ///< resize, grow, shrink, leave
-  gridmap::GridShape from, to;
+  base::GridShape from, to;
   std::int64_t by = 0;                   ///< grow, shrink
   std::optional<Offer> offer;            ///< grow: processors that may be taken
   std::vector<OfferedHost> hosts;        ///< those that are taken

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "gridmap/cost.hpp"
+#include "advise/cost.hpp"
 
 namespace control {
 
-using gridmap::StepTimes;
+using advise::StepTimes;
 
 /// Steps since the last change of the grid.
 struct Stay {
@@ -27,7 +27,7 @@ struct Stay {
 /// Grids to try in the first steps, e.g. "2x2,2x3,3x3@3": three steps on each (a first one on a new grid does not
 /// count). The experiment ends on the fastest.
 struct Experiment {
-  std::vector<gridmap::GridShape> grids;
+  std::vector<base::GridShape> grids;
   int steps = 2;
   /// @throws base::Error{bad_argument} naming `where`
   static Experiment parse(const std::string& text, const std::string& where);
@@ -35,7 +35,7 @@ struct Experiment {
 
 /// Judges a change by the steps before it and after it. Pure.
 struct Trial {
-  gridmap::GridShape from, to;
+  base::GridShape from, to;
   std::int64_t number = 0;                          ///< of the request
   std::vector<double> before, after;                ///< steps, without the first one on the grid
   static constexpr std::size_t least = 3, most = 9; ///< of them: judged from `least` on, and by `most` at most

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gridmap/topology.hpp"
+#include "base/grid_shape.hpp"
 
 namespace control {
 
@@ -45,6 +45,6 @@ template <class Archive> void fields(Archive& a, Without& without) {
 
 /// Why `to` is not possible without `named` of `all`; empty: it is. No new processes are started for it, since they
 /// would start where others are to leave.
-std::string too_few_without(const std::vector<ProcessInfo>& all, const std::vector<int>& named, gridmap::GridShape to);
+std::string too_few_without(const std::vector<ProcessInfo>& all, const std::vector<int>& named, base::GridShape to);
 
 } // namespace control

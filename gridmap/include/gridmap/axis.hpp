@@ -4,7 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "base/grid_shape.hpp"
+
 namespace gridmap {
+
+using base::GridShape;
 
 /// How one axis (the rows or the columns) of a matrix lies on the nprocs positions of one axis of a grid.
 ///

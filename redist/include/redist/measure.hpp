@@ -2,15 +2,15 @@
 #pragma once
 #include <mpi.h>
 
-#include "gridmap/machine.hpp"
+#include "advise/machine.hpp"
 
 namespace redist {
 
-/// Measures what gridmap::exchange_cost needs for these processes: message latency and bandwidth, the rate at which
+/// Measures what advise::exchange_cost needs for these processes: message latency and bandwidth, the rate at which
 /// they copy all at once, and the cores that they share. The figures come from short exchanges of at most 16 MB, as a
 /// change of the grid makes them; they take some ten milliseconds. A single process measures the rate of its copies
 /// alone. Collective over comm; the same result on all ranks.
 /// @throws Error{mpi_failure, out_of_memory}, agreed
-gridmap::Machine measure_machine(MPI_Comm comm);
+advise::Machine measure_machine(MPI_Comm comm);
 
 } // namespace redist

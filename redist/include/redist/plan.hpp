@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gridmap/machine.hpp"
+#include "advise/machine.hpp"
 #include "redist/layout.hpp"
 #include "redist/rank_plan.hpp"
 #include "redist/schedule.hpp"
@@ -15,7 +15,7 @@ namespace redist {
 enum class Op { none, transpose, conjugate_transpose };
 
 /// Machine parameters of a prediction. A plan that chooses by it must get the same figures on every rank.
-using Machine = gridmap::Machine;
+using Machine = advise::Machine;
 
 /// A rectangle of a matrix, 0-based: rows i .. i+m-1, columns j .. j+n-1.
 struct Window {
@@ -92,8 +92,8 @@ public:
   /// messages.
   ScheduleFigures figures() const;
   /// Data sent and copied in the schedule in use, for gridmap's cost model.
-  gridmap::PlanVolume volume(int element_bytes) const;
-  /// Seconds that carrying out this plan takes: gridmap::exchange_cost of volume().
+  advise::PlanVolume volume(int element_bytes) const;
+  /// Seconds that carrying out this plan takes: advise::exchange_cost of volume().
   double predicted_seconds(const Machine& machine, int element_bytes) const;
   /// For each of `ranks` ranks: the busiest takes predicted_seconds, others less as they send and receive less. Cost:
   /// that of for_rank for all of them.

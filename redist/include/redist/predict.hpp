@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "gridmap/machine.hpp"
-#include "gridmap/topology.hpp"
+#include "advise/machine.hpp"
+#include "base/grid_shape.hpp"
 
 namespace redist {
 
@@ -16,13 +16,13 @@ struct MatrixSize {
   int element_bytes = 8;
 };
 
-/// gridmap::exchange_cost of all of them, each moved as it comes (Schedule::async) between grids whose ranks are
+/// advise::exchange_cost of all of them, each moved as it comes (Schedule::async) between grids whose ranks are
 /// row-major.
-gridmap::Cost predict_exchange(const std::vector<MatrixSize>& matrices, gridmap::GridShape from, gridmap::GridShape to,
-                               const gridmap::Machine& machine);
+advise::Cost predict_exchange(const std::vector<MatrixSize>& matrices, base::GridShape from, base::GridShape to,
+                              const advise::Machine& machine);
 
 /// The part of `grid` whose processes have elements of some matrix: fewer rows or columns where there are fewer blocks.
 /// The grid itself without a matrix.
-gridmap::GridShape used_grid(const std::vector<MatrixSize>& matrices, gridmap::GridShape grid);
+base::GridShape used_grid(const std::vector<MatrixSize>& matrices, base::GridShape grid);
 
 } // namespace redist

@@ -17,9 +17,9 @@
 namespace redist {
 namespace {
 
+using advise::Machine;
 using detail::check;
 using gridmap::Axis;
-using gridmap::Machine;
 
 constexpr int rounds = 3;              // after one that warms up; the median counts
 constexpr std::int64_t n_small = 64;   // rows and columns of a matrix that tells what a partner costs: 32 KB

@@ -165,12 +165,12 @@ ScheduleFigures Plan::figures() const {
   return schedule() == Schedule::caterpillar ? detail::caterpillar_figures(*tables_) : tables_->figures;
 }
 
-gridmap::PlanVolume Plan::volume(int element_bytes) const {
+advise::PlanVolume Plan::volume(int element_bytes) const {
   return detail::volume_of(tables_->totals, figures(), element_bytes);
 }
 
 double Plan::predicted_seconds(const Machine& machine, int element_bytes) const {
-  return gridmap::exchange_cost(machine, volume(element_bytes)).total();
+  return advise::exchange_cost(machine, volume(element_bytes)).total();
 }
 
 std::vector<double> Plan::predicted_seconds_of_ranks(const Machine& machine, int element_bytes, int ranks) const {

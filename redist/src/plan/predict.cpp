@@ -8,7 +8,7 @@
 namespace redist {
 namespace {
 
-Layout layout_of(const MatrixSize& a, gridmap::GridShape grid) {
+Layout layout_of(const MatrixSize& a, base::GridShape grid) {
   const auto axis = [](std::int64_t n, std::int64_t nb, int nprocs) {
     return nb > 0 ? gridmap::Axis::block_cyclic(n, nb, nprocs) : gridmap::Axis::block(n, nprocs);
   };
@@ -17,25 +17,25 @@ Layout layout_of(const MatrixSize& a, gridmap::GridShape grid) {
 
 } // namespace
 
-gridmap::Cost predict_exchange(const std::vector<MatrixSize>& matrices, gridmap::GridShape from, gridmap::GridShape to,
-                               const gridmap::Machine& machine) {
-  gridmap::Cost cost;
+advise::Cost predict_exchange(const std::vector<MatrixSize>& matrices, base::GridShape from, base::GridShape to,
+                              const advise::Machine& machine) {
+  advise::Cost cost;
   for (const MatrixSize& a : matrices) {
     PlanOptions options;
     options.schedule = Schedule::async;
     const Plan plan(layout_of(a, from), layout_of(a, to), options);
-    cost += gridmap::exchange_cost(machine, plan.volume(a.element_bytes));
+    cost += advise::exchange_cost(machine, plan.volume(a.element_bytes));
   }
   return cost;
 }
 
-gridmap::GridShape used_grid(const std::vector<MatrixSize>& matrices, gridmap::GridShape grid) {
+base::GridShape used_grid(const std::vector<MatrixSize>& matrices, base::GridShape grid) {
   if (matrices.empty()) return grid;
   const auto used = [](std::int64_t n, std::int64_t nb, int nprocs) {
     const std::int64_t blocks = nb > 0 ? (n + nb - 1) / nb : n;
     return static_cast<int>(std::min<std::int64_t>(nprocs, blocks));
   };
-  gridmap::GridShape all{0, 0};
+  base::GridShape all{0, 0};
   for (const MatrixSize& a : matrices) {
     all.nprow = std::max(all.nprow, used(a.m, a.mb, grid.nprow));
     all.npcol = std::max(all.npcol, used(a.n, a.nb, grid.npcol));

@@ -247,10 +247,10 @@ constexpr std::int64_t exact_at_any_rate = 60'000'000;
 
 } // namespace
 
-gridmap::PlanVolume volume_of(const PlanTotals& totals, const ScheduleFigures& figures, int element_bytes) {
+advise::PlanVolume volume_of(const PlanTotals& totals, const ScheduleFigures& figures, int element_bytes) {
   const auto bytes = [element_bytes](std::int64_t elements) { return static_cast<double>(elements) * element_bytes; };
   const bool is_async = figures.schedule == Schedule::async;
-  gridmap::PlanVolume volume;
+  advise::PlanVolume volume;
   volume.turns = is_async ? totals.max_partners : figures.steps;
   volume.wire_bytes = bytes(figures.sum_of_largest);
   volume.is_contended = is_async && totals.max_partners > 1;
@@ -263,7 +263,7 @@ gridmap::PlanVolume volume_of(const PlanTotals& totals, const ScheduleFigures& f
 void make_timetable(PlanTables& tables, const PlanOptions& options) {
   Choice choice = make_async(tables);
   const auto seconds_of = [&](const ScheduleFigures& figures) {
-    return gridmap::exchange_cost(options.machine, volume_of(tables.totals, figures, options.element_bytes)).total();
+    return advise::exchange_cost(options.machine, volume_of(tables.totals, figures, options.element_bytes)).total();
   };
   const auto predicted = [&](const Choice& one) { return seconds_of(one.figures); };
   if (tables.totals.messages > 0) switch (options.schedule) {

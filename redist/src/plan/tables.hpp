@@ -102,6 +102,6 @@ ScheduleFigures caterpillar_figures(const PlanTables& tables);
 /// The order in which a rank goes through `messages`; `pairs` are theirs, in the same order.
 std::vector<Piece> order_of(const PlanTables& tables, int rank, bool sends, const std::vector<Message>& messages,
                             const std::vector<Pair>& pairs);
-gridmap::PlanVolume volume_of(const PlanTotals& totals, const ScheduleFigures& figures, int element_bytes);
+advise::PlanVolume volume_of(const PlanTotals& totals, const ScheduleFigures& figures, int element_bytes);
 
 } // namespace redist::detail

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "advise/calls.hpp"
 #include "dyngrid/status.h"
-#include "gridmap/calls.hpp"
 
 namespace control {
 class CallsBoard;
@@ -17,12 +17,12 @@ namespace blacs_dyn::calls {
 
 /// The problem of a call.
 struct CallProblem {
-  std::string size;         ///< "4000x4000"
-  gridmap::CallPlace place; ///< where the caller has the operands
-  std::int64_t n = 0;       ///< the largest size
-  int aspect = 0;           ///< problems of one aspect differ in size only
-  double work = 0;          ///< operations
-  int processes = 0;        ///< of the call's context
+  std::string size;        ///< "4000x4000"
+  advise::CallPlace place; ///< where the caller has the operands
+  std::int64_t n = 0;      ///< the largest size
+  int aspect = 0;          ///< problems of one aspect differ in size only
+  double work = 0;         ///< operations
+  int processes = 0;       ///< of the call's context
 };
 
 struct CallAgreement {
@@ -51,20 +51,20 @@ public:
   virtual const void* callers() const = 0;        ///< names the processes of the context, in its order. Local
   virtual const CallProblem& problem() = 0;       ///< Local
   /// Whether all processes make the same call under the same rule; `times` become those of the slowest process.
-  virtual CallAgreement agree(const gridmap::CallRule& rule, CallTimes& times) = 0;
+  virtual CallAgreement agree(const advise::CallRule& rule, CallTimes& times) = 0;
   /// ScaLAPACK's routine where the caller has the operands: its seconds.
   virtual double run_here() = 0;
   /// On copies at another place. Empty where it was not moved: there was no memory, or the routine does not accept the
   /// operands there. The caller's operands are untouched then.
-  virtual std::optional<MovedCall> run_at(const gridmap::CallPlace& place) = 0;
+  virtual std::optional<MovedCall> run_at(const advise::CallPlace& place) = 0;
   /// The call scaled down to its largest size n, on other operands, at a place. `seconds` is the better of two times,
   /// of the slowest process, NaN without memory.
   struct Measured {
     double seconds = 0, spent_s = 0, work = 0;
   };
-  virtual Measured measure_at(const gridmap::CallPlace& place, std::int64_t n) = 0;
+  virtual Measured measure_at(const advise::CallPlace& place, std::int64_t n) = 0;
   /// Seconds that the plans of the copies there and back predict. Local.
-  virtual double predicted_copies(const gridmap::CallPlace& place) const = 0;
+  virtual double predicted_copies(const advise::CallPlace& place) const = 0;
 };
 
 /// In libdyngrid-calls.so.

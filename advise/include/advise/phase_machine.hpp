@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The copies of matrices that there may be before each phase of a program, and the time of each phase from there. Pure.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "advise/phases.hpp"
+#include "base/index.hpp"
+#include "base/status.hpp"
+
+namespace advise {
+
+/// A state: one bit for each layout of each matrix in which there is a valid copy.
+using Copies = std::uint64_t;
+
+/// @throws base::Error, always
+[[noreturn]] void bad_phases(const std::string& what, base::Status status = base::Status::bad_argument);
+
+/// One way through a phase from a state.
+struct Transition {
+  int candidate = 0;
+  std::size_t after = 0; ///< the number of the state before the next phase
+  double seconds = 0;
+};
+
+/// Effect of a phase on states, and its seconds.
+class PhaseMachine {
+public:
+  explicit PhaseMachine(const PhaseProblem& problem);
+
+  const PhaseProblem& problem() const { return p_; }
+  int phases() const { return static_cast<int>(p_.phases.size()); }
+  Copies start() const;
+  /// Every matrix in one copy, as the candidate has it; what it does not use as in `otherwise`.
+  Copies as_in(int phase, int candidate, Copies otherwise) const;
+
+  /// A state by its number among those before its phase: a plan of many cycles comes to the same ones again and again.
+  std::size_t number_of(int phase, Copies state);
+  Copies state(int phase, std::size_t number) const { return nodes_[base::at(phase)][number].state; }
+  std::size_t numbers(int phase) const { return nodes_[base::at(phase)].size(); }
+  int next(int phase) const { return (phase + 1) % phases(); }
+
+  /// All that may be done in a phase; of two sets of copies that can be kept, only what is not part of another.
+  const std::vector<Transition>& from(int phase, std::size_t number);
+
+  /// The copies that there are after a candidate's step.
+  Copies after(int phase, int candidate, Copies before) const { return kept(phase, candidate, before)[0]; }
+
+  /// A candidate's step from a state: every copy it needs is made of the one that lets it end first.
+  PhaseStep step(int phase, int candidate, Copies before);
+
+private:
+  int matrices() const { return static_cast<int>(p_.matrices.size()); }
+  PhaseUse uses(int phase, int m) const { return p_.phases[base::at(phase)].uses[base::at(m)]; }
+  bool reads(int phase, int m) const {
+    return uses(phase, m) == PhaseUse::read || uses(phase, m) == PhaseUse::read_write;
+  }
+  int layout(int phase, int candidate, int m) const {
+    return p_.phases[base::at(phase)].candidates[base::at(candidate)].layouts[base::at(m)];
+  }
+  Copies bit(int m, int l) const { return Copies{1} << (offsets_[base::at(m)] + l); }
+  Copies all_of(int m) const;
+
+  /// Sources of the copies, one bit for each copy that is made, and the seconds with them.
+  struct Sourced {
+    Copies sources = 0;
+    double seconds = std::numeric_limits<double>::infinity();
+  };
+
+  /// Known seconds of a candidate.
+  struct Costs {
+    double longest_s = 0; ///< without copies
+    Copies copied = 0;    ///< all that copies may be made of
+    std::unordered_map<Copies, double> of_sources;
+    std::unordered_map<Copies, Sourced> of_copies; ///< by the copies that there are of what is missing
+    /// The processes that may take longest, whatever is copied, those that may take most first: how long they may take,
+    /// their own seconds, and those of each copy, by its bit.
+    std::vector<double> bounds, own;
+    std::array<std::vector<double>, 64> moves;
+    double others_s = -std::numeric_limits<double>::infinity(); ///< no other process takes longer, whatever is copied
+    bool has_slowest = false;
+  };
+
+  /// The layouts in which there may be copies before each phase, as if all of them could be kept.
+  std::vector<Copies> possible_copies() const;
+
+  Sourced quickest(int phase, int candidate, Copies before);
+  double seconds_of(int phase, int candidate, Copies sources);
+
+  struct Moves {
+    std::array<const double*, 64> of;
+    std::size_t count = 0;
+  };
+
+  /// The longest of the sums of processes first .. last-1.
+  static double longest(const std::vector<double>& own, const Moves& moves, std::size_t first, std::size_t last);
+
+  /// For each process the longest time of a copy of matrix m from any of `sources`.
+  const std::vector<double>& longest_move_s(int phase, int candidate, int m, Copies sources);
+
+  /// A bound that some hundred of the values reach, or all where there are few: by a sample of 256 values.
+  static double high(const std::vector<double>& values);
+
+  /// Sums are rounded in the same order as in `longest`, so that no sum of a process is above its bound.
+  void find_slowest(int phase, int candidate, Costs& costs);
+
+  /// For each process, for the copy that a candidate needs, of the layout that a bit stands for.
+  const std::vector<double>& move_s(int phase, int candidate, int source);
+
+  std::int64_t bytes(Copies state) const;
+
+  /// The sets of copies that there may be after a phase: all that are valid, or, where they do not fit, what is kept.
+  std::vector<Copies> kept(int phase, int candidate, Copies before) const;
+
+  const PhaseProblem& p_;
+  std::vector<int> offsets_;
+  std::vector<std::vector<Costs>> costs_; ///< by phase and candidate
+  struct Node {
+    Copies state;
+    bool is_known;
+    std::vector<Transition> ways;
+  };
+  std::vector<std::deque<Node>> nodes_; ///< by phase: what is known of one stays where it is
+  std::vector<std::unordered_map<Copies, std::size_t>> numbers_;
+  std::size_t states_ = 0;                                                 ///< in nodes_
+  std::map<std::pair<Copies, Copies>, std::vector<double>> longest_moves_; ///< by copies made, and made of
+  std::map<std::tuple<int, int, int>, std::vector<double>> moves_;
+};
+
+} // namespace advise

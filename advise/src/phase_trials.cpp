@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "advise/phase_trials.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/index.hpp"
+#include "base/statistics.hpp"
+
+namespace advise {
+
+using base::at;
+
+PhaseTrials::PhaseTrials(const std::vector<std::size_t>& candidates) {
+  for (const std::size_t count : candidates) times_.emplace_back(count);
+}
+
+const PhaseTrials::Times& PhaseTrials::of(int phase, int candidate) const {
+  return times_[at(phase)][at(candidate)];
+}
+
+void PhaseTrials::Times::add(double value) {
+  if (last.size() == kept) last.erase(last.begin());
+  last.push_back(value);
+}
+
+double PhaseTrials::Times::typical() const {
+  if (known >= 0 && last.size() < tries) return known;
+  if (last.empty()) return -1;
+  return last.size() < 3 ? *std::min_element(last.begin(), last.end()) : base::median(last);
+}
+
+void PhaseTrials::knows(int phase, int candidate, double seconds) {
+  times_[at(phase)][at(candidate)].known = seconds;
+}
+
+void PhaseTrials::took(int phase, int candidate, double seconds) {
+  times_[at(phase)][at(candidate)].add(seconds);
+}
+
+double PhaseTrials::typical_s(int phase, int candidate) const {
+  return of(phase, candidate).typical();
+}
+
+void PhaseTrials::moved(const PhaseMoveKey& move, double times_predicted) {
+  moves_[move].add(times_predicted);
+}
+
+void PhaseTrials::knows_move(const PhaseMoveKey& move, double times_predicted) {
+  moves_[move].known = times_predicted;
+}
+
+double PhaseTrials::move_factor(const PhaseMoveKey& move) const {
+  if (const auto own = moves_.find(move); own != moves_.end()) return own->second.typical();
+  std::vector<double> others;
+  for (const auto& [key, times] : moves_) others.push_back(times.typical());
+  return others.empty() ? 1 : base::median(others);
+}
+
+std::size_t PhaseTrials::move_runs(const PhaseMoveKey& move) const {
+  const auto own = moves_.find(move);
+  return own == moves_.end() ? 0 : own->second.runs();
+}
+
+double PhaseTrials::hope(int phase, int candidate) const {
+  constexpr double scatter = 0.1; // of one run
+  const Times& t = of(phase, candidate);
+  if (t.runs() >= settled || t.last.empty()) return 1;
+  const double least = *std::min_element(t.last.begin(), t.last.end()), typical = t.typical();
+  return typical <= 0 ? 1 : least / typical * (1 - scatter / std::sqrt(static_cast<double>(t.last.size())));
+}
+
+bool PhaseTrials::wants_try(int phase, int candidate) const {
+  constexpr double hopeless = 3;
+  const Times& t = of(phase, candidate);
+  if (t.runs() >= tries) return false;
+  if (t.last.empty()) return true;
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t c = 0; c < times_[at(phase)].size(); ++c)
+    if (const double s = typical_s(phase, static_cast<int>(c)); s >= 0) best = std::min(best, s);
+  return t.last.back() <= hopeless * best;
+}
+
+std::optional<int> PhaseTrials::next(int phase) const {
+  std::optional<int> least;
+  for (int c = 0; c < static_cast<int>(times_[at(phase)].size()); ++c)
+    if (wants_try(phase, c) && (!least || of(phase, c).last.size() < of(phase, *least).last.size())) least = c;
+  return least;
+}
+
+bool PhaseTrials::is_all_tried() const {
+  for (int p = 0; p < static_cast<int>(times_.size()); ++p)
+    if (next(p)) return false;
+  return true;
+}
+
+void PhaseTrials::use(int phase, int candidate) {
+  used_.push_back({{phase, candidate}, {of(phase, candidate).runs(), typical_s(phase, candidate)}});
+}
+
+void PhaseTrials::use(const PhaseMoveKey& move) {
+  used_moves_.push_back({move, {move_runs(move), move_factor(move)}});
+}
+
+bool PhaseTrials::has_changed(const AsPlanned& then, std::size_t runs, double now) const {
+  constexpr double change = 0.05;
+  return runs > then.runs || std::abs(now - then.value) > change * then.value;
+}
+
+bool PhaseTrials::is_outdated() const {
+  for (const auto& [key, then] : used_)
+    if (has_changed(then, of(key.first, key.second).runs(), typical_s(key.first, key.second))) return true;
+  return std::any_of(used_moves_.begin(), used_moves_.end(), [&](const auto& used) {
+    return has_changed(used.then, move_runs(used.key), move_factor(used.key));
+  });
+}
+
+} // namespace advise

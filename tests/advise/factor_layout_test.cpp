@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "advise/factor_layout.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "gridmap/dealing.hpp"
+
+namespace {
+
+using gridmap::Axis;
+using gridmap::DealOrder;
+
+/// Element by element.
+double counted(const Axis& rows, const Axis& cols, const std::vector<double>& speeds, std::int64_t first,
+               std::int64_t end) {
+  double sum = 0;
+  for (std::int64_t k = first; k < end; ++k) {
+    std::vector<double> each(speeds.size(), 0);
+    for (std::int64_t i = k; i < rows.n; ++i)
+      for (std::int64_t j = k; j < cols.n; ++j)
+        ++each[static_cast<std::size_t>(rows.owner(i) * cols.nprocs + cols.owner(j))];
+    double slowest = 0;
+    for (std::size_t p = 0; p < each.size(); ++p) slowest = std::max(slowest, each[p] / speeds[p]);
+    sum += slowest;
+  }
+  return sum;
+}
+
+TEST(FactorLayout, TimeIsWhatTheElementsTake) {
+  std::mt19937 random(7);
+  const auto between = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
+  for (int round = 0; round < 200; ++round) {
+    const int p = between(1, 3), q = between(1, 3), m = between(1, 30), n = between(1, 30);
+    const auto axis = [&](int length, int nprocs) {
+      std::vector<double> shares;
+      for (int k = between(0, 1) * nprocs; k > 0; --k) shares.push_back(between(1, 5));
+      return gridmap::deal_out(length, between(1, 4), nprocs, shares, static_cast<DealOrder>(between(1, 3)));
+    };
+    const Axis rows = axis(m, p), cols = axis(n, q);
+    std::vector<double> speeds;
+    for (int k = 0; k < p * q; ++k) speeds.push_back(between(1, 4));
+    const std::int64_t first = between(0, std::min(m, n)), end = std::min(m, n);
+    EXPECT_NEAR(advise::factor_time(rows, cols, speeds, first, end), counted(rows, cols, speeds, first, end), 1e-9);
+  }
+}
+
+TEST(FactorLayout, LongStretchesAreNearlyRight) {
+  const Axis block = Axis::block(20000, 2), cyclic = Axis::block_cyclic(20000, 50, 2);
+  const double n = 20000, all = n * n * n / 3; // of block rows and columns one place has all but the first half's
+  EXPECT_NEAR(advise::factor_time(cyclic, cyclic, {1, 1, 1, 1}, 0, 20000) / (all / 4), 1, 0.01);
+  EXPECT_NEAR(advise::factor_time(block, block, {1, 1, 1, 1}, 0, 20000) / (n * n * n / 8 + n * n * n / 24), 1, 0.01);
+}
+
+/// Stretches of equal length, two processes: after half of the columns one has nothing left.
+TEST(FactorLayout, MoveIsWorthItWhileEnoughIsLeft) {
+  advise::FactorLayoutRequest r;
+  r.rows = r.rows_then = Axis::block(96, 1);
+  r.cols = Axis::block(96, 2);
+  r.cols_then = gridmap::deal_out(96, 4, 2, {}, DealOrder::factor);
+  r.speeds = {1, 1};
+  r.unit_s = 1;
+  const auto rest = [&](const Axis& cols) { return counted(r.rows, cols, r.speeds, r.next, 96); };
+  bool did_pay = true;
+  for (r.next = 0; r.next < 96; r.next += 8) {
+    r.change_s = 20000;
+    const auto d = advise::decide_factor_layout(r);
+    const double now = rest(r.cols), then = rest(r.cols_then);
+    EXPECT_DOUBLE_EQ(d.now_s, now);
+    EXPECT_DOUBLE_EQ(d.then_s, then);
+    EXPECT_EQ(d.pays, then + r.change_s < now * (1 - r.rules.worth)) << r.next;
+    EXPECT_TRUE(did_pay || !d.pays) << r.next; // never again
+    did_pay = d.pays;
+  }
+  EXPECT_FALSE(did_pay);
+  r.next = 0;
+  EXPECT_TRUE(advise::decide_factor_layout(r).pays);
+  r.change_s = 1e9;
+  EXPECT_FALSE(advise::decide_factor_layout(r).pays);
+  r.change_s = 0;
+  r.cols = r.cols_then;
+  EXPECT_FALSE(advise::decide_factor_layout(r).pays); // nothing is gained
+}
+
+} // namespace
