@@ -6,8 +6,8 @@ set(DYNGRID_ESSENTIAL_TESTS
   # decisions and texts, in one process each
   redist.axis_runs redist.packer redist.plan redist.plan_memory redist.schedule redist.descriptor redist.work
   redist.desc_fortran redist.halo blacs-dyn.decide blacs-dyn.place_word blacs-dyn.preflight blacs-dyn.answers
-  blacs-dyn.shared_state blacs-dyn.loads_no_hdf5 blacs-dyn.before_mpi blacs-dyn.waiting blacs-dyn.control_decide
-  blacs-dyn.control_job blacs-dyn.control_load blacs-dyn.control_socket blacs-dyn.balancer blacs-dyn.offer
+  blacs-dyn.shared_state blacs-dyn.loads_no_hdf5 blacs-dyn.before_mpi
+  blacs-dyn.control_decide blacs-dyn.control_job blacs-dyn.control_load blacs-dyn.control_socket blacs-dyn.offer
   sched.journal sched.journal_file sched.policies sched.talk apps.help apps.bad_block apps.bad_first_grid apps.bad_grid
   apps.bad_matrix_file apps.options_capacitance apps.options_flame apps.options_jacobi apps.options_life
   apps.options_particles apps.options_pdgemm apps.options_pdgemv apps.options_pdgetrf

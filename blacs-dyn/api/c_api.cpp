@@ -207,7 +207,7 @@ int dyngrid_request_without(int nprow, int npcol, const char* without) {
     Application& a = begun("dyngrid_request_without");
     base::check_grid_shape({nprow, npcol}, "blacs-dyn: dyngrid_request_without");
     if (!without) throw null_text("dyngrid_request_without");
-    a.points.request({nprow, npcol}, control::Without::parse(without, "dyngrid_request_without: without"));
+    a.points.request({nprow, npcol}, advise::Without::parse(without, "dyngrid_request_without: without"));
   });
 }
 
@@ -219,7 +219,7 @@ int dyngrid_allow(const char* grids) {
   return guard([&] {
     Application& a = begun("dyngrid_allow");
     if (!grids) throw null_text("dyngrid_allow");
-    const control::Allowed allowed = control::Allowed::parse(grids); // on all processes: whether it can be read
+    const advise::Allowed allowed = advise::Allowed::parse(grids); // on all processes: whether it can be read
     if (a.control) a.control->allow(allowed);
   });
 }
@@ -238,7 +238,7 @@ int dyngrid_experiment(const char* grids) {
   return guard([&] {
     Application& a = begun("dyngrid_experiment");
     if (!grids) throw null_text("dyngrid_experiment");
-    const control::Experiment experiment = control::Experiment::parse(grids, "dyngrid_experiment");
+    const advise::Experiment experiment = advise::Experiment::parse(grids, "dyngrid_experiment");
     if (a.control) a.control->set_experiment(experiment);
   });
 }
@@ -379,7 +379,7 @@ int dyngrid_loads(dyngrid_load* loads, int capacity, int* count) {
     const int npcol = app().grid.shape().npcol;
     *count = static_cast<int>(known.size());
     for (std::size_t k = 0; k < known.size() && static_cast<int>(k) < capacity; ++k) {
-      const control::ProcessLoad& load = known[k];
+      const advise::ProcessLoad& load = known[k];
       const bool is_in = load.place >= 0;
       loads[k] = {load.process,
                   is_in ? load.place / npcol : -1,

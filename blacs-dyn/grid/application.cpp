@@ -29,8 +29,8 @@ using base::Status;
 namespace {
 
 /// Groups as they are called outside.
-std::vector<control::GroupInfo> groups_of(const Processes& processes) {
-  std::vector<control::GroupInfo> all;
+std::vector<advise::GroupInfo> groups_of(const Processes& processes) {
+  std::vector<advise::GroupInfo> all;
   for (const SpawnGroup& group : processes.process_set().groups)
     if (group.id != 0)
       all.push_back({processes.number_of(group.id), static_cast<int>(group.members.size()), group.active()});
@@ -283,8 +283,8 @@ void Application::open_control(Shape first_grid) {
 
 void Application::tell_control_who_is_where() {
   if (!control) return;
-  std::vector<control::ProcessInfo> all = processes.process_set().everybody();
-  for (control::ProcessInfo& process : all)
+  std::vector<advise::ProcessInfo> all = processes.process_set().everybody();
+  for (advise::ProcessInfo& process : all)
     if (process.unit != 0) process.unit = processes.number_of(static_cast<int>(process.unit));
   control->know(std::move(all), processes.process_set().grid.shape.npcol);
   control->know_groups(groups_of(processes));

@@ -26,11 +26,11 @@ namespace blacs_dyn {
 
 using advise::Balance;
 using advise::BalanceAction;
+using advise::LoadFigures;
+using advise::ProcessLoad;
 using base::at;
 using base::Error;
 using control::BalanceMode;
-using control::LoadFigures;
-using control::ProcessLoad;
 
 namespace {
 
@@ -125,7 +125,7 @@ LoadFigures Balancing::own_load() const {
 
 std::vector<ProcessLoad> Balancing::with_hosts(const std::vector<LoadFigures>& loads) const {
   std::map<int, std::string> hosts;
-  for (control::ProcessInfo& process : app_.processes.process_set().everybody())
+  for (advise::ProcessInfo& process : app_.processes.process_set().everybody())
     hosts[process.id] = std::move(process.host);
   std::vector<ProcessLoad> all;
   for (const LoadFigures& load : loads) all.push_back({load, hosts[load.process]});
@@ -545,8 +545,8 @@ advise::Cost Balancing::price(const advise::BalanceChoice& choice) const {
   return app_.control ? app_.control->change_cost({to.shape.nprow, to.shape.npcol}, planned) : planned;
 }
 
-control::BalanceSubject Balancing::subject() const {
-  control::BalanceSubject s;
+advise::BalanceSubject Balancing::subject() const {
+  advise::BalanceSubject s;
   const Matrix* a = factored_.is_under_way() ? app_.matrices.find(factored_.matrix) : nullptr;
   if (!a) a = items_.known_of(app_.matrices);
   if (!a) a = app_.matrices.largest();

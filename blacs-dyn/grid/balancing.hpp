@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "advise/balancer.hpp"
 #include "control/balance_report.hpp"
-#include "control/balancer.hpp"
 #include "control/job_state.hpp"
 #include "control/load_board.hpp"
 #include "control/load_monitor.hpp"
@@ -125,7 +125,7 @@ public:
   void joined(); ///< the change that this process came by is done
 
   /// As of the last exchange. A process that calls this requests the gathering from here on. Local.
-  const std::vector<control::ProcessLoad>& wanted_loads() {
+  const std::vector<advise::ProcessLoad>& wanted_loads() {
     is_wanted_here_ = true;
     return loads_;
   }
@@ -145,17 +145,17 @@ private:
   void know_grid();
   void start_monitor();
   void begin_or_wake();
-  control::LoadFigures own_load() const;
+  advise::LoadFigures own_load() const;
   /// Each with the host of its process.
-  std::vector<control::ProcessLoad> with_hosts(const std::vector<control::LoadFigures>& loads) const;
+  std::vector<advise::ProcessLoad> with_hosts(const std::vector<advise::LoadFigures>& loads) const;
   /// Those of all on process 0, by place; collective over the grid.
   std::vector<std::vector<char>> gather(const std::vector<char>& mine, const std::vector<std::int64_t>& sizes) const;
-  void hear_sleepers(std::vector<control::LoadFigures>& loads) const;
+  void hear_sleepers(std::vector<advise::LoadFigures>& loads) const;
   void take_items(const std::vector<std::vector<char>>& items);
   Verdict consider(const Asked& asked);
   void note(const advise::Balance& balance);
   void note_nothing(const std::string& why);
-  control::BalanceSubject subject() const;
+  advise::BalanceSubject subject() const;
   advise::Cost price(const advise::BalanceChoice& choice) const;
   const Matrix* may_get_factor_order() const;
   double factor_unit_s(const Matrix& a, const std::vector<double>& speeds) const;
@@ -166,14 +166,14 @@ private:
   Verdict verdict_for_factors() const;
   void say(const advise::Balance& balance, bool is_done, bool is_asked);
   void say_outcome();
-  void say_unmeasured(const std::vector<control::ProcessLoad>& loads);
-  void say_stopped(const std::vector<control::ProcessLoad>& loads);
+  void say_unmeasured(const std::vector<advise::ProcessLoad>& loads);
+  void say_stopped(const std::vector<advise::ProcessLoad>& loads);
   std::vector<int> ids() const;
 
   Application& app_;
   control::LoadMonitor::Pointer monitor_;
   bool is_monitored_ = false; ///< some process requested it: the same on all processes of the grid
-  std::vector<control::ProcessLoad> loads_;
+  std::vector<advise::ProcessLoad> loads_;
   bool is_wanted_here_ = false; ///< requested by this process's program
   struct Clocks {
     double wall_s, cpu_s;
@@ -181,21 +181,21 @@ private:
   std::optional<Clocks> marked_; ///< when the work began that is marked
   bool is_asleep_ = false;
   double told_asleep_s_ = 0; ///< a sleeping process's: when it sent its load, and which
-  control::LoadFigures told_;
+  advise::LoadFigures told_;
   control::BalanceReport last_;
   ItemTimes items_;
   Panels* panels_ = nullptr; ///< that this process is inside of
   bool is_doing_ = false;    ///< the decision of the last exchange is being carried out, and last_ is of it
 
   // of process 0
-  control::Balancer balancer_;
+  advise::Balancer balancer_;
   Factored factored_;
   double begun_s_ = -1; ///< of this step
   double gathered_s_ = -1e9;
   bool is_decision_near_ = false; ///< it may be another one in less than a second
   std::int64_t revision_ = -1;    ///< of the matrices
   GridMap grid_;
-  mutable std::vector<control::LoadFigures> asleep_; ///< what sleeping processes reported last
+  mutable std::vector<advise::LoadFigures> asleep_; ///< what sleeping processes reported last
   std::optional<advise::Balance> doing_;
   control::BalanceReport tried_; ///< that was carried out last
   std::optional<control::BalanceQuestion> asked_;

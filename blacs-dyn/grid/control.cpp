@@ -119,7 +119,7 @@ void Control::look_at(const Matrices& matrices) {
                         [sizes](base::GridShape grid) { return redist::used_grid(sizes, grid); }});
 }
 
-void Control::allow(const control::Allowed& allowed) {
+void Control::allow(const advise::Allowed& allowed) {
   if (may_allow_) state_->set_allowed(allowed);
 }
 
@@ -127,7 +127,7 @@ void Control::set_steps(std::int64_t steps) {
   if (may_set_steps_) state_->set_steps(steps);
 }
 
-void Control::set_experiment(const control::Experiment& experiment) {
+void Control::set_experiment(const advise::Experiment& experiment) {
   if (may_experiment_) state_->set_experiment(experiment);
 }
 

@@ -27,23 +27,23 @@ public:
   void hang_up(); ///< says good-bye: no request is received or answered any more
 
   const std::string& name() const { return name_; }
-  void know(std::vector<control::ProcessInfo> processes, int npcol) {
+  void know(std::vector<advise::ProcessInfo> processes, int npcol) {
     state_->set_processes(std::move(processes), npcol);
   }
-  void know_groups(std::vector<control::GroupInfo> groups) { state_->set_groups(std::move(groups)); }
+  void know_groups(std::vector<advise::GroupInfo> groups) { state_->set_groups(std::move(groups)); }
   void know_warm(Reserve::Count warm) { state_->set_warm(warm.asleep, warm.starting); }
   void know_machine(const advise::Machine& machine) { state_->set_machine(machine); }
   advise::Machine machine() const { return state_->machine(); } ///< as measured, in this run or an earlier one
   // where the environment does not say otherwise
-  void allow(const control::Allowed& allowed);
+  void allow(const advise::Allowed& allowed);
   void set_steps(std::int64_t steps);
-  void set_experiment(const control::Experiment& experiment);
+  void set_experiment(const advise::Experiment& experiment);
 
   // for balances
   control::LoadBoard& board() { return state_->board; }
   std::int64_t steps_left() const { return state_->steps_left(); }
   double seconds_left() const { return state_->seconds_left(); }
-  control::Allowed allowed() const { return state_->allowed(); }
+  advise::Allowed allowed() const { return state_->allowed(); }
   advise::Cost change_cost(base::GridShape to, const advise::Cost& planned) const {
     return state_->change_cost(to, planned);
   }

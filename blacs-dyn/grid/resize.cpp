@@ -82,7 +82,7 @@ void Resize::ask_scheduler() {
   broadcast(packet.bytes(), 0, app_->grid.comm());
   packet = Packet(packet.bytes());
   goal_.to = packet.get<Shape>();
-  goal_.growth.hosts = packet.get<std::vector<control::OfferedHost>>();
+  goal_.growth.hosts = packet.get<std::vector<advise::OfferedHost>>();
 }
 
 /// On process 0.
@@ -100,7 +100,7 @@ void Resize::ask() {
 
 /// On process 0. Where a smaller grid would do, the program does not wait for a larger one.
 void Resize::ask_for_need() {
-  const control::Allowed allowed = app_->control->allowed(), needed = control::Allowed::parse(goal_.need);
+  const advise::Allowed allowed = app_->control->allowed(), needed = advise::Allowed::parse(goal_.need);
   std::optional<base::GridShape> smaller;
   for (int n = app_->processes.process_set().grid.shape.size(); n > 0 && !smaller; --n)
     smaller = control::grid_of(n, allowed, needed);
@@ -135,7 +135,7 @@ void Resize::take(const control::Grant& grant) {
 void Resize::check_room() const {
   if (goal_.exact || !without_.empty()) return; // no process is started then
   if (app_->settings.way == LauncherKind::background)
-    for (const control::OfferedHost& host : goal_.growth.hosts)
+    for (const advise::OfferedHost& host : goal_.growth.hosts)
       if (!base::is_this_host(host.name))
         throw Error(
             Status::unsupported,

@@ -27,7 +27,7 @@ public:
     gridmap::Placement placement = gridmap::Placement::optimal;
     std::optional<GridMap> exact; ///< an earlier grid, of processes that are all there
     std::vector<int> leave;       ///< ids of groups that are not in the new grid
-    control::Without without;     ///< processes that are not in it either
+    advise::Without without;      ///< processes that are not in it either
     GrowthForm growth;            ///< where those that join come from, and which process stands where
     std::string need;             ///< dyngrid_need: one of these grids, and `to` is one when the scheduler has answered
     bool is_forced = false;       ///< however many processes a core gets

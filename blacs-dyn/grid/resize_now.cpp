@@ -20,7 +20,7 @@ int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* wit
   const auto number = static_cast<int>(placement);
   Resize::Goal goal;
   together(grid, [&] {
-    if (without) goal.without = control::Without::parse(without, "dyngrid_resize_without: without");
+    if (without) goal.without = advise::Without::parse(without, "dyngrid_resize_without: without");
     base::check_grid_shape(to, "blacs-dyn: dyngrid_resize");
     if (number < DYNGRID_OPTIMAL || number > DYNGRID_LOCAL2)
       throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize: placement is {}, expected {} .. {}",
@@ -43,10 +43,10 @@ int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* wit
 int ResizePoints::need(const char* grids) {
   if (const std::optional<int> outcome = come_in(Place())) return *outcome;
   app_.whereabouts.agree_on_call("dyngrid_need");
-  control::Allowed needed;
+  advise::Allowed needed;
   together(app_.grid.comm(), [&] {
     if (!grids) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_need: the text is null");
-    needed = control::Allowed::parse(grids);
+    needed = advise::Allowed::parse(grids);
     if (needed.text().empty())
       throw Error(Status::bad_argument, "blacs-dyn: dyngrid_need: no grids are named, expected e.g. \"8:32\"");
   });

@@ -82,7 +82,7 @@ std::optional<int> ResizePoints::come_in(const Place& place) {
 
 // ---- what is asked
 
-void ResizePoints::request(Shape to, control::Without without) {
+void ResizePoints::request(Shape to, advise::Without without) {
   requested_.reset();
   if (to.size() == 0) return;
   requested_.emplace();

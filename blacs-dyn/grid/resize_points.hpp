@@ -24,12 +24,12 @@ public:
   /// At the last resize point a change was refused or failed, and the program goes on with the current grid. Local
   bool was_refused() const { return was_refused_; }
   bool is_change_due();                                               ///< dyngrid_pending
-  void request(Shape to, control::Without without = {});              ///< at the next point; local
+  void request(Shape to, advise::Without without = {});               ///< at the next point; local
   void ask_again(Resize::Goal goal) { requested_ = std::move(goal); } ///< it waited for a growth; local
   // it waits for these: resize_now.cpp
-  /// without: control::Without as text; null: all processes may stay.
+  /// without: advise::Without as text; null: all processes may stay.
   int resize(Shape to, gridmap::Placement placement, const char* without = nullptr);
-  int need(const char* grids); ///< control::Allowed as text: waits until the scheduler grants one of them
+  int need(const char* grids); ///< advise::Allowed as text: waits until the scheduler grants one of them
   int pop();
   int rebalance(); ///< now, whatever the mode is. @throws agreed Error when it could not be done
 

@@ -64,7 +64,7 @@ std::vector<std::int64_t> worth_keeping(const ProcessSet& process_set, int to_le
 }
 
 [[noreturn]] void refuse_without(const ProcessSet& process_set, const std::vector<int>& named, Shape to) {
-  std::string why = control::too_few_without(process_set.everybody(), named, to);
+  std::string why = advise::too_few_without(process_set.everybody(), named, to);
   if (why.empty())
     why = fmt::format("no {} without these: a process that could take their place can only be woken by one of them",
                       to_string(to));
@@ -80,7 +80,7 @@ bool can_wake(const ProcessSet& process_set, const Change& change, int id) {
 /// The speeds of all processes, those to be started included: by their host, as far as it is chosen.
 std::map<int, double> speeds_with(const ProcessSet& process_set, const Change& change) {
   std::map<int, double> speeds;
-  for (const control::ProcessInfo& process : process_set.everybody()) speeds[process.id] = process.speed;
+  for (const advise::ProcessInfo& process : process_set.everybody()) speeds[process.id] = process.speed;
   for (const NewGroup& group : change.new_groups)
     for (const int id : group.members)
       speeds[id] = group.host_speed > 0 ? group.host_speed : process_set.usual_speed(group.host);
@@ -233,13 +233,13 @@ void arrange_anew(std::vector<int>& ids, const ProcessSet& process_set, Shape to
 }
 
 /// Sleeping processes on chosen hosts take some of the slots that were chosen there; no other process is woken.
-std::vector<int> sleepers_on(const ProcessSet& process_set, std::vector<control::OfferedHost>& hosts) {
-  std::map<int, const control::ProcessInfo*> by_id;
-  const std::vector<control::ProcessInfo> everybody = process_set.everybody();
-  for (const control::ProcessInfo& process : everybody) by_id[process.id] = &process;
+std::vector<int> sleepers_on(const ProcessSet& process_set, std::vector<advise::OfferedHost>& hosts) {
+  std::map<int, const advise::ProcessInfo*> by_id;
+  const std::vector<advise::ProcessInfo> everybody = process_set.everybody();
+  for (const advise::ProcessInfo& process : everybody) by_id[process.id] = &process;
   std::vector<int> ids;
   for (const int id : process_set.all_parked())
-    for (control::OfferedHost& host : hosts)
+    for (advise::OfferedHost& host : hosts)
       if (host.slots > 0 && (process_set.group_of(id).host == host.name || by_id.at(id)->host == host.name)) {
         --host.slots;
         ids.push_back(id);
@@ -251,7 +251,7 @@ std::vector<int> sleepers_on(const ProcessSet& process_set, std::vector<control:
 /// The processes that join: sleeping ones first, then new ones.
 void bring_in(Change& change, const ProcessSet& process_set, int count, const GroupPolicy& policy,
               const std::vector<int>& named, const GrowthForm& growth) {
-  std::vector<control::OfferedHost> hosts = growth.hosts;
+  std::vector<advise::OfferedHost> hosts = growth.hosts;
   const std::vector<int> sleepers = hosts.empty() ? process_set.all_parked() : sleepers_on(process_set, hosts);
   for (const int id : sleepers)
     if (static_cast<int>(change.wake.size()) < count && !has(named, id) && can_wake(process_set, change, id))
@@ -321,14 +321,14 @@ void ProcessSet::set_host(int id, const std::string& host) {
   }
 }
 
-std::vector<control::ProcessInfo> ProcessSet::everybody() const {
+std::vector<advise::ProcessInfo> ProcessSet::everybody() const {
   std::vector<int> place_of(static_cast<std::size_t>(next_id), -1);
   for (std::size_t k = 0; k < grid.ids.size(); ++k)
     place_of[static_cast<std::size_t>(grid.ids[k])] = static_cast<int>(k);
-  std::vector<control::ProcessInfo> all;
+  std::vector<advise::ProcessInfo> all;
   for (const SpawnGroup& group : groups)
     for (std::size_t k = 0; k < group.members.size(); ++k) {
-      control::ProcessInfo process;
+      advise::ProcessInfo process;
       process.id = group.members[k];
       process.host = group.member_hosts.empty() ? group.host : group.member_hosts[k];
       process.unit = group.id;
@@ -385,12 +385,12 @@ double seconds_as_single_groups(int n, int spawners) {
   return 0.20 * rounds + 0.03 * n;
 }
 
-GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::vector<control::OfferedHost>& hosts) {
+GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::vector<advise::OfferedHost>& hosts) {
   policy.hosts.clear();
   policy.slots.clear();
   policy.speeds.clear();
   policy.started.clear();
-  for (const control::OfferedHost& host : hosts) {
+  for (const advise::OfferedHost& host : hosts) {
     if (host.slots == 0) continue;
     int there = 0;
     for (const SpawnGroup& group : process_set.groups)
@@ -403,7 +403,7 @@ GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::v
 }
 
 bool GrowthForm::is_like(const GrowthForm& other) const {
-  const auto is_same = [](const control::OfferedHost& a, const control::OfferedHost& b) {
+  const auto is_same = [](const advise::OfferedHost& a, const advise::OfferedHost& b) {
     return a.name == b.name && a.slots == b.slots && a.speed == b.speed;
   };
   return form == other.form && std::equal(hosts.begin(), hosts.end(), other.hosts.begin(), other.hosts.end(), is_same);
@@ -582,7 +582,7 @@ ProcessSet apply(const ProcessSet& process_set, const Change& change) {
 double ProcessSet::usual_speed(const std::string& host) const {
   double sum = 0;
   int count = 0;
-  for (const control::ProcessInfo& process : everybody())
+  for (const advise::ProcessInfo& process : everybody())
     if (!host.empty() && process.host == host) {
       sum += process.speed;
       ++count;

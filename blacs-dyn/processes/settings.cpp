@@ -88,13 +88,13 @@ void read_control(Settings& settings) {
   if (const char* text = environment("DYNGRID_BALANCE"))
     settings.balance = control::balance_mode_from(text, "blacs-dyn: DYNGRID_BALANCE");
   if (const char* text = environment("DYNGRID_ALLOW"))
-    settings.allowed = naming("DYNGRID_ALLOW", [&] { return control::Allowed::parse(text); });
+    settings.allowed = naming("DYNGRID_ALLOW", [&] { return advise::Allowed::parse(text); });
   settings.undoes = base::parse_switch("blacs-dyn: DYNGRID_DECIDE's undo", environment("DYNGRID_DECIDE", "undo"), true);
   if_set("DYNGRID_DECIDE", "steps", [&](const std::string& text, const std::string& where) {
     settings.steps = base::parse_whole_number(text, where, 1);
   });
   if_set("DYNGRID_DECIDE", "experiment", [&](const std::string& text, const std::string&) {
-    settings.experiment = control::Experiment::parse(text, "DYNGRID_DECIDE's experiment");
+    settings.experiment = advise::Experiment::parse(text, "DYNGRID_DECIDE's experiment");
   });
   if_set("DYNGRID_DECIDE", "per-core", [&](const std::string& text, const std::string& where) {
     settings.per_core = static_cast<int>(base::parse_whole_number(text, where, 0, max_processes));

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "advise/allowed.hpp"
 #include "base/environment.hpp"
-#include "control/allowed.hpp"
-#include "control/balancer.hpp"
+#include "control/balance_mode.hpp"
 #include "control/job_state.hpp"
 #include "processes/launchers/launcher.hpp"
 #include "processes/packet.hpp"
@@ -53,12 +53,12 @@ struct Settings {
   int per_core = usual_per_core; ///< of DYNGRID_DECIDE; 0: any number
   int known_cores = 0;           ///< of the hosts where processes are or may come; 0: of one of them it is not known
   // what process 0 sends to and receives from the outside
-  bool is_controlled = true;                     ///< DYNGRID_JOB is not off
-  std::string job;                               ///< DYNGRID_JOB; empty: its process number
-  control::Allowed allowed;                      ///< DYNGRID_ALLOW
-  std::int64_t steps = 0;                        ///< of DYNGRID_DECIDE; 0: the program gives it, or it is not known
-  bool undoes = true;                            ///< of DYNGRID_DECIDE
-  std::optional<control::Experiment> experiment; ///< of DYNGRID_DECIDE
+  bool is_controlled = true;                    ///< DYNGRID_JOB is not off
+  std::string job;                              ///< DYNGRID_JOB; empty: its process number
+  advise::Allowed allowed;                      ///< DYNGRID_ALLOW
+  std::int64_t steps = 0;                       ///< of DYNGRID_DECIDE; 0: the program gives it, or it is not known
+  bool undoes = true;                           ///< of DYNGRID_DECIDE
+  std::optional<advise::Experiment> experiment; ///< of DYNGRID_DECIDE
 
   /// @throws Error{bad_argument} that names the variable, its value and what was expected.
   static Settings from_environment();

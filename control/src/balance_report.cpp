@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/index.hpp"
 #include "base/parse_json.hpp"
-#include "control/balancer.hpp"
+#include "control/load.hpp"
 #include "control/protocol.hpp"
 
 namespace control {
@@ -19,7 +20,7 @@ BalanceReport::BalanceReport(const advise::Balance& balance, double step_s, std:
       measured_before_s(step_s), moved_elements(balance.then.moved_elements), payoff_steps(balance.payoff_steps),
       steps(balance.steps), why(balance.why) {}
 
-void BalanceReport::judged(const BalanceOutcome& outcome) {
+void BalanceReport::judged(const advise::BalanceOutcome& outcome) {
   measured_before_s = outcome.before_s;
   measured_after_s = outcome.after_s;
   measured_steps = outcome.steps;
@@ -70,6 +71,81 @@ BalanceReport balance_report_from(const Json& json) {
   r.steps = json.value("steps", r.steps);
   r.why = json.value("why", r.why);
   return r;
+}
+
+Json to_json(const advise::ProcessLoad& load) {
+  Json json{{"process", load.process},
+            {"host", load.host},
+            {"place", load.place >= 0 ? Json(load.place) : Json(nullptr)},
+            {"samples", load.samples},
+            {"source", to_string(static_cast<LoadSource>(load.source))},
+            {"share", load.samples > 0 ? Json(load.share) : Json(nullptr)},
+            {"waited", load.waited},
+            {"throttled", load.throttled},
+            {"stolen", load.stolen},
+            {"stopped", load.stopped},
+            {"stopped_s", load.stopped_s},
+            {"busy", load.busy},
+            {"held_s", load.held_s},
+            {"calm_s", load.calm_s},
+            {"speed", load.speed}};
+  json["competing"] = load.competing >= 0 ? Json(load.competing) : Json(nullptr);
+  return json;
+}
+
+namespace {
+
+Json json_of_cost(const advise::Cost& cost) {
+  Json json = Json::object();
+  for (const advise::Term& term : cost.terms) json[std::string(term.name)] = term.seconds;
+  return json;
+}
+
+Json ids_of(const std::vector<int>& processes, const std::vector<int>& ids) {
+  Json list = Json::array();
+  for (const int k : processes) list.push_back(ids.empty() ? k : ids.at(base::at(k)));
+  return list;
+}
+
+Json json_of_choice(const advise::BalanceChoice& choice, const std::vector<int>& ids) {
+  return {{"grid", to_json(choice.grid)},
+          {"processes", ids_of(choice.order, ids)},
+          {"rows", choice.rows},
+          {"cols", choice.cols},
+          {"power", choice.power},
+          {"step_s", choice.step_s()},
+          {"step_terms", json_of_cost(choice.step)},
+          {"moved_elements", choice.moved_elements},
+          {"change_s", choice.change.total()},
+          {"change_terms", json_of_cost(choice.change)}};
+}
+
+} // namespace
+
+Json to_json(const advise::Balance& b, const std::vector<int>& ids) {
+  const bool stays = b.action == advise::BalanceAction::stay;
+  return {{"action", to_string(b.action)},
+          {"why", b.why},
+          {"now", json_of_choice(b.now, ids)},
+          {"then", stays ? Json(nullptr) : json_of_choice(b.then, ids)},
+          {"refused", b.refused ? json_of_choice(*b.refused, ids) : Json(nullptr)},
+          {"leaves", ids_of(b.leaves, ids)},
+          {"comes", ids_of(b.comes, ids)},
+          {"gain", b.gain()},
+          {"payoff_steps", stays ? Json(nullptr) : Json(b.payoff_steps)},
+          {"steps", b.steps}};
+}
+
+Json to_json(const advise::BalanceOutcome& o) {
+  Json json{{"action", to_string(o.action)},
+            {"predicted_before_s", o.predicted_before_s},
+            {"predicted_after_s", o.predicted_after_s},
+            {"after_s", o.after_s},
+            {"predicted_change_s", o.predicted_change_s},
+            {"change_s", o.change_s},
+            {"steps", o.steps}};
+  json["before_s"] = o.before_s > 0 ? Json(o.before_s) : Json(nullptr);
+  return json;
 }
 
 } // namespace control

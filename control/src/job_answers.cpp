@@ -35,17 +35,17 @@ std::vector<std::int64_t> groups_in(const Request& request) {
 }
 
 /// The offer, as far as the request names it by number or by host.
-std::optional<Offer> offer_in(const Request& request, const char* number, std::int64_t& count) {
+std::optional<advise::Offer> offer_in(const Request& request, const char* number, std::int64_t& count) {
   constexpr std::int64_t most = 1 << 20;
-  std::optional<Offer> offer = Offer::in(request);
+  std::optional<advise::Offer> offer = offer_of(request);
   if (!offer || request.body->contains(number)) count = whole_number(request, number, 1, most);
   if (offer) offer->most = count;
   return offer;
 }
 
-Json json_of(const std::vector<ProcessInfo>& processes, int npcol) {
+Json json_of(const std::vector<advise::ProcessInfo>& processes, int npcol) {
   Json list = Json::array();
-  for (const ProcessInfo& p : processes) {
+  for (const advise::ProcessInfo& p : processes) {
     list.push_back({{"process", p.id}, {"host", p.host}, {"unit", p.unit}, {"speed", p.speed}});
     list.back()["place"] = p.place < 0 ? Json(nullptr) : Json({p.place / npcol, p.place % npcol});
   }
@@ -62,7 +62,7 @@ Json json_of(const advise::Cost& cost) {
   return terms;
 }
 
-Json json_of(const Forecast& f) {
+Json json_of(const advise::Forecast& f) {
   return {{"step_now", json_of(f.now)},     {"step_then", json_of(f.then)},
           {"spawn_s", f.spawn_s},           {"exchange_s", f.exchange_s()},
           {"other_s", f.other_s()},         {"resize_s", f.resize_s()},
@@ -171,7 +171,7 @@ Json JobState::calls() const {
 }
 
 /// A grid that was undone as slower than the present one would be undone again.
-void JobState::refuse_undone(const Situation& here, Decision& decision) const {
+void JobState::refuse_undone(const advise::Situation& here, advise::Decision& decision) const {
   const Lock lock(mutex_);
   const auto tried = undone_.find(key_of(decision.to));
   const auto now = here.steps.find(key_of(here.grid));
@@ -193,7 +193,7 @@ Json JobState::submit(const Request& request, double now) {
   const double limit = seconds(request, "deadline_s", 0);
   if (limit > 0) wish.deadline = now + limit;
   if (wish.op == Operation::resize && request.body->contains("without")) {
-    wish.without = Without::parse(text(request, "without", ""), "resize: \"without\"");
+    wish.without = advise::Without::parse(text(request, "without", ""), "resize: \"without\"");
     wish.undo = false; // the grid before contains the processes that are to leave
   }
   if (wish.op == Operation::resize)
@@ -207,12 +207,12 @@ Json JobState::submit(const Request& request, double now) {
   if (wish.op == Operation::resize && request.body->contains("form"))
     wish.form = gridmap::parse_strategy(text(request, "form", ""), "control: resize: \"form\"");
   if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
-  Situation here;
+  advise::Situation here;
   {
     const Lock lock(mutex_);
     here = situation();
   }
-  Decision decision = decide(here, wish);
+  advise::Decision decision = decide(here, wish);
   if (decision.is_accepted && wish.undo) refuse_undone(here, decision);
   Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
   if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
@@ -241,14 +241,15 @@ Json JobState::submit(const Request& request, double now) {
 
 Json JobState::offer(const Request& request) const {
   std::int64_t procs = 0;
-  const std::optional<Offer> offered = offer_in(request, "procs", procs);
+  const std::optional<advise::Offer> offered = offer_in(request, "procs", procs);
   if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
-  Situation here;
+  advise::Situation here;
   {
     const Lock lock(mutex_);
     here = situation();
   }
-  const Decision decision = offered ? decide_offer(here, *offered, false) : decide_grow(here, procs, false);
+  const advise::Decision decision =
+      offered ? advise::decide_offer(here, *offered, false) : advise::decide_grow(here, procs, false);
   Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
   if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
   if (!decision.is_accepted) {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "control/decide.hpp"
+#include "advise/decide.hpp"
 #include "control/protocol.hpp"
 #include "control/resize_request.hpp"
 
@@ -16,13 +16,13 @@ inline std::pair<int, int> key_of(base::GridShape shape) {
 }
 
 /// Whether to carry out a request, and by which grid.
-Decision decide(const Situation& here, const ResizeRequest& wish);
+advise::Decision decide(const advise::Situation& here, const ResizeRequest& wish);
 /// The hosts and the form that were decided on.
-void take_choice(ResizeRequest& wish, const Decision& decision);
+void take_choice(ResizeRequest& wish, const advise::Decision& decision);
 
-Json json_of(const std::vector<GroupInfo>& groups);
+Json json_of(const std::vector<advise::GroupInfo>& groups);
 /// The hosts of the processes of the grid, by the requested names; null: too many hosts for one line.
-Json hosts_of(const std::vector<ProcessInfo>& processes);
-Json json_of(const ChangeCost& cost);
+Json hosts_of(const std::vector<advise::ProcessInfo>& processes);
+Json json_of(const advise::ChangeCost& cost);
 
 } // namespace control

@@ -70,7 +70,7 @@ void JobState::add_step(const TimedStep& step) {
   if (step.size < least_panel) return;
   const double step_s = step.step_s / step.size;
   if (!stay_.add(step_s)) return;
-  if (recent_.size() == Trial::most) recent_.erase(recent_.begin());
+  if (recent_.size() == advise::Trial::most) recent_.erase(recent_.begin());
   recent_.push_back(step_s);
   if (trial_) judge_trial();
   book_->add_step(grid_, step_s);
@@ -78,9 +78,9 @@ void JobState::add_step(const TimedStep& step) {
 
 void JobState::judge_trial() {
   trial_->after = recent_;
-  const Trial::Verdict verdict = trial_->verdict();
-  if (verdict == Trial::Verdict::open) return;
-  if (verdict == Trial::Verdict::slower) {
+  const advise::Trial::Verdict verdict = trial_->verdict();
+  if (verdict == advise::Trial::Verdict::open) return;
+  if (verdict == advise::Trial::Verdict::slower) {
     const double was = base::median(trial_->before), is = base::median(trial_->after);
     back_ = Back{trial_->from, {}};
     back_->why = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_DECIDE=undo=off leaves it)",
@@ -130,7 +130,7 @@ void JobState::end_panels() {
   book_ = before.book;
   panels_of_.clear();
   end_trial();
-  stay_ = before.is_same_grid ? before.stay : Stay{};
+  stay_ = before.is_same_grid ? before.stay : advise::Stay{};
   begun_ = before.begun;
   is_in_step_ = before.is_same_grid && before.is_in_step;
 }
@@ -164,7 +164,7 @@ std::optional<ResizeRequest> JobState::own_request(ResizeRequest::Origin origin,
 std::optional<ResizeRequest> JobState::want(double now) {
   look_at_deadlines(now);
   std::optional<ResizeRequest> wish;
-  Situation here;
+  advise::Situation here;
   {
     const Lock lock(mutex_);
     wish = queue_.take();
@@ -184,7 +184,7 @@ std::optional<ResizeRequest> JobState::want(double now) {
   }
   if ((wish->from != here.grid && wish->op != Operation::resize) || wish->op == Operation::leave ||
       !wish->without.is_empty()) { // the named processes may have joined and left on the same grid
-    const Decision again = decide(here, *wish);
+    const advise::Decision again = decide(here, *wish);
     if (!again.is_accepted) {
       const Lock lock(mutex_);
       outcome(wish->number, "declined", {{"reason", again.why}});
@@ -214,11 +214,11 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
     if (outside_) outside_->is_same_grid = false;
     book_->leave(grid_, stay_.steps == 1 ? stay_.cold_s : std::nullopt);
     const bool is_from_outside = request && request->origin == ResizeRequest::Origin::outside;
-    std::optional<Trial> trial;
+    std::optional<advise::Trial> trial;
     const bool is_larger = report.cost.to.size() >= report.cost.from.size();
     if (is_from_outside && request->undo && is_larger && info_.undoes) {
       const std::vector<double>& steps = request->steps_before.size() >= 2 ? request->steps_before : recent_;
-      if (steps.size() >= 2) trial = Trial{report.cost.from, report.cost.to, request->number, steps, {}};
+      if (steps.size() >= 2) trial = advise::Trial{report.cost.from, report.cost.to, request->number, steps, {}};
     }
     end_trial();
     trial_ = std::move(trial);
@@ -364,7 +364,7 @@ bool JobState::open_book(const std::string& size, const std::string& panels_of) 
   return true;
 }
 
-void JobState::set_groups(std::vector<GroupInfo> groups) {
+void JobState::set_groups(std::vector<advise::GroupInfo> groups) {
   const Lock lock(mutex_);
   const int before = kept();
   groups_ = std::move(groups);
@@ -382,7 +382,7 @@ void JobState::set_warm(int asleep, int starting) {
 /// In groups that sleep as a whole: they leave after a while.
 int JobState::kept() const {
   int count = 0;
-  for (const GroupInfo& group : groups_) count += group.active == 0 ? group.processes : 0;
+  for (const advise::GroupInfo& group : groups_) count += group.active == 0 ? group.processes : 0;
   return count;
 }
 
@@ -390,15 +390,15 @@ void JobState::tell_of_waiting() {
   tell({{"event", "waiting"}, {"warm", warm_}, {"starting", warm_starting_}, {"kept", kept()}});
 }
 
-void JobState::set_processes(std::vector<ProcessInfo> processes, int npcol) {
+void JobState::set_processes(std::vector<advise::ProcessInfo> processes, int npcol) {
   const Lock lock(mutex_);
   npcol_ = npcol;
   processes_ = std::move(processes);
   parked_ = static_cast<int>(
-      std::count_if(processes_.begin(), processes_.end(), [](const ProcessInfo& p) { return p.place < 0; }));
+      std::count_if(processes_.begin(), processes_.end(), [](const advise::ProcessInfo& p) { return p.place < 0; }));
 }
 
-void JobState::set_allowed(Allowed allowed) {
+void JobState::set_allowed(advise::Allowed allowed) {
   const Lock lock(mutex_);
   allowed_ = std::move(allowed);
 }
@@ -408,7 +408,7 @@ void JobState::set_steps(std::int64_t steps) {
   steps_ = steps;
 }
 
-void JobState::set_experiment(Experiment experiment) {
+void JobState::set_experiment(advise::Experiment experiment) {
   const Lock lock(mutex_);
   experiment_ = std::move(experiment);
   tried_ = 0;
@@ -467,8 +467,8 @@ std::map<std::pair<int, int>, StepTimes> JobState::steps_by_grid() const {
   return steps;
 }
 
-Situation JobState::situation() const {
-  Situation s;
+advise::Situation JobState::situation() const {
+  advise::Situation s;
   s.grid = grid_;
   s.allowed = allowed_;
   s.groups = groups_;
@@ -564,7 +564,7 @@ double JobState::seconds_left() const {
   return left() >= 0 && step_s >= 0 ? static_cast<double>(left()) * step_s : -1;
 }
 
-Allowed JobState::allowed() const {
+advise::Allowed JobState::allowed() const {
   const Lock lock(mutex_);
   return allowed_;
 }

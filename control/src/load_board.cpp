@@ -2,6 +2,7 @@
 #include "control/load_board.hpp"
 
 #include "base/parse_json.hpp"
+#include "control/balance_report.hpp"
 
 namespace control {
 
@@ -22,9 +23,9 @@ std::optional<BalanceQuestion> LoadBoard::take_question() {
   return std::exchange(question_, std::nullopt);
 }
 
-void LoadBoard::show(const std::vector<ProcessLoad>& loads, double now_s) {
+void LoadBoard::show(const std::vector<advise::ProcessLoad>& loads, double now_s) {
   std::vector<Json> list;
-  for (const ProcessLoad& load : loads) list.push_back(to_json(load));
+  for (const advise::ProcessLoad& load : loads) list.push_back(to_json(load));
   const Lock lock(mutex_);
   loads_ = std::move(list);
   shown_s_ = now_s;

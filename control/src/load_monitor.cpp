@@ -16,10 +16,10 @@
 
 namespace control {
 
-bool take_marked_speeds(std::vector<ProcessLoad>& loads) {
+bool take_marked_speeds(std::vector<advise::ProcessLoad>& loads) {
   double sum = 0;
   int in_grid = 0;
-  for (const ProcessLoad& load : loads) {
+  for (const advise::ProcessLoad& load : loads) {
     if (load.place < 0) continue;
     if (load.rate <= 0) return false;
     sum += load.rate;
@@ -28,12 +28,12 @@ bool take_marked_speeds(std::vector<ProcessLoad>& loads) {
   if (in_grid == 0) return false;
   const double mean = sum / in_grid;
   std::map<std::string, std::pair<double, int>> hosts;
-  for (const ProcessLoad& load : loads)
+  for (const advise::ProcessLoad& load : loads)
     if (load.rate > 0) {
       hosts[load.host].first += load.rate / mean;
       ++hosts[load.host].second;
     }
-  for (ProcessLoad& load : loads) {
+  for (advise::ProcessLoad& load : loads) {
     const auto host = hosts.find(load.host);
     const double usual = host == hosts.end() ? 1 : host->second.first / host->second.second;
     load.speed = load.rate > 0 ? load.rate / mean : usual;
@@ -70,7 +70,7 @@ void LoadJournal::begin_again(double now_s) {
   *this = LoadJournal(now_s);
 }
 
-void LoadJournal::write(LoadFigures& load, double now_s) const {
+void LoadJournal::write(advise::LoadFigures& load, double now_s) const {
   load.samples = samples_;
   load.source = static_cast<std::int32_t>(last_.source);
   load.share = watch_.share();
@@ -112,7 +112,7 @@ LoadMonitor::~LoadMonitor() {
   thread_.join();
 }
 
-void LoadMonitor::write(LoadFigures& load) const {
+void LoadMonitor::write(advise::LoadFigures& load) const {
   const std::lock_guard lock(mutex_);
   const double now = base::monotonic_s();
   journal_.write(load, now);

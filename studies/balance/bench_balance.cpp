@@ -21,11 +21,11 @@
 #include <fmt/format.h>
 
 #include "advise/balance.hpp"
+#include "advise/balancer.hpp"
 #include "advise/chain.hpp"
 #include "base/command_line.hpp"
 #include "base/index.hpp"
 #include "common/report.hpp"
-#include "control/balancer.hpp"
 #include "published/balance.hpp"
 
 namespace {
@@ -344,7 +344,7 @@ void nearest_neighbour(Report& report) {
 
 // ---- the whole loop
 
-/// A program of 1000 steps on the nodes, all there from the beginning, that does what control::Balancer says; steps are
+/// A program of 1000 steps on the nodes, all there from the beginning, that does what advise::Balancer says; steps are
 /// off by so much. The step that it ends with, without noise.
 class Loop {
 public:
@@ -391,9 +391,9 @@ private:
   }
 
   void resize_point(int steps_left) {
-    std::vector<control::ProcessLoad> loads;
+    std::vector<advise::ProcessLoad> loads;
     const auto add = [&](int process, int place) {
-      control::ProcessLoad load;
+      advise::ProcessLoad load;
       load.process = process;
       load.place = place;
       load.samples = 100;
@@ -424,8 +424,8 @@ private:
   const double noise_, unit_; ///< seconds of the communication of a node
   std::mt19937 engine_;
   std::normal_distribution<> normal_;
-  control::Balancer balancer_;
-  control::BalanceSubject subject_;
+  advise::Balancer balancer_;
+  advise::BalanceSubject subject_;
   std::vector<int> order_; ///< process at each place
   double now_ = 0;
 };

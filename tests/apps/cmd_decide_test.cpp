@@ -110,7 +110,7 @@ TEST(CommandDecide, AsksARunningJob) {
   EXPECT_EQ(answer.at("steps_left"), 94);
   EXPECT_TRUE(answer.at("accepted").get<bool>());
   EXPECT_GT(answer.at("terms").at("latency").get<double>(), 0.0); // its matrices are known
-  state.set_allowed(control::Allowed::parse("2x2,4x4"));
+  state.set_allowed(advise::Allowed::parse("2x2,4x4"));
   EXPECT_FALSE(base::parse_json(output("decide decide-test --to 3x3 --json"))["accepted"].get<bool>());
 }
 

@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "../fake_system.hpp"
+#include "advise/allowed.hpp"
+#include "advise/decide.hpp"
 #include "base/files.hpp"
 #include "base/parse_json.hpp"
 #include "base/status.hpp"
-#include "control/allowed.hpp"
-#include "control/decide.hpp"
 #include "control/history.hpp"
 #include "control/history_json.hpp"
 #include "control/job_state.hpp"
@@ -28,9 +28,9 @@
 
 namespace {
 
+using advise::Allowed;
 using base::Error;
 using base::GridShape;
-using control::Allowed;
 using control::Json;
 using control::StepTimes;
 
@@ -214,8 +214,8 @@ TEST(Prediction, SpawnAndExchange) {
 
 namespace {
 /// On 2x2, 1 s a step; 3x3 measured too: 0.6 s. A growth costs 0.5 s of spawning and 0.5 s of exchange.
-control::Situation at_2x2() {
-  control::Situation s;
+advise::Situation at_2x2() {
+  advise::Situation s;
   s.grid = {2, 2};
   s.steps = {{{2, 2}, steps(5, 1.0)}, {{3, 3}, steps(5, 0.6)}};
   s.planned_exchange = [](GridShape, GridShape) { return advise::Cost{{{"exchange", 0.5}}}; };
@@ -225,140 +225,140 @@ control::Situation at_2x2() {
 } // namespace
 
 TEST(Decide, NewProcessesWithoutData) { // 100 rows in blocks of 50 on 2x1: there are two rows of blocks
-  control::Situation s;
+  advise::Situation s;
   s.grid = {2, 1};
   s.steps = {{{2, 1}, steps(5, 1.0)}, {{1, 1}, steps(5, 2.0)}};
   s.used_grid = [](GridShape grid) { return GridShape{std::min(grid.nprow, 2), grid.npcol}; };
-  const control::Decision no = control::decide_resize(s, {4, 1}, false);
+  const advise::Decision no = advise::decide_resize(s, {4, 1}, false);
   EXPECT_FALSE(no.is_accepted);
   EXPECT_TRUE(says(no.why, "4x1") && says(no.why, "2 processes (2x1)") && says(no.why, "dyngrid_matrix_reblock"))
       << no.why;
-  const auto f = control::forecast(s, {4, 1});
+  const auto f = advise::forecast(s, {4, 1});
   ASSERT_TRUE(f);
   EXPECT_EQ(f->payoff_steps, -1);
-  EXPECT_TRUE(control::decide_resize(s, {4, 1}, true).is_accepted);
-  EXPECT_TRUE(control::decide_resize(s, {2, 2}, false).is_accepted);
-  EXPECT_TRUE(control::decide_resize(s, {1, 1}, false).is_accepted); // a shrink
+  EXPECT_TRUE(advise::decide_resize(s, {4, 1}, true).is_accepted);
+  EXPECT_TRUE(advise::decide_resize(s, {2, 2}, false).is_accepted);
+  EXPECT_TRUE(advise::decide_resize(s, {1, 1}, false).is_accepted); // a shrink
   s.allowed = Allowed::parse("2x1,4x1");
-  EXPECT_FALSE(control::decide_grow(s, 2, false).is_accepted);
+  EXPECT_FALSE(advise::decide_grow(s, 2, false).is_accepted);
   s.allowed = Allowed::parse("2x1,4x1,2x2,3x1");
-  EXPECT_EQ(name(control::decide_grow(s, 2, false).to), "2x2");
-  control::Offer offer;
+  EXPECT_EQ(name(advise::decide_grow(s, 2, false).to), "2x2");
+  advise::Offer offer;
   offer.hosts = {{"n1", 2, 1}};
-  EXPECT_EQ(name(control::decide_offer(s, offer, false).to), "2x2");
+  EXPECT_EQ(name(advise::decide_offer(s, offer, false).to), "2x2");
   s.steps[{4, 1}] = steps(5, 0.5); // it was tried: the program has more work than its matrices
-  EXPECT_TRUE(control::decide_resize(s, {4, 1}, false).is_accepted);
+  EXPECT_TRUE(advise::decide_resize(s, {4, 1}, false).is_accepted);
 }
 
 TEST(Decide, PayoffPoint) {
-  control::Situation s = at_2x2();
-  const auto f = control::forecast(s, {3, 3});
+  advise::Situation s = at_2x2();
+  const auto f = advise::forecast(s, {3, 3});
   ASSERT_TRUE(f);
   EXPECT_DOUBLE_EQ(f->spawn_s, 0.5);
   EXPECT_DOUBLE_EQ(f->resize_s(), 1.0);
   EXPECT_EQ(f->payoff_steps, 3); // ceil(1.0 / 0.4)
   s.parked = 3;                  // two to start instead of five
-  EXPECT_DOUBLE_EQ(control::forecast(s, {3, 3})->resize_s(), 0.7);
+  EXPECT_DOUBLE_EQ(advise::forecast(s, {3, 3})->resize_s(), 0.7);
   s.parked = 0;
   s.steps_left = 3;
-  EXPECT_TRUE(control::decide_resize(s, {3, 3}, false).is_accepted);
+  EXPECT_TRUE(advise::decide_resize(s, {3, 3}, false).is_accepted);
   s.steps_left = 2;
-  const control::Decision no = control::decide_resize(s, {3, 3}, false);
+  const advise::Decision no = advise::decide_resize(s, {3, 3}, false);
   EXPECT_FALSE(no.is_accepted);
   EXPECT_TRUE(says(no.why, "cannot pay off") && says(no.why, "3 steps") && says(no.why, "2 are left")) << no.why;
-  EXPECT_TRUE(control::decide_resize(s, {3, 3}, true).is_accepted); // forced
-  EXPECT_FALSE(control::decide_grow(s, 5, false).is_accepted);
-  EXPECT_TRUE(control::decide_grow(s, 5, true).is_accepted);
+  EXPECT_TRUE(advise::decide_resize(s, {3, 3}, true).is_accepted); // forced
+  EXPECT_FALSE(advise::decide_grow(s, 5, false).is_accepted);
+  EXPECT_TRUE(advise::decide_grow(s, 5, true).is_accepted);
 }
 
 TEST(Decide, ShrinkingIsNotDeclinedForItsPrice) {
-  control::Situation s = at_2x2();
+  advise::Situation s = at_2x2();
   s.grid = {3, 3};
   s.steps_left = 1;
-  const control::Decision d = control::decide_shrink(s, 3);
+  const advise::Decision d = advise::decide_shrink(s, 3);
   EXPECT_TRUE(d.is_accepted);
   EXPECT_EQ(name(d.to), "2x3"); // between the measured ones: quicker than 2x2
-  EXPECT_TRUE(control::decide_resize(s, {1, 1}, false).is_accepted);
-  EXPECT_FALSE(control::decide_shrink(s, 9).is_accepted);
+  EXPECT_TRUE(advise::decide_resize(s, {1, 1}, false).is_accepted);
+  EXPECT_FALSE(advise::decide_shrink(s, 9).is_accepted);
   s.steps.clear();
-  EXPECT_EQ(name(control::decide_shrink(s, 3).to), "2x3"); // nothing measured: the largest
+  EXPECT_EQ(name(advise::decide_shrink(s, 3).to), "2x3"); // nothing measured: the largest
   s.allowed = Allowed::parse("4,9");
-  EXPECT_EQ(name(control::decide_shrink(s, 3).to), "2x2");
-  EXPECT_FALSE(control::decide_shrink(s, 6).is_accepted);
+  EXPECT_EQ(name(advise::decide_shrink(s, 3).to), "2x2");
+  EXPECT_FALSE(advise::decide_shrink(s, 6).is_accepted);
 }
 
 TEST(Decide, UnitsLeaveWhateverIsAllowed) {
-  control::Situation s;
+  advise::Situation s;
   s.grid = {3, 4};
   s.groups = {{7, 4, 4}, {8, 4, 3}};
-  EXPECT_EQ(name(control::decide_leave(s, {7}).to), "2x4");
-  EXPECT_EQ(name(control::decide_leave(s, {8}).to), "3x3");     // three of its four are in the grid
-  EXPECT_EQ(name(control::decide_leave(s, {8, 7}).to), "2x2");  // 5 stay, and 1x5 is too long to be chosen
-  EXPECT_EQ(name(control::decide_leave(s, {7, 99}).to), "2x4"); // 99 has left
-  EXPECT_FALSE(control::decide_leave(s, {99}).is_accepted);
+  EXPECT_EQ(name(advise::decide_leave(s, {7}).to), "2x4");
+  EXPECT_EQ(name(advise::decide_leave(s, {8}).to), "3x3");     // three of its four are in the grid
+  EXPECT_EQ(name(advise::decide_leave(s, {8, 7}).to), "2x2");  // 5 stay, and 1x5 is too long to be chosen
+  EXPECT_EQ(name(advise::decide_leave(s, {7, 99}).to), "2x4"); // 99 has left
+  EXPECT_FALSE(advise::decide_leave(s, {99}).is_accepted);
   s.groups = {{7, 4, 4}, {8, 4, 0}}; // kept: it leaves, and the grid stays
-  EXPECT_TRUE(control::decide_leave(s, {8}).is_accepted);
-  EXPECT_EQ(name(control::decide_leave(s, {8}).to), "3x4");
+  EXPECT_TRUE(advise::decide_leave(s, {8}).is_accepted);
+  EXPECT_EQ(name(advise::decide_leave(s, {8}).to), "3x4");
   s.groups = {{7, 4, 4}, {8, 4, 3}};
   s.steps = at_2x2().steps; // larger grids were tried and are slower, but no gain was requested
   for (auto& [shape, times] : s.steps) times.mean = shape.first;
   s.grid = {4, 4};
   s.groups = {{7, 4, 4}};
-  EXPECT_EQ(name(control::decide_leave(s, {7}).to), "3x4");
+  EXPECT_EQ(name(advise::decide_leave(s, {7}).to), "3x4");
   s.grid = {3, 4};
   s.allowed = Allowed::parse("12:16:*2");
-  EXPECT_EQ(name(control::decide_leave(s, {7}).to), "2x4") << "the nodes go, whatever the application would like";
+  EXPECT_EQ(name(advise::decide_leave(s, {7}).to), "2x4") << "the nodes go, whatever the application would like";
 }
 
 TEST(Decide, GrowthGoesWhereItIsQuickest) {
-  control::Situation s = at_2x2();
-  EXPECT_EQ(name(control::decide_grow(s, 5, false).to), "3x3");
-  EXPECT_EQ(name(control::decide_grow(s, 6, false).to), "2x5"); // beyond the measured columns: the largest is tried
+  advise::Situation s = at_2x2();
+  EXPECT_EQ(name(advise::decide_grow(s, 5, false).to), "3x3");
+  EXPECT_EQ(name(advise::decide_grow(s, 6, false).to), "2x5"); // beyond the measured columns: the largest is tried
   s.steps[{4, 4}] = steps(5, 0.9);
-  EXPECT_EQ(name(control::decide_grow(s, 12, false).to), "3x3"); // 4x4 is known to be slower
+  EXPECT_EQ(name(advise::decide_grow(s, 12, false).to), "3x3"); // 4x4 is known to be slower
   s.grid = {3, 3};
-  const control::Decision no = control::decide_grow(s, 7, false);
+  const advise::Decision no = advise::decide_grow(s, 7, false);
   EXPECT_FALSE(no.is_accepted);
   EXPECT_TRUE(says(no.why, "no larger grid is quicker")) << no.why;
-  EXPECT_EQ(name(control::decide_grow(s, 7, true).to), "4x4");
+  EXPECT_EQ(name(advise::decide_grow(s, 7, true).to), "4x4");
 }
 
 TEST(Decide, WhatIsNotAllowedOrThereAlready) {
-  control::Situation s = at_2x2();
+  advise::Situation s = at_2x2();
   s.allowed = Allowed::parse("2x2,3x3");
-  EXPECT_TRUE(says(control::decide_resize(s, {2, 2}, true).why, "2x2 already"));
-  EXPECT_TRUE(says(control::decide_resize(s, {2, 3}, false).why, "not among"));
-  EXPECT_TRUE(control::decide_resize(s, {2, 3}, true).is_accepted);
-  EXPECT_TRUE(says(control::decide_grow(s, 4, false).why, "5 to 8 processes"));
-  EXPECT_EQ(name(control::decide_grow(s, 5, false).to), "3x3");
+  EXPECT_TRUE(says(advise::decide_resize(s, {2, 2}, true).why, "2x2 already"));
+  EXPECT_TRUE(says(advise::decide_resize(s, {2, 3}, false).why, "not among"));
+  EXPECT_TRUE(advise::decide_resize(s, {2, 3}, true).is_accepted);
+  EXPECT_TRUE(says(advise::decide_grow(s, 4, false).why, "5 to 8 processes"));
+  EXPECT_EQ(name(advise::decide_grow(s, 5, false).to), "3x3");
 }
 
 TEST(Decide, NothingMeasuredMeansTry) {
-  control::Situation s;
+  advise::Situation s;
   s.grid = {2, 2};
   s.steps_left = 1;
-  EXPECT_EQ(name(control::decide_grow(s, 5, false).to), "3x3");
-  EXPECT_FALSE(control::forecast(s, {3, 3}));
+  EXPECT_EQ(name(advise::decide_grow(s, 5, false).to), "3x3");
+  EXPECT_FALSE(advise::forecast(s, {3, 3}));
   s.steps_left = 0;
-  EXPECT_TRUE(says(control::decide_grow(s, 5, false).why, "no steps are left"));
-  EXPECT_TRUE(control::decide_grow(s, 5, true).is_accepted);
+  EXPECT_TRUE(says(advise::decide_grow(s, 5, false).why, "no steps are left"));
+  EXPECT_TRUE(advise::decide_grow(s, 5, true).is_accepted);
 }
 
 TEST(Decide, APredictionThatMayErrIsGivenTheBenefit) {
   // only 1 s on 2x2 is known: 3x3 takes (1 + 4/9 + 2/3) / 3 = 0.704 s, error 0.23 and more; at best some 0.47 s against
   // 1 s. The change takes 1 s.
-  control::Situation s = at_2x2();
+  advise::Situation s = at_2x2();
   s.steps.erase({3, 3});
   s.steps_left = 3;
-  EXPECT_TRUE(control::decide_resize(s, {3, 3}, false).is_accepted); // 4 steps by the mean, 2 at best
+  EXPECT_TRUE(advise::decide_resize(s, {3, 3}, false).is_accepted); // 4 steps by the mean, 2 at best
   s.steps_left = 1;
-  EXPECT_FALSE(control::decide_resize(s, {3, 3}, false).is_accepted);
+  EXPECT_FALSE(advise::decide_resize(s, {3, 3}, false).is_accepted);
 }
 
 namespace {
 /// On 1x2, 0.114 s a step, of two cores that may get 16 processes each.
-control::Situation on_two_cores() {
-  control::Situation s;
+advise::Situation on_two_cores() {
+  advise::Situation s;
   s.grid = {1, 2};
   s.cores = 2;
   s.per_core = 16;
@@ -386,44 +386,44 @@ TEST(Prediction, NoGainBeyondTheCores) {
 }
 
 TEST(Decide, NoGrowthBeyondTheCores) {
-  control::Situation s = on_two_cores();
-  const control::Decision no = control::decide_resize(s, {4, 4}, false);
+  advise::Situation s = on_two_cores();
+  const advise::Decision no = advise::decide_resize(s, {4, 4}, false);
   EXPECT_FALSE(no.is_accepted);
   EXPECT_TRUE(says(no.why, "16 processes on 2 core(s): no gain is predicted beyond the cores; --force")) << no.why;
-  EXPECT_FALSE(control::decide_grow(s, 14, false).is_accepted);
-  EXPECT_TRUE(control::decide_resize(s, {4, 4}, true).is_accepted);
-  EXPECT_EQ(name(control::decide_grow(s, 14, true).to), "4x4");
+  EXPECT_FALSE(advise::decide_grow(s, 14, false).is_accepted);
+  EXPECT_TRUE(advise::decide_resize(s, {4, 4}, true).is_accepted);
+  EXPECT_EQ(name(advise::decide_grow(s, 14, true).to), "4x4");
   s.steps.clear(); // nothing measured: the cores are full nevertheless
-  EXPECT_FALSE(control::decide_resize(s, {4, 4}, false).is_accepted);
+  EXPECT_FALSE(advise::decide_resize(s, {4, 4}, false).is_accepted);
   s.grid = {1, 1}; // one core is idle
-  EXPECT_EQ(name(control::decide_grow(s, 15, false).to), "1x2");
+  EXPECT_EQ(name(advise::decide_grow(s, 15, false).to), "1x2");
   s.cores = 0; // not known
-  EXPECT_EQ(name(control::decide_grow(s, 15, false).to), "4x4");
+  EXPECT_EQ(name(advise::decide_grow(s, 15, false).to), "4x4");
   s = on_two_cores();
   s.cores = 16;
-  EXPECT_EQ(name(control::decide_grow(s, 14, false).to), "4x4");
+  EXPECT_EQ(name(advise::decide_grow(s, 14, false).to), "4x4");
 }
 
 TEST(Decide, WhatMeasuredQuickerBeyondTheCoresIsTaken) {
-  control::Situation s = on_two_cores();
+  advise::Situation s = on_two_cores();
   s.steps[{2, 2}] = steps(5, 0.08); // it waits more than it computes
-  EXPECT_TRUE(control::decide_resize(s, {2, 2}, false).is_accepted);
-  EXPECT_EQ(name(control::decide_grow(s, 14, false).to), "2x2");
+  EXPECT_TRUE(advise::decide_resize(s, {2, 2}, false).is_accepted);
+  EXPECT_EQ(name(advise::decide_grow(s, 14, false).to), "2x2");
   s.steps[{2, 2}] = steps(5, 0.2);
-  EXPECT_TRUE(says(control::decide_resize(s, {2, 2}, false).why,
+  EXPECT_TRUE(says(advise::decide_resize(s, {2, 2}, false).why,
                    "would not be quicker")); // though the number of steps left is unknown
-  EXPECT_FALSE(control::decide_grow(s, 14, false).is_accepted);
-  EXPECT_TRUE(control::decide_resize(s, {2, 2}, true).is_accepted);
+  EXPECT_FALSE(advise::decide_grow(s, 14, false).is_accepted);
+  EXPECT_TRUE(advise::decide_resize(s, {2, 2}, true).is_accepted);
 }
 
 TEST(Decide, TooManyProcessesForTheCores) {
-  control::Situation s = on_two_cores();
+  advise::Situation s = on_two_cores();
   s.grid = {1, 1};
-  const control::Decision no = control::decide_resize(s, {300, 300}, false);
+  const advise::Decision no = advise::decide_resize(s, {300, 300}, false);
   EXPECT_FALSE(no.is_accepted);
   EXPECT_TRUE(says(no.why, "90000 processes on 2 core(s), expected at most 32 (16 a core)")) << no.why;
   s.per_core = 0;
-  EXPECT_TRUE(control::decide_resize(s, {300, 300}, false).is_accepted);
+  EXPECT_TRUE(advise::decide_resize(s, {300, 300}, false).is_accepted);
 }
 
 // ---- what the system allows
@@ -777,14 +777,14 @@ TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
 
 namespace {
 /// 2x2 of processes 0 1 / 2 5, 3 asleep beside them on node a, 4 on node b; 4 and 5 of unit 7; 2 is the slowest.
-std::vector<control::ProcessInfo> six() {
+std::vector<advise::ProcessInfo> six() {
   return {{0, "a", 0, 0, 1},  {1, "a", 0, 1, 2},  {2, "b", 0, 2, 0.5},
           {3, "a", 0, -1, 1}, {4, "b", 7, -1, 1}, {5, "b", 7, 3, 2}};
 }
 } // namespace
 
 TEST(Without, IsReadAndWritten) {
-  using control::Without;
+  using advise::Without;
   for (const char* text : {"3", "3,5", "host:node7.x", "slowest", "slowest:2", "3,5,host:a,host:b,slowest:2"})
     EXPECT_EQ(Without::parse(text, "x").text(), text);
   EXPECT_EQ(Without::parse(" 5, 3 ,slowest,5,slowest ", "x").text(), "5,3,slowest:2");
@@ -795,7 +795,7 @@ TEST(Without, IsReadAndWritten) {
 }
 
 TEST(Without, NamesProcesses) {
-  using control::Without;
+  using advise::Without;
   const auto named = [](const char* text) { return Without::parse(text, "x").among(six()); };
   const auto why_not = [&](const char* text) { return error_of([&] { named(text); }); };
   EXPECT_EQ(named("5,1"), (std::vector<int>{1, 5}));
@@ -1015,7 +1015,7 @@ TEST(Job, GrowthThatCannotPayOffIsDeclined) {
 
 TEST(Job, ExperimentsTryEachGridAndEndOnTheQuickest) {
   control::JobState state = job();
-  state.set_experiment(control::Experiment::parse("2x2,2x3,4x4,3x3@2", "test"));
+  state.set_experiment(advise::Experiment::parse("2x2,2x3,4x4,3x3@2", "test"));
   const std::map<std::string, double> takes{{"2x2", 4}, {"2x3", 2}, {"3x3", 3}};
   GridShape grid{2, 2};
   double now = 0;
@@ -1041,7 +1041,7 @@ TEST(Job, ExperimentsTryEachGridAndEndOnTheQuickest) {
   EXPECT_EQ(path, "2x2 2x2 2x2 2x3 2x3 2x3(4x4) 2x3 3x3 3x3 3x3 2x3 2x3 2x3 2x3");
   EXPECT_FALSE(state.is_pending());
   for (const char* text : {"", "2x2@", "2x2@0", "2x2,,3x3", "2x2;3x3", "2x0", "@3", "2x2@3x"})
-    EXPECT_TRUE(says(error_of([&] { control::Experiment::parse(text, "DYNGRID_DECIDE"); }), "DYNGRID_DECIDE")) << text;
+    EXPECT_TRUE(says(error_of([&] { advise::Experiment::parse(text, "DYNGRID_DECIDE"); }), "DYNGRID_DECIDE")) << text;
 }
 
 TEST(Job, AProgramThatGrowsByItselfDeclines) {

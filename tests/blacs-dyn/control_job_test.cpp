@@ -231,12 +231,12 @@ TEST_F(RunningJob, LoadsAreShownAndWantedForAWhile) {
   EXPECT_TRUE(state_->board.is_wanted(now()));
   EXPECT_FALSE(state_->board.is_wanted(now() + 10));
 
-  control::ProcessLoad load;
+  advise::ProcessLoad load;
   load.process = 3;
   load.place = 1;
   load.samples = 7;
   load.share = 0.25;
-  control::ProcessLoad sleeper;
+  advise::ProcessLoad sleeper;
   sleeper.process = 4;
   state_->board.set_mode(control::BalanceMode::advise);
   state_->board.show({load, sleeper}, now());
@@ -345,7 +345,7 @@ TEST_F(RunningJob, OffersBindNobody) {
   EXPECT_EQ(yes.at("grid"), Json({3, 3}));
   EXPECT_EQ(yes.at("used"), 5);
   EXPECT_FALSE(state_->is_pending());
-  state_->set_allowed(control::Allowed::parse("4,16"));
+  state_->set_allowed(advise::Allowed::parse("4,16"));
   const Json no = client.call("offer", {{"procs", 5}});
   EXPECT_EQ(no.at("accepted"), false);
   EXPECT_NE(no.at("reason").get<std::string>().find("no allowed grid has 5 to 9 processes"), std::string::npos);

@@ -201,7 +201,7 @@ TEST(Load, ASleeperInAGroupWithAQuotaIsToldByThatGroup) {
 
 TEST(LoadMonitor, MeasuresAndEnds) {
   control::LoadMonitor::Pointer monitor(new control::LoadMonitor);
-  control::ProcessLoad load;
+  advise::ProcessLoad load;
   const base::Deadline end(20);
   while (load.samples < 2 && !end.is_over()) monitor->write(load); // busy: it requests a processor
   EXPECT_GE(load.samples, 2);
@@ -212,7 +212,7 @@ TEST(LoadMonitor, MeasuresAndEnds) {
 
 TEST(LoadMonitor, WhoWasStoppedHasHadNoCalm) { // also before its monitor has taken another sample
   control::LoadMonitor::Pointer monitor(new control::LoadMonitor);
-  control::ProcessLoad load;
+  advise::ProcessLoad load;
   const base::Deadline end(20);
   while (load.samples < 1 && !end.is_over()) monitor->write(load);
   double last = base::monotonic_s();
@@ -236,7 +236,7 @@ TEST(LoadMonitor, WhoWasStoppedHasHadNoCalm) { // also before its monitor has ta
 
 TEST(LoadMonitor, WithoutProcIsNoLoad) {
   control::LoadMonitor::Pointer monitor(new control::LoadMonitor("/nowhere"));
-  control::ProcessLoad load;
+  advise::ProcessLoad load;
   const base::Deadline end(20);
   while (load.samples < 1 && !end.is_over()) monitor->write(load);
   EXPECT_EQ(load.share, 1);
@@ -464,7 +464,7 @@ TEST(MarkedRate, IsTheBestOfTheLastFive) {
 }
 
 TEST(MarkedSpeeds, AreRelativeAndOfTheHostWhereNothingWasMarked) {
-  std::vector<control::ProcessLoad> loads(4);
+  std::vector<advise::ProcessLoad> loads(4);
   const auto set = [&](std::size_t k, int place, double rate, const char* host) {
     loads[k].place = place;
     loads[k].rate = rate;

@@ -541,7 +541,7 @@ TEST(Change, OntoHostsThatWereChosen) {
   GroupPolicy policy = groups_of(GroupPolicy::Kind::whole);
   policy.hosts = {"usual"};
   policy.slots = {0};
-  const auto onto_hosts = [&](Shape to, std::vector<control::OfferedHost> hosts) {
+  const auto onto_hosts = [&](Shape to, std::vector<advise::OfferedHost> hosts) {
     GrowthForm growth;
     growth.hosts = std::move(hosts);
     return decide_change(set, to, square_matrix(100, 5, set.grid.shape, to, Placement::optimal), policy, nullptr, {},

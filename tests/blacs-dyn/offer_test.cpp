@@ -8,20 +8,20 @@
 #include <random>
 
 #include "../sanitized.hpp"
+#include "advise/decide.hpp"
 #include "base/parse_json.hpp"
 #include "base/status.hpp"
-#include "control/decide.hpp"
 #include "control/job_state.hpp"
-#include "control/offer.hpp"
+#include "control/offer_json.hpp"
 #include "gridmap/mapping.hpp"
 
 namespace {
 
+using advise::Choice;
+using advise::Offer;
+using advise::OfferedHost;
 using base::GridShape;
-using control::Choice;
 using control::Json;
-using control::Offer;
-using control::OfferedHost;
 using gridmap::Strategy;
 
 std::string text_of(const std::vector<OfferedHost>& hosts) {
@@ -51,14 +51,14 @@ bool any_grid(GridShape) {
 } // namespace
 
 TEST(Offer, IsReadAndRefusedInWords) {
-  const auto offer = Offer::in(
+  const auto offer = control::offer_of(
       request(R"({"op":"offer","hosts":[{"name":"a","slots":2,"speed":1.5},{"name":"b"}],"tpp":3,"form":"local"})"));
   ASSERT_TRUE(offer);
   EXPECT_EQ(text_of(offer->hosts), "a:2,b:1");
   EXPECT_EQ(offer->hosts[1].speed, 1);
   EXPECT_EQ(offer->tpp, 3);
   EXPECT_EQ(offer->form, Strategy::local);
-  EXPECT_FALSE(Offer::in(request(R"({"op":"offer","procs":3})")));
+  EXPECT_FALSE(control::offer_of(request(R"({"op":"offer","procs":3})")));
   const std::pair<const char*, const char*> wrong[] = {
       {R"("hosts":3)", "expected a list"},
       {R"("hosts":[])", "0 hosts"},
@@ -78,18 +78,18 @@ TEST(Offer, IsReadAndRefusedInWords) {
       {R"("tpp":3)", "without \"hosts\""}};
   for (const auto& [members, expected] : wrong) {
     const std::string said =
-        refusal([&members = members] { Offer::in(request(std::string(R"({"op":"offer",)") + members + "}")); });
+        refusal([&members = members] { control::offer_of(request(std::string(R"({"op":"offer",)") + members + "}")); });
     EXPECT_NE(said.find(expected), std::string::npos) << members << ": " << said;
   }
-  EXPECT_EQ(text_of(control::parse_hosts("a:8:1.4,b", "--hosts")), "a:8,b:1");
+  EXPECT_EQ(text_of(advise::parse_hosts("a:8:1.4,b", "--hosts")), "a:8,b:1");
   for (const char* text : {"", "a:", "a:0", "a:1:", "a:1:x", "a:1:0", "a:1:2:3", "a,a", ":3"})
-    EXPECT_NE(refusal([&] { control::parse_hosts(text, "--hosts"); }), "no error") << text;
+    EXPECT_NE(refusal([&] { advise::parse_hosts(text, "--hosts"); }), "no error") << text;
 }
 
 TEST(Offer, TheFastestThatFitAreTaken) {
   // one process; of 4 and 2 and 1 under 5 only 4 and 1 use all of it, and 1x3 of 1, 4, 1 has no process that waits
   Offer offer{{{"fast", 1, 4}, {"middle", 1, 2}, {"slow", 3, 1}}, 0, 5, Strategy::best};
-  Choice choice = control::choose({1, 1}, {1}, offer, any_grid);
+  Choice choice = advise::choose({1, 1}, {1}, offer, any_grid);
   EXPECT_EQ(text_of(choice.hosts), "fast:1,slow:1");
   EXPECT_EQ(choice.grid, (GridShape{1, 3}));
   EXPECT_DOUBLE_EQ(choice.power, 5);
@@ -98,12 +98,12 @@ TEST(Offer, TheFastestThatFitAreTaken) {
   EXPECT_NEAR(choice.gain, 6, 1e-9); // 1 + 4 + 1 over 1
   offer.tpp = 0;
   offer.most = 2;
-  choice = control::choose({1, 1}, {1}, offer, any_grid);
+  choice = advise::choose({1, 1}, {1}, offer, any_grid);
   EXPECT_EQ(text_of(choice.hosts), "fast:1,middle:1");
   EXPECT_NEAR(choice.gain, 7, 1e-9);
   offer.most = 0;
   offer.tpp = 0.5;
-  choice = control::choose({1, 1}, {1}, offer, any_grid);
+  choice = advise::choose({1, 1}, {1}, offer, any_grid);
   EXPECT_TRUE(choice.hosts.empty());
   EXPECT_NE(choice.left_because.find("does not fit into 0.5"), std::string::npos) << choice.left_because;
 }
@@ -111,13 +111,13 @@ TEST(Offer, TheFastestThatFitAreTaken) {
 TEST(Offer, OnlyAllowedGridsAreMade) {
   Offer offer{{{"a", 7, 1}}, 0, 0, Strategy::best};
   const auto only = [](GridShape shape) { return shape == GridShape{2, 2}; };
-  Choice choice = control::choose({1, 2}, {1, 1}, offer, only);
+  Choice choice = advise::choose({1, 2}, {1, 1}, offer, only);
   EXPECT_EQ(choice.grid, (GridShape{2, 2}));
   EXPECT_EQ(text_of(choice.hosts), "a:2");
   EXPECT_DOUBLE_EQ(choice.power_left, 5);
   for (const Strategy published : {Strategy::global, Strategy::mixed}) {
     offer.form = published;
-    choice = control::choose({1, 2}, {1, 1}, offer, only);
+    choice = advise::choose({1, 2}, {1, 1}, offer, only);
     EXPECT_TRUE(choice.hosts.empty());
     EXPECT_NE(choice.left_because.find("which is not allowed"), std::string::npos) << choice.left_because;
   }
@@ -141,13 +141,13 @@ TEST(Offer, NeverMoreThanOffered) {
     double best_gain = 0;
     for (const Strategy form : {Strategy::global, Strategy::local, Strategy::mixed, Strategy::best}) {
       offer.form = form;
-      const Choice choice = control::choose(grid, speeds, offer, any_grid);
-      ASSERT_EQ(choice.grid.size(), grid.size() + control::slots_of(choice.hosts)) << turn;
+      const Choice choice = advise::choose(grid, speeds, offer, any_grid);
+      ASSERT_EQ(choice.grid.size(), grid.size() + advise::slots_of(choice.hosts)) << turn;
       if (offer.tpp > 0) {
         ASSERT_LE(choice.power, offer.tpp * (1 + 1e-9)) << turn;
       }
       if (offer.most > 0) {
-        ASSERT_LE(control::slots_of(choice.hosts), offer.most) << turn;
+        ASSERT_LE(advise::slots_of(choice.hosts), offer.most) << turn;
       }
       for (const OfferedHost& host : choice.hosts) {
         const auto at = std::find_if(offer.hosts.begin(), offer.hosts.end(),
@@ -182,7 +182,7 @@ TEST(Offer, TheChangeCountsAndOrientationsAreTried) {
     std::map<std::pair<int, int>, double> change_s;
     for (int p = 1; p <= 9; ++p)
       for (int q = 1; p * q <= 9; ++q) change_s[{p, q}] = p * q * (0.5 + below(100) / 100.0);
-    control::Worth worth{5.0 * (1 + below(20)), [&](GridShape to) { return change_s.at({to.nprow, to.npcol}); }};
+    advise::Worth worth{5.0 * (1 + below(20)), [&](GridShape to) { return change_s.at({to.nprow, to.npcol}); }};
     const auto time = [&](const std::vector<double>& list, GridShape shape) {
       gridmap::MappingRequest request{list, shape.nprow, shape.npcol, 1 << 20, 1 << 20, gridmap::MapMethod::best};
       return (grid.size() == static_cast<int>(list.size()) ? gridmap::map_in_place(request)
@@ -209,7 +209,7 @@ TEST(Offer, TheChangeCountsAndOrientationsAreTried) {
         most_gain = std::max(most_gain, gain);
       }
     }
-    const Choice choice = control::choose(grid, speeds, offer, any_grid, worth);
+    const Choice choice = advise::choose(grid, speeds, offer, any_grid, worth);
     ASSERT_FALSE(choice.hosts.empty()) << turn;
     EXPECT_LE(seconds(choice.gain, choice.grid), least * (1 + 1e-9)) << turn;
     turned += grid.nprow == 2 ? choice.grid.nprow < choice.grid.npcol : choice.grid.nprow > choice.grid.npcol;
@@ -224,12 +224,12 @@ TEST(Offer, TheChangeCountsAndOrientationsAreTried) {
 TEST(Offer, WhatOthersWouldTakeIsArrangedAsItWillBe) {
   const double list[] = {298, 95,  35,  11,  30, 28,  39,  218, 39,  91,  290, 279, 249, 315, 210,
                          64,  209, 284, 131, 84, 176, 267, 66,  232, 114, 138, 157, 251, 250, 174};
-  control::Situation s;
+  advise::Situation s;
   s.grid = {2, 2};
   s.steps[{2, 2}] = {3, 0.4, 0, 0.4};
   s.usual_spawn_s = advise::usual_spawn_s;
   for (const double speed : {326., 275., 227., 175.}) {
-    control::ProcessInfo process;
+    advise::ProcessInfo process;
     process.place = static_cast<int>(s.processes.size());
     process.speed = speed;
     s.processes.push_back(process);
@@ -247,7 +247,7 @@ TEST(Offer, WhatOthersWouldTakeIsArrangedAsItWillBe) {
   std::vector<Choice> others;
   for (const Strategy form : {Strategy::global, Strategy::local, Strategy::mixed}) {
     offer.form = form;
-    others.push_back(control::choose({2, 2}, {326, 275, 227, 175}, offer, any_grid));
+    others.push_back(advise::choose({2, 2}, {326, 275, 227, 175}, offer, any_grid));
   }
   EXPECT_EQ(others[0].grid, (GridShape{2, 3}));
   EXPECT_EQ(others[1].grid, (GridShape{3, 2}));
@@ -257,10 +257,9 @@ TEST(Offer, WhatOthersWouldTakeIsArrangedAsItWillBe) {
   for (const std::int64_t steps : {1, 5, 20, 100, 10000}) {
     s.steps_left = steps;
     const auto seconds = [&](const Choice& choice) {
-      return 0.4 * static_cast<double>(steps) / gain_of(choice) +
-             advise::usual_spawn_s(control::slots_of(choice.hosts));
+      return 0.4 * static_cast<double>(steps) / gain_of(choice) + advise::usual_spawn_s(advise::slots_of(choice.hosts));
     };
-    const auto d = control::decide_offer(s, offer, true);
+    const auto d = advise::decide_offer(s, offer, true);
     ASSERT_TRUE(d.is_accepted && d.choice) << d.why;
     EXPECT_NEAR(gain_of(*d.choice), d.choice->gain, 1e-3 * d.choice->gain);
     for (const Choice& other : others) EXPECT_LE(seconds(*d.choice), seconds(other) * (1 + 1e-9)) << steps;
@@ -274,7 +273,7 @@ TEST(Offer, WhatOthersWouldTakeIsArrangedAsItWillBe) {
 }
 
 TEST(Offer, IsJudgedByTheStepsThatAreLeft) {
-  control::Situation s;
+  advise::Situation s;
   s.grid = {2, 2};
   s.cores = 4;
   s.per_core = 16;
@@ -282,23 +281,23 @@ TEST(Offer, IsJudgedByTheStepsThatAreLeft) {
   s.usual_spawn_s = [](int) { return 9.9; };
   s.steps_left = 1000;
   Offer offer{{{"a", 5, 1}}, 0, 0, Strategy::best};
-  auto d = control::decide_offer(s, offer, false); // 3x3 of equal processors: 9/4 as fast, on cores of its own
+  auto d = advise::decide_offer(s, offer, false); // 3x3 of equal processors: 9/4 as fast, on cores of its own
   ASSERT_TRUE(d.is_accepted) << d.why;
   EXPECT_EQ(d.to, (GridShape{3, 3}));
   ASSERT_TRUE(d.forecast && d.choice);
   EXPECT_NEAR(d.forecast->then.seconds, 4.0 / 9, 1e-9);
   EXPECT_EQ(d.forecast->payoff_steps, 18); // 9.9 s, and next to nothing for the data, over 5/9 s a step
   s.steps_left = 17;
-  d = control::decide_offer(s, offer, false);
+  d = advise::decide_offer(s, offer, false);
   EXPECT_FALSE(d.is_accepted);
   EXPECT_NE(d.why.find("cannot pay off"), std::string::npos) << d.why;
-  EXPECT_TRUE(control::decide_offer(s, offer, true).is_accepted);
+  EXPECT_TRUE(advise::decide_offer(s, offer, true).is_accepted);
   s.steps_left = 1000;
-  s.allowed = control::Allowed::parse("2x3,2x2");
-  d = control::decide_offer(s, offer, false);
+  s.allowed = advise::Allowed::parse("2x3,2x2");
+  d = advise::decide_offer(s, offer, false);
   EXPECT_EQ(d.to, (GridShape{2, 3}));
-  s.allowed = control::Allowed::parse("2x2");
-  d = control::decide_offer(s, offer, false);
+  s.allowed = advise::Allowed::parse("2x2");
+  d = advise::decide_offer(s, offer, false);
   EXPECT_FALSE(d.is_accepted);
   EXPECT_NE(d.why.find("none of the 5 processors offered is taken"), std::string::npos) << d.why;
 }

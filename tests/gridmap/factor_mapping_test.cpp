@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "advise/factor_layout.hpp"
 #include "base/status.hpp"
 #include "gridmap/factor_mapping.hpp"
 

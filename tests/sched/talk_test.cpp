@@ -194,7 +194,7 @@ TEST(Asks, WhoWaitsForEver) {
 }
 
 TEST(Asks, SizesAndWhatIsFree) {
-  const auto allowed = control::Allowed::parse("1:16:*2");
+  const auto allowed = advise::Allowed::parse("1:16:*2");
   EXPECT_EQ(sizes_asked_for({1, "3:9", true, 0}, allowed, 2, 12), (std::vector<int>{4, 8}));
   EXPECT_EQ(sizes_asked_for({1, "2x3", false, 0}, allowed, 2, 12), (std::vector<int>{6})) << "its own growth";
   EXPECT_TRUE(sizes_asked_for({1, "2x3", false, 0}, allowed, 6, 12).empty());

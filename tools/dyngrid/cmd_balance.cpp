@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "advise/balance.hpp"
+#include "advise/balancer.hpp"
 #include "base/clock.hpp"
 #include "base/grid_shape.hpp"
 #include "base/parse_json.hpp"
@@ -19,7 +20,6 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "control/balance_mode.hpp"
-#include "control/balancer.hpp"
 #include "control/history.hpp"
 #include "job_text.hpp"
 #include "json_reader.hpp"

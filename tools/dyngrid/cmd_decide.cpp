@@ -15,13 +15,13 @@
 
 #include <fmt/format.h>
 
+#include "advise/decide.hpp"
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
-#include "control/decide.hpp"
 #include "control/history_json.hpp"
 #include "job_text.hpp"
 #include "redist/element.hpp"
@@ -31,8 +31,8 @@
 namespace command {
 namespace {
 
+using advise::Situation;
 using base::GridShape;
-using control::Situation;
 
 struct DecideOptions {
   std::string job, from, to, times, history, app;
@@ -103,7 +103,7 @@ std::vector<redist::MatrixSize> ask(const DecideOptions& o, Situation& s) {
   if (!earlier.spawns.empty()) s.spawns = earlier.spawns;
   s.grid = control::shape_from(status.value("grid", control::Json()));
   if (s.grid.size() < 1) throw Failure(fmt::format("job {} has no grid", job), 1);
-  s.allowed = control::Allowed::parse(status.value("allowed", ""));
+  s.allowed = advise::Allowed::parse(status.value("allowed", ""));
   s.parked = status.value("parked", 0);
   s.cores = known.value("cores", 0);
   s.per_core = known.value("per_core", 0);
@@ -174,7 +174,7 @@ Json json_of(const advise::Prediction& p) {
   return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
 }
 
-Json json_of(const Question& q, const control::Decision& decision, const advise::Cost& change) {
+Json json_of(const Question& q, const advise::Decision& decision, const advise::Cost& change) {
   const Situation& s = q.situation;
   Json terms = Json::object();
   for (const advise::Term& term : change.terms) terms[std::string(term.name)] = term.seconds;
@@ -189,7 +189,7 @@ Json json_of(const Question& q, const control::Decision& decision, const advise:
              {{"latency_s", q.machine.latency_s},
               {"bandwidth_bytes_per_s", q.machine.bandwidth_bytes_per_s},
               {"pack_bytes_per_s", q.machine.pack_bytes_per_s}}}};
-  const auto forecast = control::forecast(s, q.to);
+  const auto forecast = advise::forecast(s, q.to);
   json["step_now"] = forecast ? json_of(forecast->now) : Json(nullptr);
   json["step_then"] = forecast ? json_of(forecast->then) : Json(nullptr);
   json["payoff_steps"] = forecast ? Json(forecast->payoff_steps) : Json(nullptr);
@@ -203,14 +203,14 @@ std::string step_text(const advise::Prediction& p) {
                      duration_text(p.error));
 }
 
-void print(const Question& q, const control::Decision& decision, const advise::Cost& change) {
+void print(const Question& q, const advise::Decision& decision, const advise::Cost& change) {
   const Situation& s = q.situation;
   std::printf("%dx%d -> %dx%d: %s; %s\n", s.grid.nprow, s.grid.npcol, q.to.nprow, q.to.npcol,
               decision.is_accepted ? "yes" : "no", base::printable(decision.why).c_str());
   std::printf("  change       %10s\n", duration_text(change.total()).c_str());
   for (const advise::Term& term : change.terms)
     std::printf("    %-10s %10s\n", std::string(term.name).c_str(), duration_text(term.seconds).c_str());
-  if (const auto forecast = control::forecast(s, q.to)) {
+  if (const auto forecast = advise::forecast(s, q.to)) {
     std::printf("  step before  %s\n  step after   %s\n", step_text(forecast->now).c_str(),
                 step_text(forecast->then).c_str());
     std::printf("  pays         %s\n",
@@ -223,8 +223,8 @@ void print(const Question& q, const control::Decision& decision, const advise::C
 
 void run(const DecideOptions& o, const CommandLine& app) {
   const Question q = question_of(o, app);
-  const control::Decision decision = control::decide_resize(q.situation, q.to, false);
-  const advise::Cost change = control::change_cost(q.situation, q.to);
+  const advise::Decision decision = advise::decide_resize(q.situation, q.to, false);
+  const advise::Cost change = advise::change_cost(q.situation, q.to);
   if (!print_json(o.json, json_of(q, decision, change))) print(q, decision, change);
 }
 

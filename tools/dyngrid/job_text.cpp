@@ -7,14 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "advise/without.hpp"
 #include "base/command_line.hpp"
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
-#include "control/offer.hpp"
+#include "control/offer_json.hpp"
 #include "control/runtime_dir.hpp"
-#include "control/without.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/selection.hpp"
 #include "shared/text.hpp"
@@ -185,7 +185,7 @@ void send(const Wish& wish, const std::string& op, Json fields) {
 void ask_for_grid(const Wish& wish, base::GridShape grid) {
   Json fields{{"grid", {grid.nprow, grid.npcol}}};
   if (!wish.form.empty()) fields["form"] = wish.form;
-  if (!wish.without.empty()) fields["without"] = control::Without::parse(wish.without, "--without").text();
+  if (!wish.without.empty()) fields["without"] = advise::Without::parse(wish.without, "--without").text();
   send(wish, "resize", std::move(fields));
 }
 
@@ -193,7 +193,7 @@ void ask_for_processes(const Wish& wish, const std::string& op, std::int64_t cou
   Json fields{{op == "offer" ? "procs" : "by", count}};
   if (wish.hosts.empty() && (wish.tpp > 0 || !wish.form.empty()))
     throw Failure("--tpp and --form choose among --hosts, which is missing");
-  if (!wish.hosts.empty()) fields["hosts"] = control::to_json(control::parse_hosts(wish.hosts, "--hosts"));
+  if (!wish.hosts.empty()) fields["hosts"] = control::to_json(advise::parse_hosts(wish.hosts, "--hosts"));
   if (wish.tpp > 0) fields["tpp"] = wish.tpp;
   if (!wish.form.empty()) fields["form"] = wish.form;
   send(wish, op, std::move(fields));

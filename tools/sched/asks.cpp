@@ -8,8 +8,8 @@
 
 namespace sched {
 
-std::vector<int> sizes_asked_for(const control::Ask& ask, const control::Allowed& allowed, int has, int procs) {
-  const control::Allowed needed = control::Allowed::parse(ask.grids);
+std::vector<int> sizes_asked_for(const control::Ask& ask, const advise::Allowed& allowed, int has, int procs) {
+  const advise::Allowed needed = advise::Allowed::parse(ask.grids);
   std::vector<int> sizes;
   for (int n = has + 1; n <= procs; ++n) // the program's own changes are not limited by its `allow`
     if (ask.waits ? control::grid_of(n, allowed, needed) : needed.largest(n, n)) sizes.push_back(n);

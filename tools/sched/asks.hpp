@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "control/allowed.hpp"
+#include "advise/allowed.hpp"
 #include "control/ask.hpp"
 #include "policy.hpp"
 
@@ -19,7 +19,7 @@ struct Need {
 };
 
 /// The numbers of processors, above those that it `has`, of the suitable grids; at most `procs`.
-std::vector<int> sizes_asked_for(const control::Ask& ask, const control::Allowed& allowed, int has, int procs);
+std::vector<int> sizes_asked_for(const control::Ask& ask, const advise::Allowed& allowed, int has, int procs);
 
 /// Why the last of `needs` would wait for ever. A job that does not wait ends some day, and so does one that got what
 /// it needs. Empty: it may be met.

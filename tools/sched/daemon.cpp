@@ -255,7 +255,7 @@ void Daemon::recover() {
 // ---- jobs
 
 void Daemon::set_allowed(Live& live, const std::string& text, const std::string& seconds) {
-  live.allowed = control::Allowed::parse(text);
+  live.allowed = advise::Allowed::parse(text);
   live.allowed_text = text;
   std::vector<int> sizes;
   for (int n = 1; n <= options_.procs; ++n)
@@ -479,7 +479,7 @@ void Daemon::heard_choice(std::int64_t id, Live& live, const std::string& op, co
 /// `offer`, or `grow` onto what it chose of it.
 void Daemon::offer(std::int64_t id, const char* op) {
   const std::vector<Host> hosts = offer_of(options_.launch.hosts, table_.find(id)->reserved);
-  Json fields{{"hosts", control::to_json(hosts)}, {"tpp", control::power_of(hosts)}};
+  Json fields{{"hosts", control::to_json(hosts)}, {"tpp", advise::power_of(hosts)}};
   if (op == std::string("grow")) fields["deadline_s"] = options_.deadline_s;
   tell(id, live_.at(id), op, fields);
 }

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "advise/allowed.hpp"
 #include "asks.hpp"
 #include "base/parse_json.hpp"
-#include "control/allowed.hpp"
 #include "control/client.hpp"
 #include "control/history.hpp"
 #include "control/line_server.hpp"
@@ -67,7 +67,7 @@ private:
   using Json = base::Json;
   /// The state of a job that is not in the journal.
   struct Live {
-    control::Allowed allowed;
+    advise::Allowed allowed;
     std::string allowed_text;
     Sizes sizes;
     bool has_fitting_size = true;

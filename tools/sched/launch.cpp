@@ -10,7 +10,7 @@
 namespace sched {
 
 Hosts Hosts::parse(const std::string& text) {
-  return {control::parse_hosts(text, "--hosts")};
+  return {advise::parse_hosts(text, "--hosts")};
 }
 
 namespace {

@@ -3,18 +3,18 @@
 #include <string>
 #include <vector>
 
-#include "control/offer.hpp"
+#include "advise/offer.hpp"
 #include "job_table.hpp"
 
 namespace sched {
 
-using Host = control::OfferedHost;
+using Host = advise::OfferedHost;
 
 /// The locations of processors: hosts in the order of their processors' ids. Empty: this machine, with the scheduler's
 /// number of processors.
 struct Hosts {
   std::vector<Host> list;
-  int procs() const { return control::slots_of(list); }
+  int procs() const { return advise::slots_of(list); }
   /// "node1:8:1.4,node2:4"; without a speed it is 1. @throws base::Error{bad_argument}
   static Hosts parse(const std::string& text);
 };

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "advise/offer.hpp"
+#include "advise/without.hpp"
 #include "base/host_list.hpp"
-#include "control/offer.hpp"
-#include "control/without.hpp"
 #include "processes/shape.hpp"
 
 namespace blacs_dyn {
@@ -58,7 +58,7 @@ struct ProcessSet {
   std::vector<double> speeds_on(const GridMap& map) const; ///< row-major
   std::vector<int> all_parked() const; ///< first those of group 0, since they hold intercommunicators to the others
   /// By group.
-  std::vector<control::ProcessInfo> everybody() const;
+  std::vector<advise::ProcessInfo> everybody() const;
 };
 
 // The fields of each in a packet to another process.
@@ -96,7 +96,7 @@ struct GroupPolicy {
 std::vector<int> warm_groups(const GroupPolicy& policy);
 
 /// Onto these hosts, as many more on each as it has slots, and nowhere else.
-GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::vector<control::OfferedHost>& hosts);
+GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::vector<advise::OfferedHost>& hosts);
 
 /// Seconds to start n processes as one group, and as n groups of one by `spawners` processes side by side.
 /// Fitted on Open MPI 4.1.4, two cores; only their ratio matters. See docs/decisions/0008.
@@ -132,7 +132,7 @@ template <class Archive> void fields(Archive& a, Change& change) {
 
 /// A growth onto processors that were chosen, or with a form of its own.
 struct GrowthForm {
-  std::vector<control::OfferedHost> hosts; ///< where those that join are, and how many; empty: as GroupPolicy says
+  std::vector<advise::OfferedHost> hosts; ///< where those that join are, and how many; empty: as GroupPolicy says
   /// Which process stands where among processors of different speed. local: only those that join are arranged. global,
   /// mixed: all are. best: the form with the least predicted time. Empty: as local.
   std::optional<gridmap::Strategy> form;

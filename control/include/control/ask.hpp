@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "control/allowed.hpp"
-#include "control/offer.hpp"
+#include "advise/allowed.hpp"
+#include "control/offer_json.hpp"
 #include "control/protocol.hpp"
 
 namespace control {
@@ -22,12 +22,12 @@ struct Ask {
 Json to_json(const Ask& ask);
 
 /// A grid of `procs` processes that both permit. Empty: there is none.
-std::optional<base::GridShape> grid_of(int procs, const Allowed& allowed, const Allowed& needed);
+std::optional<base::GridShape> grid_of(int procs, const advise::Allowed& allowed, const advise::Allowed& needed);
 
 struct Grant {
-  int procs = 0;                  ///< of the granted grid; 0: refused
-  std::vector<OfferedHost> hosts; ///< of the new processes, where hosts are known
-  std::string reason;             ///< of a refusal
+  int procs = 0;                          ///< of the granted grid; 0: refused
+  std::vector<advise::OfferedHost> hosts; ///< of the new processes, where hosts are known
+  std::string reason;                     ///< of a refusal
 
   /// "procs", "hosts" and "reason" of a request. @throws base::Error{bad_argument}
   static Grant in(const Request& request);

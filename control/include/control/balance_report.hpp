@@ -3,14 +3,14 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "advise/balance.hpp"
+#include "advise/balancer.hpp"
 #include "base/json_fwd.hpp"
 
 namespace control {
 
 using base::Json;
-struct BalanceOutcome;
 
 /// One decision about loaded processes: the predicted and the measured times. Seconds of a step are medians.
 struct BalanceReport {
@@ -34,12 +34,17 @@ struct BalanceReport {
     is_done = true;
     measured_change_s = took_s;
   }
-  void judged(const BalanceOutcome& outcome);
+  void judged(const advise::BalanceOutcome& outcome);
 };
 
 /// For the history and for people, and back into a report. A missing member has its value of an empty report.
 /// @throws std::exception for what is no report
 Json members_of(const BalanceReport& report);
 BalanceReport balance_report_from(const Json& json);
+
+Json to_json(const advise::ProcessLoad& load);
+/// A decision for people and programs; processes by their ids.
+Json to_json(const advise::Balance& balance, const std::vector<int>& ids);
+Json to_json(const advise::BalanceOutcome& outcome);
 
 } // namespace control

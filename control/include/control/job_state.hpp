@@ -12,15 +12,15 @@
 #include <utility>
 #include <vector>
 
+#include "advise/decide.hpp"
+#include "advise/trial.hpp"
 #include "control/ask.hpp"
 #include "control/call_report.hpp"
-#include "control/decide.hpp"
 #include "control/event_log.hpp"
 #include "control/job_books.hpp"
 #include "control/load_board.hpp"
 #include "control/protocol.hpp"
 #include "control/request_queue.hpp"
-#include "control/trial.hpp"
 
 namespace control {
 
@@ -103,14 +103,14 @@ public:
   void set_machine(const advise::Machine& figures);
   /// The same, of this run or else of earlier ones on this machine; else the default figures. Any thread.
   advise::Machine machine() const;
-  void set_groups(std::vector<GroupInfo> groups);
+  void set_groups(std::vector<advise::GroupInfo> groups);
   /// Spare processes: `asleep` of them sleep, `starting` are being started.
   void set_warm(int asleep, int starting);
   /// npcol: of the grid that contains their places.
-  void set_processes(std::vector<ProcessInfo> processes, int npcol);
-  void set_allowed(Allowed allowed);
+  void set_processes(std::vector<advise::ProcessInfo> processes, int npcol);
+  void set_allowed(advise::Allowed allowed);
   void set_steps(std::int64_t steps);
-  void set_experiment(Experiment experiment);
+  void set_experiment(advise::Experiment experiment);
   /// A balance was carried out. Called again with the same number when its effect is known.
   void balanced(const BalanceReport& report);
   /// The time of a phase, or of a move between its layouts.
@@ -128,8 +128,8 @@ public:
   /// The number of steps left, -1: not known; and whether a grid is permitted. For the application's own decisions.
   std::int64_t steps_left() const;
   double seconds_left() const; ///< the time of the steps left on this grid; -1: not known
-  Allowed allowed() const;
-  /// As control::change_cost, with the planned time of the exchange.
+  advise::Allowed allowed() const;
+  /// As advise::change_cost, with the planned time of the exchange.
   advise::Cost change_cost(base::GridShape to, const advise::Cost& planned) const;
   /// The requested checkpoint; it stays until it is taken. One atomic load where there is none.
   std::optional<CheckpointRequest> wanted_checkpoint() const;
@@ -178,8 +178,8 @@ private:
   /// With the first step on this grid where there is no other. The caller has the lock
   std::map<std::pair<int, int>, StepTimes> steps_by_grid() const;
   std::optional<advise::Machine> figures() const; ///< of this run or else of earlier ones; the same
-  Situation situation() const;                    ///< the caller has the lock
-  void refuse_undone(const Situation& here, Decision& decision) const;
+  advise::Situation situation() const;            ///< the caller has the lock
+  void refuse_undone(const advise::Situation& here, advise::Decision& decision) const;
   void tell(Json event);  ///< the same
   void drop_ask();        ///< the same
   int kept() const;       ///< the same
@@ -215,9 +215,9 @@ private:
   int parked_ = 0;
   std::int64_t step_ = 0; ///< steps ended
   double last_step_s_ = 0;
-  Stay stay_;
-  std::vector<double> recent_; ///< its last steps that count
-  std::optional<Trial> trial_; ///< a growth that may be undone
+  advise::Stay stay_;
+  std::vector<double> recent_;         ///< its last steps that count
+  std::optional<advise::Trial> trial_; ///< a growth that may be undone
   struct Back {
     base::GridShape to;
     std::string why;
@@ -231,10 +231,10 @@ private:
   /// Steps that could not be added because the other thread had the lock; the application's thread only.
   std::vector<TimedStep> owed_;
   std::int64_t steps_ = 0;
-  Allowed allowed_;
-  std::vector<GroupInfo> groups_;
+  advise::Allowed allowed_;
+  std::vector<advise::GroupInfo> groups_;
   int warm_ = 0, warm_starting_ = 0;
-  std::vector<ProcessInfo> processes_;
+  std::vector<advise::ProcessInfo> processes_;
   int npcol_ = 1; ///< of their grid
   RequestQueue queue_;
   std::optional<CheckpointRequest> checkpoint_;
@@ -252,7 +252,7 @@ private:
     bool is_same_grid;
     double begun;
     bool is_in_step;
-    Stay stay;
+    advise::Stay stay;
   };
   std::optional<Outside> outside_;
   std::string panels_of_;
@@ -263,7 +263,7 @@ private:
     double at; ///< seconds after the beginning
   };
   std::optional<LastChange> last_change_;
-  std::optional<Experiment> experiment_;
+  std::optional<advise::Experiment> experiment_;
   std::size_t tried_ = 0;
   bool has_asked_ = false; ///< for the present grid of the experiment
   EventLog events_;

@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "control/balancer.hpp"
+#include "advise/process_load.hpp"
+#include "control/balance_mode.hpp"
 #include "control/protocol.hpp"
 
 namespace control {
@@ -35,7 +36,7 @@ public:
   bool is_wanted(double now_s) const noexcept { return now_s < wanted_until_s_.load(std::memory_order_relaxed); }
   bool has_question() const noexcept { return has_question_.load(std::memory_order_acquire); }
   std::optional<BalanceQuestion> take_question();
-  void show(const std::vector<ProcessLoad>& loads, double now_s);
+  void show(const std::vector<advise::ProcessLoad>& loads, double now_s);
   void answer(const BalanceQuestion& question, Json fields);
   void tell(Json event); ///< of a balance; the last one is kept
   // ---- the listener's thread

@@ -15,35 +15,16 @@
 #include <thread>
 #include <vector>
 
+#include "advise/process_load.hpp"
 #include "control/load.hpp"
 #include "control/load_reader.hpp"
 
 namespace control {
 
-/// Of one process, as resize points transfer it: plain bytes.
-struct LoadFigures {
-  std::int32_t process = -1; ///< its number in the application; -1: not known
-  std::int32_t place = -1;   ///< in the grid, row-major; -1: it sleeps
-  std::int32_t samples = 0;  ///< 0: nothing is known yet
-  std::int32_t source = 0;   ///< LoadSource
-  double share = 1;          ///< median of the last samples; the rest is of the last one, as in Load
-  double latest = 1;         ///< share of the last sample
-  double waited = 0, throttled = 0, stolen = 0, stopped = 0, busy = 0, competing = -1;
-  double held_s = 0;    ///< for how long the share has been constant
-  double calm_s = 0;    ///< for how long it has had no competitor
-  double stopped_s = 0; ///< in which it was stopped (SIGSTOP), since its start
-  double speed = 1;     ///< without load, relative
-  double rate = 0;      ///< marked units of work per second of its processor; 0: not known
-};
-
-struct ProcessLoad : LoadFigures {
-  std::string host; ///< known of every process: not transferred
-};
-
 /// Speeds by marked work, where every process of the grid has marked some: 1 is the mean of the grid. A process without
 /// any counts as those of its host, else as 1. Pure.
 /// @return whether they are known; else nothing is changed
-bool take_marked_speeds(std::vector<ProcessLoad>& loads);
+bool take_marked_speeds(std::vector<advise::ProcessLoad>& loads);
 
 /// Work done in a second of the processor: the best of the last five pieces of at least 10 ms. A-MPI 4.2 likewise takes
 /// the least of five times as the cost of a loop alone. Pure.
@@ -67,7 +48,7 @@ public:
   bool add(const Load& load, double now_s);
   /// The measured quantity changes from here on: the share that the process gets, or the one it would get.
   void begin_again(double now_s);
-  void write(LoadFigures& load, double now_s) const;
+  void write(advise::LoadFigures& load, double now_s) const;
 
 private:
   LoadWatch watch_;
@@ -94,7 +75,7 @@ public:
   LoadMonitor(const LoadMonitor&) = delete;
   LoadMonitor& operator=(const LoadMonitor&) = delete;
 
-  void write(LoadFigures& load) const; ///< all but the number and place of the process
+  void write(advise::LoadFigures& load) const; ///< all but the number and place of the process
   /// The share has changed for good, and the change has not been reported yet.
   bool has_changed() const noexcept { return has_changed_.load(std::memory_order_relaxed); }
   void told() noexcept { has_changed_.store(false, std::memory_order_relaxed); }

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "advise/offer.hpp"
+#include "advise/without.hpp"
 #include "base/grid_shape.hpp"
 #include "base/status.hpp"
-#include "control/offer.hpp"
 #include "control/protocol.hpp"
-#include "control/without.hpp"
 #include "gridmap/placement.hpp"
 
 namespace control {
@@ -36,12 +36,12 @@ public:
   Origin origin = Origin::outside;
   Operation op = Operation::resize; ///< resize, grow, shrink, leave
   base::GridShape from, to;
-  std::int64_t by = 0;                   ///< grow, shrink
-  std::optional<Offer> offer;            ///< grow: processors that may be taken
-  std::vector<OfferedHost> hosts;        ///< those that are taken
-  std::optional<gridmap::Strategy> form; ///< the places of processors of different speed
-  std::vector<std::int64_t> groups;      ///< leave: numbers of the groups that must not be in the grid
-  Without without;                       ///< resize: processes that must not be in the grid
+  std::int64_t by = 0;                    ///< grow, shrink
+  std::optional<advise::Offer> offer;     ///< grow: processors that may be taken
+  std::vector<advise::OfferedHost> hosts; ///< those that are taken
+  std::optional<gridmap::Strategy> form;  ///< the places of processors of different speed
+  std::vector<std::int64_t> groups;       ///< leave: numbers of the groups that must not be in the grid
+  advise::Without without;                ///< resize: processes that must not be in the grid
   bool force = false;
   bool undo = true; ///< a growth that measures slower is undone
   std::optional<gridmap::Placement> placement;

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "control/allowed.hpp"
-#include "control/history.hpp"
-#include "control/offer.hpp"
-#include "control/without.hpp"
+#include "advise/allowed.hpp"
+#include "advise/cost.hpp"
+#include "advise/offer.hpp"
+#include "advise/without.hpp"
 
-namespace control {
+namespace advise {
 
 /// Processes that joined together and leave together; not those that the application began with.
 struct GroupInfo {
@@ -23,7 +23,7 @@ struct GroupInfo {
 };
 
 /// The state of an application at one moment; its cost model contains the measurements.
-struct Situation : advise::CostModel {
+struct Situation : CostModel {
   base::GridShape grid;
   Allowed allowed;
   std::vector<GroupInfo> groups;
@@ -35,12 +35,10 @@ struct Situation : advise::CostModel {
   /// The most processes that may be requested without force; 0: any number.
   std::int64_t most() const { return std::int64_t{cores} * per_core; }
   /// The cost of moving all matrices, by redist's plan; may be empty.
-  std::function<advise::Cost(base::GridShape from, base::GridShape to)> planned_exchange;
+  std::function<Cost(base::GridShape from, base::GridShape to)> planned_exchange;
   /// The part of a grid whose processes would have elements of a matrix, by redist's layouts. When empty: all of it.
   std::function<base::GridShape(base::GridShape)> used_grid;
 };
-
-using advise::Forecast;
 
 struct Decision {
   bool is_accepted = false;
@@ -51,7 +49,7 @@ struct Decision {
 };
 
 /// The cost of a change to `to`.
-advise::Cost change_cost(const Situation& s, base::GridShape to);
+Cost change_cost(const Situation& s, base::GridShape to);
 
 /// The cost and the gain of a change to `to`; empty when no step was measured.
 std::optional<Forecast> forecast(const Situation& s, base::GridShape to);
@@ -88,4 +86,4 @@ Decision decide_shrink(const Situation& s, std::int64_t by);
 /// if it is slower; when none is small enough, the largest possible. Declined when none of the groups is there.
 Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& groups);
 
-} // namespace control
+} // namespace advise

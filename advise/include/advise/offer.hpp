@@ -2,17 +2,17 @@
 // Processors that are offered by name, number and speed, and the choice among them. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "control/protocol.hpp"
-#include "control/without.hpp"
+#include "base/grid_shape.hpp"
 #include "gridmap/selection.hpp"
 
-namespace control {
+namespace advise {
 
 struct OfferedHost {
   std::string name;
@@ -30,14 +30,13 @@ struct Offer {
   std::int64_t most = 0; ///< processors that may be taken; 0: all
   double tpp = 0;        ///< total power that may be taken, the sum of their speeds; 0: all
   gridmap::Strategy form = gridmap::Strategy::best;
-
-  /// "hosts", "tpp" and "form" of a request; empty when it names no hosts. @throws base::Error{bad_argument}
-  static std::optional<Offer> in(const Request& request);
 };
 /// "node1:8:1.4,node2:4": without a speed it is 1. @throws base::Error{bad_argument} naming `where`
 std::vector<OfferedHost> parse_hosts(const std::string& text, const std::string& where);
-/// [{"name","slots","speed"}], as in a request.
-Json to_json(const std::vector<OfferedHost>& hosts);
+constexpr std::size_t most_hosts = 1024;
+/// At least one host, at most most_hosts, each once and of a speed above 0. @throws base::Error{bad_argument} naming
+/// `where`
+void check_hosts(const std::vector<OfferedHost>& hosts, const std::string& where);
 
 /// The part of an offer that is taken.
 struct Choice {
@@ -48,7 +47,6 @@ struct Choice {
   gridmap::Strategy form = gridmap::Strategy::best;
   double gain = 1; ///< speed of the new grid over that of the present one, where work is distributed by speed
 };
-Json to_json(const Choice& choice);
 
 /// The criteria for a change of the grid, beside the gain.
 struct Worth {
@@ -63,4 +61,4 @@ struct Worth {
 Choice choose(base::GridShape grid, const std::vector<double>& speeds, const Offer& offer,
               const std::function<bool(base::GridShape)>& permits, const Worth& worth = {});
 
-} // namespace control
+} // namespace advise

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/trial.hpp"
+#include "advise/trial.hpp"
 
 #include <cmath>
 #include <utility>
@@ -10,7 +10,7 @@
 #include "base/status.hpp"
 #include "base/text.hpp"
 
-namespace control {
+namespace advise {
 namespace {
 
 /// Standard error of the mean by the median distance from the median, so that one disturbed step does not count.
@@ -62,4 +62,4 @@ Experiment Experiment::parse(const std::string& text, const std::string& where) 
   return experiment;
 }
 
-} // namespace control
+} // namespace advise

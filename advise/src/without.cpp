@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/without.hpp"
+#include "advise/without.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -10,7 +10,7 @@
 #include "base/status.hpp"
 #include "base/text.hpp"
 
-namespace control {
+namespace advise {
 
 using base::Error;
 using base::Status;
@@ -156,4 +156,4 @@ std::string too_few_without(const std::vector<ProcessInfo>& all, const std::vect
                      to_string(to), fmt::join(named, ", "), to.size(), in_grid + asleep, in_grid, asleep);
 }
 
-} // namespace control
+} // namespace advise

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/balancer.hpp"
+#include "advise/balancer.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,14 +8,10 @@
 #include <utility>
 
 #include "base/index.hpp"
-#include "base/parse_json.hpp"
 #include "base/statistics.hpp"
-#include "control/protocol.hpp"
 
-namespace control {
+namespace advise {
 
-using advise::BalanceProcess;
-using advise::StepObservation;
 using base::at;
 
 namespace {
@@ -30,7 +26,7 @@ constexpr double loaded_below = 0.6; ///< of the largest share in the grid: a pr
 /// The distribution of the work of a step.
 class Work {
 public:
-  explicit Work(const advise::BalanceRequest& s) : rows_(s.m, s.row_costs), cols_(s.n, s.col_costs) {}
+  explicit Work(const BalanceRequest& s) : rows_(s.m, s.row_costs), cols_(s.n, s.col_costs) {}
   /// By place, of all work at speed 1.
   std::vector<double> parts(base::GridShape grid, const std::vector<std::int64_t>& rows,
                             const std::vector<std::int64_t>& cols, const std::vector<double>& speeds) const {
@@ -47,7 +43,7 @@ public:
   }
 
 private:
-  advise::WorkAlong rows_, cols_;
+  WorkAlong rows_, cols_;
 };
 
 bool is_near(double a, double b, double within) {
@@ -70,8 +66,8 @@ double error_of(const std::vector<double>& steps) {
   return of_step * of_median * base::median(off) / std::sqrt(static_cast<double>(steps.size()));
 }
 
-void set_terms(advise::BalanceRequest& r, const std::vector<StepObservation>& observed) {
-  const advise::StepTerms terms = advise::fit_step_terms(observed);
+void set_terms(BalanceRequest& r, const std::vector<StepObservation>& observed) {
+  const StepTerms terms = fit_step_terms(observed);
   r.work_s = terms.work_s;
   r.volume_s = terms.volume_s;
   r.processor_part = terms.processor_part;
@@ -271,7 +267,7 @@ void Balancer::remember(Measured now) {
 }
 
 /// Of the last decision, with its speeds.
-Balancer::Measured Balancer::measured(const advise::BalanceChoice& choice) const {
+Balancer::Measured Balancer::measured(const BalanceChoice& choice) const {
   Measured m{{choice.grid, {}, choice.rows, choice.cols, 0}, {}, 0};
   for (const int k : choice.order) {
     m.step.order.push_back(id_of(k));
@@ -282,18 +278,18 @@ Balancer::Measured Balancer::measured(const advise::BalanceChoice& choice) const
 }
 
 /// Steps measured with the present speeds and costs, by processes that still exist.
-std::vector<advise::MeasuredStep> Balancer::remembered(const BalanceSubject& s) const {
+std::vector<MeasuredStep> Balancer::remembered(const BalanceSubject& s) const {
   const bool have_no_costs = s.row_costs.are_alike() && s.col_costs.are_alike();
   const Work work(s);
-  const auto is_as_now = [&](const advise::MeasuredStep& step) { // `order` has indices
+  const auto is_as_now = [&](const MeasuredStep& step) { // `order` has indices
     if (!(step.grid == s.grid) || !are_alike(step.rows, s.rows) || !are_alike(step.cols, s.cols)) return false;
     for (int place = 0; place < s.grid.size(); ++place)
       if (loads_[at(step.order[at(place)])].place != place) return false;
     return true;
   };
-  std::vector<advise::MeasuredStep> list;
+  std::vector<MeasuredStep> list;
   for (const Measured& known : known_.measured) {
-    advise::MeasuredStep step = known.step;
+    MeasuredStep step = known.step;
     std::vector<double> speeds;
     for (int& process : step.order) {
       const auto load = std::find_if(loads_.begin(), loads_.end(),
@@ -319,7 +315,7 @@ std::vector<double> Balancer::all_speeds() const {
 }
 
 /// The terms of a step, and the error of its predictions.
-void Balancer::learn(advise::BalanceRequest& r, double now_s) {
+void Balancer::learn(BalanceRequest& r, double now_s) {
   set_terms(r, known_.observed);
   r.error = error_at(now_s);
   const Competing competing = competing_most(r.processes);
@@ -327,7 +323,7 @@ void Balancer::learn(advise::BalanceRequest& r, double now_s) {
   for (const int k : competing.processes) ids.push_back(id_of(k));
   known_.waiting.keep(ids);
   if (ids.empty() || r.step_s == 0) return;
-  advise::BalanceRequest apart = r; // the knowledge of the others, and of the waiting times of these
+  BalanceRequest apart = r; // the knowledge of the others, and of the waiting times of these
   std::vector<StepObservation> calm;
   std::copy_if(known_.observed.begin(), known_.observed.end(), std::back_inserter(calm),
                [&](const StepObservation& o) { return o.share >= competing.below; });
@@ -350,7 +346,7 @@ void Balancer::learn(advise::BalanceRequest& r, double now_s) {
   if (is_told) r = std::move(apart);
 }
 
-std::optional<advise::Balance> Balancer::decide(const BalanceSubject& s, double now_s) {
+std::optional<Balance> Balancer::decide(const BalanceSubject& s, double now_s) {
   why_not_.clear();
   int in_grid = 0;
   for (const ProcessLoad& load : loads_)
@@ -366,7 +362,7 @@ std::optional<advise::Balance> Balancer::decide(const BalanceSubject& s, double 
     return std::nullopt;
   }
   const std::vector<double> steady = steady_steps(now_s, now_s);
-  advise::BalanceRequest r = s;
+  BalanceRequest r = s;
   r.step_s = steady.empty() ? 0 : base::median(steady);
   r.measured_error = error_of(steady);
   r.held_s = std::max(0.0, now_s - steady_since(now_s));
@@ -387,7 +383,7 @@ std::optional<advise::Balance> Balancer::decide(const BalanceSubject& s, double 
   }
   learn(r, now_s);
   request_ = r;
-  advise::Balance balance = advise::decide_balance(r);
+  Balance balance = decide_balance(r);
   decided_ = std::move(decided);
   are_costs_new_ = false;
   return balance;
@@ -395,7 +391,7 @@ std::optional<advise::Balance> Balancer::decide(const BalanceSubject& s, double 
 
 // ---- afterwards
 
-void Balancer::carried_out(const advise::Balance& balance, double change_s, double now_s) {
+void Balancer::carried_out(const Balance& balance, double change_s, double now_s) {
   Trial trial;
   trial.outcome.action = balance.action;
   trial.outcome.predicted_before_s = balance.now.step_s();
@@ -432,81 +428,4 @@ std::optional<BalanceOutcome> Balancer::outcome() {
   return outcome;
 }
 
-// ---- as JSON
-
-Json to_json(const ProcessLoad& load) {
-  Json json{{"process", load.process},
-            {"host", load.host},
-            {"place", load.place >= 0 ? Json(load.place) : Json(nullptr)},
-            {"samples", load.samples},
-            {"source", to_string(static_cast<LoadSource>(load.source))},
-            {"share", load.samples > 0 ? Json(load.share) : Json(nullptr)},
-            {"waited", load.waited},
-            {"throttled", load.throttled},
-            {"stolen", load.stolen},
-            {"stopped", load.stopped},
-            {"stopped_s", load.stopped_s},
-            {"busy", load.busy},
-            {"held_s", load.held_s},
-            {"calm_s", load.calm_s},
-            {"speed", load.speed}};
-  json["competing"] = load.competing >= 0 ? Json(load.competing) : Json(nullptr);
-  return json;
-}
-
-namespace {
-
-Json json_of_cost(const advise::Cost& cost) {
-  Json json = Json::object();
-  for (const advise::Term& term : cost.terms) json[std::string(term.name)] = term.seconds;
-  return json;
-}
-
-Json ids_of(const std::vector<int>& processes, const std::vector<int>& ids) {
-  Json list = Json::array();
-  for (const int k : processes) list.push_back(ids.empty() ? k : ids.at(at(k)));
-  return list;
-}
-
-Json json_of_choice(const advise::BalanceChoice& choice, const std::vector<int>& ids) {
-  return {{"grid", to_json(choice.grid)},
-          {"processes", ids_of(choice.order, ids)},
-          {"rows", choice.rows},
-          {"cols", choice.cols},
-          {"power", choice.power},
-          {"step_s", choice.step_s()},
-          {"step_terms", json_of_cost(choice.step)},
-          {"moved_elements", choice.moved_elements},
-          {"change_s", choice.change.total()},
-          {"change_terms", json_of_cost(choice.change)}};
-}
-
-} // namespace
-
-Json to_json(const advise::Balance& b, const std::vector<int>& ids) {
-  const bool stays = b.action == advise::BalanceAction::stay;
-  return {{"action", to_string(b.action)},
-          {"why", b.why},
-          {"now", json_of_choice(b.now, ids)},
-          {"then", stays ? Json(nullptr) : json_of_choice(b.then, ids)},
-          {"refused", b.refused ? json_of_choice(*b.refused, ids) : Json(nullptr)},
-          {"leaves", ids_of(b.leaves, ids)},
-          {"comes", ids_of(b.comes, ids)},
-          {"gain", b.gain()},
-          {"payoff_steps", stays ? Json(nullptr) : Json(b.payoff_steps)},
-          {"steps", b.steps}};
-}
-
-Json to_json(const BalanceOutcome& o) {
-  Json json{{"action", to_string(o.action)},
-            {"predicted_before_s", o.predicted_before_s},
-            {"predicted_after_s", o.predicted_after_s},
-            {"after_s", o.after_s},
-            {"predicted_change_s", o.predicted_change_s},
-            {"change_s", o.change_s},
-            {"steps", o.steps}};
-  json["before_s"] = o.before_s > 0 ? Json(o.before_s) : Json(nullptr);
-  return json;
-}
-
-} // namespace control
+} // namespace advise

@@ -14,8 +14,9 @@
 
 #include <gtest/gtest.h>
 
+#include "advise/balancer.hpp"
 #include "base/index.hpp"
-#include "control/balancer.hpp"
+#include "control/load_monitor.hpp"
 #include "gridmap/dealing.hpp"
 
 namespace {
@@ -166,7 +167,7 @@ private:
     const bool has_news = std::any_of(ids_.begin(), ids_.end(), [&](int id) { return processes_[at(id)].has_changed; });
     if (!has_news && now_ - gathered_s_ < 1) return;
     gathered_s_ = now_;
-    std::vector<control::ProcessLoad> loads;
+    std::vector<advise::ProcessLoad> loads;
     for (std::size_t place = 0; place < ids_.size(); ++place)
       loads.push_back(load_of(ids_[place], static_cast<int>(place)));
     for (int id = 0; id < static_cast<int>(processes_.size()); ++id)
@@ -178,8 +179,8 @@ private:
     if (balance && balance->action != BalanceAction::stay) carry_out(*balance);
   }
 
-  control::ProcessLoad load_of(int id, int place) {
-    control::ProcessLoad load;
+  advise::ProcessLoad load_of(int id, int place) {
+    advise::ProcessLoad load;
     load.process = id;
     load.place = place;
     processes_[at(id)].journal.write(load, now_);
@@ -187,8 +188,8 @@ private:
     return load;
   }
 
-  control::BalanceSubject subject(int steps_left) const {
-    control::BalanceSubject s;
+  advise::BalanceSubject subject(int steps_left) const {
+    advise::BalanceSubject s;
     s.grid = grid_;
     s.m = s.n = world_.n;
     s.mb = s.nb = world_.nb;
@@ -234,7 +235,7 @@ private:
   const World world_;
   const bool balances_;
   std::mt19937 engine_;
-  control::Balancer balancer_;
+  advise::Balancer balancer_;
   GridShape grid_;
   std::vector<int> ids_;
   std::vector<std::int64_t> rows_, cols_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/offer.hpp"
+#include "advise/offer.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,17 +9,15 @@
 #include <fmt/format.h>
 
 #include "base/host_list.hpp"
-#include "base/parse_json.hpp"
 #include "gridmap/mapping.hpp"
 #include "refusal.hpp"
 
-namespace control {
+namespace advise {
 namespace {
 
 using base::GridShape;
 using gridmap::Strategy;
 
-constexpr std::size_t most_hosts = 1024;
 constexpr std::size_t most_looked_at = 256; ///< slots, the fastest; with more the search takes longer than it saves
 constexpr std::int64_t any_size = 1 << 20;  ///< of a matrix: shares are what counts here
 
@@ -30,36 +28,6 @@ void check(const OfferedHost& host, const std::string& where) {
     refuse(fmt::format("{}: {} has {} slots, expected 1 .. {}", where, host.name, host.slots, base::most_slots));
   if (!std::isfinite(host.speed) || host.speed <= 0)
     refuse(fmt::format("{}: the speed of {} is {}, expected a finite number above 0", where, host.name, host.speed));
-}
-
-void check(const std::vector<OfferedHost>& hosts, const std::string& where) {
-  if (hosts.empty() || hosts.size() > most_hosts)
-    refuse(fmt::format("{}: {} hosts, expected 1 .. {}", where, hosts.size(), most_hosts));
-  std::vector<std::string> names;
-  for (const OfferedHost& host : hosts) {
-    check(host, where);
-    names.push_back(host.name);
-  }
-  if (const auto twice = base::named_twice(std::move(names)))
-    refuse(fmt::format("{}: {} is there twice", where, *twice));
-}
-
-double number_in(const Json& object, const char* member, double otherwise, const std::string& where) {
-  const auto at = object.find(member);
-  if (at == object.end()) return otherwise;
-  if (!at->is_number())
-    refuse(fmt::format("{}: \"{}\" is {}, expected a number", where, member, base::json_text(*at).substr(0, 60)));
-  return at->get<double>();
-}
-
-OfferedHost host_in(const Json& object, const std::string& where) {
-  if (!object.is_object() || !object.contains("name") || !object.at("name").is_string())
-    refuse(fmt::format("{} has {}, expected {{\"name\", \"slots\", \"speed\"}}", where,
-                       base::json_text(object).substr(0, 60)));
-  const double slots = number_in(object, "slots", 1, where);
-  if (slots != std::floor(slots) || std::abs(slots) > 1e9)
-    refuse(fmt::format("{}: \"slots\" is {}, expected a whole number", where, slots));
-  return {object.at("name").get<std::string>(), static_cast<int>(slots), number_in(object, "speed", 1, where)};
 }
 
 /// The capacity of a grid of these speeds, in speeds: no process waits for a slower one in its row or column.
@@ -99,6 +67,18 @@ Choice choice_of(const gridmap::Selection& selection, const Offer& offer, const 
 
 } // namespace
 
+void check_hosts(const std::vector<OfferedHost>& hosts, const std::string& where) {
+  if (hosts.empty() || hosts.size() > most_hosts)
+    refuse(fmt::format("{}: {} hosts, expected 1 .. {}", where, hosts.size(), most_hosts));
+  std::vector<std::string> names;
+  for (const OfferedHost& host : hosts) {
+    check(host, where);
+    names.push_back(host.name);
+  }
+  if (const auto twice = base::named_twice(std::move(names)))
+    refuse(fmt::format("{}: {} is there twice", where, *twice));
+}
+
 int slots_of(const std::vector<OfferedHost>& hosts) {
   return std::accumulate(hosts.begin(), hosts.end(), 0,
                          [](int sum, const OfferedHost& host) { return sum + host.slots; });
@@ -109,46 +89,12 @@ double power_of(const std::vector<OfferedHost>& hosts) {
                          [](double sum, const OfferedHost& host) { return sum + host.slots * host.speed; });
 }
 
-std::optional<Offer> Offer::in(const Request& request) {
-  const std::string where = request.op + ": \"hosts\"";
-  const auto list = request.body->find("hosts");
-  if (list == request.body->end()) {
-    if (request.body->contains("tpp")) refuse(request.op + ": \"tpp\" without \"hosts\"; expected both");
-    return std::nullopt;
-  }
-  if (!list->is_array() || list->size() > most_hosts)
-    refuse(fmt::format("{} is {}, expected a list of at most {} hosts", where, base::json_text(*list).substr(0, 60),
-                       most_hosts));
-  Offer offer;
-  for (const Json& host : *list) offer.hosts.push_back(host_in(host, where));
-  check(offer.hosts, where);
-  if (request.body->contains("tpp")) {
-    offer.tpp = number_in(*request.body, "tpp", 0, request.op);
-    if (!std::isfinite(offer.tpp) || offer.tpp <= 0)
-      refuse(fmt::format("{}: \"tpp\" is {}, expected a number above 0", request.op, offer.tpp));
-  }
-  offer.form = gridmap::parse_strategy(text(request, "form", "best"), "control: " + request.op + ": \"form\"");
-  return offer;
-}
-
 std::vector<OfferedHost> parse_hosts(const std::string& text, const std::string& where) {
   std::vector<OfferedHost> hosts;
   for (base::HostEntry& host : base::parse_hosts(text, "control: " + where))
     hosts.push_back({std::move(host.name), host.slots.value_or(1), host.speed.value_or(1)});
-  check(hosts, where);
+  check_hosts(hosts, where);
   return hosts;
-}
-
-Json to_json(const std::vector<OfferedHost>& hosts) {
-  Json list = Json::array();
-  for (const OfferedHost& host : hosts)
-    list.push_back({{"name", host.name}, {"slots", host.slots}, {"speed", host.speed}});
-  return list;
-}
-
-Json to_json(const Choice& choice) {
-  return {{"hosts", to_json(choice.hosts)},  {"form", gridmap::to_string(choice.form)}, {"power", choice.power},
-          {"power_left", choice.power_left}, {"left_because", choice.left_because},     {"gain", choice.gain}};
 }
 
 Choice choose(GridShape grid, const std::vector<double>& speeds, const Offer& offer,
@@ -184,4 +130,4 @@ Choice choose(GridShape grid, const std::vector<double>& speeds, const Offer& of
   return none;
 }
 
-} // namespace control
+} // namespace advise

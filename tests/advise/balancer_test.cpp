@@ -11,17 +11,19 @@
 
 #include <gtest/gtest.h>
 
+#include "advise/balancer.hpp"
 #include "base/status.hpp"
+#include "control/balance_mode.hpp"
 #include "control/balance_report.hpp"
-#include "control/balancer.hpp"
+#include "control/load_monitor.hpp"
 
 namespace {
 using advise::BalanceAction;
-using control::Balancer;
-using control::BalanceSubject;
+using advise::Balancer;
+using advise::BalanceSubject;
+using advise::ProcessLoad;
 using control::Load;
 using control::LoadJournal;
-using control::ProcessLoad;
 
 /// Four processes on 2x2, an application whose step is 4 s of work and nothing else.
 struct Story {
@@ -241,7 +243,7 @@ TEST(Balancer, AStoppedProcessHasASmallSpeedRatherThanNone) {
 }
 
 /// Process 1 left `ago` seconds ago, of three processes each with `share`, and has no competitor any more.
-control::BalanceSubject with_a_sleeper(Story& run, double ago, double calm, double share) {
+advise::BalanceSubject with_a_sleeper(Story& run, double ago, double calm, double share) {
   run.steps(5);
   run.tell();
   BalanceSubject three = run.subject;

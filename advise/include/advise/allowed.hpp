@@ -7,7 +7,7 @@
 
 #include "advise/step_time.hpp"
 
-namespace control {
+namespace advise {
 
 /// Numbers of processes as clauses name them: "6", "2:9", "8:32:4", "4:32:*2", and lists of these with commas.
 /// @throws base::Error{bad_argument}
@@ -22,10 +22,10 @@ public:
 
   /// Clauses separated by `;`, all of which must hold:
   ///   any                    every grid, 1 x n too (alone)
-  ///   4:32:*2   4,9,16       numbers of processes, as advise::parse_set
+  ///   4:32:*2   4,9,16       numbers of processes, as parse_set
   ///   2x2,2x4,4x4            these grids
   ///   aspect 2               longer side over shorter side at most 2; `aspect_p`, `aspect_q` as in
-  ///   advise::TopologyRequest rows 1:4   cols 2,4,8  rows, columns
+  ///   TopologyRequest rows 1:4   cols 2,4,8  rows, columns
   /// e.g. "4:32:*2; aspect 2". Empty text is as nothing said.
   /// @throws base::Error{bad_argument} that quotes the clause.
   static Allowed parse(const std::string& text);
@@ -36,12 +36,12 @@ public:
   std::optional<base::GridShape> largest(int at_most, int at_least = 1) const;
   /// The fastest permitted grid of at most `at_most` processes, among and between the measured ones. Empty when there
   /// is none.
-  std::optional<advise::Topology> quickest(int at_most, const advise::StepModel& steps) const;
+  std::optional<Topology> quickest(int at_most, const StepModel& steps) const;
   /// The text as it was given; "" for no clauses.
   const std::string& text() const { return text_; }
 
 private:
-  advise::TopologyRequest request(int at_most) const;
+  TopologyRequest request(int at_most) const;
 
   std::string text_;
   bool is_any_ = false;
@@ -50,4 +50,4 @@ private:
   std::vector<base::GridShape> grids_;
 };
 
-} // namespace control
+} // namespace advise

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/decide.hpp"
+#include "advise/decide.hpp"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 #include "advise/step_time.hpp"
 #include "base/status.hpp"
 
-namespace control {
+namespace advise {
 namespace {
 
 using base::GridShape;
@@ -116,13 +116,13 @@ int started(const Situation& s, GridShape to) {
   return std::max(0, to.size() - s.grid.size() - s.parked);
 }
 
-advise::Cost planned(const Situation& s, GridShape to) {
-  return s.planned_exchange ? s.planned_exchange(s.grid, to) : advise::Cost();
+Cost planned(const Situation& s, GridShape to) {
+  return s.planned_exchange ? s.planned_exchange(s.grid, to) : Cost();
 }
 
 } // namespace
 
-advise::Cost change_cost(const Situation& s, GridShape to) {
+Cost change_cost(const Situation& s, GridShape to) {
   return s.change(s.grid, to, started(s, to), planned(s, to));
 }
 
@@ -141,7 +141,7 @@ std::optional<Forecast> forecast(const Situation& s, GridShape to) {
   f->then.seconds /= s.gain;
   f->change = change_cost(s, to);
   f->spawn_s = f->change.of("spawn");
-  f->payoff_steps = f->payoff_at_best = advise::payoff_point(f->resize_s(), f->now.seconds, f->then.seconds);
+  f->payoff_steps = f->payoff_at_best = payoff_point(f->resize_s(), f->now.seconds, f->then.seconds);
   return f;
 }
 
@@ -195,7 +195,7 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
                     fmt::format("{} of the {} processes offered make {}, the largest allowed grid",
                                 largest->size() - s.grid.size(), by, to_string(*largest)),
                     force);
-  const advise::StepModel model(s.steps, s.cores);
+  const StepModel model(s.steps, s.cores);
   const auto quickest = s.allowed.quickest(room, model);
   const GridShape best = quickest ? GridShape{quickest->nprow, quickest->npcol} : s.grid;
   if (best.size() <= s.grid.size()) {
@@ -250,7 +250,7 @@ Decision decide_shrink(const Situation& s, std::int64_t by) {
                                 s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
   std::string why = fmt::format("the largest allowed grid of at most {} processes", most);
   if (reaches(s, *to))
-    if (const auto quickest = s.allowed.quickest(most, advise::StepModel(s.steps, s.cores))) {
+    if (const auto quickest = s.allowed.quickest(most, StepModel(s.steps, s.cores))) {
       to = GridShape{quickest->nprow, quickest->npcol};
       why = quickest->why;
     }
@@ -274,4 +274,4 @@ Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& group
             : declined(why + ", and nobody would stay");
 }
 
-} // namespace control
+} // namespace advise

@@ -10,9 +10,7 @@
 
 #include "advise/cost.hpp"
 
-namespace control {
-
-using advise::StepTimes;
+namespace advise {
 
 /// Steps since the last change of the grid.
 struct Stay {
@@ -46,4 +44,4 @@ struct Trial {
   Verdict verdict() const;
 };
 
-} // namespace control
+} // namespace advise

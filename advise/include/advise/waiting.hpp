@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace control {
+namespace advise {
 
 /// A process that shares its processor waits for its turn at each wake-up, however little it then does. Its share does
 /// not separate this from work: it is a part of the requested time, and falls with the part of the work. But steps with
@@ -41,4 +41,4 @@ private:
   std::map<int, Steps> of_;
 };
 
-} // namespace control
+} // namespace advise

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/waiting.hpp"
+#include "advise/waiting.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 
-namespace control {
+namespace advise {
 namespace {
 
 constexpr std::size_t most_seen = 8;
@@ -71,4 +71,4 @@ std::optional<WaitingTerms> Waiting::terms(int process, double least_work_s) con
   return terms;
 }
 
-} // namespace control
+} // namespace advise

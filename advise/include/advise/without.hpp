@@ -9,7 +9,7 @@
 
 #include "base/grid_shape.hpp"
 
-namespace control {
+namespace advise {
 
 /// A process of an application, in the grid or asleep.
 struct ProcessInfo {
@@ -47,4 +47,4 @@ template <class Archive> void fields(Archive& a, Without& without) {
 /// would start where others are to leave.
 std::string too_few_without(const std::vector<ProcessInfo>& all, const std::vector<int>& named, base::GridShape to);
 
-} // namespace control
+} // namespace advise

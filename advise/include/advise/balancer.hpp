@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When a running application redistributes its work, parks processes or takes them back. Gathers the request of
-// advise::decide_balance and says when to call it. Pure: times are passed in, in seconds on one clock.
+// decide_balance and says when to call it. Pure: times are passed in, in seconds on one clock.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,21 @@
 #include <vector>
 
 #include "advise/balance.hpp"
+#include "advise/process_load.hpp"
 #include "advise/step_terms.hpp"
-#include "base/json_fwd.hpp"
-#include "control/balance_mode.hpp"
-#include "control/load_monitor.hpp"
-#include "control/waiting.hpp"
+#include "advise/waiting.hpp"
 
-namespace control {
-
-using base::Json;
+namespace advise {
 
 /// What is balanced, in its present state. The Balancer adds the rest of the request: processes, terms of a step, the
 /// time of a step, and for how long the speeds have been the same.
-struct BalanceSubject : advise::BalanceRequest {
+struct BalanceSubject : BalanceRequest {
   std::vector<int> must_stay; ///< processes
 };
 
 /// The predicted and the measured effect of a balance: medians of steps.
 struct BalanceOutcome {
-  advise::BalanceAction action = advise::BalanceAction::stay;
+  BalanceAction action = BalanceAction::stay;
   double predicted_before_s = 0, predicted_after_s = 0;
   double before_s = 0, after_s = 0; ///< measured; before_s 0: no complete step was measured
   double predicted_change_s = 0, change_s = 0;
@@ -61,10 +57,10 @@ public:
   bool is_settled(double now_s) const;
 
   /// Empty while no step was measured, or not all loads are known; `why_not` gives the reason.
-  std::optional<advise::Balance> decide(const BalanceSubject& subject, double now_s);
+  std::optional<Balance> decide(const BalanceSubject& subject, double now_s);
   const std::string& why_not() const { return why_not_; }
   /// The request of the last decision, for callers that show what it was made from.
-  const advise::BalanceRequest& request() const { return request_; }
+  const BalanceRequest& request() const { return request_; }
   int id_of(int process) const { return loads_.at(static_cast<std::size_t>(process)).process; }
   /// The speed of a process under its load: its speed alone, times its share.
   double speed_of(const ProcessLoad& load) const;
@@ -74,7 +70,7 @@ public:
   void speed_given(int id, double speed); ///< by a balance; it is not the speed of the process alone
 
   // ---- afterwards
-  void carried_out(const advise::Balance& balance, double change_s, double now_s);
+  void carried_out(const Balance& balance, double change_s, double now_s);
   void forget_trial() { known_.trial.reset(); } ///< the grid has changed since
   bool has_outcome() const { return known_.trial && known_.trial->after.size() >= steps_judged; }
   /// Not empty once, when enough steps have ended since the balance to judge it.
@@ -91,21 +87,21 @@ private:
   };
   /// The time of a step in one layout with one set of speeds.
   struct Measured {
-    advise::MeasuredStep step;  ///< with ids, in order
+    MeasuredStep step;          ///< with ids, in order
     std::vector<double> speeds; ///< in this order
     double work = 0;            ///< of the slowest, as in StepObservation: the cost of rows may have changed since
   };
   void remember(const BalanceSubject& subject, double step_s);
   void remember(Measured now);
-  Measured measured(const advise::BalanceChoice& choice) const;
-  std::vector<advise::MeasuredStep> remembered(const BalanceSubject& subject) const;
+  Measured measured(const BalanceChoice& choice) const;
+  std::vector<MeasuredStep> remembered(const BalanceSubject& subject) const;
   std::vector<double> all_speeds() const;
   double steady_since(double now_s) const;
   double error_at(double now_s) const;
   std::vector<double> steady_steps(double now_s, double until) const;
   void observe(const BalanceSubject& subject, double now_s);
-  void learn(advise::BalanceRequest& request, double now_s);
-  advise::StepObservation conditions(const BalanceSubject& subject) const;
+  void learn(BalanceRequest& request, double now_s);
+  StepObservation conditions(const BalanceSubject& subject) const;
 
   std::vector<ProcessLoad> loads_;
   double ended_s_ = 0; ///< the last step
@@ -117,7 +113,7 @@ private:
     std::size_t steps = 0;
   };
   std::optional<Decided> decided_;
-  advise::BalanceRequest request_;
+  BalanceRequest request_;
   std::string why_not_;
   bool are_costs_new_ = false;
   struct Trial {
@@ -131,7 +127,7 @@ private:
     std::deque<Step> steps; ///< on this grid, without the first one
     double changed_s = 0;   ///< since when the grid is unchanged
     bool is_cold = true;
-    std::vector<advise::StepObservation> observed;
+    std::vector<StepObservation> observed;
     std::vector<Measured> measured; ///< the newest last
     std::optional<Trial> trial;
     Waiting waiting;
@@ -142,9 +138,4 @@ private:
   double error_ = 0.03, error_s_ = 0; ///< of the last predictions of a step, and since when
 };
 
-Json to_json(const ProcessLoad& load);
-/// A decision for people and programs; processes by their ids.
-Json to_json(const advise::Balance& balance, const std::vector<int>& ids);
-Json to_json(const BalanceOutcome& outcome);
-
-} // namespace control
+} // namespace advise

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "control/waiting.hpp"
+#include "advise/waiting.hpp"
 
 namespace {
-using control::Waiting;
+using advise::Waiting;
 
 TEST(Waiting, TwoPartsTellItFromWork) {
   Waiting waiting;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/allowed.hpp"
+#include "advise/allowed.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "refusal.hpp"
 
-namespace control {
+namespace advise {
 namespace {
 
 using base::Error;
@@ -58,7 +58,7 @@ double aspect(GridShape s) {
 } // namespace
 
 std::vector<int> numbers_of_processes(const std::string& text) {
-  return advise::parse_set(text);
+  return parse_set(text);
 }
 
 Allowed Allowed::parse(const std::string& text) {
@@ -118,8 +118,8 @@ bool Allowed::permits(GridShape s) const {
          holds(rows_, s.nprow) && holds(cols_, s.npcol);
 }
 
-advise::TopologyRequest Allowed::request(int at_most) const {
-  advise::TopologyRequest wanted;
+TopologyRequest Allowed::request(int at_most) const {
+  TopologyRequest wanted;
   wanted.procs = at_most;
   wanted.aspect_p = text_.empty() ? usual_aspect : aspect_p_;
   wanted.aspect_q = text_.empty() ? usual_aspect : aspect_q_;
@@ -138,7 +138,7 @@ std::optional<GridShape> Allowed::largest(int at_most, int at_least) const {
       if (s.size() <= at_most && permits(s) && (!best || rank(s) < rank(*best))) best = s;
   } else {
     try {
-      const advise::Topology chosen = advise::choose_topology(request(at_most));
+      const Topology chosen = choose_topology(request(at_most));
       best = GridShape{chosen.nprow, chosen.npcol};
     } catch (const Error& error) {
       if (error.status() != Status::not_found) throw;
@@ -148,19 +148,19 @@ std::optional<GridShape> Allowed::largest(int at_most, int at_least) const {
   return best;
 }
 
-std::optional<advise::Topology> Allowed::quickest(int at_most, const advise::StepModel& steps) const {
+std::optional<Topology> Allowed::quickest(int at_most, const StepModel& steps) const {
   if (at_most < 1 || steps.measured().empty()) return std::nullopt;
-  advise::TopologyRequest wanted = request(at_most);
+  TopologyRequest wanted = request(at_most);
   wanted.steps = &steps;
   if (grids_.empty()) {
     try {
-      return advise::choose_topology(wanted);
+      return choose_topology(wanted);
     } catch (const Error& error) {
       if (error.status() != Status::not_found) throw;
       return std::nullopt;
     }
   }
-  std::optional<advise::Topology> best;
+  std::optional<Topology> best;
   for (const GridShape s : grids_) {
     if (s.size() > at_most || !permits(s)) continue;
     wanted.valid_rows = {s.nprow};
@@ -168,7 +168,7 @@ std::optional<advise::Topology> Allowed::quickest(int at_most, const advise::Ste
     wanted.valid_procs = {};
     wanted.aspect_p = wanted.aspect_q = 0; // permitted as it is
     try {
-      const advise::Topology one = advise::choose_topology(wanted);
+      const Topology one = choose_topology(wanted);
       if (!best || one.seconds < best->seconds) best = one;
     } catch (const Error& error) {
       if (error.status() != Status::not_found) throw;
@@ -177,4 +177,4 @@ std::optional<advise::Topology> Allowed::quickest(int at_most, const advise::Ste
   return best;
 }
 
-} // namespace control
+} // namespace advise
