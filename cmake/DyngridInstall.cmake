@@ -73,7 +73,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_
 # the pages that these lead to, lying to each other as here
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev
   FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "mainpage.md" EXCLUDE PATTERN "man" EXCLUDE)
-foreach(room advise apps base blacs-dyn calls control gridmap pblas redist tools)
+foreach(room advise apps base blacs-dyn calls control gridmap pblas python redist tools)
   install(FILES "${PROJECT_SOURCE_DIR}/${room}/README.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}/${room}" COMPONENT dev)
 endforeach()
 file(GLOB_RECURSE studies RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/studies/README.md")

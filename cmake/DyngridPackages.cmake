@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `cpack` in the build folder: libdyngrid<SOVERSION> (the library), libdyngrid-dev (headers, modules, package files),
-# dyngrid-bin (the command), python3-dyngrid. With the preset `package` (scripts/package) the files go to where Debian has them,
-# /usr/lib/<machine>.
+# dyngrid-bin (the command), python3-dyngrid. With the preset `package` (scripts/package) the files go to where Debian
+# has them, /usr/lib/<machine>.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME dyngrid)
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")

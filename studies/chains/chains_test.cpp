@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../../tests/gridmap/chain_brute.hpp"
+#include "../../tests/advise/chain_brute.hpp"
 #include "base/index.hpp"
 #include "base/status.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../../tests/gridmap/random_phases.hpp"
+#include "../../tests/advise/random_phases.hpp"
 #include "base/index.hpp"
 #include "base/status.hpp"
 

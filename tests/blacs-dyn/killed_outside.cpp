@@ -40,8 +40,8 @@ std::vector<int> new_processes() {
     const std::size_t name_ends = stat.rfind(')');
     if (name_ends == std::string::npos || std::sscanf(stat.c_str() + name_ends + 1, " %c %d", &state, &parent) != 2)
       continue;
-    const bool is_one = ('\0' + content_of(folder + "/environ")).find(std::string("\0DYNGRID_MEET=", 14)) !=
-                        std::string::npos;
+    const bool is_one =
+        ('\0' + content_of(folder + "/environ")).find(std::string("\0DYNGRID_MEET=", 14)) != std::string::npos;
     if (parent == getppid() && state != 'Z' && is_one) found.push_back(std::atoi(entry->d_name));
   }
   if (all) closedir(all);
@@ -51,16 +51,17 @@ std::vector<int> new_processes() {
 /// Kills the first or the last of the new processes, at a moment after the request or once there is one.
 class Killer {
 public:
-  Killer(int us, bool first) : thread_([this, us, first] {
-    const auto moment = Clock::now() + std::chrono::microseconds(us);
-    for (; !is_over_; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
-      if (Clock::now() < moment) continue;
-      const std::vector<int> there = new_processes();
-      if (there.empty() || is_over_) continue;
-      has_killed = kill(first ? there.front() : there.back(), SIGKILL) == 0;
-      return;
-    }
-  }) {}
+  Killer(int us, bool first)
+      : thread_([this, us, first] {
+          const auto moment = Clock::now() + std::chrono::microseconds(us);
+          for (; !is_over_; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+            if (Clock::now() < moment) continue;
+            const std::vector<int> there = new_processes();
+            if (there.empty() || is_over_) continue;
+            has_killed = kill(first ? there.front() : there.back(), SIGKILL) == 0;
+            return;
+          }
+        }) {}
   /// The new processes are part of the application, or are refused.
   ~Killer() {
     is_over_ = true;
