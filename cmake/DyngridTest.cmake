@@ -53,6 +53,16 @@ function(dyngrid_finish_tests)
   endforeach()
 endfunction()
 
+# Those that run a second time over UCX, which connects processes of different worlds in another way.
+include("${PROJECT_SOURCE_DIR}/tests/over_ucx.cmake")
+set(DYNGRID_HAS_UCX OFF)
+if(DYNGRID_MPI_FLAVOUR STREQUAL "openmpi")
+  execute_process(COMMAND ompi_info --parsable --param pml ucx OUTPUT_VARIABLE component ERROR_QUIET)
+  if(component MATCHES "mca:pml:ucx:")
+    set(DYNGRID_HAS_UCX ON)
+  endif()
+endif()
+
 # In names of tests: what the processes beyond the first ones are
 set(DYNGRID_TEST_BORN spawn)
 if(NOT DYNGRID_MPI_CAN_SPAWN)
@@ -181,6 +191,20 @@ function(dyngrid_test name)
     endif()
   endif()
   set_tests_properties(${test_name} PROPERTIES ENVIRONMENT "${environment};${arg_ENV}" SKIP_RETURN_CODE 77)
+  if(DYNGRID_HAS_UCX AND test_name IN_LIST DYNGRID_TESTS_OVER_UCX)
+    if(arg_COMMAND)
+      set(program COMMAND ${arg_COMMAND})
+    else()
+      set(program TARGET ${arg_TARGET} ARGS ${arg_ARGS})
+    endif()
+    foreach(what NP SPAWN)
+      if(arg_${what})
+        list(APPEND program ${what} ${arg_${what}})
+      endif()
+    endforeach()
+    dyngrid_test(${name}.ucx ${program} LABELS ${arg_LABELS} ENV ${arg_ENV} OMPI_MCA_pml=ucx OMPI_MCA_pml_ucx_tls=any
+      OMPI_MCA_pml_ucx_devices=any)
+  endif()
 endfunction()
 
 # A test that this MPI cannot run: it is there, skipped, and says why.

@@ -45,6 +45,35 @@ TEST(Launch, PlainLine) {
             "--oversubscribe --bind-to none -np 4 -x DYNGRID_GRID=2x2 -x DYNGRID_RESIZE_AT=5:3x3,10:2x2 ./app --n 3");
 }
 
+TEST(Launch, TheTransportIsTheOneThatIsNamed) {
+  Site site = quiet_site();
+  site.has_ucx = true;
+  RunRequest r = request(2);
+  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml"), "(not set)"); // as Open MPI chooses
+  r.transport = "ob1";
+  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml"), "ob1");
+  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml_ucx_tls"), "(not set)");
+  r.transport = "ucx";
+  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml"), "ucx");
+  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml_ucx_tls"), "any");
+  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml_ucx_devices"), "any");
+  site.environment["OMPI_MCA_pml_ucx_tls"] = "self,tcp"; // the user's own stays
+  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml_ucx_tls"), "(not set)");
+  site.environment["OMPI_MCA_pml"] = "ucx";
+  EXPECT_NO_THROW(plan_launch(r, site));
+  site.environment["OMPI_MCA_pml"] = "ob1";
+  EXPECT_THROW(plan_launch(r, site), Failure) << "two that contradict each other";
+  site.environment.erase("OMPI_MCA_pml");
+  r.mpirun_options = {"--mca", "pml", "ob1"};
+  EXPECT_THROW(plan_launch(r, site), Failure) << "two places that choose";
+  r.mpirun_options.clear();
+  site.has_ucx = false;
+  EXPECT_THROW(plan_launch(r, site), Failure) << "no such component";
+  site.has_ucx = true;
+  site.mpi = Mpi::mpich;
+  EXPECT_THROW(plan_launch(r, site), Failure) << "MPICH has no components";
+}
+
 TEST(Launch, JobsOnOneHostDoNotShareACore) {
   const auto line = [](const RunRequest& r, const Site& site) { return shell_line(plan_launch(r, site)); };
   const std::string unbound = " --bind-to none ";

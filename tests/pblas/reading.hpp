@@ -18,7 +18,7 @@ inline bool is_mpi(void* caller) {
   Dl_info of{};
   if (dladdr(caller, &of) == 0 || of.dli_fname == nullptr) return false;
   const std::string file = of.dli_fname;
-  for (const char* part : {"mca_", "libopen-pal", "libmpi"})
+  for (const char* part : {"mca_", "libopen-pal", "libmpi", "libuct"})
     if (file.find(part) != std::string::npos) return true;
   return false;
 }

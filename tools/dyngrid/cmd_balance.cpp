@@ -333,7 +333,7 @@ void add_time_options(CommandLine& app, BalanceOptions& o) {
 
 void add_balance(CommandLine& root) {
   CommandLine& app =
-      root.add_command("balance", "Processes of changed speed: new shares, which should sleep, which should come back");
+      root.add_command("balance", "Processes of changed speed: new shares, which should sleep or come back");
   auto o = std::make_shared<BalanceOptions>();
   add_job_options(app, *o);
   add_grid_options(app, *o);

@@ -59,7 +59,8 @@ void run_application(const RunOptions& o) {
     request.preload = calls_libraries();
   else if (o.preload)
     request.preload = own_library();
-  const Site site = look_around(o.mpirun);
+  Site site = look_around(o.mpirun);
+  if (request.transport == "ucx") site.has_ucx = look_for_ucx(site);
   if (site.mpi == Mpi::unknown)
     throw Failure(
         fmt::format("{} is neither Open MPI's nor MPICH's; run it by hand, with libdyngrid.so before ScaLAPACK",
@@ -124,6 +125,10 @@ void add_run_options(CommandLine& app, RunOptions& o) {
                "(DYNGRID_WAIT)");
   app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_PLACEMENT)")
       .check(base::one_of(gridmap::placement_names()));
+  app.add_option("--transport", r.transport,
+                 "how messages travel between processes (OMPI_MCA_pml); default: as Open MPI chooses. ucx connects old "
+                 "and new processes of a host by shared memory, where ob1, the usual choice, uses TCP between them")
+      .check(base::one_of({"ob1", "ucx"}));
   app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_EXCHANGE=schedule=...)")
       .check(base::one_of(redist::schedule_names()));
   app.add_option("--processes", r.processes_come,

@@ -166,11 +166,36 @@ int processes_to_start(const RunRequest& request) {
   return processes;
 }
 
+/// The way of messages that the request names. @throws Failure
+void add_transport(const RunRequest& request, const Site& site, Launch& launch) {
+  const std::string& way = request.transport;
+  if (way.empty()) return;
+  if (site.mpi == Mpi::mpich)
+    throw Failure(fmt::format("--transport is for Open MPI, and {} is MPICH's: leave it out", site.mpirun));
+  const auto set = site.environment.find("OMPI_MCA_pml");
+  if (set != site.environment.end() && !set->second.empty() && set->second != way)
+    throw Failure(fmt::format("--transport {} contradicts OMPI_MCA_pml={}: leave one of them out", way, set->second));
+  const auto& words = request.mpirun_options;
+  if (std::find(words.begin(), words.end(), "pml") != words.end())
+    throw Failure(
+        fmt::format("--transport {} and --mpirun-option pml both choose the transport: leave one of them out", way));
+  if (way == "ucx" && !site.has_ucx)
+    throw Failure(fmt::format("--transport ucx needs Open MPI's component pml/ucx, which {} does not have: take "
+                              "--transport ob1",
+                              site.mpirun));
+  launch.environment.push_back({"OMPI_MCA_pml", way, "--transport"});
+  if (way != "ucx") return;
+  for (const char* name : {"OMPI_MCA_pml_ucx_tls", "OMPI_MCA_pml_ucx_devices"})
+    if (!has(site, name))
+      launch.environment.push_back({name, "any", "UCX is used for shared memory, too, where no fast network is found"});
+}
+
 /// The environment of mpirun and of the processes that it starts on this host.
 void add_environment(const RunRequest& request, const Site& site, int started, Launch& launch) {
   // Open MPI 5 grows on one host only, and han gains something only on several
   if (site.mpi != Mpi::mpich)
     add_open_mpi_settings(site, started, !site.is_open_mpi_5 || is_one_host(request, site), launch);
+  add_transport(request, site, launch);
   for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
     if (!has(site, threads)) launch.environment.push_back({threads, "1", "the processes share the cores already"});
   if (site.better_core.empty() || has(site, "OPENBLAS_CORETYPE") || !is_one_host(request, site)) return;
@@ -425,6 +450,13 @@ Site look_around(const std::string& mpirun) {
       site.environment[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
   }
   return site;
+}
+
+bool look_for_ucx(const Site& site) {
+  Launch info;
+  const std::string beside = site.mpirun.substr(0, site.mpirun.rfind('/') + 1) + "ompi_info";
+  info.words = {access(beside.c_str(), X_OK) == 0 ? beside : "ompi_info", "--parsable", "--param", "pml", "ucx"};
+  return run_for(info, 10).output.find("mca:pml:ucx:") != std::string::npos;
 }
 
 namespace {

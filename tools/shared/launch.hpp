@@ -31,6 +31,7 @@ struct RunRequest {
   std::string calls;          ///< as DYNGRID_CALLS, or empty
   std::string processes_come; ///< spawn, join or empty
   std::string ompi_server;    ///< for join: its address
+  std::string transport;      ///< of messages between processes: ob1, ucx, or empty: as Open MPI chooses
   std::string preload;        ///< full paths of libraries, with a colon between them, or empty
   bool is_verbose = false;
   bool waits = false; ///< resize points wait for new processes
@@ -56,6 +57,7 @@ struct Site {
       better_core; ///< which processor OpenBLAS takes this one for; what OPENBLAS_CORETYPE should say, empty: nothing
   bool is_root = false;
   bool has_ompi_server = false;         ///< in PATH
+  bool has_ucx = false;                 ///< Open MPI's component pml/ucx is there; look_for_ucx()
   bool can_read_other_processes = true; ///< process_vm_readv is allowed between processes of one user
   std::int64_t shm_free_bytes = -1;     ///< of /dev/shm; -1: there is none
   std::map<std::string, std::string> environment;
@@ -81,6 +83,8 @@ std::string shell_line(const Launch& launch);
 /// Finds mpirun (or the path given) and examines this machine.
 /// @throws Failure when there is no mpirun.
 Site look_around(const std::string& mpirun);
+/// Whether this Open MPI has the component pml/ucx, as its ompi_info says.
+bool look_for_ucx(const Site& site);
 /// A file that belongs to this command: candidates relative to the folder of the running program; "" when none exists.
 std::string find_beside(const std::vector<std::string>& candidates);
 /// A program by its path, or as found in PATH.

@@ -197,8 +197,8 @@ void add_request(CommandLine& app, slurm::Request& r) {
 } // namespace
 
 void add_slurm(base::CommandLine& root) {
-  CommandLine& app = root.add_command(
-      "slurm", "Applications under Slurm that grow onto free nodes and leave those that Slurm takes back");
+  CommandLine& app =
+      root.add_command("slurm", "Applications under Slurm that grow onto free nodes and leave reclaimed ones");
   app.require_command();
   app.footer("dyngrid slurm submit --help and dyngrid slurm check --help say more; docs/slurm.md shows it.");
 
