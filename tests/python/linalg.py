@@ -62,7 +62,11 @@ refused(ValueError, "workers is 0", lambda: linalg.cholesky(np.eye(2), workers=0
 # workers that are killed: the call says so, and the next one starts others
 from dyngrid import _workers  # noqa: E402
 
-os.killpg(_workers._pool._process.pid, signal.SIGKILL)  # a session of its own
+pool = _workers._pool
+os.killpg(pool._process.pid, signal.SIGKILL)  # a session of its own
+for connection in pool._connections:  # mpirun is gone, and they notice it
+    while not connection.poll(1):
+        pass
 refused(Error, "ended", lambda: linalg.cholesky(np.eye(40)))
 assert np.array_equal(linalg.cholesky(np.eye(40)), np.eye(40))
 linalg.stop_workers()
