@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/index.hpp"
-#include "base/statistics.hpp"
 
 namespace advise {
 
@@ -53,17 +52,6 @@ bool is_near(double a, double b, double within) {
 bool are_near(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](double one, double other) { return is_near(one, other, speed_within); });
-}
-
-/// Relative error of the median of steps: the standard deviation, if the deviations are normally distributed. That of a
-/// step is then 1.48 times the median deviation; that of a median of n is 1.25 / sqrt(n) times that of a step.
-double error_of(const std::vector<double>& steps) {
-  constexpr double of_step = 1.48, of_median = 1.25;
-  if (steps.empty()) return 0;
-  const double middle = base::median(steps);
-  std::vector<double> off;
-  for (const double step_s : steps) off.push_back(std::abs(step_s / middle - 1));
-  return of_step * of_median * base::median(off) / std::sqrt(static_cast<double>(steps.size()));
 }
 
 void set_terms(BalanceRequest& r, const std::vector<StepObservation>& observed) {
@@ -114,7 +102,7 @@ void Balancer::step(double ended_s, double step_s, double size) {
   }
   known_.steps.push_back({ended_s - step_s, ended_s, step_s / size});
   if (known_.steps.size() > most_steps) known_.steps.pop_front();
-  if (known_.trial && known_.trial->after.size() < steps_judged) known_.trial->after.push_back(step_s / size);
+  if (known_.trial && known_.trial->after.count() < steps_judged) known_.trial->after.add(step_s / size);
 }
 
 void Balancer::begin_panels(double now_s) {
@@ -144,11 +132,11 @@ double Balancer::steady_since(double now_s) const {
 }
 
 /// The last ones, of those that ended at `until` or before.
-std::vector<double> Balancer::steady_steps(double now_s, double until) const {
+UsualTime Balancer::steady_steps(double now_s, double until) const {
   const double since = steady_since(now_s);
-  std::vector<double> steady;
-  for (auto step = known_.steps.rbegin(); step != known_.steps.rend() && steady.size() < last_steps; ++step)
-    if (step->begun_s >= since && step->ended_s <= until) steady.push_back(step->step_s);
+  UsualTime steady(last_steps);
+  for (const Step& step : known_.steps)
+    if (step.begun_s >= since && step.ended_s <= until) steady.add(step.step_s);
   return steady;
 }
 
@@ -225,12 +213,12 @@ StepObservation Balancer::conditions(const BalanceSubject& s) const {
 
 void Balancer::observe(const BalanceSubject& subject, double now_s) {
   constexpr double unseen_s = 1; // a load that has just begun slows steps down before the monitor has seen it
-  std::vector<double> steady = steady_steps(now_s, now_s - unseen_s);
-  const bool is_sure = steady.size() >= least_steps;
-  if (steady.empty() && known_.observed.empty()) steady = steady_steps(now_s, now_s);
-  if (steady.empty()) return;
+  UsualTime steady = steady_steps(now_s, now_s - unseen_s);
+  const bool is_sure = steady.count() >= least_steps;
+  if (steady.count() == 0 && known_.observed.empty()) steady = steady_steps(now_s, now_s);
+  if (steady.count() == 0) return;
   StepObservation o = conditions(subject);
-  o.step_s = base::median(steady);
+  o.step_s = steady.seconds();
   known_.rows_were_cut |= o.grid.nprow > 1;
   known_.cols_were_cut |= o.grid.npcol > 1;
   const auto same = std::find_if(known_.observed.begin(), known_.observed.end(), [&](const StepObservation& other) {
@@ -361,15 +349,15 @@ std::optional<Balance> Balancer::decide(const BalanceSubject& s, double now_s) {
     why_not_ = "no step was measured yet";
     return std::nullopt;
   }
-  const std::vector<double> steady = steady_steps(now_s, now_s);
+  const UsualTime steady = steady_steps(now_s, now_s);
   BalanceRequest r = s;
-  r.step_s = steady.empty() ? 0 : base::median(steady);
-  r.measured_error = error_of(steady);
+  r.step_s = steady.count() == 0 ? 0 : steady.seconds();
+  r.measured_error = r.step_s > 0 ? steady.error_s() / r.step_s : 0;
   r.held_s = std::max(0.0, now_s - steady_since(now_s));
   r.measured = remembered(s);
   r.rows_were_cut = known_.rows_were_cut;
   r.cols_were_cut = known_.cols_were_cut;
-  Decided decided{now_s, r.held_s, {}, steady.size()};
+  Decided decided{now_s, r.held_s, {}, steady.count()};
   for (const ProcessLoad& load : loads_) {
     BalanceProcess p;
     p.speed = speed_of(load);
@@ -407,10 +395,10 @@ void Balancer::carried_out(const Balance& balance, double change_s, double now_s
 }
 
 std::optional<BalanceOutcome> Balancer::outcome() {
-  if (!known_.trial || known_.trial->after.size() < steps_judged) return std::nullopt;
+  if (!known_.trial || known_.trial->after.count() < steps_judged) return std::nullopt;
   BalanceOutcome outcome = known_.trial->outcome;
-  outcome.after_s = base::median(known_.trial->after);
-  outcome.steps = static_cast<int>(known_.trial->after.size());
+  outcome.after_s = known_.trial->after.seconds();
+  outcome.steps = static_cast<int>(known_.trial->after.count());
   Trial trial = *std::exchange(known_.trial, std::nullopt);
   if (are_near(trial.speeds, all_speeds())) {                         // else something else has changed, too
     if (outcome.before_s > 0 && outcome.after_s > outcome.before_s) { // the way back is known, although measured

@@ -20,15 +20,9 @@ const PhaseTrials::Times& PhaseTrials::of(int phase, int candidate) const {
   return times_[at(phase)][at(candidate)];
 }
 
-void PhaseTrials::Times::add(double value) {
-  if (last.size() == kept) last.erase(last.begin());
-  last.push_back(value);
-}
-
 double PhaseTrials::Times::typical() const {
-  if (known >= 0 && last.size() < tries) return known;
-  if (last.empty()) return -1;
-  return last.size() < 3 ? *std::min_element(last.begin(), last.end()) : base::median(last);
+  if (known >= 0 && last.count() < tries) return known;
+  return last.count() == 0 ? -1 : last.seconds();
 }
 
 void PhaseTrials::knows(int phase, int candidate, double seconds) {
@@ -36,7 +30,7 @@ void PhaseTrials::knows(int phase, int candidate, double seconds) {
 }
 
 void PhaseTrials::took(int phase, int candidate, double seconds) {
-  times_[at(phase)][at(candidate)].add(seconds);
+  times_[at(phase)][at(candidate)].last.add(seconds);
 }
 
 double PhaseTrials::typical_s(int phase, int candidate) const {
@@ -44,7 +38,7 @@ double PhaseTrials::typical_s(int phase, int candidate) const {
 }
 
 void PhaseTrials::moved(const PhaseMoveKey& move, double times_predicted) {
-  moves_[move].add(times_predicted);
+  moves_[move].last.add(times_predicted);
 }
 
 void PhaseTrials::knows_move(const PhaseMoveKey& move, double times_predicted) {
@@ -66,26 +60,26 @@ std::size_t PhaseTrials::move_runs(const PhaseMoveKey& move) const {
 double PhaseTrials::hope(int phase, int candidate) const {
   constexpr double scatter = 0.1; // of one run
   const Times& t = of(phase, candidate);
-  if (t.runs() >= settled || t.last.empty()) return 1;
-  const double least = *std::min_element(t.last.begin(), t.last.end()), typical = t.typical();
-  return typical <= 0 ? 1 : least / typical * (1 - scatter / std::sqrt(static_cast<double>(t.last.size())));
+  if (t.runs() >= settled || t.last.count() == 0) return 1;
+  const double least = t.last.least_s(), typical = t.typical();
+  return typical <= 0 ? 1 : least / typical * (1 - scatter / std::sqrt(static_cast<double>(t.last.count())));
 }
 
 bool PhaseTrials::wants_try(int phase, int candidate) const {
   constexpr double hopeless = 3;
   const Times& t = of(phase, candidate);
   if (t.runs() >= tries) return false;
-  if (t.last.empty()) return true;
+  if (t.last.count() == 0) return true;
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t c = 0; c < times_[at(phase)].size(); ++c)
     if (const double s = typical_s(phase, static_cast<int>(c)); s >= 0) best = std::min(best, s);
-  return t.last.back() <= hopeless * best;
+  return t.last.least_s() <= hopeless * best;
 }
 
 std::optional<int> PhaseTrials::next(int phase) const {
   std::optional<int> least;
   for (int c = 0; c < static_cast<int>(times_[at(phase)].size()); ++c)
-    if (wants_try(phase, c) && (!least || of(phase, c).last.size() < of(phase, *least).last.size())) least = c;
+    if (wants_try(phase, c) && (!least || of(phase, c).last.count() < of(phase, *least).last.count())) least = c;
   return least;
 }
 

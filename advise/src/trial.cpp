@@ -2,32 +2,19 @@
 #include "advise/trial.hpp"
 
 #include <cmath>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include "base/statistics.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 
 namespace advise {
-namespace {
-
-/// Standard error of the mean by the median distance from the median, so that one disturbed step does not count.
-double scatter(const std::vector<double>& values) {
-  const double middle = base::median(values);
-  std::vector<double> apart;
-  for (const double v : values) apart.push_back(std::abs(v - middle));
-  return 1.4826 * base::median(std::move(apart)) / std::sqrt(static_cast<double>(values.size()));
-}
-
-} // namespace
 
 Trial::Verdict Trial::verdict() const {
-  if (before.size() < 2 || after.size() < least) return Verdict::open;
-  const double was = base::median(before), is = base::median(after);
-  if (is > 1.05 * was && is - was > 3 * std::hypot(scatter(before), scatter(after))) return Verdict::slower;
-  return after.size() < most ? Verdict::open : Verdict::stays;
+  if (before.count() < 2 || after.count() < least) return Verdict::open;
+  const double was = before.seconds(), is = after.seconds();
+  if (is > 1.05 * was && is - was > 3 * std::hypot(before.error_s(), after.error_s())) return Verdict::slower;
+  return after.count() < most ? Verdict::open : Verdict::stays;
 }
 
 bool Stay::add(double step_s) {

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "base/parse_json.hpp"
-#include "base/statistics.hpp"
 #include "job_parts.hpp"
 
 namespace control {
@@ -70,8 +69,7 @@ void JobState::add_step(const TimedStep& step) {
   if (step.size < least_panel) return;
   const double step_s = step.step_s / step.size;
   if (!stay_.add(step_s)) return;
-  if (recent_.size() == advise::Trial::most) recent_.erase(recent_.begin());
-  recent_.push_back(step_s);
+  recent_.add(step_s);
   if (trial_) judge_trial();
   book_->add_step(grid_, step_s);
 }
@@ -81,7 +79,7 @@ void JobState::judge_trial() {
   const advise::Trial::Verdict verdict = trial_->verdict();
   if (verdict == advise::Trial::Verdict::open) return;
   if (verdict == advise::Trial::Verdict::slower) {
-    const double was = base::median(trial_->before), is = base::median(trial_->after);
+    const double was = trial_->before.seconds(), is = trial_->after.seconds();
     back_ = Back{trial_->from, {}};
     back_->why = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_DECIDE=undo=off leaves it)",
                              to_string(trial_->to), is, to_string(trial_->from), was, to_string(trial_->from));
@@ -139,7 +137,7 @@ void JobState::end_panels() {
 void JobState::end_trial() {
   trial_.reset();
   back_.reset();
-  recent_.clear();
+  recent_.forget();
   settle();
 }
 
@@ -180,7 +178,7 @@ std::optional<ResizeRequest> JobState::want(double now) {
     }
     settle();
     here = situation();
-    if (wish->steps_before.empty()) wish->steps_before = recent_;
+    if (wish->steps_before.count() == 0) wish->steps_before = recent_;
   }
   if ((wish->from != here.grid && wish->op != Operation::resize) || wish->op == Operation::leave ||
       !wish->without.is_empty()) { // the named processes may have joined and left on the same grid
@@ -217,8 +215,9 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
     std::optional<advise::Trial> trial;
     const bool is_larger = report.cost.to.size() >= report.cost.from.size();
     if (is_from_outside && request->undo && is_larger && info_.undoes) {
-      const std::vector<double>& steps = request->steps_before.size() >= 2 ? request->steps_before : recent_;
-      if (steps.size() >= 2) trial = advise::Trial{report.cost.from, report.cost.to, request->number, steps, {}};
+      const advise::UsualTime& steps = request->steps_before.count() >= 2 ? request->steps_before : recent_;
+      if (steps.count() >= 2)
+        trial = advise::Trial{report.cost.from, report.cost.to, request->number, steps, advise::UsualTime()};
     }
     end_trial();
     trial_ = std::move(trial);

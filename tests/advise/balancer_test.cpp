@@ -621,8 +621,8 @@ TEST(Balancer, HowFarStepsAreAlikeIsMeasured) {
   }
   run.tell();
   ASSERT_TRUE(run.balancer.decide(run.subject, run.now));
-  // half of the nine are off by 0.05 at most: 1.48 of that is a step's deviation, 1.25 / 3 of it that of the median
-  EXPECT_NEAR(run.balancer.request().measured_error, 0.05 * 1.48 * 1.25 / 3, 1e-9);
+  // half of the nine are off by 0.05 at most: 1.4826 of that is a step's deviation, 1.2533 / 3 of it that of the median
+  EXPECT_NEAR(run.balancer.request().measured_error, 0.05 * 1.4826 * 1.2533 / 3, 1e-9);
 }
 
 TEST(Balancer, StepsThatALoadSlowsBeforeItIsSeenAreNotRemembered) {

@@ -14,6 +14,7 @@
 #include "advise/balance.hpp"
 #include "advise/process_load.hpp"
 #include "advise/step_terms.hpp"
+#include "advise/usual_time.hpp"
 #include "advise/waiting.hpp"
 
 namespace advise {
@@ -72,7 +73,7 @@ public:
   // ---- afterwards
   void carried_out(const Balance& balance, double change_s, double now_s);
   void forget_trial() { known_.trial.reset(); } ///< the grid has changed since
-  bool has_outcome() const { return known_.trial && known_.trial->after.size() >= steps_judged; }
+  bool has_outcome() const { return known_.trial && known_.trial->after.count() >= steps_judged; }
   /// Not empty once, when enough steps have ended since the balance to judge it.
   std::optional<BalanceOutcome> outcome();
 
@@ -98,7 +99,7 @@ private:
   std::vector<double> all_speeds() const;
   double steady_since(double now_s) const;
   double error_at(double now_s) const;
-  std::vector<double> steady_steps(double now_s, double until) const;
+  UsualTime steady_steps(double now_s, double until) const;
   void observe(const BalanceSubject& subject, double now_s);
   void learn(BalanceRequest& request, double now_s);
   StepObservation conditions(const BalanceSubject& subject) const;
@@ -118,7 +119,7 @@ private:
   bool are_costs_new_ = false;
   struct Trial {
     BalanceOutcome outcome;
-    std::vector<double> after;
+    UsualTime after{steps_judged};
     std::vector<double> speeds; ///< of all
     Measured from, to;          ///< without measured steps
   };

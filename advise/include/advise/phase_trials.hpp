@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "advise/phases.hpp"
+#include "advise/usual_time.hpp"
 
 namespace advise {
 
@@ -35,7 +36,7 @@ public:
   std::optional<int> next(int phase) const;
   bool is_all_tried() const;
   bool has_times(int phase, int candidate) const { return typical_s(phase, candidate) >= 0; }
-  /// The median of the last ones; of two the lesser, as the first one touches new memory. -1: not known.
+  /// UsualTime::seconds() of the last ones. -1: not known.
   double typical_s(int phase, int candidate) const;
   /// Planned time, as part of the typical time: while it ran less than nine times somewhat less than the least,
   /// so that what may only have been unlucky is tried again where it could pay, with its moves.
@@ -64,10 +65,9 @@ public:
 
 private:
   struct Times {
-    std::vector<double> last;
+    UsualTime last{kept};
     double known = -1;
-    std::size_t runs() const { return known >= 0 ? settled : std::min(settled, last.size()); }
-    void add(double value);
+    std::size_t runs() const { return known >= 0 ? settled : std::min(settled, last.count()); }
     double typical() const;
   };
   struct AsPlanned {

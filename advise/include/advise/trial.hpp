@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "advise/cost.hpp"
+#include "advise/usual_time.hpp"
 
 namespace advise {
 
@@ -35,11 +36,11 @@ struct Experiment {
 struct Trial {
   base::GridShape from, to;
   std::int64_t number = 0;                          ///< of the request
-  std::vector<double> before, after;                ///< steps, without the first one on the grid
+  UsualTime before, after;                          ///< steps, without the first one on the grid
   static constexpr std::size_t least = 3, most = 9; ///< of them: judged from `least` on, and by `most` at most
 
   enum class Verdict { open, stays, slower };
-  /// Slower: the median by more than 5 % and by more than the scatter of both (three standard errors). Judged again
+  /// Slower: the usual time by more than 5 % and by more than three standard errors of both together. Judged again
   /// after every step until it is slower, or there are `most`.
   Verdict verdict() const;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "advise/offer.hpp"
+#include "advise/usual_time.hpp"
 #include "advise/without.hpp"
 #include "base/grid_shape.hpp"
 #include "base/status.hpp"
@@ -48,7 +49,7 @@ public:
   std::optional<double> deadline; ///< on the clock of the caller
   std::string why;                ///< of Origin::undo, in words for people
   /// The last steps before it was taken for the first time: steps are longer while new processes start.
-  std::vector<double> steps_before;
+  advise::UsualTime steps_before;
 
   State state() const { return state_; }
   bool is_late() const { return is_late_; } ///< its deadline has passed, and that was reported

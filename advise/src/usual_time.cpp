@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "advise/usual_time.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/statistics.hpp"
+
+namespace advise {
+
+void UsualTime::add(double seconds) {
+  if (last_.size() == most_) last_.erase(last_.begin());
+  last_.push_back(seconds);
+}
+
+double UsualTime::least_s() const {
+  return last_.empty() ? std::numeric_limits<double>::quiet_NaN() : *std::min_element(last_.begin(), last_.end());
+}
+
+double UsualTime::seconds() const {
+  constexpr std::size_t few = 3;
+  return last_.size() < few ? least_s() : base::median(last_);
+}
+
+double UsualTime::error_s() const {
+  constexpr double of_one = 1.4826, of_median = 1.2533;
+  if (last_.size() < 2) return 0;
+  const double middle = base::median(last_);
+  std::vector<double> off;
+  for (const double s : last_) off.push_back(std::abs(s - middle));
+  return of_one * of_median * base::median(std::move(off)) / std::sqrt(static_cast<double>(last_.size()));
+}
+
+} // namespace advise
