@@ -317,8 +317,7 @@ class Application:
             Error: the file does not fit or cannot be read; nothing was changed.
         """
         self._changed_by(library.dyngrid_restore, None if path is None else os.fsencode(path))
-        for shared in self._shared.values():
-            shared._read()
+        self._read_shared()  # its outcome is a status
 
     # ---- for the package
 
@@ -330,17 +329,19 @@ class Application:
         return Application._current
 
     def _changed_by(self, routine: Any, *arguments: Any) -> Outcome:
-        for shared in self._shared.values():
-            shared._write()
+        self._write_shared()
         outcome = Outcome(check(routine(*arguments)))
         if outcome == Outcome.RESIZED:
-            for shared in self._shared.values():
-                shared._read()
+            self._read_shared()
         return outcome
 
     def _write_shared(self) -> None:
         for shared in self._shared.values():
             shared._write()
+
+    def _read_shared(self) -> None:
+        for shared in self._shared.values():
+            shared._read()
 
     def _register(self, before: Optional[Callable[[], None]], after: Optional[Callable[[], None]]) -> None:
         pair = [_routine(before), _routine(after)]
@@ -349,7 +350,7 @@ class Application:
 
     def _agree(self, error: Optional[str]) -> None:
         """Raises the same ValueError on all processes where one of them has an error. Collective."""
-        agreed = _library.first_differing(error, self.context)
+        agreed = _library.agreed_error(error, self.context)
         if agreed is not None:
             raise ValueError(agreed)
 

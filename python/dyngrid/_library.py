@@ -184,7 +184,7 @@ def encoded(name: str, what: str) -> bytes:
     return name.encode()
 
 
-def first_differing(error: Optional[str], context: int) -> Optional[str]:
+def agreed_error(error: Optional[str], context: int) -> Optional[str]:
     """Agreement on an error. Collective over the grid of the BLACS context.
 
     Returns the text of the process with the lowest number that has one, with that process, and None when none has one.

@@ -155,8 +155,8 @@ def _arrays(**given: Array) -> Tuple[NDArray[Any], ...]:
     dtype = np.result_type(*arrays)
     if dtype.kind in "biu":
         dtype = np.dtype(np.float64)
-    for (name, _), array in zip(given.items(), arrays):
-        if array.ndim != 2 and not (name == "b" and array.ndim == 1 and "a" in given):
+    for name, array in zip(given, arrays):
+        if array.ndim != 2 and (name, array.ndim) != ("b", 1):
             raise ValueError(f"{name} has {array.ndim} dimensions, expected 2")
     if _letter(dtype) == b"i":
         raise TypeError(f"dtype is {dtype}, expected a floating-point or complex one")
@@ -282,30 +282,21 @@ def _run(name: str, workers: int, progress: Optional[bool], *arrays: NDArray[Any
     return run(name, workers, progress, arrays)
 
 
-def _block(*shapes: Tuple[int, ...]) -> int:
+def _block(shape: Tuple[int, int]) -> int:
     """Blocks of 64, smaller where a process would have none."""
     grid = Application.current().grid
-    least = min(min(shape) for shape in shapes)
-    return max(1, min(64, least // max(grid.nprow, grid.npcol)))
-
-
-def _matrices(
-    arrays: Tuple[Any, ...], shapes: Tuple[Tuple[int, int], ...], dtype: "np.dtype[Any]"
-) -> Tuple[Matrix, ...]:
-    """Distributed, from arrays on process 0. Collective."""
-    block = _block(shapes[0])
-    made = tuple(Matrix(f"argument {at}", *shape, dtype, block) for at, shape in enumerate(shapes))
-    for matrix, array in zip(made, arrays):
-        matrix.from_array(array)
-    return made
+    return max(1, min(64, min(shape) // max(grid.nprow, grid.npcol)))
 
 
 def _on_grid(
     name: str, arrays: Tuple[Any, ...], shapes: Tuple[Tuple[int, int], ...], dtype: "np.dtype[Any]"
 ) -> Tuple[Optional[NDArray[Any]], ...]:
-    """One of the functions above; its results on process 0. Collective."""
-    made = list(_matrices(arrays, shapes, dtype))
+    """One of the functions above, from arrays on process 0; its results there. Collective."""
+    block = _block(shapes[0])
+    made = [Matrix(f"argument {at}", *shape, dtype, block) for at, shape in enumerate(shapes)]
     try:
+        for matrix, array in zip(made, arrays):
+            matrix.from_array(array)
         return _STEPS[name](made)
     finally:
         for matrix in made:

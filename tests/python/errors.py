@@ -2,18 +2,9 @@
 """Wrong input: the same clear error on every process, and the application goes on. Two processes."""
 
 import numpy as np
+from refusals import refused
 
 import dyngrid
-
-
-def refused(kind, words, action):
-    """The action raises this on this process, with these words."""
-    try:
-        action()
-    except kind as error:
-        assert words in str(error), str(error)
-        return error
-    raise AssertionError(f"nothing was raised, expected {kind.__name__} with {words!r}")
 
 
 refused(dyngrid.Error, "no application is open", lambda: dyngrid.Matrix("A", 4, 4))

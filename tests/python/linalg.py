@@ -5,8 +5,9 @@ import os
 import signal
 
 import numpy as np
+from refusals import refused
 
-from dyngrid import Error, linalg
+from dyngrid import Error, _workers, linalg
 
 random = np.random.default_rng(7)
 
@@ -39,15 +40,6 @@ def check(kind, workers, n=97):
     assert near(vectors.conj().T @ vectors, np.eye(n, dtype=kind), kind)
 
 
-def refused(kind, words, action):
-    try:
-        action()
-    except kind as error:
-        assert words in str(error), str(error)
-        return
-    raise AssertionError(f"nothing was raised, expected {kind.__name__} with {words!r}")
-
-
 for kind, workers in ("f8", 4), ("c16", 6), ("f4", 2), ("c8", 9), ("f8", 1):
     check(kind, workers)
 assert linalg.solve(np.array([[2, 0], [0, 4]]), np.array([2, 2])).tolist() == [1, 0.5]
@@ -60,8 +52,6 @@ refused(TypeError, "dtype is float16", lambda: linalg.cholesky(np.eye(2, dtype="
 refused(ValueError, "workers is 0", lambda: linalg.cholesky(np.eye(2), workers=0))
 
 # workers that are killed: the call says so, and the next one starts others
-from dyngrid import _workers  # noqa: E402
-
 pool = _workers._pool
 os.killpg(pool._process.pid, signal.SIGKILL)  # a session of its own
 for connection in pool._connections:  # mpirun is gone, and they notice it
