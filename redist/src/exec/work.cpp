@@ -198,15 +198,22 @@ void Work::bind(const std::vector<Pointers>& where) {
     for (Stream& stream : *streams) stream.rewind();
 }
 
-PackedView Work::source_of(const Piece& piece, const Message& message) const {
-  const RankPlan& plan = plan_of(piece);
-  const Pointers& where = pointers[static_cast<std::size_t>(piece.matrix)];
+namespace {
+PackedView view_at(void* base, std::int64_t lld, const RankPlan& plan, const Message& message) {
   PackedView view;
   view.rows = message.rows;
   view.cols = message.cols;
-  view.base = static_cast<char*>(const_cast<void*>(where.from)); // only read
-  view.lld = where.lld_from;
+  view.base = static_cast<char*>(base);
+  view.lld = lld;
   view.esize = element_bytes(plan.type);
+  return view;
+}
+} // namespace
+
+PackedView Work::source_of(const Piece& piece, const Message& message) const {
+  const RankPlan& plan = plan_of(piece);
+  const Pointers& where = pointers[static_cast<std::size_t>(piece.matrix)];
+  PackedView view = view_at(const_cast<void*>(where.from), where.lld_from, plan, message); // only read
   view.is_source = true;
   view.transposed = plan.transposed;
   view.conj_size = !plan.conjugated ? 0 : plan.type == 'c' ? 4 : plan.type == 'z' ? 8 : 0;
@@ -216,12 +223,7 @@ PackedView Work::source_of(const Piece& piece, const Message& message) const {
 PackedView Work::target_of(const Piece& piece, const Message& message) const {
   const RankPlan& plan = plan_of(piece);
   const Pointers& where = pointers[static_cast<std::size_t>(piece.matrix)];
-  PackedView view;
-  view.rows = message.rows;
-  view.cols = message.cols;
-  view.base = static_cast<char*>(where.to);
-  view.lld = where.lld_to;
-  view.esize = element_bytes(plan.type);
+  PackedView view = view_at(where.to, where.lld_to, plan, message);
   view.is_source = false;
   view.row_limits = plan.row_limits.empty() ? nullptr : plan.row_limits.data();
   view.non_temporal = has_large_target;
