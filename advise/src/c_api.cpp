@@ -14,42 +14,19 @@
 #include "base/grid_shape.hpp"
 #include "base/status.hpp"
 #include "dyngrid/gridmap.h"
+#include "gridmap/c_arguments.hpp"
 
 namespace {
+using namespace gridmap::c_arguments;
 using base::Error;
 using base::Status;
 using base::detail::guard;
-
-void want(const void* pointer, const char* name) {
-  if (!pointer) throw Error(Status::null_pointer, fmt::format("gridmap: {} is null", name));
-}
-
-template <class T> std::vector<T> list(const T* values, std::int64_t count, const char* name) {
-  if (count < 0)
-    throw Error(Status::bad_argument, fmt::format("gridmap: {} has {} values, expected at least 0", name, count));
-  if (count > 0) want(values, name);
-  return count > 0 ? std::vector<T>(values, values + count) : std::vector<T>();
-}
-
-template <class T, class U> void put(T* output, const U& value) {
-  if (output) *output = static_cast<T>(value);
-}
-template <class T> void put_all(T* output, const std::vector<T>& values) {
-  if (output) std::copy(values.begin(), values.end(), output);
-}
 
 void put_text(char* output, size_t size, const std::string& text) {
   if (!output || size == 0) return;
   const std::size_t length = std::min(text.size(), size - 1);
   std::memcpy(output, text.data(), length);
   output[length] = '\0';
-}
-
-/// Number of places of a grid, checked before an array of that length is read.
-std::int64_t places(int nprow, int npcol) {
-  if (nprow < 1 || npcol < 1)
-    throw Error(Status::bad_argument, fmt::format("gridmap: grid is {}x{}, expected at least 1x1", nprow, npcol));
-  return std::int64_t{nprow} * npcol;
 }
 
 } // namespace

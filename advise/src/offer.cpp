@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "advise/refusal.hpp"
 #include "base/host_list.hpp"
 #include "gridmap/mapping.hpp"
-#include "refusal.hpp"
 
 namespace advise {
 namespace {

@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "advise/refusal.hpp"
 #include "base/parse_json.hpp"
-#include "refusal.hpp"
 
 namespace control {
+
+using advise::refuse;
 namespace {
 
 using base::Error;

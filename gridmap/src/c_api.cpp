@@ -1,52 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C interface: arguments checked for null and turned into the C++ requests, one guarded call, outputs on
 // success only.
-#include <algorithm>
-#include <string>
-
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 #include "dyngrid/gridmap.h"
+#include "gridmap/c_arguments.hpp"
 #include "gridmap/dealing.hpp"
 #include "gridmap/mapping.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/selection.hpp"
 
 namespace {
-using base::Error;
-using base::Status;
+using namespace gridmap::c_arguments;
 using base::detail::guard;
 using gridmap::Axis;
-
-void want(const void* pointer, const char* name) {
-  if (!pointer) throw Error(Status::null_pointer, fmt::format("gridmap: {} is null", name));
-}
-
-template <class T> std::vector<T> list(const T* values, std::int64_t count, const char* name) {
-  if (count < 0)
-    throw Error(Status::bad_argument, fmt::format("gridmap: {} has {} values, expected at least 0", name, count));
-  if (count > 0) want(values, name);
-  return count > 0 ? std::vector<T>(values, values + count) : std::vector<T>();
-}
-
-template <class T, class U> void put(T* output, const U& value) {
-  if (output) *output = static_cast<T>(value);
-}
-template <class T> void put_all(T* output, const std::vector<T>& values) {
-  if (output) std::copy(values.begin(), values.end(), output);
-}
 
 Axis axis_of(const dyngrid_axis* axis, const char* name) {
   want(axis, name);
   return {axis->n, list(axis->sizes, axis->n_sizes, name), axis->src, axis->nprocs};
-}
-
-/// Number of places of a grid, checked before an array of that length is read.
-std::int64_t places(int nprow, int npcol) {
-  if (nprow < 1 || npcol < 1)
-    throw Error(Status::bad_argument, fmt::format("gridmap: grid is {}x{}, expected at least 1x1", nprow, npcol));
-  return std::int64_t{nprow} * npcol;
 }
 
 void put_mapping(const gridmap::Mapping& map, int* order, double* r, double* c, int64_t* rows, int64_t* cols,
