@@ -138,15 +138,6 @@ TEST(Chains, WhoIsSlowGivesToItsNeighbours) {
   }
 }
 
-template <class Call> std::string chain_refusal(Call call) {
-  try {
-    call();
-  } catch (const base::Error& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 TEST(Chains, BadInputIsRefusedInWords) {
   const std::vector<double> costs{1, 2, 3};
   EXPECT_NE(chain_refusal([&] {

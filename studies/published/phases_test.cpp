@@ -26,13 +26,7 @@ TEST(PublishedPhases, Table1) {
 }
 
 TEST(PublishedPhases, EveryCycleIsTheSame) {
-  PhaseProblem p;
-  p.matrices = {{"x", 4, 1}};
-  p.start = {0};
-  p.phases = {{"first", {PhaseUse::read_write}, {{"0", {0}, {1}}, {"1", {1}, {1}}}},
-              {"second", {PhaseUse::read_write}, {{"2", {2}, {1}}, {"3", {3}, {1}}}}};
-  const std::set<std::pair<int, int>> quick = {{2, 0}, {0, 3}, {3, 1}, {1, 2}};
-  p.move = [quick](int, int from, int to) { return std::vector<double>{quick.count({from, to}) > 0 ? 0.0 : 10.0}; };
+  const PhaseProblem p = best_in_two_cycles();
   EXPECT_EQ(advise::plan_endless_phases(p).cycle_s, 2);
   EXPECT_GE(published::phases(p, true).cycle_s, 12);
 }

@@ -53,15 +53,6 @@ TEST(Chain, LargeOnesInShortTime) {
   EXPECT_LE(chain.seconds, bound + 2);
 }
 
-template <class Call> std::string chain_refusal(Call call) {
-  try {
-    call();
-  } catch (const base::Error& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 TEST(Chain, BadInputIsRefusedInWords) {
   const std::vector<double> costs{1, 2, 3};
   for (const double speed : {0.0, -1.0, std::nan(""), unreachable})

@@ -250,15 +250,8 @@ TEST(Phases, EndlessIsTheSlopeOfLongRuns) {
   RecordProperty("periods of several cycles", several);
 }
 
-// Where ways from one layout to another are quick in one direction only, the best cycle may be two cycles of phases.
 TEST(Phases, ACycleOfTwoCycles) {
-  PhaseProblem p;
-  p.matrices = {{"x", 4, 1}};
-  p.start = {0};
-  p.phases = {{"first", {PhaseUse::read_write}, {{"0", {0}, {1}}, {"1", {1}, {1}}}},
-              {"second", {PhaseUse::read_write}, {{"2", {2}, {1}}, {"3", {3}, {1}}}}};
-  const std::set<std::pair<int, int>> quick = {{2, 0}, {0, 3}, {3, 1}, {1, 2}};
-  p.move = [quick](int, int from, int to) { return std::vector<double>{quick.count({from, to}) > 0 ? 0.0 : 10.0}; };
+  const PhaseProblem p = best_in_two_cycles();
   const PhasePlan plan = advise::plan_endless_phases(p);
   EXPECT_EQ(plan.cycle_s, 2); // 12 where every cycle is the same
   EXPECT_EQ(plan.period, 2);

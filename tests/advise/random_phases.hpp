@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random problems of phases, for tests.
+// Problems of phases, for tests.
 #pragma once
 #include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "advise/phases.hpp"
 #include "base/index.hpp"
+
+/// Two phases of one matrix whose ways from one layout to another are quick in one direction only: the best cycle is
+/// two cycles of phases.
+inline advise::PhaseProblem best_in_two_cycles() {
+  using advise::PhaseUse;
+  advise::PhaseProblem p;
+  p.matrices = {{"x", 4, 1}};
+  p.start = {0};
+  p.phases = {{"first", {PhaseUse::read_write}, {{"0", {0}, {1}}, {"1", {1}, {1}}}},
+              {"second", {PhaseUse::read_write}, {{"2", {2}, {1}}, {"3", {3}, {1}}}}};
+  const std::set<std::pair<int, int>> quick = {{2, 0}, {0, 3}, {3, 1}, {1, 2}};
+  p.move = [quick](int, int from, int to) { return std::vector<double>{quick.count({from, to}) > 0 ? 0.0 : 10.0}; };
+  return p;
+}
 
 class RandomPhases {
 public:
