@@ -22,6 +22,8 @@ DYNGRID_PACKAGES=(
 )
 # What scripts/format needs besides, the version being part of what "formatted" means, and tests of the Python package.
 DYNGRID_DEVELOPER_PACKAGES=(clang-format-14 mypy python3-mpi4py python3-nbclient python3-ipykernel)
+# What the programs of examples/libraries and their tests need besides; not installed by default. deal.II needs 2 GB.
+DYNGRID_LIBRARIES_PACKAGES=(libelpa-dev libmumps-dev libpetsc-real-dev libslepc-real-dev libdeal.ii-dev)
 # What the preset mpich needs besides; not installed by default.
 DYNGRID_MPICH_PACKAGES=(mpich libmpich-dev libscalapack-mpich-dev libhdf5-mpich-dev)
 # What scripts/slurmlab and the test slurm.lab need; not installed by default, since on a machine with services they
