@@ -156,7 +156,7 @@ void Application::read_environment() {
   broadcast(packet.bytes(), 0, processes.world());
   settings.read(packet);
   checkpoints.heed_signal();
-  hosts.find(processes.world(), settings);
+  settings.known_cores = hosts.find(processes.world(), settings.group_policy);
   const LauncherKind way = first_way();
   if (never_by(way).empty()) use(way); // else no growth
 }

@@ -16,13 +16,13 @@
 #include "grid/phases.hpp"
 #include "grid/relayout.hpp"
 #include "grid/resize_points.hpp"
+#include "grid/settings.hpp"
 #include "grid/shared_state.hpp"
 #include "grid/whereabouts.hpp"
 #include "processes/hosts.hpp"
 #include "processes/launchers/ways.hpp"
 #include "processes/newcomer_command.hpp"
 #include "processes/processes.hpp"
-#include "processes/settings.hpp"
 
 namespace blacs_dyn {
 

@@ -6,9 +6,9 @@
 
 #include "grid/grid.hpp"
 #include "grid/matrices.hpp"
+#include "grid/settings.hpp"
 #include "grid/shared_state.hpp"
 #include "processes/processes.hpp"
-#include "processes/settings.hpp"
 
 namespace blacs_dyn {
 

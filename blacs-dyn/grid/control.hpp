@@ -11,8 +11,8 @@
 #include "control/job_state.hpp"
 #include "dyngrid.h"
 #include "grid/matrices.hpp"
+#include "grid/settings.hpp"
 #include "processes/launchers/launcher.hpp"
-#include "processes/settings.hpp"
 
 namespace blacs_dyn {
 

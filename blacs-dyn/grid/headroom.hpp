@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "grid/matrices.hpp"
+#include "grid/settings.hpp"
 #include "processes/hosts.hpp"
 #include "processes/processes.hpp"
 #include "processes/room.hpp"
-#include "processes/settings.hpp"
 
 namespace blacs_dyn {
 

@@ -16,7 +16,7 @@ int Hosts::cores_of(const std::string& host) const {
   return at == cores_.end() ? 0 : at->second;
 }
 
-void Hosts::find(MPI_Comm world, Settings& settings) {
+int Hosts::find(MPI_Comm world, GroupPolicy& policy) {
   char mine[256] = "";
   base::host_name().copy(mine, sizeof mine - 1);
   int size = 0;
@@ -35,7 +35,6 @@ void Hosts::find(MPI_Comm world, Settings& settings) {
     cores_.emplace(host, cores[static_cast<std::size_t>(r)]);
   }
   count_ = static_cast<int>(hosts.size());
-  GroupPolicy& policy = settings.group_policy;
   if (policy.hosts.empty() && hosts.size() > 1) {
     policy.hosts = hosts;
     policy.slots.assign(hosts.size(), 0);
@@ -44,8 +43,9 @@ void Hosts::find(MPI_Comm world, Settings& settings) {
   const auto is_known = [&](const std::string& host) { return cores_.count(host) > 0; };
   const bool all_known =
       policy.hosts.empty() ? !has_other_hosts(hosts) : std::all_of(policy.hosts.begin(), policy.hosts.end(), is_known);
-  settings.known_cores = 0;
-  for (const auto& [host, count] : cores_) settings.known_cores += all_known ? count : 0;
+  int known_cores = 0;
+  for (const auto& [host, count] : cores_) known_cores += all_known ? count : 0;
+  return known_cores;
 }
 
 } // namespace blacs_dyn

@@ -6,16 +6,17 @@
 
 #include <mpi.h>
 
-#include "processes/settings.hpp"
+#include "processes/process_set.hpp"
 
 namespace blacs_dyn {
 
 /// Where mpirun started what: found once, at the start.
 class Hosts {
 public:
-  /// On several hosts every group gets one of them, since children of one spawn must not span hosts: `settings` receive
-  /// the hosts and their cores. Collective over world, the processes of mpirun.
-  void find(MPI_Comm world, Settings& settings);
+  /// On several hosts every group gets one of them, since children of one spawn must not span hosts: `policy` receives
+  /// the hosts. Collective over world, the processes of mpirun. @return cores of the hosts where processes are or may
+  /// come; 0: of one of them it is not known
+  int find(MPI_Comm world, GroupPolicy& policy);
   int count() const { return count_; }
   /// Of a host; one that was not seen yet is taken for one like this. 0: not known.
   int cores_of(const std::string& host) const;

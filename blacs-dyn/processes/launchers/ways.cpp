@@ -3,10 +3,34 @@
 
 #include <fmt/format.h>
 
+#include "base/status.hpp"
 #include "processes/launchers/background.hpp"
 #include "processes/launchers/join/join.hpp"
 
 namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
+const char* to_string(LauncherKind kind) {
+  switch (kind) {
+  case LauncherKind::join:
+    return "join";
+  case LauncherKind::background:
+    return "background";
+  case LauncherKind::blocking:
+    break;
+  }
+  return "blocking";
+}
+
+LauncherKind launcher_kind_from(const std::string& word) {
+  if (word == "spawn") return LauncherKind::blocking;
+  for (const LauncherKind kind : {LauncherKind::background, LauncherKind::blocking, LauncherKind::join})
+    if (word == to_string(kind)) return kind;
+  throw Error(Status::bad_argument,
+              fmt::format("blacs-dyn: DYNGRID_PROCESSES is \"{}\", expected background, blocking or join", word));
+}
 
 std::unique_ptr<Launcher> make_launcher(LauncherKind way, LossText loss) {
   switch (way) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "base/environment.hpp"
 #include "base/host_list.hpp"
 #include "processes/hosts.hpp"
 #include "processes/launchers/join/group_mpirun.hpp"
@@ -15,11 +16,11 @@
 #include "processes/launchers/openmpi4.hpp"
 #include "processes/launchers/openmpi5.hpp"
 #include "processes/launchers/this_mpi.hpp"
-#include "processes/settings.hpp"
 
 namespace blacs_dyn {
 namespace {
 
+using base::environment;
 using base::Error;
 using base::Status;
 

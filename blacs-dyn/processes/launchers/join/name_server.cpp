@@ -15,7 +15,6 @@
 
 #include "base/status.hpp"
 #include "base/text.hpp"
-#include "processes/settings.hpp"
 
 namespace blacs_dyn {
 

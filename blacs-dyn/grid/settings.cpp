@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "processes/settings.hpp"
+#include "grid/settings.hpp"
 
 #include <climits>
 #include <csignal>
@@ -16,26 +16,6 @@ namespace blacs_dyn {
 
 using base::Error;
 using base::Status;
-
-const char* to_string(LauncherKind kind) {
-  switch (kind) {
-  case LauncherKind::join:
-    return "join";
-  case LauncherKind::background:
-    return "background";
-  case LauncherKind::blocking:
-    break;
-  }
-  return "blocking";
-}
-
-LauncherKind launcher_kind_from(const std::string& word) {
-  if (word == "spawn") return LauncherKind::blocking;
-  for (const LauncherKind kind : {LauncherKind::background, LauncherKind::blocking, LauncherKind::join})
-    if (word == to_string(kind)) return kind;
-  throw Error(Status::bad_argument,
-              fmt::format("blacs-dyn: DYNGRID_PROCESSES is \"{}\", expected background, blocking or join", word));
-}
 
 bool is_switched_on(const char* name, bool fallback) {
   const char* text = environment(name);
