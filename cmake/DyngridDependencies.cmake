@@ -139,7 +139,7 @@ if(DYNGRID_HDF5)
         add_library(dyngrid_hdf5 INTERFACE)
         target_include_directories(dyngrid_hdf5 SYSTEM INTERFACE ${folders})
         target_link_libraries(dyngrid_hdf5 INTERFACE MPI::MPI_C) # its header includes mpi.h
-        # not linked: blacs-dyn/grid/hdf5_lazy.hpp loads it with the first checkpoint, by the name that its users
+        # not linked: control/src/hdf5_lazy.hpp loads it with the first checkpoint, by the name that its users
         # record, or from where it was found
         execute_process(COMMAND "${CMAKE_OBJDUMP}" -p "${HDF5_LIBRARY_${name}}" OUTPUT_VARIABLE hdf5_header ERROR_QUIET)
         string(REGEX MATCH "SONAME +([^ \n]+)" hdf5_soname "${hdf5_header}")

@@ -14,8 +14,8 @@
 #include "grid/item_times.hpp"
 #include "grid/matrix.hpp"
 #include "grid/place.hpp"
+#include "processes/names.hpp"
 #include "processes/packet.hpp"
-#include "processes/process_set.hpp"
 
 namespace blacs_dyn {
 

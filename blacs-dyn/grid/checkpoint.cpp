@@ -18,6 +18,8 @@ namespace {
 
 using base::Error;
 using base::Status;
+using control::CheckpointReader;
+using control::CheckpointWriter;
 
 constexpr std::int64_t slab_bytes = 8 << 20;
 using base::tag_slab;

@@ -6,10 +6,15 @@
 
 #include <mpi.h>
 
-#include "checkpoint/file.hpp"
+#include "control/checkpoint_file.hpp"
 #include "redist/layout.hpp"
 
 namespace blacs_dyn {
+
+using control::SavedMatrix;
+using control::SavedShared;
+using control::SavedState;
+using control::Slab;
 
 /// The pieces in which a matrix goes to and from the file, at most `limit_bytes` each and in column-major order: whole
 /// columns, as many as fit, or parts of one column where not even one does. All have the size of the first, but for the

@@ -9,7 +9,7 @@
 #include "dyngrid.h"
 #include "dyngrid/layout.h"
 #include "gridmap/axis.hpp"
-#include "processes/process_set.hpp"
+#include "processes/names.hpp"
 #include "redist/layout.hpp"
 #include "redist/shared_array.hpp"
 

@@ -11,8 +11,8 @@
 #include "control/balance_mode.hpp"
 #include "control/job_state.hpp"
 #include "processes/launchers/launcher.hpp"
+#include "processes/names.hpp"
 #include "processes/packet.hpp"
-#include "processes/process_set.hpp"
 #include "processes/room.hpp"
 #include "redist/plan.hpp"
 

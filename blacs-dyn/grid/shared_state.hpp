@@ -7,9 +7,11 @@
 
 #include <mpi.h>
 
-#include "checkpoint/file.hpp"
+#include "control/checkpoint_file.hpp"
 
 namespace blacs_dyn {
+
+using control::SavedShared;
 
 /// State that every process has (dyngrid_share): the program's memory, or what came before the program said where it
 /// goes.

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "processes/shape.hpp"
+#include "processes/names.hpp"
 
 namespace blacs_dyn {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include "processes/shape.hpp"
+#include "processes/names.hpp"
 
 namespace blacs_dyn {
 

@@ -6,7 +6,7 @@
 
 #include <mpi.h>
 
-#include "processes/process_set.hpp"
+#include "processes/names.hpp"
 
 namespace blacs_dyn {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "processes/process_set.hpp"
+#include "processes/names.hpp"
 
 namespace blacs_dyn {
 

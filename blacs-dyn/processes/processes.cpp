@@ -150,7 +150,7 @@ void Processes::set_launcher(std::unique_ptr<Launcher> launcher) {
 
 Processes::Fate Processes::form_first_grid(Shape shape, const std::vector<std::string>& hosts,
                                            const GroupPolicy& policy) {
-  process_set_ = first_process_set(world_.size(), shape);
+  process_set_ = control::first_process_set(world_.size(), shape);
   process_set_.groups[0].member_hosts = hosts;
   bool is_speed_said = false;
   for (std::size_t id = 0; id < hosts.size(); ++id)

@@ -12,7 +12,7 @@
 #include "processes/launchers/launcher.hpp"
 #include "processes/launchers/this_mpi.hpp"
 #include "processes/mpi_util.hpp"
-#include "processes/process_set.hpp"
+#include "processes/names.hpp"
 
 namespace blacs_dyn {
 

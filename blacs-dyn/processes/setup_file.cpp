@@ -8,7 +8,7 @@
 #include "base/environment.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
-#include "processes/shape.hpp"
+#include "processes/names.hpp"
 
 namespace blacs_dyn {
 

@@ -12,16 +12,18 @@
 #include "base/status.hpp"
 #include "grid/checkpoint.hpp"
 #include "gridmap/mapping.hpp"
+#include "processes/names.hpp"
 #include "processes/packet.hpp"
 #include "processes/preflight.hpp"
-#include "processes/process_set.hpp"
 #include "processes/room.hpp"
 #include "processes/setup_file.hpp"
-#include "processes/shape.hpp"
 
 using namespace blacs_dyn;
 using base::Error;
 using base::Status;
+using control::first_process_set;
+using control::seconds_as_one_group;
+using control::seconds_as_single_groups;
 using gridmap::Placement;
 
 namespace {

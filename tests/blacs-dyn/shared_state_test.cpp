@@ -12,8 +12,8 @@
 
 namespace {
 
-using blacs_dyn::SavedShared;
 using blacs_dyn::SharedState;
+using control::SavedShared;
 
 /// As the others announce and send it, a few bytes at a time.
 void tell(const SharedState& from, SharedState& to, std::size_t at_once = 3) {

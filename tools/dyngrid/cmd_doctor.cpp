@@ -21,8 +21,8 @@
 #include "base/command_line.hpp"
 #include "base/environment.hpp"
 #include "base/parse_json.hpp"
-#include "checkpoint/file.hpp"
 #include "command.hpp"
+#include "control/checkpoint_file.hpp"
 #include "control/host.hpp"
 #include "control/load_reader.hpp"
 #include "control/mpi_settings.hpp"
@@ -202,7 +202,7 @@ void look_at_kernel_log(Findings& out) {
 }
 
 void look_at_checkpoints_and_joining(const Site& site, Findings& out) {
-  const std::string library = blacs_dyn::checkpoint_library();
+  const std::string library = control::checkpoint_library();
   if (!library.empty())
     out.push_back({"checkpoints", Verdict::ok, library, ""});
   else

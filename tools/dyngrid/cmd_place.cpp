@@ -10,16 +10,16 @@
 #include "base/grid_shape.hpp"
 #include "base/parse_json.hpp"
 #include "command.hpp"
+#include "control/process_set.hpp"
 #include "gridmap/placement.hpp"
-#include "processes/process_set.hpp"
 #include "shared/text.hpp"
 
 namespace command {
 namespace {
 
-using blacs_dyn::Change;
-using blacs_dyn::ProcessSet;
-using blacs_dyn::Shape;
+using control::Change;
+using control::ProcessSet;
+using Shape = base::GridShape;
 using gridmap::Axis;
 
 struct PlaceOptions {
@@ -65,7 +65,7 @@ Step make_step(const ProcessSet& process_set, Shape to, const PlaceOptions& o) {
   for (const int id : step.change.to.ids) grid.push_back(number[static_cast<std::size_t>(id)]);
   step.figures = figures_of(request, grid);
   const std::set<int> gone(step.change.release_groups.begin(), step.change.release_groups.end());
-  for (const blacs_dyn::SpawnGroup& group : process_set.groups)
+  for (const control::SpawnGroup& group : process_set.groups)
     if (gone.count(group.id)) step.leave.insert(step.leave.end(), group.members.begin(), group.members.end());
   return step;
 }
@@ -120,7 +120,7 @@ void run(const PlaceOptions& o, const CommandLine& app) {
       throw Failure(fmt::format("{}: got {}, expected at least 1", name, name == std::string("--mb") ? o.mb : o.nb));
   if (o.m < 0 || o.n < 0) throw Failure(fmt::format("the matrix is {} x {}, expected at least 0 x 0", o.m, o.n));
   const Shape first = base::parse_grid_shape(o.from, "--from");
-  ProcessSet process_set = blacs_dyn::first_process_set(first.size(), first);
+  ProcessSet process_set = control::first_process_set(first.size(), first);
   std::vector<Step> steps; // all of them before any output: one may be refused
   for (const std::string& to : o.to) {
     steps.push_back(make_step(process_set, base::parse_grid_shape(to, "--to"), o));

@@ -11,8 +11,8 @@
 
 #include "base/environment.hpp"
 #include "base/text.hpp"
-#include "checkpoint/file.hpp"
 #include "command.hpp"
+#include "control/checkpoint_file.hpp"
 #include "run_options.hpp"
 #include "shared/text.hpp"
 
@@ -27,8 +27,8 @@ struct RestartOptions {
 
 void restart(const RestartOptions& o) {
   const std::string file = std::filesystem::absolute(o.file).string();
-  const blacs_dyn::SavedState state =
-      blacs_dyn::CheckpointReader(file).state(); // complete, or an error now and not on every rank
+  const control::SavedState state =
+      control::CheckpointReader(file).state(); // complete, or an error now and not on every rank
   RunOptions run = o.run;
   RunRequest& request = run.request;
   if (request.program.empty()) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "processes/mpi_util.hpp"
-#include "processes/process_set.hpp"
+#include "processes/names.hpp"
 
 namespace blacs_dyn {
 

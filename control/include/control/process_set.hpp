@@ -7,10 +7,11 @@
 
 #include "advise/offer.hpp"
 #include "advise/without.hpp"
+#include "base/grid_shape.hpp"
 #include "base/host_list.hpp"
-#include "processes/shape.hpp"
+#include "gridmap/placement.hpp"
 
-namespace blacs_dyn {
+namespace control {
 
 bool has(const std::vector<int>& ids, int id);
 std::size_t position(const std::vector<int>& ids, int id); ///< ids.size() when it is not among them
@@ -18,7 +19,7 @@ std::size_t position(const std::vector<int>& ids, int id); ///< ids.size() when 
 /// Ids of processes in the order of a grid, row-major. An id is given once and names one process while the application
 /// runs.
 struct GridMap {
-  Shape shape;
+  base::GridShape shape;
   std::vector<int> ids;
   /// The proportion of each grid row and column in work that is dealt out by speed; empty: all alike.
   std::vector<double> row_shares = {}, col_shares = {};
@@ -73,7 +74,7 @@ template <class Archive> void fields(Archive& a, ProcessSet& process_set) {
 }
 
 /// The application at its start: nprocs processes, the first shape.size() of them in the grid, the others asleep.
-ProcessSet first_process_set(int nprocs, Shape shape);
+ProcessSet first_process_set(int nprocs, base::GridShape shape);
 
 /// How new processes are grouped.
 struct GroupPolicy {
@@ -168,7 +169,7 @@ std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, co
 /// or more. No process is started for a grid without them. A parked process is woken by its owner, so only where the
 /// owner is in the grid or is woken, too. With hosts in `growth` only processes on these hosts join.
 /// @throws Error{bad_argument} when the new grid is too large to do without them.
-Change decide_change(const ProcessSet& process_set, Shape to, gridmap::PlacementRequest placement,
+Change decide_change(const ProcessSet& process_set, base::GridShape to, gridmap::PlacementRequest placement,
                      const GroupPolicy& policy, const GridMap* exact = nullptr, const std::vector<int>& leave = {},
                      const std::vector<int>& without = {}, const GrowthForm& growth = {});
 
@@ -193,4 +194,4 @@ std::vector<int> old_then_joining(const ProcessSet& process_set, const Change& c
 /// is its communicator afterwards; else old_then_joining.
 std::vector<int> union_order(const ProcessSet& process_set, const Change& change);
 
-} // namespace blacs_dyn
+} // namespace control

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "checkpoint/file.hpp"
+#include "control/checkpoint_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,9 +16,9 @@
 #include "base/file_descriptor.hpp"
 #include "base/files.hpp"
 #include "base/status.hpp"
-#include "grid/hdf5_lazy.hpp"
+#include "hdf5_lazy.hpp"
 
-namespace blacs_dyn {
+namespace control {
 namespace {
 
 using base::Error;
@@ -470,4 +470,4 @@ std::string checkpoint_library() {
   return fmt::format("HDF5 {}.{}.{}", major, minor, release);
 }
 
-} // namespace blacs_dyn
+} // namespace control

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace blacs_dyn {
+namespace control {
 
 /// The entry of a matrix in a checkpoint: the same for every grid that it was written from.
 struct SavedMatrix {
@@ -93,4 +93,4 @@ private:
   SavedState state_;
 };
 
-} // namespace blacs_dyn
+} // namespace control

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // In place of checkpoint_file.cpp where dyngrid is built without HDF5.
 #include "base/status.hpp"
-#include "checkpoint/file.hpp"
+#include "control/checkpoint_file.hpp"
 
-namespace blacs_dyn {
+namespace control {
 namespace {
 [[noreturn]] void refuse(const std::string& path) {
   throw base::Error(base::Status::unsupported, "blacs-dyn: checkpoint " + path +
@@ -33,4 +33,4 @@ CheckpointReader::~CheckpointReader() = default;
 void CheckpointReader::read_shared(std::size_t, void*) {}
 void CheckpointReader::read(std::size_t, const Slab&, void*) {}
 
-} // namespace blacs_dyn
+} // namespace control

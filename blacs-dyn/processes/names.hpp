@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of base and gridmap that this room uses.
+// Names of base, gridmap and control that this room uses.
 #pragma once
 
 #include "base/grid_shape.hpp"
+#include "control/process_set.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/timetable.hpp"
 
@@ -13,6 +14,16 @@ using TimedRequest = gridmap::TimedResize;
 using base::max_processes;
 using base::squarest;
 using base::to_string;
+using control::Change;
+using control::GridMap;
+using control::GroupPolicy;
+using control::GrowthForm;
+using control::has;
+using control::HostShare;
+using control::NewGroup;
+using control::position;
+using control::ProcessSet;
+using control::SpawnGroup;
 using gridmap::to_string;
 
 } // namespace blacs_dyn

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "processes/process_set.hpp"
+#include "control/process_set.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "base/status.hpp"
 #include "gridmap/mapping.hpp"
 
-namespace blacs_dyn {
+namespace control {
 
 bool has(const std::vector<int>& ids, int id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
@@ -63,7 +63,7 @@ std::vector<std::int64_t> worth_keeping(const ProcessSet& process_set, int to_le
   return worth;
 }
 
-[[noreturn]] void refuse_without(const ProcessSet& process_set, const std::vector<int>& named, Shape to) {
+[[noreturn]] void refuse_without(const ProcessSet& process_set, const std::vector<int>& named, base::GridShape to) {
   std::string why = advise::too_few_without(process_set.everybody(), named, to);
   if (why.empty())
     why = fmt::format("no {} without these: a process that could take their place can only be woken by one of them",
@@ -89,7 +89,7 @@ std::map<int, double> speeds_with(const ProcessSet& process_set, const Change& c
 
 /// Joining processes hold no data, so the order of their places moves nothing. Exchanges them in pairs until no
 /// exchange makes the slowest part of a grid that is dealt out by speed smaller.
-void arrange_by_speed(std::vector<int>& ids, const std::vector<std::size_t>& places, Shape shape,
+void arrange_by_speed(std::vector<int>& ids, const std::vector<std::size_t>& places, base::GridShape shape,
                       const std::map<int, double>& speeds) {
   std::vector<double> on_grid;
   for (const int id : ids) on_grid.push_back(speeds.at(id));
@@ -126,7 +126,7 @@ void arrange_by_speed(std::vector<int>& ids, const std::vector<std::size_t>& pla
 constexpr std::size_t most_arranged = 16; // processes that join; of more the search takes longer than it saves
 
 /// The time of a grid with these speeds for work that is dealt out by them: 1 for one process of speed 1.
-double time_on(Shape shape, const std::vector<double>& speeds) {
+double time_on(base::GridShape shape, const std::vector<double>& speeds) {
   gridmap::MappingRequest request{speeds, shape.nprow, shape.npcol, 1, 1, gridmap::MapMethod::svd};
   return gridmap::map_in_place(request).t_continuous;
 }
@@ -157,7 +157,7 @@ private:
 };
 
 /// Two rows, or two columns, of a grid change places.
-void exchange_lines(std::vector<int>& grid, Shape shape, bool are_rows, int a, int b) {
+void exchange_lines(std::vector<int>& grid, base::GridShape shape, bool are_rows, int a, int b) {
   for (int k = 0; k < (are_rows ? shape.npcol : shape.nprow); ++k) {
     const auto place = [&](int line) {
       return static_cast<std::size_t>(are_rows ? line * shape.npcol + k : k * shape.npcol + line);
@@ -168,7 +168,7 @@ void exchange_lines(std::vector<int>& grid, Shape shape, bool are_rows, int a, i
 
 /// What does not change how fast the grid is: the order of its rows and columns, and which of equally fast processes
 /// stands where. Such exchanges while more stays where it is. Process `first` comes to (0,0).
-void move_least(std::vector<int>& grid, Shape shape, const std::vector<double>& speed_of, int first,
+void move_least(std::vector<int>& grid, base::GridShape shape, const std::vector<double>& speed_of, int first,
                 const Retained& retained) {
   const auto lines = [&](bool are_rows, int from, int to) {
     std::vector<int> other = grid;
@@ -200,7 +200,7 @@ void move_least(std::vector<int>& grid, Shape shape, const std::vector<double>& 
 constexpr std::size_t most_arranged_anew = 256;
 
 /// All of them where the grid is fastest, or as they stand: what takes less. Only of a growth: no process leaves.
-void arrange_anew(std::vector<int>& ids, const ProcessSet& process_set, Shape to,
+void arrange_anew(std::vector<int>& ids, const ProcessSet& process_set, base::GridShape to,
                   const gridmap::PlacementRequest& placement, const std::map<int, double>& speeds,
                   const GrowthForm& growth) {
   if (ids.size() > most_arranged_anew) return;
@@ -356,7 +356,7 @@ std::vector<int> ProcessSet::all_parked() const {
   return ids;
 }
 
-ProcessSet first_process_set(int nprocs, Shape shape) {
+ProcessSet first_process_set(int nprocs, base::GridShape shape) {
   ProcessSet process_set;
   SpawnGroup group;
   group.members.resize(static_cast<std::size_t>(nprocs));
@@ -498,7 +498,7 @@ std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, co
   return groups;
 }
 
-Change decide_change(const ProcessSet& process_set, Shape to, gridmap::PlacementRequest placement,
+Change decide_change(const ProcessSet& process_set, base::GridShape to, gridmap::PlacementRequest placement,
                      const GroupPolicy& policy, const GridMap* exact, const std::vector<int>& leave,
                      const std::vector<int>& without, const GrowthForm& growth) {
   Change change;
@@ -628,4 +628,4 @@ std::vector<int> union_order(const ProcessSet& process_set, const Change& change
   return is_union_the_grid(process_set, change) ? change.to.ids : old_then_joining(process_set, change);
 }
 
-} // namespace blacs_dyn
+} // namespace control
