@@ -22,10 +22,10 @@ std::vector<std::pair<std::string, std::string>> entries_of(std::string_view lis
   constexpr auto none = std::string_view::npos;
   std::vector<std::pair<std::string, std::string>> entries;
   for (std::size_t at = 0; at < list.size();) {
-    std::size_t end = list.find(',', at);
-    while (end != none && value_at(list, end + 1) == none) end = list.find(',', end + 1);
     const std::size_t value = value_at(list, at);
     const std::string_view key = value == none ? "" : list.substr(at, value - 1 - at);
+    std::size_t end = key == "command" ? none : list.find(',', at);
+    while (end != none && value_at(list, end + 1) == none) end = list.find(',', end + 1);
     const std::size_t from = value == none ? at : value;
     entries.emplace_back(key, list.substr(from, end == none ? none : end - from));
     at = end == none ? list.size() : end + 1;
@@ -42,7 +42,19 @@ std::optional<std::string> environment(const char* name, std::string_view key) {
 }
 
 std::string with_entry(const char* list, std::string_view key, std::string_view value) {
-  return fmt::format("{}{}{}={}", list ? list : "", list && *list ? "," : "", key, value);
+  std::string joined, command;
+  for (const auto& [other, text] : entries_of(list ? list : "")) {
+    if (other == "command")
+      command = text;
+    else
+      joined += fmt::format("{}{}{}{}", joined.empty() ? "" : ",", other, other.empty() ? "" : "=", text);
+  }
+  if (key == "command")
+    command = value;
+  else
+    joined += fmt::format("{}{}={}", joined.empty() ? "" : ",", key, value);
+  if (!command.empty()) joined += fmt::format("{}command={}", joined.empty() ? "" : ",", command);
+  return joined;
 }
 
 bool parse_switch(std::string_view where, const std::optional<std::string>& text, bool fallback) {

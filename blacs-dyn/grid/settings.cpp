@@ -34,22 +34,20 @@ template <class Read> auto naming(const char* name, Read&& read) {
   }
 }
 
-void read_group(const char* text, GroupPolicy& policy) {
+void read_group(const std::string& text, const std::string& where, GroupPolicy& policy) {
   using Kind = GroupPolicy::Kind;
-  const std::string_view word = text;
   char* end = nullptr;
-  const long size = std::strtol(text, &end, 10);
-  if (word == "auto") {
+  const long size = std::strtol(text.c_str(), &end, 10);
+  if (text == "auto") {
     policy.kind = Kind::automatic;
-  } else if (word == "all") {
+  } else if (text == "all") {
     policy.kind = Kind::whole;
   } else if (*end == '\0' && size >= 1 && size <= INT_MAX) {
     policy.kind = size == 1 ? Kind::one_each : Kind::fixed;
     policy.size = static_cast<int>(size);
   } else {
-    throw Error(
-        Status::bad_argument,
-        fmt::format("blacs-dyn: DYNGRID_UNIT is \"{}\", expected auto, all or a number of processes from 1", text));
+    throw Error(Status::bad_argument,
+                fmt::format("{} is \"{}\", expected auto, all or a number of processes from 1", where, text));
   }
 }
 
@@ -118,8 +116,9 @@ Settings Settings::from_environment() {
   control::check_environment();
   if (const char* text = environment("DYNGRID_RESIZE_AT"))
     settings.requests = gridmap::parse_timetable(text, "blacs-dyn: DYNGRID_RESIZE_AT");
-  if (const auto text = environment("DYNGRID_PLACEMENT", ""))
-    settings.placement = gridmap::parse_placement(*text, "blacs-dyn: DYNGRID_PLACEMENT");
+  if_set("DYNGRID_EXCHANGE", "placement", [&](const std::string& text, const std::string& where) {
+    settings.placement = gridmap::parse_placement(text, where);
+  });
   if_set("DYNGRID_EXCHANGE", "schedule", [&](const std::string& text, const std::string&) {
     settings.exchange_order = naming("DYNGRID_EXCHANGE's schedule", [&] { return redist::schedule_from(text); });
   });
@@ -131,7 +130,8 @@ Settings Settings::from_environment() {
   });
   if (const char* text = environment("DYNGRID_HOSTS"))
     settings.group_policy.set_hosts(base::parse_hosts(text, "blacs-dyn: DYNGRID_HOSTS"));
-  if (const char* text = environment("DYNGRID_UNIT")) read_group(text, settings.group_policy);
+  if_set("DYNGRID_START", "unit",
+         [&](const std::string& text, const std::string& where) { read_group(text, where, settings.group_policy); });
   if_set("DYNGRID_START", "timeout",
          [&](const std::string& text, const std::string& where) { settings.join_limit_s = read_seconds(text, where); });
   if_set("DYNGRID_START", "keep", [&](const std::string& text, const std::string& where) {

@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "base/elf.hpp"
+#include "base/environment.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 
@@ -227,7 +228,7 @@ bool has_other_hosts(const std::vector<std::string>& known) {
   if (const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
       nodes && std::strtol(nodes, nullptr, 10) > static_cast<long>(known.size()))
     return true;
-  if (const char* start = std::getenv("DYNGRID_JOIN_START"); start && *start) return true; // it knows where
+  if (base::environment("DYNGRID_START", "command")) return true; // it knows where
   bool has_file = false;
   const std::vector<std::string> hosts = launchers_hosts(&has_file);
   return has_file || std::any_of(hosts.begin(), hosts.end(), [&](const std::string& host) {

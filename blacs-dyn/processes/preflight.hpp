@@ -20,7 +20,7 @@ void check_host(const std::string& host);
 
 /// Whether the launcher on this host may start processes on others than those of `known`. That is so in three cases: it
 /// was given a host file or a list with more; it runs in an allocation of Slurm that has more nodes; new processes are
-/// started by DYNGRID_JOIN_START. Local.
+/// started by DYNGRID_START=command. Local.
 bool has_other_hosts(const std::vector<std::string>& known);
 
 /// The folder in which this program was started, whatever it has changed to since; empty when it is not known.

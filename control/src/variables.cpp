@@ -25,10 +25,10 @@ const std::vector<Variable>& variables() {
        "later"},
       {"DYNGRID_RESIZE_AT", "", "STEP:PxQ[@PLACEMENT],...", "no changes",
        "changes of the grid before these resize points, counted from 0"},
-      {"DYNGRID_PLACEMENT", "", "optimal|global|local1|local2", "optimal",
-       "positions of the old processes in a new grid"},
       {"DYNGRID_EXCHANGE", "schedule", "auto|caterpillar|circulant|matching|async", "auto",
        "order of the messages of an exchange"},
+      {"DYNGRID_EXCHANGE", "placement", "optimal|global|local1|local2", "optimal",
+       "positions of the old processes in a new grid"},
       {"DYNGRID_EXCHANGE", "hugepages", "on|off", "on", "whether local arrays ask for huge pages"},
       {"DYNGRID_EXCHANGE", "gemr2d", "dyngrid|stock", "dyngrid",
        "p?gemr2d and p?trmr2d in use; stock: those of ScaLAPACK"},
@@ -38,7 +38,6 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_CALLS", "", "off|report|ROUTINE[=auto|PxQ/NB|forced],...", "off",
        "calls of these ScaLAPACK routines run where they are fastest: on another shape of the same processes, on fewer "
        "of them, or in other blocks; report only prints the possible gain"},
-      {"DYNGRID_UNIT", "", "auto|all|N", "auto", "processes of a group; a group is released as a whole"},
       {"DYNGRID_HOSTS", "", "HOST[:MAX[:SPEED]],...", "the hosts where mpirun started processes",
        "hosts of new processes, the fastest first, with the largest number on each and the speed of its processes"},
       {"DYNGRID_PROCESSES", "", "background|blocking|join", "background where it can be used, else blocking",
@@ -48,6 +47,7 @@ const std::vector<Variable>& variables() {
        "a resize point waits for the new processes that it starts: the grid changes at exactly that step"},
       {"DYNGRID_START", "program", "PATH", "the running program",
        "program of the new processes; a relative path begins at the folder in which the program was started"},
+      {"DYNGRID_START", "unit", "auto|all|N", "auto", "processes of a group; a group is released as a whole"},
       {"DYNGRID_START", "timeout", "SECONDS", "60", "time after which new processes are given up"},
       {"DYNGRID_START", "warm", "N", "0",
        "number of spare processes: started in advance, asleep until a growth uses them, and then replaced"},
@@ -56,13 +56,13 @@ const std::vector<Variable>& variables() {
        "first"},
       {"DYNGRID_START", "setup", "PATH", "blacs_setup.dat", "file that blacs_setup reads"},
       {"DYNGRID_START", "mpirun", "PATH", "mpirun", "the launcher of joining groups"},
-      {"DYNGRID_START", "listen", "unix|tcp|tcp:ADDRESS", "unix; tcp with DYNGRID_HOSTS or DYNGRID_JOIN_START",
+      {"DYNGRID_START", "listen", "unix|tcp|tcp:ADDRESS", "unix; tcp with DYNGRID_HOSTS or DYNGRID_START=command",
        "where process 0 waits for joining processes, which need a random token"},
       {"DYNGRID_START", "agent", "COMMAND", "ssh -x",
        "command that starts the mpirun of a joining group on another host: COMMAND HOST LINE"},
-      {"DYNGRID_JOIN_START", "", "COMMAND", "not set",
+      {"DYNGRID_START", "command", "LINE", "not set",
        "a shell line that starts joining groups in another way: it gets DYNGRID_UNIT_COMMAND, _HOST, _PROCESSES and "
-       "_NUMBER"},
+       "_NUMBER. The last entry of the list: commas in it are its own"},
       {"DYNGRID_CHECKPOINT", "", "PATH", "not set", "where dyngrid_checkpoint writes when the program gives no path"},
       {"DYNGRID_CHECKPOINT", "every", "N|SECONDSs", "never",
        "a checkpoint at every N-th resize point, or every SECONDS seconds"},
@@ -107,12 +107,12 @@ const std::vector<Variable>& variables() {
        true},
       {"DYNGRID_SCHED_JOB", "", "WORD", "not set",
        "set by dyngrid-sched --hosts for its jobs: how it finds their processes on other hosts; not for users", true},
-      {"DYNGRID_UNIT_COMMAND", "", "LINE", "not set", "set by dyngrid for DYNGRID_JOIN_START: what to run on the host",
+      {"DYNGRID_UNIT_COMMAND", "", "LINE", "not set",
+       "set by dyngrid for DYNGRID_START=command: what to run on the host", true},
+      {"DYNGRID_UNIT_NUMBER", "", "N", "not set", "set by dyngrid for DYNGRID_START=command: what the group is called",
        true},
-      {"DYNGRID_UNIT_NUMBER", "", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: what the group is called",
-       true},
-      {"DYNGRID_UNIT_PROCESSES", "", "N", "not set", "set by dyngrid for DYNGRID_JOIN_START: how many processes it has",
-       true},
+      {"DYNGRID_UNIT_PROCESSES", "", "N", "not set",
+       "set by dyngrid for DYNGRID_START=command: how many processes it has", true},
       {"DYNGRID_LOAD_ROOT", "", "PATH", "not set",
        "where the load monitor finds /proc and /sys, for dyngrid's own tests; not for users", true},
       {"DYNGRID_NEWCOMER", "", "managed|classical", "not set",
@@ -122,6 +122,23 @@ const std::vector<Variable>& variables() {
 }
 
 namespace {
+/// Variables that became entries of a list.
+constexpr struct {
+  const char* name;
+  const char* now;
+} renamed[] = {
+    {"DYNGRID_UNIT", "DYNGRID_START=unit=N"},
+    {"DYNGRID_JOIN_START", "DYNGRID_START=command=LINE"},
+    {"DYNGRID_PLACEMENT", "DYNGRID_EXCHANGE=placement=NAME"},
+};
+
+/// What the writer of an unknown name meant; "" when nothing is close.
+std::string meant_by(const std::string& name, const std::vector<std::string>& of_users) {
+  for (const auto& [old, now] : renamed)
+    if (name == old) return now;
+  return closest_word(name, of_users);
+}
+
 bool has_keys(std::string_view name) {
   return std::any_of(variables().begin(), variables().end(),
                      [&](const Variable& v) { return *v.key && name == v.name; });
@@ -207,7 +224,7 @@ std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& e
   for (const std::string& entry : environment) {
     const std::string name = entry.substr(0, entry.find('='));
     if (name.compare(0, 8, "DYNGRID_") == 0 && std::find(all.begin(), all.end(), name) == all.end())
-      unknown.push_back({name, closest_word(name, of_users)});
+      unknown.push_back({name, meant_by(name, of_users)});
   }
   return unknown;
 }

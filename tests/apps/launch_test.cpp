@@ -174,15 +174,15 @@ TEST(Launch, NoOptionsOfMpirunInThePlaceOfTheProgram) {
 
 TEST(Launch, OtherHostsGetTheEnvironment) {
   Site site = quiet_site();
-  site.environment["DYNGRID_UNIT"] = "1";
+  site.environment["DYNGRID_START"] = "unit=1";
   site.environment["DYNGRID_NEWCOMER"] = "managed";
   RunRequest r = request(2);
-  EXPECT_EQ(shell_line(plan_launch(r, site)).find("DYNGRID_UNIT"),
+  EXPECT_EQ(shell_line(plan_launch(r, site)).find("DYNGRID_START"),
             std::string::npos); // this host's processes have it anyway
   r.hosts = "n1:4,n2:4";
   const std::string line = shell_line(plan_launch(r, site));
   EXPECT_NE(line.find("-H n1:4,n2:4"), std::string::npos) << line;
-  EXPECT_NE(line.find("-x DYNGRID_UNIT=1"), std::string::npos) << line;
+  EXPECT_NE(line.find("-x DYNGRID_START=unit=1"), std::string::npos) << line;
   EXPECT_EQ(line.find("NEWCOMER"), std::string::npos) << line;
 }
 
@@ -445,6 +445,15 @@ TEST(Variables, Unknown) {
   EXPECT_EQ(unknown[0].name, "DYNGRID_RESIZEAT");
   EXPECT_EQ(unknown[0].closest, "DYNGRID_RESIZE_AT");
   EXPECT_EQ(unknown[1].closest, "");
+}
+
+TEST(Variables, RenamedOnesAreAnsweredWithTheEntry) {
+  const auto unknown =
+      control::unknown_variables({"DYNGRID_UNIT=2", "DYNGRID_JOIN_START=x", "DYNGRID_PLACEMENT=global"});
+  ASSERT_EQ(unknown.size(), 3u);
+  EXPECT_EQ(unknown[0].closest, "DYNGRID_START=unit=N");
+  EXPECT_EQ(unknown[1].closest, "DYNGRID_START=command=LINE");
+  EXPECT_EQ(unknown[2].closest, "DYNGRID_EXCHANGE=placement=NAME");
 }
 
 TEST(Variables, UnknownEntries) {

@@ -28,6 +28,10 @@ TEST(Environment, ListsOfEntries) {
   EXPECT_EQ(base::environment("DYNGRID_TEST_LIST", "keep-first"), std::nullopt);
   EXPECT_EQ(base::with_entry(nullptr, "a", "1"), "a=1");
   EXPECT_EQ(base::with_entry("x", "a", "1"), "x,a=1");
+  EXPECT_EQ(base::entries_of("unit=1,command=a -x b=c,d=e;f"), (Entries{{"unit", "1"}, {"command", "a -x b=c,d=e;f"}}));
+  EXPECT_EQ(base::with_entry("x,command=a,b=c", "unit", "1"), "x,unit=1,command=a,b=c");
+  EXPECT_EQ(base::with_entry("command=a", "unit", "1"), "unit=1,command=a");
+  EXPECT_EQ(base::with_entry("unit=1,command=a", "command", "b,c=d"), "unit=1,command=b,c=d");
 }
 
 TEST(Environment, Switches) {

@@ -97,7 +97,8 @@ int each(const char* grid, const char* kept) {
   return dyngrid_finalize();
 }
 
-/// 1x2 of mpirun, and 2 and 3 of one group (DYNGRID_UNIT=2): each sleeps while the other stays, both leave for good.
+/// 1x2 of mpirun, and 2 and 3 of one group (DYNGRID_START=unit=2): each sleeps while the other stays, both leave for
+/// good.
 int group() {
   expect(dyngrid_init_grid(1, 2) == 0, "dyngrid_init_grid");
   int step = 0;

@@ -123,7 +123,7 @@ void add_run_options(CommandLine& app, RunOptions& o) {
   app.add_flag("--wait", r.waits,
                "resize points wait for the new processes that they ask for: the grid changes at exactly that step "
                "(DYNGRID_WAIT)");
-  app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_PLACEMENT)")
+  app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_EXCHANGE=placement=...)")
       .check(base::one_of(gridmap::placement_names()));
   app.add_option("--transport", r.transport,
                  "how messages travel between processes (OMPI_MCA_pml); default: as Open MPI chooses. ucx connects old "
@@ -146,7 +146,7 @@ void add_run_options(CommandLine& app, RunOptions& o) {
          "p?gemm, all; report only tells what that would bring. Preloads libdyngrid-calls.so, so that the program "
          "needs no change")
       .type_name("ROUTINE,...");
-  app.add_option("--unit", r.group, "processes per spawned world: auto, all or a number (DYNGRID_UNIT)");
+  app.add_option("--unit", r.group, "processes per spawned world: auto, all or a number (DYNGRID_START=unit=...)");
   app.add_option("--hosts", r.hosts, "where to start, and with how many slots; as mpirun's -H")
       .type_name("HOST:SLOTS,...");
   app.add_flag("--preload", o.preload, "preload libdyngrid.so, for a program that was linked with ScaLAPACK alone");

@@ -132,16 +132,16 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
   };
   put("DYNGRID_GRID", request.grid);
   put("DYNGRID_RESIZE_AT", request.resize_at);
-  put("DYNGRID_PLACEMENT", request.placement);
   const auto put_entry = [&](const char* name, const char* key, const std::string& value) {
     const auto& lists = set.count(name) != 0 ? set : site.environment;
     const auto given = lists.find(name);
     if (!value.empty()) put(name, base::with_entry(given == lists.end() ? nullptr : given->second.c_str(), key, value));
   };
+  put_entry("DYNGRID_EXCHANGE", "placement", request.placement);
   put_entry("DYNGRID_EXCHANGE", "schedule", request.schedule);
   put_entry("DYNGRID_START", "warm", request.warm > 0 ? std::to_string(request.warm) : "");
   put_entry("DYNGRID_START", "keep", request.keep);
-  put("DYNGRID_UNIT", request.group);
+  put_entry("DYNGRID_START", "unit", request.group);
   put("DYNGRID_PROCESSES", request.processes_come);
   put("DYNGRID_BALANCE", request.balance);
   put("DYNGRID_CALLS", request.calls);

@@ -224,14 +224,16 @@ void Agent::start_application() {
   sigprocmask(SIG_BLOCK, &heard, nullptr);
   signals_ = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
 
-  std::vector<std::string> variables{"DYNGRID_JOB=" + job_, fmt::format("DYNGRID_UNIT={}", request_.tasks_per_node),
-                                     "DYNGRID_JOIN_START=" + hand_line(dyngrid_, for_hands_text_->path())};
+  std::vector<std::string> variables{"DYNGRID_JOB=" + job_};
   if (!request_.allow.empty()) variables.push_back("DYNGRID_ALLOW=" + request_.allow);
   // nodes that are ready must not delay others, and the application stands still during a join: shorter than the grace
   // time
+  const char* given = std::getenv("DYNGRID_START");
+  std::string start = base::with_entry(given, "unit", std::to_string(request_.tasks_per_node));
   if (!base::environment("DYNGRID_START", "timeout"))
-    variables.push_back("DYNGRID_START=" + base::with_entry(std::getenv("DYNGRID_START"), "timeout",
-                                                            std::to_string(std::clamp(request_.lead_s / 2, 10, 60))));
+    start = base::with_entry(start.c_str(), "timeout", std::to_string(std::clamp(request_.lead_s / 2, 10, 60)));
+  start = base::with_entry(start.c_str(), "command", hand_line(dyngrid_, for_hands_text_->path()));
+  variables.push_back("DYNGRID_START=" + start);
   if (request_.verbose) say(command::shell_line(launch));
   application_ = start_apart({launch.words, ""}, variables);
   // none on an older kernel: then its end is noticed within half a second

@@ -16,8 +16,8 @@ int run_agent(const Request& request, const std::string& dyngrid);
 /// the node back. Returns the exit status.
 int run_node();
 
-/// Called by the application for each new group (DYNGRID_JOIN_START). Gives it to the agent whose place is in `file`.
-/// Waits until the group is in the grid (status 0) or is given up (1).
+/// Called by the application for each new group (DYNGRID_START=command). Gives it to the agent whose place is in
+/// `file`. Waits until the group is in the grid (status 0) or is given up (1).
 int hand_over(const std::string& file);
 
 } // namespace slurm

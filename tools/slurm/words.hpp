@@ -83,7 +83,7 @@ Command start_on_base(const std::string& dyngrid, std::int64_t job, const std::s
 Command cancel_waiting(const std::vector<std::int64_t>& jobs);
 /// The command words by which the base job starts the agent.
 std::vector<std::string> agent_words(const Request& request, const std::string& dyngrid);
-/// The line of DYNGRID_JOIN_START: it passes the command of a group to the agent.
+/// The line of DYNGRID_START=command: it passes the command of a group to the agent.
 std::string hand_line(const std::string& dyngrid, const std::string& file);
 
 /// Bytes as hexadecimal digits, so that any command fits into one word of a line.

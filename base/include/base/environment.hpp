@@ -17,13 +17,14 @@ inline const char* environment(const char* name) {
 }
 
 /// A list "a,key=value,other=value" in its parts; what stands before the first key has the key "". A comma belongs to
-/// the value unless a key follows it, of lower-case letters and dashes and then =.
+/// the value unless a key follows it, of lower-case letters and dashes and then =. The value of `command` is a shell
+/// line and goes to the end of the list.
 std::vector<std::pair<std::string, std::string>> entries_of(std::string_view list);
 
 /// Value of `key` in an environment variable that is such a list; none when the key is missing or empty. Of
 /// several entries the last one counts.
 std::optional<std::string> environment(const char* name, std::string_view key);
-/// `list` with one more entry at its end; `list` may be null.
+/// `list` with one more entry at its end, but before `command`; `list` may be null.
 std::string with_entry(const char* list, std::string_view key, std::string_view value);
 
 /// on, off (or 1, 0); `fallback` without `text`. @throws Error{bad_argument} "<where> is "x", expected on or off".

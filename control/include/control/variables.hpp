@@ -31,7 +31,7 @@ std::vector<std::string> trouble_with(const std::vector<std::string>& environmen
 void check_environment();
 
 /// Names in `environment` ("NAME=value" each) that begin with DYNGRID_ and are not in the list, with the closest listed
-/// name or "".
+/// name, the entry that replaced it, or "".
 struct UnknownVariable {
   std::string name, closest;
 };

@@ -47,7 +47,7 @@ DYNGRID_API int dyngrid_depth(void);
 
 /* ---- how the grid changes ---- */
 
-/* Placement used by requests; default DYNGRID_OPTIMAL or DYNGRID_PLACEMENT. Collective. */
+/* Placement used by requests; default DYNGRID_OPTIMAL or DYNGRID_EXCHANGE=placement. Collective. */
 DYNGRID_API int dyngrid_set_placement(int placement);
 /* Order of the messages of an exchange: one of DYNGRID_SCHEDULE_AUTO (default), _CATERPILLAR, _CIRCULANT, _MATCHING,
  * _ASYNC; the environment's DYNGRID_EXCHANGE=schedule=auto|... (dyngrid env) sets it at the start.

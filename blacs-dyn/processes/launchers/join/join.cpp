@@ -57,7 +57,8 @@ public:
     const auto elsewhere = std::find_if_not(groups.begin(), groups.end(),
                                             [](const NewGroup& group) { return base::is_this_host(group.host); });
     const auto listen = environment("DYNGRID_START", "listen");
-    const bool is_far = elsewhere != groups.end() || environment("DYNGRID_JOIN_START") || environment("DYNGRID_HOSTS");
+    const bool is_far =
+        elsewhere != groups.end() || environment("DYNGRID_START", "command") || environment("DYNGRID_HOSTS");
     open_rendezvous(listen ? *listen : is_far ? "tcp" : "unix", elsewhere == groups.end() ? "" : elsewhere->host);
     std::size_t sent = 0;
     try {
@@ -199,7 +200,7 @@ Launch::Progress JoinLaunch::progress() {
   if (namesakes.empty()) return all;
   for (const NewGroup& group : namesakes) all.coming += static_cast<int>(group.members.size());
   // a user that starts them in another way has handed them out, and asks again
-  if (environment("DYNGRID_JOIN_START") || times_left_ == 0) {
+  if (environment("DYNGRID_START", "command") || times_left_ == 0) {
     all.failure = words + ", and Open MPI 4 cannot tell the two apart; try again";
     return all;
   }
