@@ -7,6 +7,9 @@ dyngrid_test(redist.exec_schedules SOURCES exec_schedules.cpp IN test_redist_mpi
 dyngrid_test(redist.exec_schedules NP 7)
 dyngrid_test(redist.exec_prepared SOURCES exec_prepared.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
 dyngrid_test(redist.exec_prepared NP 7)
+# Where no process reads another one's memory a large message needs both of its ends.
+dyngrid_test(redist.exec_messages_go_on SOURCES exec_messages_go_on.cpp NP 3 LINK ${exec_link} ENV
+  OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma UCX_TLS=posix,sysv,self)
 dyngrid_test(redist.gemr2d_stock SOURCES gemr2d_stock.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
 dyngrid_test(redist.gemr2d_stock NP 6)
 dyngrid_test(redist.gemr2d_listed SOURCES gemr2d_listed.cpp IN test_redist_mpi NP 4 LINK ${exec_link})

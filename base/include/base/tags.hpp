@@ -12,6 +12,7 @@ enum Tag : int {
   tag_go,                     ///< and what that answers
   tag_wake,                   ///< to a process that sleeps
   tag_join,                   ///< of two communicators that become one
+  tag_of_no_message,          ///< never sent, only looked for
   tag_load,                   ///< what a process that sleeps would get of a processor
   tag_exchange_first = 100,   ///< redist: exchanges take turns, so that a late message is not taken for one of the next
   tag_exchange_count = 16384, ///< number of tags, from the first

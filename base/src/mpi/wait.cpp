@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/mpi/check.hpp"
+#include "base/tags.hpp"
 
 namespace base {
 namespace {
@@ -40,6 +41,12 @@ bool wait_asleep_for(int count, MPI_Request* requests, double seconds) {
     if (deadline.is_over()) return false;
     backoff.pause();
   }
+}
+
+void let_mpi_progress(MPI_Comm comm) noexcept {
+  // a look that finds a message may end without moving on the others
+  int is_there = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, tag_of_no_message, comm, &is_there, MPI_STATUS_IGNORE);
 }
 
 void call_off(int count, MPI_Request* requests) noexcept {

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/mpi/wait.hpp"
 #include "base/status.hpp"
 #include "exec/impl.hpp"
 #include "exec/mpi_check.hpp"
@@ -74,15 +75,16 @@ void Executor::start(const std::vector<const RankPlan*>& plans, const std::vecto
 
 bool Executor::advance() {
   Impl& self = under_way();
-  if (self.helper.is_running()) return self.helper.is_done();
-  self.ranks->active->progress();
-  return self.ranks->active->done();
+  if (!self.helper.is_running()) self.ranks->active->progress();
+  const bool is_done = self.helper.is_running() ? self.helper.is_done() : self.ranks->active->done();
+  if (!is_done) base::let_mpi_progress(self.ranks->comm); // as in Prepared::drain
+  return is_done;
 }
 
 ExecuteReport Executor::finish() {
   Impl& self = under_way();
   try {
-    self.helper.join();
+    self.helper.join(self.ranks->comm);
   } catch (...) {
     self.ranks->broken = true;
     self.ranks->active = nullptr;

@@ -53,8 +53,8 @@ struct Prepared {
   /// Moves what can be moved without waiting. True when something did.
   bool progress();
   bool done() const;
-  /// Waits for the end.
-  void drain();
+  /// Waits for the end. may_call_mpi: false in the helper thread, where nothing of the exchange goes over MPI.
+  void drain(bool may_call_mpi);
   /// The report of a run that is done.
   ExecuteReport end();
   bool wire_done() const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/mpi/wait.hpp"
 #include "exec/prepared.hpp"
 
 namespace redist::detail {
@@ -43,7 +44,7 @@ bool begin_run(Connections& ranks, Prepared* exchange, const std::vector<Pointer
 ExecuteReport finish_run(Connections& ranks) {
   Prepared& exchange = *ranks.active;
   try {
-    exchange.drain();
+    exchange.drain(true);
   } catch (...) {
     ranks.broken = true;
     ranks.active = nullptr;
@@ -198,13 +199,14 @@ void Prepared::look_for_the_dead() const {
     for (const Stream& stream : *streams) ranks->processes->check(stream.peer);
 }
 
-void Prepared::drain() {
-  double last_moved = 0;
+void Prepared::drain(bool may_call_mpi) {
+  double last_moved = 0, slice_s = SharedHost::first_slice_s;
   while (!done()) {
     const std::uint32_t bell = ranks->host ? ranks->host->bell() : 0;
     const double t = now_s(); // an empty poll is waiting too
     if (progress() || done()) {
       last_moved = 0;
+      slice_s = SharedHost::first_slice_s;
       continue;
     }
     if (last_moved == 0) {
@@ -214,10 +216,15 @@ void Prepared::drain() {
       last_moved = t;
     }
     const bool is_under_way = ranks->wire->is_under_way();
-    if (ranks->host && wire_done())
-      ranks->host->wait(bell, 1.0, report.bytes_out + report.bytes_in <= longest_awake_bytes);
-    else
+    if (ranks->host && wire_done()) {
+      ranks->host->wait(bell, slice_s, report.bytes_out + report.bytes_in <= longest_awake_bytes);
+      slice_s = std::min(2 * slice_s, SharedHost::longest_slice_s);
+      // The partner may be between start() and finish(), and wait there for a message that the program has sent it
+      // from here. In the helper thread this is left to the thread that the program waits in.
+      if (may_call_mpi) base::let_mpi_progress(ranks->comm);
+    } else {
       sched_yield();
+    }
     const double waited = now_s() - t;
     report.wait_s += waited;
     if (is_under_way) report.wire_s += waited;

@@ -6,24 +6,16 @@
 #include <new>
 #include <utility>
 
+#include "base/mpi/wait.hpp"
 #include "exec/liveness.hpp"
 #include "exec/shared_control.hpp"
 
 namespace redist::detail {
 namespace {
 
-/// Of a wait for all: often enough for what passes through MPI meanwhile, too seldom to cost anything.
-constexpr double longest_slice_s = 16e-3;
-
 /// A rank that copies in a fresh context has just made it together with the others; a core that goes idle until they
 /// come costs more than this.
 constexpr int yields_of_a_short_agreement = 400;
-
-/// Looking for a message that is not there moves on all that are under way.
-void let_mpi_progress(MPI_Comm comm) {
-  int is_there = 0;
-  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &is_there, MPI_STATUS_IGNORE);
-}
 
 } // namespace
 
@@ -62,11 +54,11 @@ void SharedHost::wait_for_all(std::uint32_t now, const Liveness& processes, bool
   // A late rank may be waiting for a message of mine: stock PDGEMR2D, for one, returns with its sends under way, and
   // a large message gets on only while its sender is inside MPI. So a long wait looks into MPI from time to time
   // (seen as a deadlock with MPICH).
-  double slice_s = 1e-3, since_check_s = 0;
+  double slice_s = first_slice_s, since_check_s = 0;
   while (generation.load(std::memory_order_acquire) == now) {
     futex_wait(&generation, now, slice_s);
     if (generation.load(std::memory_order_acquire) != now) break;
-    let_mpi_progress(comm_);
+    base::let_mpi_progress(comm_);
     since_check_s += slice_s;
     slice_s = std::min(2 * slice_s, longest_slice_s);
     if (since_check_s < 1.0) continue;

@@ -61,6 +61,9 @@ public:
   /// Takes all panels that were posted to me and leaves them unread.
   void drop_panels();
 
+  /// Of a sleep between two looks into MPI: often enough for what passes through it meanwhile, too seldom to cost
+  /// anything. The first is short, and each is twice the one before.
+  static constexpr double first_slice_s = 1e-3, longest_slice_s = 16e-3;
   /// Value of my bell, to be read before looking for work.
   std::uint32_t bell() const;
   /// Leaves the core to others until the bell differs from `seen`, at most `timeout_s`. is_short: probably
