@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 if(TARGET dyngrid_command_core)
-  dyngrid_test(apps.cmd_plan SOURCES cmd_plan_test.cpp IN test_apps LINK dyngrid_command_core)
-  dyngrid_test(apps.cmd_decide SOURCES cmd_decide_test.cpp IN test_apps LINK dyngrid_command_core)
+  dyngrid_test(apps.cmd_plan SOURCES plan_exchange_test.cpp IN test_apps LINK dyngrid_command_core)
+  dyngrid_test(apps.cmd_decide SOURCES plan_decision_test.cpp IN test_apps LINK dyngrid_command_core)
 
   # one line on stderr and status 2, through the program itself
   add_test(NAME apps.dyngrid_plan_bad_grid COMMAND dyngrid_command plan --from 2y2 --to 3x3 --m 6 --n 6)
