@@ -11,7 +11,7 @@ set(DYNGRID_ESSENTIAL_TESTS
   sched.journal sched.journal_file sched.policies sched.talk apps.help apps.bad_block apps.bad_first_grid apps.bad_grid
   apps.bad_matrix_file apps.options_capacitance apps.options_flame apps.options_jacobi apps.options_life
   apps.options_particles apps.options_pdgemm apps.options_pdgemv apps.options_pdgetrf
-  apps.options_sor apps.cmd_decide apps.cmd_plan apps.dyngrid_plan_bad_grid apps.dyngrid_plan_bad_schedule
+  apps.options_sor apps.plan_decision apps.plan_exchange apps.dyngrid_plan_bad_grid apps.dyngrid_plan_bad_schedule
   apps.matrix_market apps.bench_order apps.launch apps.variables apps.watch
   apps.slurm
   # exchanges, p?gemr2d, the halo, the kernels

@@ -235,8 +235,10 @@ std::size_t CommandLine::count(const std::string& option) const {
 }
 
 std::string CommandLine::used_command() const {
-  const auto used = impl_->app->get_subcommands();
-  return used.empty() ? "" : used[0]->get_name();
+  std::string names;
+  for (auto used = impl_->app->get_subcommands(); !used.empty(); used = used[0]->get_subcommands())
+    names += (names.empty() ? "" : " ") + used[0]->get_name();
+  return names;
 }
 
 std::string CommandLine::help() const {

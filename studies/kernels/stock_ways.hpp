@@ -11,7 +11,7 @@ namespace bench {
 /// @return the speed of each process, those of a processor together
 std::vector<double> speeds_of_more_processes(const std::vector<double>& speeds, int most);
 
-/// As many processes as processors, placed where `dyngrid speeds --plan` puts them, with BLAS threads; the fastest
+/// As many processes as processors, placed where `dyngrid plan hosts --procs` puts them, with BLAS threads; the fastest
 /// processor has `cores`, the others fewer in proportion. @return the speed of each process
 std::vector<double> speeds_with_threads(const std::vector<double>& speeds, int cores = 16);
 

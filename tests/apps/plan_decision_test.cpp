@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `dyngrid decide` inside the test: parse, run, read the JSON; and against a job that answers as an application does.
+// `dyngrid plan decision` inside the test: parse, run, read the JSON; and against a job that answers as an application
+// does.
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -19,13 +20,13 @@ namespace {
 using base::Json;
 
 std::string output(const std::string& line) {
-  return output_of(command::add_decide, line);
+  return output_of(command::add_plan_decision, line);
 }
 
 const std::string machine = " --latency 1e-3 --bandwidth 1e9 --pack-rate 1e12";
-const std::string growth = "decide --from 2x2 --to 3x3 --matrix 1000x1000/50x50 --times 2x2=1,3x3=0.5" + machine;
+const std::string growth = "decision --from 2x2 --to 3x3 --matrix 1000x1000/50x50 --times 2x2=1,3x3=0.5" + machine;
 
-TEST(CommandDecide, TermsAddUp) {
+TEST(PlanDecision, TermsAddUp) {
   const auto answer = base::parse_json(output(growth + " --steps 100 --json"));
   EXPECT_TRUE(answer.at("accepted").get<bool>());
   double sum = 0;
@@ -39,26 +40,26 @@ TEST(CommandDecide, TermsAddUp) {
   EXPECT_EQ(answer.at("steps_left"), 100);
 }
 
-TEST(CommandDecide, DoesNotPay) {
+TEST(PlanDecision, DoesNotPay) {
   const auto few = base::parse_json(output(growth + " --steps 0 --json"));
   EXPECT_FALSE(few.at("accepted").get<bool>());
-  const auto slower = base::parse_json(output("decide --from 2x2 --to 3x3 --times 2x2=0.5,3x3=1 --json"));
+  const auto slower = base::parse_json(output("decision --from 2x2 --to 3x3 --times 2x2=0.5,3x3=1 --json"));
   EXPECT_FALSE(slower.at("accepted").get<bool>());
   EXPECT_EQ(slower.at("payoff_steps"), -1);
-  const auto full = base::parse_json(output("decide --from 2x2 --to 3x3 --times 2x2=1 --cores 4 --json"));
+  const auto full = base::parse_json(output("decision --from 2x2 --to 3x3 --times 2x2=1 --cores 4 --json"));
   EXPECT_FALSE(full.at("accepted").get<bool>());
   EXPECT_NE(full.at("why").get<std::string>().find("beyond the cores"), std::string::npos);
 }
 
-TEST(CommandDecide, Text) {
+TEST(PlanDecision, Text) {
   const std::string text = output(growth + " --steps 100");
   for (const char* word : {"2x2 -> 3x3: yes", "spawn", "merge", "latency", "bandwidth", "packing", "step before",
                            "step after", "after 1 steps", "steps left   100"})
     EXPECT_NE(text.find(word), std::string::npos) << text;
-  EXPECT_NE(output("decide --from 2x2 --to 3x3").find("no step time is known"), std::string::npos);
+  EXPECT_NE(output("decision --from 2x2 --to 3x3").find("no step time is known"), std::string::npos);
 }
 
-TEST(CommandDecide, PrintedHistory) {
+TEST(PlanDecision, PrintedHistory) {
   const std::string name = testing::TempDir() + "decide_history.json";
   const Json change{{"from", {2, 2}}, {"grid", {3, 3}}, {"spawned", 5},      {"spawn_s", 0.8},
                     {"merge_s", 0.1}, {"plan_s", 0.05}, {"exchange_s", 0.25}};
@@ -67,7 +68,7 @@ TEST(CommandDecide, PrintedHistory) {
                  {"grids", {{{"grid", {2, 2}}, {"steps", 10}, {"mean_s", 2.0}, {"error_s", 0.1}}}},
                  {"resizes", Json::array({change})}};
   std::ofstream(name) << Json{{"history", {one, {{"app", "other"}, {"size", "-"}}}}};
-  const std::string question = "decide --from 2x2 --to 3x3 --json --history " + name;
+  const std::string question = "decision --from 2x2 --to 3x3 --json --history " + name;
   EXPECT_THROW(output(question), command::Failure); // which of the two?
   const auto answer = base::parse_json(output(question + " --app one"));
   EXPECT_DOUBLE_EQ(answer.at("terms").at("exchange").get<double>(), 0.25);
@@ -78,17 +79,18 @@ TEST(CommandDecide, PrintedHistory) {
   EXPECT_FALSE(answer.at("step_then").at("measured").get<bool>());
 }
 
-TEST(CommandDecide, WrongArguments) {
-  for (const char* line : {"decide", "decide --from 2x2", "decide --from 2by2 --to 3x3", "decide --from 2x2 --to 0x3",
-                           "decide job --from 2x2 --to 3x3", "decide --from 2x2 --to 3x3 --matrix x",
-                           "decide --from 2x2 --to 3x3 --matrix 0*10x10", "decide --from 2x2 --to 3x3 --matrix q10x10",
-                           "decide --from 2x2 --to 3x3 --history /nowhere", "decide --from 2x2 --to 3x3 --times 2x2",
-                           "decide --from 2x2 --to 3x3 --steps -1", "decide no-such-job --to 3x3"})
+TEST(PlanDecision, WrongArguments) {
+  for (const char* line :
+       {"decision", "decision --from 2x2", "decision --from 2by2 --to 3x3", "decision --from 2x2 --to 0x3",
+        "decision job --from 2x2 --to 3x3", "decision --from 2x2 --to 3x3 --matrix x",
+        "decision --from 2x2 --to 3x3 --matrix 0*10x10", "decision --from 2x2 --to 3x3 --matrix q10x10",
+        "decision --from 2x2 --to 3x3 --history /nowhere", "decision --from 2x2 --to 3x3 --times 2x2",
+        "decision --from 2x2 --to 3x3 --steps -1", "decision no-such-job --to 3x3"})
     EXPECT_ANY_THROW(output(line)) << line;
 }
 
 /// The same answer as the job gives to a resize.
-TEST(CommandDecide, AsksARunningJob) {
+TEST(PlanDecision, AsksARunningJob) {
   const std::string folder = testing::TempDir() + "decide_runtime";
   setenv("DYNGRID_RUNTIME_DIR", folder.c_str(), 1);
   control::JobInfo info;
@@ -104,14 +106,14 @@ TEST(CommandDecide, AsksARunningJob) {
     state.step_ended(t += 1.0);
   }
   const control::JobServer server(state, folder, [] { return 7.0; });
-  const auto answer = base::parse_json(output("decide decide-test --to 3x3 --json" + machine));
+  const auto answer = base::parse_json(output("decision decide-test --to 3x3 --json" + machine));
   EXPECT_EQ(answer.at("from"), Json({2, 2}));
   EXPECT_NEAR(answer.at("step_now").at("seconds").get<double>(), 1.0, 1e-9);
   EXPECT_EQ(answer.at("steps_left"), 94);
   EXPECT_TRUE(answer.at("accepted").get<bool>());
   EXPECT_GT(answer.at("terms").at("latency").get<double>(), 0.0); // its matrices are known
   state.set_allowed(advise::Allowed::parse("2x2,4x4"));
-  EXPECT_FALSE(base::parse_json(output("decide decide-test --to 3x3 --json"))["accepted"].get<bool>());
+  EXPECT_FALSE(base::parse_json(output("decision decide-test --to 3x3 --json"))["accepted"].get<bool>());
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `dyngrid plan` inside the test: parse, run, read the JSON.
+// `dyngrid plan exchange` inside the test: parse, run, read the JSON.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -12,14 +12,14 @@
 namespace {
 
 std::string printed(const std::string& line) {
-  return output_of(command::add_plan, line);
+  return output_of(command::add_plan_exchange, line);
 }
 
-TEST(CommandPlan, BlockTwoToThreeByHand) {
+TEST(PlanExchange, BlockTwoToThreeByHand) {
   // 6 x 6 doubles in blocks: 3 + 3 on the old grid, 2 + 2 + 2 on the new one. Global placement keeps only
   // what process 0 has at (0,0) and at most a corner elsewhere: the thesis' 5/6 of the elements move.
-  const auto result =
-      base::parse_json(printed("plan --from 2x2 --to 3x3 --m 6 --n 6 --placement global --schedule matching --json"));
+  const auto result = base::parse_json(
+      printed("exchange --from 2x2 --to 3x3 --m 6 --n 6 --placement global --schedule matching --json"));
   EXPECT_EQ(result.at("volume_bytes"), 8 * 30);
   EXPECT_EQ(result.at("kept_bytes"), 8 * 6);
   EXPECT_EQ(result.at("schedule_bytes"), result.at("lower_bound_bytes"));
@@ -32,9 +32,9 @@ TEST(CommandPlan, BlockTwoToThreeByHand) {
   EXPECT_EQ(result.at("schedule"), "matching");
 }
 
-TEST(CommandPlan, OptimalMovesLess) {
+TEST(PlanExchange, OptimalMovesLess) {
   const auto moved = [](const char* placement) {
-    return base::parse_json(printed(std::string("plan --from 2x2 --to 3x3 --m 600 --n 600 --json --placement ") +
+    return base::parse_json(printed(std::string("exchange --from 2x2 --to 3x3 --m 600 --n 600 --json --placement ") +
                                     placement))["volume_bytes"]
         .get<std::int64_t>();
   };
@@ -43,27 +43,28 @@ TEST(CommandPlan, OptimalMovesLess) {
   EXPECT_LE(moved("optimal"), moved("local2"));
 }
 
-TEST(CommandPlan, WholeMachine) {
-  const auto result = base::parse_json(printed("plan --from 64x64 --to 96x96 --m 1000000 --n 1000000 --mb 64 --nb 64 "
-                                               "--placement global --schedule circulant --json"));
+TEST(PlanExchange, WholeMachine) {
+  const auto result =
+      base::parse_json(printed("exchange --from 64x64 --to 96x96 --m 1000000 --n 1000000 --mb 64 --nb 64 "
+                               "--placement global --schedule circulant --json"));
   EXPECT_EQ(result.at("steps"), 9);
   EXPECT_EQ(result.at("volume_bytes").get<std::int64_t>() + result.at("kept_bytes").get<std::int64_t>(), 8000000000000);
 }
 
-TEST(CommandPlan, TextAndComparison) {
-  const std::string text = printed("plan --from 2x2 --to 3x3 --m 400 --n 300 --mb 32 --nb 16 --to-nb 8 --compare");
+TEST(PlanExchange, TextAndComparison) {
+  const std::string text = printed("exchange --from 2x2 --to 3x3 --m 400 --n 300 --mb 32 --nb 16 --to-nb 8 --compare");
   for (const char* word : {"2x2", "3x3", "caterpillar", "circulant", "matching", "async", "predicted"})
     EXPECT_NE(text.find(word), std::string::npos) << text;
 }
 
-TEST(CommandPlan, WrongArguments) {
+TEST(PlanExchange, WrongArguments) {
   for (const char* line :
-       {"plan --from 2x2 --to 3x3 --m 6", "plan --from 2by2 --to 3x3 --m 6 --n 6",
-        "plan --from 0x2 --to 3x3 --m 6 --n 6", "plan --from 2x2 --to 3x3 --m -6 --n 6",
-        "plan --from 2x2 --to 3x3 --m 6 --n 6 --mb 0", "plan --from 2x2 --to 3x3 --m 6 --n 6 --placement nowhere",
-        "plan --from 2x2x2 --to 3x3 --m 6 --n 6"})
+       {"exchange --from 2x2 --to 3x3 --m 6", "exchange --from 2by2 --to 3x3 --m 6 --n 6",
+        "exchange --from 0x2 --to 3x3 --m 6 --n 6", "exchange --from 2x2 --to 3x3 --m -6 --n 6",
+        "exchange --from 2x2 --to 3x3 --m 6 --n 6 --mb 0",
+        "exchange --from 2x2 --to 3x3 --m 6 --n 6 --placement nowhere", "exchange --from 2x2x2 --to 3x3 --m 6 --n 6"})
     EXPECT_ANY_THROW(printed(line)) << line;
-  EXPECT_THROW(printed("plan --from 2x2 --to 3x3 --m 6 --n 6 --schedule slow"), base::Error);
+  EXPECT_THROW(printed("exchange --from 2x2 --to 3x3 --m 6 --n 6 --schedule slow"), base::Error);
 }
 
 } // namespace

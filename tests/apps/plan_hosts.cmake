@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# dyngrid speeds: this host, hosts through a shell that reaches nobody else, a plan, files that are none.
-set(word speeds)
+# dyngrid plan hosts: this host, hosts through a shell that reaches nobody else, a plan, files that are none.
+set(word plan hosts)
 include("${CMAKE_CURRENT_LIST_DIR}/one_command.cmake")
 function(equal text expected)
   if(NOT text STREQUAL expected)
@@ -17,7 +17,7 @@ foreach(kernel gemm stream true)
     message(FATAL_ERROR "${kernel}: ${alone} alone, ${full} on all cores")
   endif()
 endforeach()
-run(0 --plan 1 --file "${FOLDER}/here.json" --json)
+run(0 --procs 1 --file "${FOLDER}/here.json" --json)
 string(JSON processes GET "${out}" hosts 0 processes)
 equal("${processes}" 1)
 
@@ -54,9 +54,9 @@ run(0 --hosts "${FOLDER}/this_host" --shell "${FOLDER}/dead" --kernel stream --s
 
 # hosts that were measured from here are this machine's; one that is not among them was not measured
 file(WRITE "${FOLDER}/more_hosts" "node2:1\nnew\ngone\n")
-run(0 --plan 1 --file "${FOLDER}/all.json")
+run(0 --procs 1 --file "${FOLDER}/all.json")
 need("${out}" "left out +2 of 3 hosts: gone .status 255: .*, node[12] .gets no process")
-run(0 --plan 1 --hosts "${FOLDER}/more_hosts" --file "${FOLDER}/all.json" --json)
+run(0 --procs 1 --hosts "${FOLDER}/more_hosts" --file "${FOLDER}/all.json" --json)
 foreach(expected "0;node1;not in --hosts" "1;gone;no route" "2;new;not measured: not in")
   list(GET expected 0 at)
   list(GET expected 1 who)
@@ -66,7 +66,7 @@ foreach(expected "0;node1;not in --hosts" "1;gone;no route" "2;new;not measured:
   string(JSON why GET "${out}" left_out ${at} why)
   need("${why}" "${reason}")
 endforeach()
-run(2 --plan 2 --hosts "${FOLDER}/more_hosts" --file "${FOLDER}/all.json") # of node2 one core is meant
+run(2 --procs 2 --hosts "${FOLDER}/more_hosts" --file "${FOLDER}/all.json") # of node2 one core is meant
 need("${err}" "2 processes for hosts of 1 cores")
 
 # a plan from known figures: four cores of speed 2 and eight of speed 1 make eight equal processes
@@ -74,7 +74,7 @@ file(WRITE "${FOLDER}/known.json" "{\"kernel\":\"gemm\",\"unit\":\"GFLOP/s\",\"h
   {\"name\":\"fast\",\"cores\":4,\"alone\":2,\"full\":2},{\"name\":\"slow.domain\",\"cores\":8,\"alone\":1,\"full\":1},
   {\"name\":\"gone\",\"error\":\"no answer\"}]}")
 file(WRITE "${FOLDER}/known_hosts" "fast\nslow\ngone\n")
-run(0 --plan 8 --file "${FOLDER}/known.json" --hosts "${FOLDER}/known_hosts" --json)
+run(0 --procs 8 --file "${FOLDER}/known.json" --hosts "${FOLDER}/known_hosts" --json)
 string(JSON hosts GET "${out}" DYNGRID_HOSTS)
 equal("${hosts}" "fast:4:2,slow.domain:4:2")
 string(JSON threads GET "${out}" hosts 1 threads)
@@ -88,21 +88,21 @@ file(WRITE "${FOLDER}/none.json" "{\"hosts\":[{\"name\":4}]}")
 file(WRITE "${FOLDER}/silent.json" "{\"hosts\":[{\"name\":\"gone\",\"error\":\"no answer\"}]}")
 file(WRITE "${FOLDER}/bad_hosts" "node1:x\n")
 file(WRITE "${FOLDER}/twice" "node1\nnode2\nnode1:2\n")
-foreach(wrong "--plan;13;--file;${FOLDER}/known.json;--hosts;${FOLDER}/known_hosts"
-  "--plan;1;--file;${FOLDER}/none.json"
-  "--plan;1;--file;/nowhere" "--hosts;/nowhere;--file;${FOLDER}/x" "--hosts;${FOLDER}/bad_hosts;--file;${FOLDER}/x")
+foreach(wrong "--procs;13;--file;${FOLDER}/known.json;--hosts;${FOLDER}/known_hosts"
+  "--procs;1;--file;${FOLDER}/none.json"
+  "--procs;1;--file;/nowhere" "--hosts;/nowhere;--file;${FOLDER}/x" "--hosts;${FOLDER}/bad_hosts;--file;${FOLDER}/x")
   run(2 ${wrong})
 endforeach()
-run(2 --plan 1 --file "${FOLDER}/other.json")
+run(2 --procs 1 --file "${FOLDER}/other.json")
 need("${err}" "is of not-this-one, and this is .*, which is none of them: measure from here.* or say with --hosts")
-run(2 --plan 8 --file "${FOLDER}/known.json")
+run(2 --procs 8 --file "${FOLDER}/known.json")
 need("${err}" "known.json. is of fast, slow.domain, gone, and this is .*, which is none of them")
-run(2 --plan 1 --file "${FOLDER}/known.json" --hosts "${FOLDER}/hosts_of_others")
+run(2 --procs 1 --file "${FOLDER}/known.json" --hosts "${FOLDER}/hosts_of_others")
 need("${err}" "cannot read")
 file(WRITE "${FOLDER}/hosts_of_others" "a\nb\n")
-run(2 --plan 1 --file "${FOLDER}/known.json" --hosts "${FOLDER}/hosts_of_others")
+run(2 --procs 1 --file "${FOLDER}/known.json" --hosts "${FOLDER}/hosts_of_others")
 need("${err}" "expected speeds of the hosts of .*hosts_of_others.: measure these first")
-run(2 --plan 1 --file "${FOLDER}/silent.json" --hosts "${FOLDER}/known_hosts")
+run(2 --procs 1 --file "${FOLDER}/silent.json" --hosts "${FOLDER}/known_hosts")
 need("${err}" "none of 3 hosts can be planned with: gone .no answer.")
 run(2 --hosts "${FOLDER}/twice" --file "${FOLDER}/x")
 need("${err}" "host node1 is twice")

@@ -267,7 +267,7 @@ TEST(Offer, WhatOthersWouldTakeIsArrangedAsItWillBe) {
       EXPECT_GE(d.choice->gain, gain_of(others[0]) * (1 - 1e-9));
     }
     if (steps == 10000) {
-      EXPECT_EQ(d.choice->grid, (GridShape{3, 3})); // dyngrid select's
+      EXPECT_EQ(d.choice->grid, (GridShape{3, 3})); // dyngrid plan selection's
     }
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sub-commands topology, place, map, select of the dyngrid command, run as a user runs them.
+// dyngrid plan shapes, placement, mapping, selection, balance, phases, run as a user runs them.
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -49,38 +49,37 @@ const std::string list = "298,95,35,11,30,28,39,218,39,91,290,279,249,315,210,64
                          "232,114,138,157,251,250,174";
 
 TEST(Command, Topology) {
-  Json a = ask("topology --procs 14 --aspect-p 2 --aspect-q 2");
+  Json a = ask("plan shapes --procs 14 --aspect-p 2 --aspect-q 2");
   EXPECT_EQ(a["nprow"], 3);
   EXPECT_EQ(a["npcol"], 4);
   EXPECT_EQ(a["used"], 12);
   EXPECT_EQ(a["idle"], 2);
   EXPECT_EQ(a["idle_processes"], Json({12, 13}));
-  a = ask("topology --procs 36 --aspect-p 1 --aspect-q 1 --from 5x5");
+  a = ask("plan shapes --procs 36 --aspect-p 1 --aspect-q 1 --from 5x5");
   EXPECT_EQ(a["nprow"], 6);
   EXPECT_EQ(a["npcol"], 6);
-  EXPECT_EQ(ask("topology --from 5x5 --add 3")["used"], 25);
-  EXPECT_EQ(ask("topology --procs 20 --valid '4:32:*2'")["used"], 16);
-  EXPECT_EQ(ask("topology --procs 108 --prefer rows")["nprow"], 12);
-  EXPECT_EQ(ask("topology --procs 16 --data 1000x4000")["npcol"], 8);
-  a = ask("topology --procs 14 --times 3x3=1674,4x3=1559,3x4=1620,2x7=1806");
+  EXPECT_EQ(ask("plan shapes --from 5x5 --add 3")["used"], 25);
+  EXPECT_EQ(ask("plan shapes --procs 20 --valid '4:32:*2'")["used"], 16);
+  EXPECT_EQ(ask("plan shapes --procs 16 --data 1000x4000")["npcol"], 8);
+  a = ask("plan shapes --procs 14 --times 3x3=1674,4x3=1559,3x4=1620,2x7=1806");
   EXPECT_EQ(a["nprow"], 4);
   EXPECT_EQ(a["seconds"], 1559);
 }
 
 TEST(Command, Place) {
-  const Json a = ask("place --from 4x4 --to 4x6 --placement local2 --m 24 --n 24");
+  const Json a = ask("plan placement --from 4x4 --to 4x6 --placement local2 --m 24 --n 24");
   EXPECT_EQ(a.at("grid")[0], Json({0, 16, 1, 2, 17, 3}));
   EXPECT_EQ(a.at("moved_elements"), 192); // 24^2 / 4 * (4 + 2*2)/(4 + 2)
   EXPECT_EQ(a.at("retained_elements"), 384);
   EXPECT_EQ(a.at("max_in"), 24);
   EXPECT_EQ(a.at("max_out"), 12);
-  EXPECT_EQ(ask("place --from 2x8 --to 4x4 --m 32 --n 32")["moved_elements"], 512);
-  EXPECT_EQ(ask("place --from 2x2 --to 2x2 --m 9 --n 9 --mb 2 --nb 2 --rsrc 1")["moved_elements"], 0);
+  EXPECT_EQ(ask("plan placement --from 2x8 --to 4x4 --m 32 --n 32")["moved_elements"], 512);
+  EXPECT_EQ(ask("plan placement --from 2x2 --to 2x2 --m 9 --n 9 --mb 2 --nb 2")["moved_elements"], 0);
 }
 
 // What a run does: processes of mpirun sleep and are woken again, the others end; process 0 stays at (0,0).
 TEST(Command, PlaceOneChangeAfterTheOther) {
-  const Json steps = ask("place --from 2x2 --to 3x3 --to 1x2 --to 2x3 --m 12 --n 12 --mb 1 --nb 1")["steps"];
+  const Json steps = ask("plan placement --from 2x2 --to 3x3 --to 1x2 --to 2x3 --m 12 --n 12 --mb 1 --nb 1")["steps"];
   ASSERT_EQ(steps.size(), 3u);
   for (const Json& step : steps) EXPECT_EQ(step.at("grid")[0][0], 0);
   EXPECT_EQ(steps[0].at("new"), Json({4, 5, 6, 7, 8}));
@@ -90,19 +89,19 @@ TEST(Command, PlaceOneChangeAfterTheOther) {
   EXPECT_EQ(steps[2].at("wake"), steps[1].at("sleep"));
   EXPECT_EQ(steps[2].at("new"), Json({9, 10})) << "a number is given once";
   EXPECT_EQ(steps[1].at("processes").size(), steps[1].at("kept").size());
-  const Json alone = ask("place --from 3x3 --to 1x2 --m 12 --n 12");
+  const Json alone = ask("plan placement --from 3x3 --to 1x2 --m 12 --n 12");
   EXPECT_EQ(alone.at("sleep").size(), 7u) << "of the first grid nobody can leave";
   EXPECT_TRUE(alone.at("leave").empty());
-  const std::string text = run("place --from 2x2 --to 3x3 --to 1x2 --m 12 --n 12").out;
+  const std::string text = run("plan placement --from 2x2 --to 3x3 --to 1x2 --m 12 --n 12").out;
   EXPECT_NE(text.find("leave     4 5 6 7 8\n"), std::string::npos) << text;
   EXPECT_NE(text.find("asleep    "), std::string::npos) << text;
-  EXPECT_EQ(ask("place --from 1x1 --to 1x3 --placement local2 --m 12 --n 12")["grid"], Json({{0, 1, 2}}));
-  EXPECT_EQ(ask("plan --from 1x1 --to 1x3 --placement local2 --m 12 --n 12")["grid"], Json({{0, 1, 2}}));
+  EXPECT_EQ(ask("plan placement --from 1x1 --to 1x3 --placement local2 --m 12 --n 12")["grid"], Json({{0, 1, 2}}));
+  EXPECT_EQ(ask("plan exchange --from 1x1 --to 1x3 --placement local2 --m 12 --n 12")["grid"], Json({{0, 1, 2}}));
 }
 
 /// By hand: the last two blocks for the one that is twice as fast, steps of 6/2, 4/2 and 1/2.
 TEST(Command, MapForLu) {
-  const std::string question = "map --speeds 2,1 --grid 1x2 --m 3 --n 3 --for lu --nb 1";
+  const std::string question = "plan mapping --speeds 2,1 --grid 1x2 --m 3 --n 3 --for lu --nb 1";
   const Json a = ask(question);
   EXPECT_EQ(a.at("row_owners"), Json({0, 0, 0}));
   EXPECT_EQ(a.at("col_owners"), Json({1, 0, 0}));
@@ -116,32 +115,33 @@ TEST(Command, MapForLu) {
   const std::string text = run(question).out;
   EXPECT_NE(text.find("grid columns that have those of columns: 1 0 0\n"), std::string::npos) << text;
   EXPECT_NE(text.find("5.5 (largest rows*cols/speed, summed over 3 steps"), std::string::npos) << text;
-  EXPECT_EQ(ask("map --speeds 2,1 --grid 1x2 --m 3 --n 3 --for product").contains("t_steps"), false);
-  const Answer wide = run("map --speeds 2,1 --grid 1x2 --m 300 --n 300 --for lu --nb 3");
+  EXPECT_EQ(ask("plan mapping --speeds 2,1 --grid 1x2 --m 3 --n 3 --for product").contains("t_steps"), false);
+  const Answer wide = run("plan mapping --speeds 2,1 --grid 1x2 --m 300 --n 300 --for lu --nb 3");
   EXPECT_NE(wide.out.find("... (100 blocks)"), std::string::npos) << wide.out;
   for (const char* wrong : {" --for qr", " --nb 0", " --nb x"}) {
-    const Answer answer = run("map --speeds 2,1 --grid 1x2 --m 3 --n 3 --for lu" + std::string(wrong));
+    const Answer answer = run("plan mapping --speeds 2,1 --grid 1x2 --m 3 --n 3 --for lu" + std::string(wrong));
     EXPECT_NE(answer.status, 0) << wrong;
     EXPECT_NE(answer.err, "") << wrong;
   }
 }
 
 TEST(Command, Map) {
-  const Json a = ask("map --speeds 4,2,2,1 --grid 2x2 --m 2000 --n 2000");
+  const Json a = ask("plan mapping --speeds 4,2,2,1 --grid 2x2 --m 2000 --n 2000");
   EXPECT_EQ(a.at("grid"), base::parse_json("[[4,2],[2,1]]"));
   EXPECT_EQ(a.at("rows"), Json({1333, 667}));
   EXPECT_EQ(a.at("cols"), Json({1333, 667}));
   EXPECT_NEAR(a.at("t_opt")[0][0].get<double>(), 4, 1e-9);
   EXPECT_NEAR(a.at("utilization")[1][1].get<double>(), 1, 1e-9);
   EXPECT_EQ(a.at("t_theory"), 667 * 667); // of the power 1
-  EXPECT_EQ(ask("map --powers 313.215,278.643,33.897,24.777 --grid 2x2 --m 2000 --n 2000 --method svd")["rows"],
-            Json({1819, 181}));
-  EXPECT_EQ(ask("map --speeds '1 2 2 4' --grid 2x2 --m 30 --n 30 --in-place")["rows"], Json({10, 20}));
+  EXPECT_EQ(
+      ask("plan mapping --powers 313.215,278.643,33.897,24.777 --grid 2x2 --m 2000 --n 2000 --method svd")["rows"],
+      Json({1819, 181}));
+  EXPECT_EQ(ask("plan mapping --speeds '1 2 2 4' --grid 2x2 --m 30 --n 30 --in-place")["rows"], Json({10, 20}));
 }
 
 TEST(Command, Select) {
   for (const char* strategy : {"global", "local", "mixed", "best"}) {
-    const Json a = ask("select --grid '313,279;34,25' --available " + list +
+    const Json a = ask("plan selection --grid '313,279;34,25' --available " + list +
                        " --tpp 600 --m 2000 --n 2000 --strategy " + strategy);
     double sum = 0, cells = 0;
     for (const Json& power : a.at("chosen")) sum += power.get<double>();
@@ -161,39 +161,39 @@ TEST(Command, Select) {
 }
 
 TEST(Command, HelpAndText) {
-  for (const char* arguments :
-       {"--help", "topology --help", "place --help", "map --help", "select --help", "--version"}) {
+  for (const char* arguments : {"--help", "plan shapes --help", "plan placement --help", "plan mapping --help",
+                                "plan selection --help", "--version"}) {
     const Answer answer = run(arguments);
     EXPECT_EQ(answer.status, 0) << arguments;
     EXPECT_NE(answer.out, "") << arguments;
     EXPECT_EQ(answer.err, "") << arguments;
   }
-  EXPECT_NE(run("topology --procs 13 --aspect-p 2 --aspect-q 2").out.find("3x4: 12 of 13 processes used, 1 idle"),
+  EXPECT_NE(run("plan shapes --procs 13 --aspect-p 2 --aspect-q 2").out.find("3x4: 12 of 13 processes used, 1 idle"),
             std::string::npos);
-  EXPECT_NE(run("place --from 2x2 --to 3x3 --m 36 --n 36").out.find("55.56 %"), std::string::npos);
-  EXPECT_NE(run("map --powers 4,2,2,1 --grid 2x2 --m 30 --n 30").out.find("proved"), std::string::npos);
-  EXPECT_NE(run("select --grid '4,2;2,1' --available 4,2,8 --tpp 6 --m 30 --n 30").out.find("chosen"),
+  EXPECT_NE(run("plan placement --from 2x2 --to 3x3 --m 36 --n 36").out.find("55.56 %"), std::string::npos);
+  EXPECT_NE(run("plan mapping --powers 4,2,2,1 --grid 2x2 --m 30 --n 30").out.find("proved"), std::string::npos);
+  EXPECT_NE(run("plan selection --grid '4,2;2,1' --available 4,2,8 --tpp 6 --m 30 --n 30").out.find("chosen"),
             std::string::npos);
 }
 
 TEST(Command, Balance) {
-  Json a = ask("balance --speeds 1,1,1,0.5 --n 6000 --steps-left 200 --change 10");
+  Json a = ask("plan balance --speeds 1,1,1,0.5 --n 6000 --steps-left 200 --change 10");
   EXPECT_EQ(a["action"], "remove");
   EXPECT_EQ(a["leaves"], Json({3}));
   EXPECT_EQ(a["now"]["step_s"], 2);
   EXPECT_DOUBLE_EQ(a["then"]["step_s"].get<double>(), 4.0 / 3);
   EXPECT_EQ(a["then"]["change_terms"]["change"], 10);
   EXPECT_EQ(a["payoff_steps"], 15);
-  a = ask("balance --speeds 1,1,1,0.5 --n 6000 --steps-left 14 --change 10");
+  a = ask("plan balance --speeds 1,1,1,0.5 --n 6000 --steps-left 14 --change 10");
   EXPECT_EQ(a["action"], "stay");
   EXPECT_EQ(a["then"], nullptr);
   EXPECT_DOUBLE_EQ(a["refused"]["step_s"].get<double>(), 4.0 / 3);
   EXPECT_NE(a["why"].get<std::string>().find("after 15 steps, expected at most 13.6"), std::string::npos);
-  a = ask("balance --speeds 1,1,1,1 --load 1:1 --no-remove --weighted --grid 1x4 --n 7000");
+  a = ask("plan balance --speeds 1,1,1,1 --load 1:1 --stay 0,1,2,3 --weighted --grid 1x4 --n 7000");
   EXPECT_EQ(a["action"], "rebalance");
   EXPECT_EQ(a["then"]["cols"], Json({2000, 1000, 2000, 2000}));
-  EXPECT_EQ(ask("balance --speeds 1,1,1 --grid 1x3 --asleep 1 --n 6000")["comes"], Json({3}));
-  EXPECT_EQ(ask("balance --speeds 0.2,1,1,1 --stay 0 --n 6000")["action"], "stay");
+  EXPECT_EQ(ask("plan balance --speeds 1,1,1 --grid 1x3 --asleep 1 --n 6000")["comes"], Json({3}));
+  EXPECT_EQ(ask("plan balance --speeds 0.2,1,1,1 --stay 0 --n 6000")["action"], "stay");
   // the same from a file; an option overrides it
   const std::string file = testing::TempDir() + "balance_" + std::to_string(getpid()) + ".json";
   FILE* out = std::fopen(file.c_str(), "w");
@@ -201,8 +201,8 @@ TEST(Command, Balance) {
                {"asleep": true, "away_s": 5, "calm_s": 5}]})",
              out);
   std::fclose(out);
-  EXPECT_EQ(ask("balance --file " + file)["action"], "stay"); // not calm for 10 s
-  EXPECT_EQ(ask("balance --speeds 1,1,0.1 --file " + file)["action"], "remove");
+  EXPECT_EQ(ask("plan balance --file " + file)["action"], "stay"); // not calm for 10 s
+  EXPECT_EQ(ask("plan balance --speeds 1,1,0.1 --file " + file)["action"], "remove");
   std::remove(file.c_str());
   for (const auto& [arguments, words] :
        {std::pair<std::string, std::string>{"--speeds 1,0 --n 5", "speed of process 1 is 0"},
@@ -214,7 +214,7 @@ TEST(Command, Balance) {
         {"--speeds 1,1 --n 9 --stay 4", "a process 0 .. 1"},
         {"--speeds 1,1,1 --grid 2x2 --n 9", "1 of the 4 places of a 2x2 grid have no process"},
         {"--file /nowhere", "cannot be read"}}) {
-    const Answer answer = run("balance " + arguments);
+    const Answer answer = run("plan balance " + arguments);
     EXPECT_EQ(answer.status, 2) << arguments;
     EXPECT_NE(answer.err.find(words), std::string::npos) << answer.err;
   }
@@ -229,19 +229,19 @@ TEST(Command, Phases) {
         [{"layouts": {"x": "B"}, "seconds": 5}, {"layouts": {"x": "V"}, "seconds": [7, 3]}]},
       {"name": "adaptive", "uses": {"x": "read"}, "candidates":
         [{"layouts": {"x": "B"}, "seconds": [12, 2]}, {"layouts": {"x": "V"}, "seconds": 5}]}]})";
-  Json a = ask("phases " + file);
+  Json a = ask("plan phases " + file);
   EXPECT_EQ(a["cycle_s"], 10); // one copy, and both stay valid
   EXPECT_EQ(a["period"], 1);
   EXPECT_EQ(a["steps"][1]["copied_from"]["x"], "B");
   EXPECT_EQ(a["steps"][3]["copied_from"], Json::object());
-  a = ask("phases --cycles 3 " + file);
+  a = ask("plan phases --cycles 3 " + file);
   EXPECT_EQ(a["seconds"], 34);
   EXPECT_EQ(a["steps"].size(), 6U);
   std::ofstream(file)
       << R"({"matrices": [{"name": "x", "m": 1000, "n": 1000, "layouts": [{"grid": "4x1"}, {"grid": "2x2",
       "mb": 8, "nb": 8}]}], "phases": [{"uses": {"x": "read_write"}, "candidates": [{"layouts": {"x": "2x2"},
       "seconds": [1, 1, 1, 1]}]}]})";
-  a = ask("phases --cycles 2 " + file);
+  a = ask("plan phases --cycles 2 " + file);
   EXPECT_GT(a["steps"][0]["move_s"].get<double>(), 0); // as redist predicts
   EXPECT_EQ(a["steps"][1]["move_s"], 0);
   std::remove(file.c_str());
@@ -255,42 +255,88 @@ TEST(Command, LoadSelfTest) {
   EXPECT_EQ(run("load no-such-job").status, 1);
 }
 
+TEST(Command, FormerCommandsAreAnsweredWithTheNewOnes) {
+  for (const auto& [former, now] : {std::pair<const char*, const char*>{"grow job +5", "dyngrid resize JOB +5"},
+                                    {"shrink job 4", "dyngrid resize JOB -4"},
+                                    {"calls", "dyngrid history --calls"},
+                                    {"topology --procs 14", "dyngrid plan shapes"},
+                                    {"place --from 2x2", "dyngrid plan placement"},
+                                    {"plan --from 2x2", "dyngrid plan exchange"},
+                                    {"map", "dyngrid plan mapping"},
+                                    {"select", "dyngrid plan selection"},
+                                    {"balance job --now", "dyngrid load JOB --balance now"},
+                                    {"phases", "dyngrid plan phases"},
+                                    {"decide", "dyngrid plan decision"},
+                                    {"speeds", "dyngrid plan hosts"}}) {
+    const Answer answer = run(former);
+    EXPECT_EQ(answer.status, 2) << former;
+    EXPECT_NE(answer.err.find(now), std::string::npos) << answer.err;
+    EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << answer.err;
+  }
+}
+
+TEST(Command, ResizeRefusesWhatItsFormCannotUse) {
+  for (const auto& [arguments, words] :
+       {std::pair<const char*, const char*>{"5", "expected a grid, e.g. 3x3, or a number"},
+        {"+0", "expected a grid, e.g. 3x3, or a number"},
+        {"3by3", "expected a grid"},
+        {"+99999999999999999999", "too many"},
+        {"-4 --hosts a:1", "--hosts is for more processes, e.g. +5, got -4"},
+        {"3x3 --tpp 2", "--tpp is for more processes"},
+        {"3x3 --ask", "--ask is for more processes"},
+        {"+4 --without 2", "--without is for a grid, e.g. 3x3, got +4"},
+        {"-4 --force", "--force is for a grid or more processes"},
+        {"-4 --no-undo", "--no-undo is for a grid or more processes"},
+        {"-4 --form best", "--form is for a grid or more processes"},
+        {"+4 --form best", "--hosts, which is missing"}}) {
+    const Answer answer = run(std::string("resize no-such-job ") + arguments);
+    EXPECT_EQ(answer.status, 2) << arguments;
+    EXPECT_NE(answer.err.find(words), std::string::npos) << answer.err;
+  }
+  for (const char* request : {"3x3 --form best --without 2", "+4 --force", "-4 --wait"})
+    EXPECT_EQ(run(std::string("resize no-such-job ") + request).status, 1) << request; // it is not running
+}
+
 TEST(Command, MistakesAreOneLineAndStatus2) {
   const std::string cases[] = {"nonsense",
-                               "topology",
-                               "topology --procs 0",
-                               "topology --procs -3",
-                               "topology --procs x",
-                               "topology --procs 4 --from 3x3",
-                               "topology --procs 4 --from 3",
-                               "topology --procs 4 --aspect-p 0",
-                               "topology --procs 4 --valid 5:",
-                               "topology --procs 4 --valid 5",
-                               "topology --procs 4 --times 2x2",
-                               "topology --add 3",
-                               "place --from 2x2",
-                               "place --from 0x2 --to 2x2 --m 4 --n 4",
-                               "place --from 2x2 --to 2x2x2 --m 4 --n 4",
-                               "place --from 2x2 --to 3x3 --m -1 --n 10",
-                               "place --from 2x2 --to 3x3 --m 10 --n 10 --mb 0",
-                               "place --from 2x2 --to 3x3 --m 10 --n 10 --placement nowhere",
-                               "place --from 2x2 --to 3x3 --m 10 --n 10 --rsrc 2",
-                               "place --from 2x2 --to 3x3 --to 2 --m 10 --n 10",
-                               "place --from 2x2 --to 3x3 --m 10 --n 10 --keep-first off",
-                               "map --speeds 1,-2 --grid 1x2 --m 3 --n 4",
-                               "map --speeds 1,nan --grid 1x2 --m 3 --n 4",
-                               "map --speeds 1,,2 --grid 1x2 --m 3 --n 4",
-                               "map --speeds 1,2, --grid 1x2 --m 3 --n 4",
-                               "map --speeds '' --grid 1x2 --m 3 --n 4",
-                               "map --speeds 1,2 --grid 2x2 --m 3 --n 4",
-                               "map --speeds @/no/such/file --grid 1x2 --m 3 --n 4",
-                               "map --speeds 1,2 --grid 1x2 --m 3 --n 4 --bogus",
-                               "select --grid '1,2;3' --available 3 --tpp 3 --m 3 --n 3",
-                               "select --grid 1,2 --available nan --tpp 3 --m 3 --n 3",
-                               "select --grid 1,2 --available '' --tpp 3 --m 3 --n 3",
-                               "select --grid 1,2 --available 3 --tpp -3 --m 3 --n 3",
-                               "select --grid '' --available 3 --tpp 3 --m 3 --n 3",
-                               "select --grid 1,-2 --available 3 --tpp 3 --m 3 --n 3"};
+                               "plan",
+                               "plan nonsense",
+                               "history --calls --predict 2x2",
+                               "load --balance always",
+                               "load --balance now --self-test",
+                               "plan shapes",
+                               "plan shapes --procs 0",
+                               "plan shapes --procs -3",
+                               "plan shapes --procs x",
+                               "plan shapes --procs 4 --from 3x3",
+                               "plan shapes --procs 4 --from 3",
+                               "plan shapes --procs 4 --aspect-p 0",
+                               "plan shapes --procs 4 --valid 5:",
+                               "plan shapes --procs 4 --valid 5",
+                               "plan shapes --procs 4 --times 2x2",
+                               "plan shapes --add 3",
+                               "plan placement --from 2x2",
+                               "plan placement --from 0x2 --to 2x2 --m 4 --n 4",
+                               "plan placement --from 2x2 --to 2x2x2 --m 4 --n 4",
+                               "plan placement --from 2x2 --to 3x3 --m -1 --n 10",
+                               "plan placement --from 2x2 --to 3x3 --m 10 --n 10 --mb 0",
+                               "plan placement --from 2x2 --to 3x3 --m 10 --n 10 --placement nowhere",
+                               "plan placement --from 2x2 --to 3x3 --to 2 --m 10 --n 10",
+                               "plan placement --from 2x2 --to 3x3 --m 10 --n 10 --keep-first off",
+                               "plan mapping --speeds 1,-2 --grid 1x2 --m 3 --n 4",
+                               "plan mapping --speeds 1,nan --grid 1x2 --m 3 --n 4",
+                               "plan mapping --speeds 1,,2 --grid 1x2 --m 3 --n 4",
+                               "plan mapping --speeds 1,2, --grid 1x2 --m 3 --n 4",
+                               "plan mapping --speeds '' --grid 1x2 --m 3 --n 4",
+                               "plan mapping --speeds 1,2 --grid 2x2 --m 3 --n 4",
+                               "plan mapping --speeds @/no/such/file --grid 1x2 --m 3 --n 4",
+                               "plan mapping --speeds 1,2 --grid 1x2 --m 3 --n 4 --bogus",
+                               "plan selection --grid '1,2;3' --available 3 --tpp 3 --m 3 --n 3",
+                               "plan selection --grid 1,2 --available nan --tpp 3 --m 3 --n 3",
+                               "plan selection --grid 1,2 --available '' --tpp 3 --m 3 --n 3",
+                               "plan selection --grid 1,2 --available 3 --tpp -3 --m 3 --n 3",
+                               "plan selection --grid '' --available 3 --tpp 3 --m 3 --n 3",
+                               "plan selection --grid 1,-2 --available 3 --tpp 3 --m 3 --n 3"};
   for (const std::string& arguments : cases) {
     const Answer answer = run(arguments);
     EXPECT_EQ(answer.status, 2) << arguments;

@@ -13,6 +13,7 @@
 #include "command.hpp"
 #include "control/history_json.hpp"
 #include "control/runtime_dir.hpp"
+#include "history_calls.hpp"
 #include "job_text.hpp"
 #include "shared/text.hpp"
 
@@ -24,7 +25,7 @@ using base::Json;
 struct HistoryOptions {
   std::string job;
   std::vector<std::string> predict;
-  bool json = false;
+  bool calls = false, json = false;
 };
 
 struct RunHistory {
@@ -184,6 +185,10 @@ void print_programs(const std::vector<RunHistory>& entries) {
 }
 
 void run(const HistoryOptions& o) {
+  if (o.calls) {
+    if (!o.predict.empty()) throw Failure("got --calls and --predict, expected one of them");
+    return show_calls(o.job, o.json);
+  }
   std::vector<base::GridShape> wanted;
   for (const std::string& text : o.predict) wanted.push_back(base::parse_grid_shape(text, "--predict"));
   std::vector<RunHistory> entries;
@@ -222,7 +227,14 @@ void add_history(CommandLine& root) {
   app.add_option("JOB", o->job, "a running job, or the name of a program; without it, a line for each program");
   app.add_option("--predict", o->predict, "also the step time on these grids, e.g. 4x4, with its error")
       .type_name("PxQ");
+  app.add_flag("--calls", o->calls,
+               "what calls of ScaLAPACK's routines took, by place, of programs under dyngrid run --calls; without JOB, "
+               "of the only job that runs, else of the last run of each program");
   app.add_flag("--json", o->json, "print one JSON object");
+  app.footer(
+      "With --calls: where it was: seconds that the calls would have taken where the caller has its matrices, of those "
+      "that have been\nmeasured there; of DYNGRID_CALLS=report the seconds in the best place. moved: there and back. A "
+      "run is kept in the history\nwhen it ends by itself.");
   app.action([o] { run(*o); });
 }
 

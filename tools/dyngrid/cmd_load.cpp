@@ -11,6 +11,7 @@
 #include "base/parse_json.hpp"
 #include "command.hpp"
 #include "control/load_reader.hpp"
+#include "job_balance.hpp"
 #include "job_text.hpp"
 #include "shared/text.hpp"
 
@@ -18,7 +19,7 @@ namespace command {
 namespace {
 
 struct LoadOptions {
-  std::string job;
+  std::string job, balance;
   double seconds = 1, timeout_s = 30;
   bool self_test = false, json = false;
 };
@@ -89,6 +90,10 @@ void show_job(const LoadOptions& o) {
 }
 
 void run(const LoadOptions& o) {
+  if (!o.balance.empty()) {
+    if (o.self_test) throw Failure("got --balance and --self-test, expected one of them");
+    return ask_for_balance({o.job, o.balance, o.timeout_s, o.json});
+  }
   if (!o.self_test) {
     show_job(o);
     return;
@@ -122,13 +127,18 @@ void run(const LoadOptions& o) {
 
 void add_load(CommandLine& root) {
   CommandLine& app =
-      root.add_command("load", "What part of a processor each process of a job really gets, or one here");
+      root.add_command("load", "What part of a processor each process of a job gets; balances the job by it");
   auto o = std::make_shared<LoadOptions>();
   app.add_option("JOB", o->job, "name of the job, as dyngrid ps shows it; without it, the only one that runs");
-  app.add_option("--timeout", o->timeout_s, "so long it waits until all processes have been measured")
+  app.add_option("--timeout", o->timeout_s,
+                 "so long it waits until all processes have been measured, or for the answer to --balance")
       .type_name("SECONDS")
       .check(base::positive_number())
       .show_default();
+  app.add_option("--balance", o->balance,
+                 "now: the job does at its next resize point what dyngrid plan balance JOB advises, if the time saved "
+                 "exceeds the cost; auto, advise or off: its mode from here on (DYNGRID_BALANCE)")
+      .check(base::one_of({"now", "auto", "advise", "off"}));
   app.add_flag("--self-test", o->self_test, "which of the kernel's figures can be trusted, and what this process gets");
   app.add_option("--seconds", o->seconds, "so long it computes to find that out")
       .check(base::in_range(0.01, 3600.0))

@@ -11,28 +11,28 @@ namespace command {
 
 using base::CommandLine;
 
-void add_balance(CommandLine& root);
-void add_calls(CommandLine& root);
-void add_phases(CommandLine& root);
-void add_decide(CommandLine& root);
 void add_load(CommandLine& root);
-void add_topology(CommandLine& root);
-void add_place(CommandLine& root);
 void add_plan(CommandLine& root);
-void add_map(CommandLine& root);
 void add_restart(CommandLine& root);
-void add_select(CommandLine& root);
-void add_speeds(CommandLine& root);
 void add_ps(CommandLine& root);
 void add_watch(CommandLine& root);
 void add_resize(CommandLine& root);
-void add_grow(CommandLine& root);
-void add_shrink(CommandLine& root);
 void add_history(CommandLine& root);
 void add_checkpoint(CommandLine& root);
 void add_run(CommandLine& root);
 void add_doctor(CommandLine& root);
 void add_env(CommandLine& root);
 void add_completion(CommandLine& root);
+
+// dyngrid plan SUBJECT
+void add_plan_balance(CommandLine& plan);
+void add_plan_decision(CommandLine& plan);
+void add_plan_exchange(CommandLine& plan);
+void add_plan_hosts(CommandLine& plan);
+void add_plan_mapping(CommandLine& plan);
+void add_plan_phases(CommandLine& plan);
+void add_plan_placement(CommandLine& plan);
+void add_plan_selection(CommandLine& plan);
+void add_plan_shapes(CommandLine& plan);
 
 } // namespace command

@@ -2,12 +2,8 @@
 // The common parts of the commands about running jobs.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <string>
 
-#include "base/command_line.hpp"
-#include "base/grid_shape.hpp"
 #include "base/json_fwd.hpp"
 #include "control/client.hpp"
 
@@ -30,22 +26,5 @@ std::string change_text(const base::Json& report);
 /// An event `balance` or `balanced`, in one line.
 std::string balance_text(const base::Json& event);
 std::string phases_text(const base::Json& event); ///< a new plan
-
-/// resize, grow and shrink: their options and the handling of the answer.
-struct Wish {
-  std::string job, what; ///< what: the grid or the number, as given
-  std::string placement, without, hosts, form;
-  double deadline_s = 0, wait_s = -1, tpp = 0;
-  bool force = false, no_undo = false, wait = false, json = false, ask_only = false;
-};
-std::shared_ptr<Wish> add_wish(base::CommandLine& app, const char* name_of_what, const char* help_of_what);
-/// Adds --form.
-void add_form(base::CommandLine& app, const std::shared_ptr<Wish>& wish, const char* help);
-/// "+5" or "5". Throws Failure.
-std::int64_t parse_count(const std::string& text);
-/// Send the request, and print the answer. `op`: grow, shrink or offer. Throw Failure: declined (status 3), failed
-/// (status 1).
-void ask_for_grid(const Wish& wish, base::GridShape grid);
-void ask_for_processes(const Wish& wish, const std::string& op, std::int64_t count);
 
 } // namespace command

@@ -28,20 +28,16 @@ constexpr struct {
   const char* group;
   void (*add)(CommandLine&);
 } commands[] = {
-    {"Run", command::add_run},         {"Look", command::add_ps},       {"Look", command::add_watch},
-    {"Look", command::add_history},    {"Look", command::add_calls},    {"Change", command::add_resize},
-    {"Change", command::add_grow},     {"Change", command::add_shrink}, {"Change", command::add_checkpoint},
-    {"Change", command::add_restart},
+    {"Run", command::add_run},           {"Look", command::add_ps},        {"Look", command::add_watch},
+    {"Look", command::add_load},         {"Look", command::add_history},   {"Change", command::add_resize},
+    {"Change", command::add_checkpoint}, {"Change", command::add_restart},
 #ifdef DYNGRID_HAS_SCHED
-    {"Queue", command::add_submit},    {"Queue", command::add_queue},   {"Queue", command::add_cancel},
+    {"Queue", command::add_submit},      {"Queue", command::add_queue},    {"Queue", command::add_cancel},
 #endif
 #ifdef DYNGRID_HAS_SLURM
     {"Queue", command::add_slurm},
 #endif
-    {"Plan", command::add_decide},     {"Plan", command::add_topology}, {"Plan", command::add_place},
-    {"Plan", command::add_plan},       {"Plan", command::add_map},      {"Plan", command::add_select},
-    {"Plan", command::add_speeds},     {"Plan", command::add_balance},  {"Plan", command::add_phases},
-    {"Help", command::add_load},       {"Help", command::add_doctor},   {"Help", command::add_env},
+    {"Plan", command::add_plan},         {"Help", command::add_doctor},    {"Help", command::add_env},
     {"Help", command::add_completion},
 };
 
@@ -52,6 +48,17 @@ constexpr struct {
   const char* name;
   const char* reason;
 } elsewhere[] = {
+    {"grow", "it is dyngrid resize JOB +5"},
+    {"shrink", "it is dyngrid resize JOB -4"},
+    {"calls", "it is dyngrid history --calls"},
+    {"topology", "it is dyngrid plan shapes"},
+    {"place", "it is dyngrid plan placement"},
+    {"map", "it is dyngrid plan mapping"},
+    {"select", "it is dyngrid plan selection"},
+    {"balance", "the question is dyngrid plan balance, the request to a job dyngrid load JOB --balance now"},
+    {"phases", "it is dyngrid plan phases"},
+    {"decide", "it is dyngrid plan decision"},
+    {"speeds", "it is dyngrid plan hosts"},
     {"simulate", "the simulator is a program of its own, workload_simulator (studies/sched in the sources; cmake "
                  "-DDYNGRID_BUILD_STUDIES=ON builds it)"},
     {"submit", without_scheduler},
@@ -106,6 +113,8 @@ int main(int argc, char** argv) {
                             closest.empty() ? "" : "did you mean " + closest + "? "),
                 2);
   }
+  if (words[0] == "plan" && words.size() > 1 && words[1] == "--from")
+    return fail(root, "plan has no options but subjects: it is dyngrid plan exchange --from ...", 2);
   try {
     // commands that examine the environment report more than its first mistake
     if (const std::string& first = words[0]; first[0] != '-' && first != "env" && first != "doctor")

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,15 +11,12 @@
 
 #include "advise/balance.hpp"
 #include "advise/balancer.hpp"
-#include "base/clock.hpp"
 #include "base/grid_shape.hpp"
 #include "base/parse_json.hpp"
-#include "base/status.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
-#include "control/balance_mode.hpp"
 #include "control/history.hpp"
-#include "job_text.hpp"
+#include "job_balance.hpp"
 #include "json_reader.hpp"
 #include "shared/text.hpp"
 
@@ -33,12 +28,10 @@ using advise::BalanceProcess;
 using advise::BalanceRequest;
 
 struct BalanceOptions {
-  std::string job, mode;
-  bool now = false;
-  double timeout_s = 60;
-  std::string speeds, loads, asleep, stay, grid, file, rows, cols;
+  std::string job;
+  std::string speeds, loads, asleep, stay, grid, file;
   double change_s = 0;
-  bool no_remove = false, no_return = false, json = false;
+  bool json = false;
   BalanceRequest request;
 };
 
@@ -127,21 +120,8 @@ void take_figures(const BalanceOptions& o, const CommandLine& app, BalanceReques
   given("--mb", r.mb, o.request.mb);
   given("--nb", r.nb, o.request.nb);
   given("--weighted", r.is_weighted, o.request.is_weighted);
-  given("--fixed", r.fixed_s, o.request.fixed_s);
   given("--work", r.work_s, o.request.work_s);
-  given("--border", r.border_s, o.request.border_s);
-  given("--volume", r.volume_s, o.request.volume_s);
-  given("--messages", r.messages_s, o.request.messages_s);
-  given("--processor-part", r.processor_part, o.request.processor_part);
-  given("--step", r.step_s, o.request.step_s);
   given("--steps-left", r.steps_left, o.request.steps_left);
-  given("--held", r.held_s, o.request.held_s);
-  given("--max-aspect", r.max_aspect, o.request.max_aspect);
-  given("--element-bytes", r.element_bytes, o.request.element_bytes);
-  given("--rows", r.rows, whole_numbers("--rows", o.rows));
-  given("--cols", r.cols, whole_numbers("--cols", o.cols));
-  if (o.no_remove) r.may_remove = false;
-  if (o.no_return) r.may_return = false;
 }
 
 BalanceRequest request_of(const BalanceOptions& o, const CommandLine& app) {
@@ -205,57 +185,11 @@ void print(const char* title, const BalanceChoice& choice, const std::vector<Bal
   std::printf("%s", table(rows).c_str());
 }
 
-/// The job's answer, once it has enough steps for a judgement.
-Json asked(const BalanceOptions& o, std::string job) {
-  control::Client client = connect_to(job);
-  const base::Deadline end(o.timeout_s);
-  base::Json fields{{"now", o.now}};
-  if (!o.mode.empty()) fields["mode"] = o.mode;
-  for (;;) {
-    Json answer;
-    try {
-      answer = client.call("balance", fields, std::max(0.1, end.left_s()));
-    } catch (const base::Error& error) {
-      throw Failure(error.status() == base::Status::timeout
-                        ? fmt::format("job {} did not come to a resize point within {:g} s", job, o.timeout_s)
-                        : error.what(),
-                    1);
-    }
-    const std::string reason = answer.value("reason", "");
-    if (answer.value("outcome", "") != "failed" || reason.find("ask again") == std::string::npos || end.is_over())
-      return answer;
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  }
-}
-
-void ask_job(const BalanceOptions& o) {
-  const Json answer = asked(o, o.job);
-  const std::string outcome = answer.value("outcome", ""), reason = answer.value("reason", "");
-  if (print_json(o.json, answer)) return;
-  if (outcome == "declined") throw Failure("declined: " + reason, declined_status);
-  if (!answer.contains("balance")) throw Failure(outcome + (reason.empty() ? "" : ": " + reason), 1);
-  Json event = answer.value("balance", Json());
-  event["event"] = "balance";
-  event["done"] = outcome == "done";
-  const bool stays = event["action"] == "stay";
-  std::printf("%s\n", balance_text(event).c_str());
-  for (const auto& [title, choice] : {std::pair{"now     ", event["now"]},
-                                      std::pair{stays ? "refused " : "then    ", event[stays ? "refused" : "then"]}})
-    if (choice.is_object())
-      std::printf("%s%s, power %.4g, a step of %s; change %s, %s elements move\n", title,
-                  grid_text(choice.value("grid", Json())).c_str(), choice.at("power").get<double>(),
-                  duration_text(choice.at("step_s").get<double>()).c_str(),
-                  duration_text(choice.at("change_s").get<double>()).c_str(),
-                  grouped(choice.at("moved_elements").get<std::int64_t>()).c_str());
-  std::printf("balance %s\n", answer.value("mode", "").c_str());
-}
-
 void run(const BalanceOptions& o, const CommandLine& app) {
   if (!o.job.empty()) {
-    ask_job(o);
+    ask_for_balance({o.job, "", 60, o.json});
     return;
   }
-  if (o.now || !o.mode.empty()) throw Failure("--now and --mode are for a running job, expected its name");
   const BalanceRequest request = request_of(o, app);
   const advise::Balance b = advise::decide_balance(request);
   const bool stays = b.action == advise::BalanceAction::stay;
@@ -271,18 +205,6 @@ void run(const BalanceOptions& o, const CommandLine& app) {
     if (!list->empty()) std::printf("%s %s\n", title, fmt::format("{}", fmt::join(*list, ", ")).c_str());
 }
 
-void add_job_options(CommandLine& app, BalanceOptions& o) {
-  app.add_option("JOB", o.job,
-                 "a running job: what would help it by what was measured; without it, as the options say");
-  app.add_flag("--now", o.now, "of a job: do it at the next resize point, if it is worth it");
-  app.add_option("--mode", o.mode, "of a job: from here on off, advise or auto")
-      .check(base::one_of(control::balance_mode_names()));
-  app.add_option("--timeout", o.timeout_s, "of a job: so long it is waited for")
-      .type_name("SECONDS")
-      .check(base::positive_number())
-      .show_default();
-}
-
 void add_grid_options(CommandLine& app, BalanceOptions& o) {
   BalanceRequest& r = o.request;
   app.add_option("--speeds", o.speeds, "of the processes in the grid, row by row: 1,1,1,0.5, or @file")
@@ -296,8 +218,6 @@ void add_grid_options(CommandLine& app, BalanceOptions& o) {
   app.add_option("--n", r.n, "columns of the matrix").check(base::positive_number());
   app.add_option("--mb", r.mb, "rows of a block; without it one block for each process").check(base::positive_number());
   app.add_option("--nb", r.nb, "columns of a block").check(base::positive_number());
-  app.add_option("--rows", o.rows, "rows of each grid row now, where they are unequal").type_name("LIST");
-  app.add_option("--cols", o.cols, "columns of each grid column now").type_name("LIST");
   app.add_flag("--weighted", r.is_weighted, "the program's matrices can be dealt out by speed");
 }
 
@@ -305,51 +225,33 @@ void add_time_options(CommandLine& app, BalanceOptions& o) {
   BalanceRequest& r = o.request;
   app.add_option("--steps-left", r.steps_left, "steps that are left (default: 50 are counted on)")
       .check(base::non_negative_number());
-  app.add_option("--held", r.held_s, "seconds that the speeds have been so: a load is expected to last as long again")
-      .check(base::non_negative_number());
   app.add_option("--work", r.work_s, "seconds of work of a step at speed 1, all together (default: 1 per process)")
       .check(base::non_negative_number());
-  app.add_option("--fixed", r.fixed_s, "seconds of a step that no grid makes shorter")
-      .check(base::non_negative_number());
-  app.add_option("--border", r.border_s, "seconds of messages that are the same on every grid")
-      .check(base::non_negative_number());
-  app.add_option("--volume", r.volume_s, "seconds of messages: times 1/p + 1/q").check(base::non_negative_number());
-  app.add_option("--messages", r.messages_s, "seconds of messages: times p + q").check(base::non_negative_number());
-  app.add_option("--processor-part", r.processor_part, "part of messages that a loaded processor is slower at, 0 .. 1")
-      .check(base::in_range(0.0, 1.0));
-  app.add_option("--step", r.step_s, "measured seconds of a step now; corrects all predictions")
-      .check(base::positive_number());
   app.add_option("--change", o.change_s, "seconds that any change takes (default: by what moves)")
       .check(base::non_negative_number());
-  app.add_option("--element-bytes", r.element_bytes, "bytes of an element of all matrices together")
-      .check(base::positive_number())
-      .show_default();
-  app.add_option("--max-aspect", r.max_aspect, "longer side of a new grid over its shorter one; 0: any")
-      .check(base::non_negative_number())
-      .show_default();
 }
 
 } // namespace
 
-void add_balance(CommandLine& root) {
+void add_plan_balance(CommandLine& plan) {
   CommandLine& app =
-      root.add_command("balance", "Processes of changed speed: new shares, which should sleep or come back");
+      plan.add_command("balance", "Processes of changed speed: new shares, which should sleep or come back");
   auto o = std::make_shared<BalanceOptions>();
-  add_job_options(app, *o);
+  app.add_option("JOB", o->job,
+                 "a running job: what would help it by what was measured; without it, as the options say");
   add_grid_options(app, *o);
   add_time_options(app, *o);
-  app.add_flag("--no-remove", o->no_remove, "nobody leaves");
-  app.add_flag("--no-return", o->no_return, "nobody comes back");
-  app.add_option("--file", o->file, "all this as JSON; - is stdin. An option overrides it").type_name("FILE");
+  app.add_option("--file", o->file, "these and more figures as JSON; - is stdin. An option overrides it")
+      .type_name("FILE");
   app.add_flag("--json", o->json, "print one JSON object");
   app.footer(
       "Examples:\n"
-      "  dyngrid balance JOB                # what would help this job, and why\n"
-      "  dyngrid balance JOB --now          # do it; --mode auto does it from here on\n"
-      "  dyngrid balance --speeds 1,1,1,0.5 --m 8000 --n 8000 --steps-left 200\n"
-      "  dyngrid balance --speeds 1,1,1,1 --load 3:2 --n 8000 --weighted --work 12 --volume 0.2\n"
-      "  dyngrid balance --speeds 1,1,1 --grid 1x3 --asleep 1 --n 8000\n"
-      "  echo '{\"n\": 8000, \"processes\": [{}, {\"speed\": 0.25, \"share\": 0.25}]}' | dyngrid balance --file -\n"
+      "  dyngrid plan balance JOB           # what would help this job; dyngrid load JOB --balance now does it\n"
+      "  dyngrid plan balance --speeds 1,1,1,0.5 --m 8000 --n 8000 --steps-left 200\n"
+      "  dyngrid plan balance --speeds 1,1,1,1 --load 3:2 --n 8000 --weighted --work 12\n"
+      "  dyngrid plan balance --speeds 1,1,1 --grid 1x3 --asleep 1 --n 8000\n"
+      "  echo '{\"n\": 8000, \"processes\": [{}, {\"speed\": 0.25, \"share\": 0.25}]}' | dyngrid plan balance --file "
+      "-\n"
       "Members of FILE: grid m n mb nb rows cols weighted work_s fixed_s border_s volume_s messages_s processor_part "
       "step_s\n"
       "steps_left held_s change_s element_bytes max_aspect may_remove may_return, and processes, a list of objects\n"

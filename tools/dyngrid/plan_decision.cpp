@@ -38,7 +38,7 @@ struct DecideOptions {
   std::string job, from, to, times, history, app;
   std::vector<std::string> matrices;
   std::int64_t steps = -1;
-  int cores = 0, parked = 0;
+  int cores = 0;
   advise::Machine machine;
   bool json = false;
 };
@@ -156,7 +156,6 @@ Question question_of(const DecideOptions& o, const CommandLine& app) {
   if (!o.times.empty()) s.steps = advise::step_table(parse_times("--times", o.times));
   if (app.count("--steps") > 0) s.steps_left = o.steps;
   if (app.count("--cores") > 0) s.cores = o.cores;
-  if (app.count("--parked") > 0) s.parked = o.parked;
   s.usual_spawn_s = advise::usual_spawn_s;
 
   q.machine = control::known_machine();
@@ -230,8 +229,8 @@ void run(const DecideOptions& o, const CommandLine& app) {
 
 } // namespace
 
-void add_decide(CommandLine& root) {
-  CommandLine& app = root.add_command("decide", "Whether a change of the grid pays, and what it costs term by term");
+void add_plan_decision(CommandLine& plan) {
+  CommandLine& app = plan.add_command("decision", "Whether a change of the grid pays, and what it costs term by term");
   auto o = std::make_shared<DecideOptions>();
   app.add_option("JOB", o->job, "a running job; without it and --from, the only one");
   app.add_option("--to", o->to, "the new grid").type_name("PxQ").required();
@@ -244,8 +243,6 @@ void add_decide(CommandLine& root) {
   app.add_option("--history", o->history, "what dyngrid history --json has printed; - is stdin").type_name("FILE");
   app.add_option("--app", o->app, "of several histories, that of this program").type_name("NAME");
   app.add_option("--cores", o->cores, "cores of the hosts; 0: not known").check(base::non_negative_number());
-  app.add_option("--parked", o->parked, "processes that sleep and need not be started")
-      .check(base::non_negative_number());
   app.add_option("--latency", o->machine.latency_s, "seconds per message (default: as measured here, else 1e-5)")
       .check(base::non_negative_number());
   app.add_option("--bandwidth", o->machine.bandwidth_bytes_per_s,
@@ -256,10 +253,11 @@ void add_decide(CommandLine& root) {
       .check(base::positive_number());
   app.add_flag("--json", o->json, "print one JSON object");
   app.footer("Examples:\n"
-             "  dyngrid decide --to 3x3\n"
-             "  dyngrid decide 4711 --to 4x4 --json\n"
-             "  dyngrid decide --from 2x2 --to 3x3 --matrix 3*d4000x4000/64x64 --times 2x2=1.2,3x3=0.6 --steps 100\n"
-             "  dyngrid history --json pdgemm | dyngrid decide --from 2x2 --to 4x4 --history -\n"
+             "  dyngrid plan decision --to 3x3\n"
+             "  dyngrid plan decision 4711 --to 4x4 --json\n"
+             "  dyngrid plan decision --from 2x2 --to 3x3 --matrix 3*d4000x4000/64x64 --times 2x2=1.2,3x3=0.6 --steps "
+             "100\n"
+             "  dyngrid history --json pdgemm | dyngrid plan decision --from 2x2 --to 4x4 --history -\n"
              "The answer is that of the job to dyngrid resize, but for grids that it has tried and left again. Terms:\n"
              "spawn, merge, plan, then latency, bandwidth and packing of the exchange (packing: so much as it takes\n"
              "longer than the wire), or exchange where that very change was measured.");

@@ -137,45 +137,41 @@ void run(const Arguments& arguments) {
 
 } // namespace
 
-void command::add_plan(CommandLine& app) {
+void command::add_plan_exchange(CommandLine& plan) {
   auto arguments = std::make_shared<Arguments>();
-  CommandLine& plan = app.add_command("plan", "Messages, steps, volume and predicted seconds of a redistribution");
-  plan.add_option("--from", arguments->from, "Old grid, rows x columns, e.g. 2x2").required();
-  plan.add_option("--to", arguments->to, "New grid").required();
-  plan.add_option("--m", arguments->m, "Rows of the matrix").required().check(base::non_negative_number());
-  plan.add_option("--n", arguments->n, "Columns of the matrix").required().check(base::non_negative_number());
-  plan.add_option("--mb", arguments->mb, "Rows of a block (default: one block per grid row)")
+  CommandLine& app = plan.add_command("exchange", "Messages, steps, volume and predicted seconds of a redistribution");
+  app.add_option("--from", arguments->from, "Old grid, rows x columns, e.g. 2x2").required();
+  app.add_option("--to", arguments->to, "New grid").required();
+  app.add_option("--m", arguments->m, "Rows of the matrix").required().check(base::non_negative_number());
+  app.add_option("--n", arguments->n, "Columns of the matrix").required().check(base::non_negative_number());
+  app.add_option("--mb", arguments->mb, "Rows of a block (default: one block per grid row)")
       .check(base::positive_number());
-  plan.add_option("--nb", arguments->nb, "Columns of a block (default: one block per grid column)")
+  app.add_option("--nb", arguments->nb, "Columns of a block (default: one block per grid column)")
       .check(base::positive_number());
-  plan.add_option("--to-mb", arguments->to_mb, "Rows of a block on the new grid (default: --mb)")
+  app.add_option("--to-mb", arguments->to_mb, "Rows of a block on the new grid (default: --mb)")
       .check(base::positive_number());
-  plan.add_option("--to-nb", arguments->to_nb, "Columns of a block on the new grid (default: --nb)")
+  app.add_option("--to-nb", arguments->to_nb, "Columns of a block on the new grid (default: --nb)")
       .check(base::positive_number());
-  plan.add_option("--placement", arguments->placement, "optimal, global, local1 or local2").show_default();
-  plan.add_option("--schedule", arguments->schedule, "auto, caterpillar, circulant, matching or async").show_default();
-  plan.add_option("--op", arguments->op, "N, T or C: transpose on the way")
+  app.add_option("--placement", arguments->placement, "optimal, global, local1 or local2").show_default();
+  app.add_option("--schedule", arguments->schedule, "auto, caterpillar, circulant, matching or async").show_default();
+  app.add_option("--op", arguments->op, "N, T or C: transpose on the way")
       .check(base::one_of({"N", "T", "C"}))
       .show_default();
-  plan.add_option("--element-bytes", arguments->element_bytes, "Bytes of an element")
+  app.add_option("--element-bytes", arguments->element_bytes, "Bytes of an element")
       .check(base::in_range(1, 1024))
       .show_default();
-  plan.add_option("--latency", arguments->machine.latency_s, "Seconds per message")
+  app.add_option("--latency", arguments->machine.latency_s, "Seconds per message")
       .check(base::non_negative_number())
       .show_default();
-  plan.add_option("--bandwidth", arguments->machine.bandwidth_bytes_per_s, "Bytes per second into or out of a process")
+  app.add_option("--bandwidth", arguments->machine.bandwidth_bytes_per_s, "Bytes per second into or out of a process")
       .check(base::positive_number())
       .show_default();
-  plan.add_option("--pack-rate", arguments->machine.pack_bytes_per_s,
-                  "Bytes per second of a process packing or copying")
+  app.add_option("--pack-rate", arguments->machine.pack_bytes_per_s, "Bytes per second of a process packing or copying")
       .check(base::positive_number())
       .show_default();
-  plan.add_option("--contention", arguments->machine.contention, "Part of the bandwidth lost when several send to one")
-      .check(base::non_negative_number())
-      .show_default();
-  plan.add_option("--cores", arguments->machine.cores, "Cores of all processes together (0: one each)")
+  app.add_option("--cores", arguments->machine.cores, "Cores of all processes together (0: one each)")
       .check(base::non_negative_number());
-  plan.add_flag("--compare", arguments->compare, "All schedules beside each other");
-  plan.add_flag("--json", arguments->json, "One line of JSON");
-  plan.action([arguments] { run(*arguments); });
+  app.add_flag("--compare", arguments->compare, "All schedules beside each other");
+  app.add_flag("--json", arguments->json, "One line of JSON");
+  app.action([arguments] { run(*arguments); });
 }

@@ -98,7 +98,7 @@ double measure_one(const SpeedsOptions& o) {
 double measure_together(const SpeedsOptions& o, int processes) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const base::Command command{
-      {self, "speeds", "--one", "--kernel", o.kernel, "--seconds", fmt::format("{}", o.seconds)},
+      {self, "plan", "hosts", "--one", "--kernel", o.kernel, "--seconds", fmt::format("{}", o.seconds)},
       base::environment_with({"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1"})};
   std::vector<base::Outcome> outcomes(static_cast<std::size_t>(processes));
   std::vector<std::thread> threads;
@@ -171,9 +171,10 @@ Json ask(const SpeedsOptions& o, const Host& host) {
   for (std::string word; words >> word;) command.words.push_back(word);
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   command.words.push_back(host.name);
-  for (const std::string& word : {self, std::string("speeds"), std::string("--here"), std::string("--json"),
-                                  std::string("--kernel"), base::shell_quoted(o.kernel), std::string("--seconds"),
-                                  fmt::format("{}", o.seconds), std::string("--cores"), std::to_string(host.slots)})
+  for (const std::string& word :
+       {self, std::string("plan"), std::string("hosts"), std::string("--here"), std::string("--json"),
+        std::string("--kernel"), base::shell_quoted(o.kernel), std::string("--seconds"), fmt::format("{}", o.seconds),
+        std::string("--cores"), std::to_string(host.slots)})
     command.words.push_back(word);
   const base::Outcome said = base::run(command, o.timeout_s);
   Json answer = base::parse_json_or_null(said.output);
@@ -222,14 +223,14 @@ void refuse_other_machine(const SpeedsOptions& o, const Json& speeds, const std:
   if (!o.hosts.empty()) {
     const std::vector<Host> wanted = hosts_of(o.hosts);
     if (std::any_of(wanted.begin(), wanted.end(), [&](const Host& host) { return has(host.name); })) return;
-    throw Failure(fmt::format("'{}' is of {}, expected speeds of the hosts of '{}': measure these first, with dyngrid "
-                              "speeds --hosts {}",
+    throw Failure(fmt::format("'{}' is of {}, expected speeds of the hosts of '{}': measure these first, with "
+                              "dyngrid plan hosts --hosts {}",
                               path, names_of(hosts), o.hosts, o.hosts));
   }
   const Json from = speeds.value("measured_from", Json());
   if (has(here) || (from.is_string() && base::is_same_host(from.get<std::string>(), here))) return;
   throw Failure(fmt::format("'{}' is of {}, and this is {}, which is none of them: measure from here, with dyngrid "
-                            "speeds, or say with --hosts FILE that these hosts are meant",
+                            "plan hosts, or say with --hosts FILE that these hosts are meant",
                             path, names_of(hosts), here));
 }
 
@@ -266,10 +267,10 @@ void keep_earlier(Json& speeds, const Json& before) {
 /// @throws Failure for a file that is invalid, or of another machine.
 Json read_speeds(const SpeedsOptions& o, const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw Failure(fmt::format("cannot read '{}'; measure first, with dyngrid speeds", path));
+  if (!file) throw Failure(fmt::format("cannot read '{}'; measure first, with dyngrid plan hosts", path));
   file.close();
   Json speeds = speeds_in(path);
-  if (speeds.is_null()) throw Failure(fmt::format("'{}' is no file of dyngrid speeds", path));
+  if (speeds.is_null()) throw Failure(fmt::format("'{}' is no file of dyngrid plan hosts", path));
   refuse_other_machine(o, speeds, path);
   return speeds;
 }
@@ -383,7 +384,7 @@ void show_plan(const SpeedsOptions& o) {
   const auto& hosts = usable.hosts;
   if (hosts.empty())
     throw Failure(fmt::format("'{}': none of {} hosts can be planned with: {}; expected at least one, measured with "
-                              "dyngrid speeds",
+                              "dyngrid plan hosts",
                               path, usable.all(), usable.left_out_text()));
   const std::size_t all = usable.all();
   const advise::HostPlan plan = advise::plan_hosts(hosts, o.plan);
@@ -431,7 +432,7 @@ void run(const SpeedsOptions& o) {
       kept += fmt::format("{}{} ({})", kept.empty() ? "" : ", ", host.at("name").get<std::string>(),
                           host.at("not_measured_now").get<std::string>());
   if (!kept.empty())
-    std::fprintf(stderr, "dyngrid speeds: not measured now, the earlier speeds are kept: %s\n",
+    std::fprintf(stderr, "dyngrid plan hosts: not measured now, the earlier speeds are kept: %s\n",
                  base::printable(kept).c_str());
   if (!kept.empty() && usable.left_out.empty()) throw Failure("not every host was measured", 1);
   if (!usable.left_out.empty())
@@ -442,12 +443,12 @@ void run(const SpeedsOptions& o) {
 
 } // namespace
 
-void add_speeds(CommandLine& root) {
+void add_plan_hosts(CommandLine& plan) {
   CommandLine& app =
-      root.add_command("speeds", "How fast the cores of each host are, and how many threads each process gets");
+      plan.add_command("hosts", "How fast the cores of each host are; with --procs: processes and threads for each");
   auto o = std::make_shared<SpeedsOptions>();
   app.add_option("--hosts", o->hosts,
-                 "a line NAME or NAME:SLOTS for each host (default: this one; with --plan: all that were measured)")
+                 "a line NAME or NAME:SLOTS for each host (default: this one; with --procs: all that were measured)")
       .type_name("FILE");
   app.add_option("--kernel", o->kernel, "gemm, stream, or a program with its arguments, which is run once")
       .type_name("WORDS")
@@ -464,8 +465,10 @@ void add_speeds(CommandLine& root) {
   app.add_option("--file", o->file,
                  "where the speeds are kept (default: dyngrid/speeds.json in the user's state folder)")
       .type_name("PATH");
-  app.add_option("--plan", o->plan,
-                 "processes: how many go on each host, with how many BLAS threads, so that all are equally fast")
+  app.add_option(
+         "--procs", o->plan,
+         "for so many processes: how many go on each host, with how many BLAS threads, so that all are equally fast")
+      .type_name("N")
       .check(base::in_range(1, 1 << 20));
   app.add_flag("--json", o->json, "print one JSON object");
   app.add_flag("--here", o->here).hidden();                                    // what a host is asked for
@@ -474,7 +477,7 @@ void add_speeds(CommandLine& root) {
   app.footer(
       "Measures one process alone, and one on every core at the same time: a core of a full host is slower. Hosts\n"
       "are measured one after the other. Those that do not answer are counted and named, and the status is 1.\n"
-      "--plan counts and names them too; it refuses speeds of another machine: measured neither from this host nor\n"
+      "--procs counts and names them too; it refuses speeds of another machine: measured neither from this host nor\n"
       "on it, unless --hosts says that these hosts are meant.");
   app.action([o] { run(*o); });
 }

@@ -89,9 +89,9 @@ void run(const MapOptions& o) {
 
 } // namespace
 
-void add_map(CommandLine& root) {
+void add_plan_mapping(CommandLine& plan) {
   CommandLine& app =
-      root.add_command("map", "Processors of different speed onto a grid, with the rows and columns each gets");
+      plan.add_command("mapping", "Processors of different speed onto a grid, with the rows and columns each gets");
   auto o = std::make_shared<MapOptions>();
   app.add_option("--speeds,--powers", o->speeds, "one per processor: 313,279,34,25, or @file")
       .type_name("LIST")

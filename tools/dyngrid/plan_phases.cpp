@@ -250,8 +250,8 @@ void run(const PhasesOptions& o, const CommandLine& app) {
 
 } // namespace
 
-void add_phases(CommandLine& root) {
-  CommandLine& app = root.add_command("phases", "A program of several phases: which layout each of them should have");
+void add_plan_phases(CommandLine& plan) {
+  CommandLine& app = plan.add_command("phases", "A program of several phases: which layout each of them should have");
   auto o = std::make_shared<PhasesOptions>();
   app.add_option("FILE", o->file, "phases, candidates and matrices as JSON; - is stdin").required();
   app.add_option("--cycles", o->cycles, "cycles of phases that are left; 0: there is no end to them")
@@ -273,7 +273,7 @@ void add_phases(CommandLine& root) {
       "    \"moves\": [[0, 2], [2, 0]]}], \"phases\": [{\"name\": \"uniform\", \"uses\": {\"x\": \"read\"}, "
       "\"candidates\":\n"
       "    [{\"layouts\": {\"x\": \"B\"}, \"seconds\": 5}, {\"layouts\": {\"x\": \"V\"}, \"seconds\": 7}]}]}' | "
-      "dyngrid phases -");
+      "dyngrid plan phases -");
   app.action([o, &app] { run(*o, app); });
 }
 

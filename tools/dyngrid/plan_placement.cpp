@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
 #include <memory>
 #include <set>
-#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,12 +24,11 @@ struct PlaceOptions {
   std::string from, placement = "optimal";
   std::vector<std::string> to;
   std::int64_t m = 0, n = 0, mb = 0, nb = 0;
-  int rsrc = 0, csrc = 0;
   bool json = false;
 };
 
-Axis axis(std::int64_t n, std::int64_t block, int procs, int source) {
-  return block > 0 ? Axis::block_cyclic(n, block, procs, source) : Axis::block(n, procs, source);
+Axis axis(std::int64_t n, std::int64_t block, int procs) {
+  return block > 0 ? Axis::block_cyclic(n, block, procs, 0) : Axis::block(n, procs, 0);
 }
 
 /// One change as the application makes it: the places in the new grid, and the processes that leave.
@@ -46,12 +43,8 @@ struct Step {
 Step make_step(const ProcessSet& process_set, Shape to, const PlaceOptions& o) {
   Step step;
   step.from = process_set.grid.shape;
-  for (const auto& [option, source, length, other] : {std::tuple{"--rsrc", o.rsrc, step.from.nprow, to.nprow},
-                                                      std::tuple{"--csrc", o.csrc, step.from.npcol, to.npcol}})
-    if (source < 0 || source >= std::min(length, other))
-      throw Failure(fmt::format("{}: got {}, expected 0 .. {}", option, source, std::min(length, other) - 1));
-  gridmap::PlacementRequest request{axis(o.m, o.mb, step.from.nprow, o.rsrc), axis(o.n, o.nb, step.from.npcol, o.csrc),
-                                    axis(o.m, o.mb, to.nprow, o.rsrc), axis(o.n, o.nb, to.npcol, o.csrc),
+  gridmap::PlacementRequest request{axis(o.m, o.mb, step.from.nprow), axis(o.n, o.nb, step.from.npcol),
+                                    axis(o.m, o.mb, to.nprow), axis(o.n, o.nb, to.npcol),
                                     gridmap::parse_placement(o.placement, "--placement")};
   if (to == step.from)
     step.change.to = process_set.grid; // the application does nothing
@@ -138,9 +131,9 @@ void run(const PlaceOptions& o, const CommandLine& app) {
 
 } // namespace
 
-void add_place(CommandLine& root) {
+void add_plan_placement(CommandLine& plan) {
   CommandLine& app =
-      root.add_command("place", "Where processes go when a grid changes, which sleep or leave, and what moves");
+      plan.add_command("placement", "Where processes go when a grid changes, which sleep or leave, and what moves");
   auto o = std::make_shared<PlaceOptions>();
   app.add_option("--from", o->from, "the grid that mpirun starts; process k is its rank k").type_name("PxQ").required();
   app.add_option("--to", o->to, "new grid; several, one after the other: --to 3x3 --to 1x2")
@@ -151,8 +144,6 @@ void add_place(CommandLine& root) {
   app.add_option("--n", o->n, "columns of the matrix").required();
   app.add_option("--mb", o->mb, "rows of a block; default: one block per process");
   app.add_option("--nb", o->nb, "columns of a block; default: one block per process");
-  app.add_option("--rsrc", o->rsrc, "grid row of the first block").show_default();
-  app.add_option("--csrc", o->csrc, "grid column of the first block").show_default();
   app.add_option("--placement", o->placement, "optimal, global, local1 or local2")
       .check(base::one_of(gridmap::placement_names()))
       .show_default();

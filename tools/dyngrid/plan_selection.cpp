@@ -13,7 +13,7 @@ namespace {
 
 struct SelectOptions {
   std::string grid, available, strategy = "best";
-  double tpp = 0, max_aspect = 3;
+  double tpp = 0;
   std::int64_t m = 0, n = 0;
   bool json = false;
 };
@@ -29,7 +29,6 @@ void run(const SelectOptions& o) {
   request.tpp = o.tpp;
   request.m = o.m;
   request.n = o.n;
-  request.max_aspect = o.max_aspect;
   request.strategy = gridmap::parse_strategy(o.strategy, "--strategy");
   const gridmap::Selection s = gridmap::select_processors(request);
   std::vector<double> chosen;
@@ -63,8 +62,8 @@ void run(const SelectOptions& o) {
 
 } // namespace
 
-void add_select(CommandLine& root) {
-  CommandLine& app = root.add_command("select", "Which free processors to add to a grid under a total speed");
+void add_plan_selection(CommandLine& plan) {
+  CommandLine& app = plan.add_command("selection", "Which free processors to add to a grid under a total speed");
   auto o = std::make_shared<SelectOptions>();
   app.add_option("--grid", o->grid, "speeds of the grid in use, row by row: '313,279;34,25'")
       .type_name("ROWS")
@@ -77,8 +76,6 @@ void add_select(CommandLine& root) {
   app.add_option("--n", o->n, "columns of the matrix").required();
   app.add_option("--strategy", o->strategy, "best, global, local or mixed")
       .check(base::one_of(gridmap::strategy_names()))
-      .show_default();
-  app.add_option("--max-aspect", o->max_aspect, "best: longer side of the new grid over its shorter one")
       .show_default();
   app.add_flag("--json", o->json, "print one JSON object");
   app.action([o] { run(*o); });

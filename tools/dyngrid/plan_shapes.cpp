@@ -15,8 +15,8 @@ namespace {
 
 struct TopologyOptions {
   int procs = 0, add = 0;
-  double aspect_p = 0, aspect_q = 0, data_aspect = 2;
-  std::string from, prefer = "columns", data, valid, valid_rows, valid_cols, times;
+  double aspect_p = 0, aspect_q = 0;
+  std::string from, data, valid, times;
   bool json = false;
 };
 
@@ -42,12 +42,8 @@ void run(const TopologyOptions& o, const CommandLine& app) {
                                 name == std::string("--aspect-p") ? o.aspect_p : o.aspect_q));
   request.aspect_p = o.aspect_p;
   request.aspect_q = o.aspect_q;
-  request.prefer = o.prefer == "rows" ? advise::Dominance::rows : advise::Dominance::columns;
   if (!o.data.empty()) std::tie(request.data_m, request.data_n) = parse_sizes("--data", o.data);
-  request.data_aspect = o.data_aspect;
   if (!o.valid.empty()) request.valid_procs = advise::parse_set(o.valid);
-  if (!o.valid_rows.empty()) request.valid_rows = advise::parse_set(o.valid_rows);
-  if (!o.valid_cols.empty()) request.valid_cols = advise::parse_set(o.valid_cols);
   request.times = parse_times("--times", o.times);
 
   const advise::Topology t = advise::choose_topology(request);
@@ -66,23 +62,16 @@ void run(const TopologyOptions& o, const CommandLine& app) {
 
 } // namespace
 
-void add_topology(CommandLine& root) {
-  CommandLine& app = root.add_command("topology", "The grid shape for a number of processes");
+void add_plan_shapes(CommandLine& plan) {
+  CommandLine& app = plan.add_command("shapes", "The grid shape for a number of processes");
   auto o = std::make_shared<TopologyOptions>();
   app.add_option("--procs", o->procs, "processes available in all, those of --from included").type_name("N");
   app.add_option("--aspect-p", o->aspect_p, "limit: columns <= P * rows").type_name("P");
   app.add_option("--aspect-q", o->aspect_q, "limit: rows <= Q * columns").type_name("Q");
   app.add_option("--from", o->from, "only add rows and columns to this grid").type_name("RxC");
   app.add_option("--add", o->add, "instead of --procs: processes available besides --from").type_name("N");
-  app.add_option("--prefer", o->prefer, "of equally good shapes, the one with more: columns or rows")
-      .check(base::one_of({"columns", "rows"}))
-      .show_default();
   app.add_option("--data", o->data, "a matrix of this size: local pieces should be square").type_name("MxN");
-  app.add_option("--data-aspect", o->data_aspect, "with --data: longest side of a piece over its shortest")
-      .show_default();
   app.add_option("--valid", o->valid, "allowed numbers of processes, e.g. 4:32:*2 or 1,2,4,9").type_name("SET");
-  app.add_option("--valid-rows", o->valid_rows, "allowed numbers of rows").type_name("SET");
-  app.add_option("--valid-cols", o->valid_cols, "allowed numbers of columns").type_name("SET");
   app.add_option("--times", o->times, "measured seconds: the fastest shape wins, measured or between measured ones")
       .type_name("RxC=S,...");
   app.add_flag("--json", o->json, "print one JSON object");

@@ -99,7 +99,7 @@ public:
   std::optional<std::string> parse(const std::vector<std::string>& words); ///< without the program's name
 
   std::size_t count(const std::string& option) const; ///< how often parse() has met it
-  std::string used_command() const;                   ///< the sub-command that parse() has met, or nothing
+  std::string used_command() const;                   ///< what parse() has met: "plan shapes", or nothing
   std::string help() const;
 
   std::string name() const, description() const, footer() const, group() const;

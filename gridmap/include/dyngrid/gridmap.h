@@ -178,7 +178,8 @@ DYNGRID_API int dyngrid_balance_plan(const dyngrid_balance_request* request, int
 /* ---- figures of merit ---- */
 
 /* Both are of times that the caller has measured or guessed, and predict none themselves. A running program and
- * `dyngrid decide` go by dyngrid_payoff_point, with step times and the cost of a change from gridmap/cost.hpp. */
+ * `dyngrid plan decision` go by dyngrid_payoff_point, with step times and the cost of a change from
+ * advise/cost.hpp. */
 
 /* Steps after which a resize of t_resize seconds has paid for itself: ceil(t_resize / (t_old - t_new)), steps of t_old
  * and t_new seconds before and after; -1 for never, and for times that are negative or not finite. Chinnusamy 2004,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "history_calls.hpp"
+
 #include <cstdio>
-#include <memory>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -8,20 +9,15 @@
 #include "base/clock.hpp"
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
-#include "command.hpp"
 #include "control/call_report.hpp"
 #include "control/history.hpp"
 #include "control/runtime_dir.hpp"
 #include "job_text.hpp"
+#include "shared/failure.hpp"
 #include "shared/text.hpp"
 
 namespace command {
 namespace {
-
-struct CallsOptions {
-  std::string job;
-  bool json = false;
-};
 
 struct RunCalls {
   std::string job, app;
@@ -75,9 +71,11 @@ void print(const RunCalls& e) {
   for (std::string line; std::getline(lines, line);) std::printf("%s\n", base::printable(line).c_str());
 }
 
-void run(const CallsOptions& o) {
-  const std::vector<RunCalls> entries = look_up(o.job);
-  if (o.json) {
+} // namespace
+
+void show_calls(const std::string& job, bool as_json) {
+  const std::vector<RunCalls> entries = look_up(job);
+  if (as_json) {
     Json all = Json::array();
     for (const RunCalls& e : entries) {
       Json one = members_of(e.report, e.report.calls.size());
@@ -93,23 +91,6 @@ void run(const CallsOptions& o) {
     if (i > 0) std::printf("\n");
     print(entries[i]);
   }
-}
-
-} // namespace
-
-void add_calls(CommandLine& root) {
-  CommandLine& app = root.add_command("calls", "What calls of ScaLAPACK's routines take, where, and what elsewhere");
-  auto o = std::make_shared<CallsOptions>();
-  app.add_option("JOB", o->job,
-                 "a running job, or the name of a program or job that has ended; without it, the only one that runs, "
-                 "else the last run of each program");
-  app.add_flag("--json", o->json, "print one JSON object");
-  app.footer(
-      "Of programs under DYNGRID_CALLS (dyngrid run --calls). where it was: seconds that the calls would have "
-      "taken where the caller\nhas its matrices, of those that have been measured there; of DYNGRID_CALLS=report "
-      "the seconds in the best place. moved: there\nand back. A run is kept in the history when it ends by "
-      "itself.");
-  app.action([o] { run(*o); });
 }
 
 } // namespace command
