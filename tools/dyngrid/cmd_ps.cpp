@@ -96,34 +96,20 @@ void show_processes(std::string job, bool as_json) {
   std::printf("%s", table(rows).c_str());
 }
 
-/// For completion: fast, and without any error message in the middle of a user's command line.
-void print_names() {
-  try {
-    for (const control::FoundJob& found : control::find_jobs())
-      if (found.is_alive) std::printf("%s\n", found.name.c_str());
-  } catch (const std::exception&) {
-  }
-}
-
 } // namespace
 
 void add_ps(CommandLine& root) {
   CommandLine& app = root.add_command("ps", "Running jobs of this user on this host");
   auto as_json = std::make_shared<bool>(false);
-  auto names_only = std::make_shared<bool>(false);
   auto job = std::make_shared<std::string>();
   app.add_option(
       "JOB", *job,
       "show its processes instead: their numbers, their positions, and which of them sleep, are kept or spare");
-  app.add_flag("--names", *names_only, "only the names, one per line; asks no job, and is quiet where there is none");
   app.add_flag("--json", *as_json, "print one JSON object");
   app.footer(
       "Memory is that of all matrices. Asleep: in no grid; kept: of them those that leave after a while (run "
       "--keep); `warm`: spare, started in advance (run --warm). Sockets that dead jobs left behind are taken away.");
-  app.action([as_json, names_only, job] {
-    if (!job->empty()) return show_processes(*job, *as_json);
-    *names_only ? print_names() : run(*as_json);
-  });
+  app.action([as_json, job] { job->empty() ? run(*as_json) : show_processes(*job, *as_json); });
 }
 
 } // namespace command

@@ -10,6 +10,7 @@
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
+#include "completion.hpp"
 #include "control/mpi_settings.hpp"
 #include "control/variables.hpp"
 #ifdef DYNGRID_HAS_SCHED
@@ -99,6 +100,11 @@ int main(int argc, char** argv) {
   }
   if (words.empty()) {
     std::fputs(root.help().c_str(), stdout);
+    return 0;
+  }
+  if (words[0] == "__complete") { // the scripts of dyngrid completion
+    for (const std::string& line : command::completions(root, {words.begin() + 1, words.end()}))
+      std::printf("%s\n", line.c_str());
     return 0;
   }
   std::vector<std::string> names;

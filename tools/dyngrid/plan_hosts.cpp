@@ -465,9 +465,8 @@ void add_plan_hosts(CommandLine& plan) {
   app.add_option("--file", o->file,
                  "where the speeds are kept (default: dyngrid/speeds.json in the user's state folder)")
       .type_name("PATH");
-  app.add_option(
-         "--procs", o->plan,
-         "for so many processes: how many go on each host, with how many BLAS threads, so that all are equally fast")
+  app.add_option("--procs", o->plan,
+                 "for N processes: how many go on each host, with how many BLAS threads, so that all are equally fast")
       .type_name("N")
       .check(base::in_range(1, 1 << 20));
   app.add_flag("--json", o->json, "print one JSON object");
