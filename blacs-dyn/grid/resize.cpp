@@ -222,7 +222,10 @@ bool Resize::look_for_newcomers() {
 void Resize::await_newcomers() {
   together(app_->grid.comm(), [&] {
     if (app_->processes.id() != 0) return;
-    while (!look_for_newcomers()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    while (!look_for_newcomers()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      let_mpi_progress(app_->grid.comm()); // the others may still wait for this process's part of a broadcast
+    }
   });
 }
 

@@ -18,6 +18,7 @@ using base::broadcast;
 using base::check_mpi;
 using base::check_same;
 using base::Comm;
+using base::let_mpi_progress;
 using base::together;
 using base::Verdict;
 using base::wait_asleep;

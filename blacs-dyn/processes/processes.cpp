@@ -252,6 +252,7 @@ void Processes::admit(const Change& change, const SpawnOptions& options, std::ve
                       "given up; raise DYNGRID_START=timeout=SECONDS if they only need longer",
                       progress.coming, options.join_limit_s));
     std::this_thread::sleep_for(pause);
+    let_mpi_progress(world_.get()); // the others may still wait for this process's part of a broadcast
   }
   launch->admit(newcomers);
 }

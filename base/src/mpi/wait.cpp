@@ -43,10 +43,10 @@ bool wait_asleep_for(int count, MPI_Request* requests, double seconds) {
   }
 }
 
-void let_mpi_progress(MPI_Comm comm) noexcept {
+void let_mpi_progress(MPI_Comm comm) {
   // a look that finds a message may end without moving on the others
   int is_there = 0;
-  MPI_Iprobe(MPI_ANY_SOURCE, tag_of_no_message, comm, &is_there, MPI_STATUS_IGNORE);
+  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag_of_no_message, comm, &is_there, MPI_STATUS_IGNORE), "MPI_Iprobe");
 }
 
 void call_off(int count, MPI_Request* requests) noexcept {

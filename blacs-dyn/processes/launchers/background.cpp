@@ -11,6 +11,7 @@
 #include "base/environment.hpp"
 #include "processes/launchers/pmix.hpp"
 #include "processes/launchers/this_mpi.hpp"
+#include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
 namespace {
@@ -180,8 +181,11 @@ public:
     for (Warm& one : warm_) let_go(one);
     warm_.clear();
     const auto is_coming = [](const CalledOff& one) { return !one.comes_by.is_over(); };
-    while (look_after_called_off(), std::any_of(called_off_.begin(), called_off_.end(), is_coming))
+    while (look_after_called_off(), std::any_of(called_off_.begin(), called_off_.end(), is_coming)) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      // the others may still receive what the program has sent them; with Open MPI any look moves all messages
+      let_mpi_progress(MPI_COMM_SELF);
+    }
     // too late: one may hold the one connection that mpirun does not notice, which the next ones would have got
     for (CalledOff& one : called_off_) one.job.kill(false);
     called_off_.clear();

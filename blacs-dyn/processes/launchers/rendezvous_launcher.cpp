@@ -16,6 +16,7 @@
 #include "processes/launchers/openmpi4.hpp"
 #include "processes/launchers/pmix.hpp"
 #include "processes/launchers/this_mpi.hpp"
+#include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
 
@@ -179,9 +180,8 @@ std::string RendezvousLauncher::hear_answer(MPI_Comm world) {
         continue;
       }
       pollfd one{peer_->fd(), POLLIN, 0};
-      int any = 0; // what MPI has still to bring to the others of the group it brings while it is looked at
-      if (poll(&one, 1, 1000) == 0)
-        check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world, &any, MPI_STATUS_IGNORE), "MPI_Iprobe");
+      // seldom is enough: all of the group have left the barrier before, so none waits for a large message from here
+      if (poll(&one, 1, 1000) == 0) let_mpi_progress(world);
     }
   } catch (const Error& error) {
     if (error.status() == base::Status::mpi_failure) throw; // the others of the group do not know of it

@@ -12,7 +12,8 @@ bool wait_asleep_for(int count, MPI_Request* requests, double seconds);
 /// Moves on whatever this process has under way in MPI, messages of the program included. A large message gets on only
 /// while both of its ends are inside MPI, so a process that waits for something else looks in from time to time.
 /// @param comm one that others take part in: with MPICH a look into MPI_COMM_SELF moves nothing else.
-void let_mpi_progress(MPI_Comm comm) noexcept;
+/// @throws Error{mpi_failure}
+void let_mpi_progress(MPI_Comm comm);
 /// Cancels requests that will not be waited for, since an exception is under way: MPI may no longer touch the buffers.
 void call_off(int count, MPI_Request* requests) noexcept;
 
