@@ -203,7 +203,7 @@ function(dyngrid_test name)
       endif()
     endforeach()
     dyngrid_test(${name}.ucx ${program} LABELS ${arg_LABELS} ENV ${arg_ENV} OMPI_MCA_pml=ucx OMPI_MCA_pml_ucx_tls=any
-      OMPI_MCA_pml_ucx_devices=any)
+      OMPI_MCA_pml_ucx_devices=any OMPI_MCA_pml_ucx_progress_iterations=1) # as dyngrid run does
   endif()
 endfunction()
 

@@ -49,7 +49,6 @@ TEST(Launch, TheTransportIsTheOneThatIsNamed) {
   Site site = quiet_site();
   site.has_ucx = true;
   RunRequest r = request(2);
-  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml"), "(not set)"); // as Open MPI chooses
   r.transport = "ob1";
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml"), "ob1");
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml_ucx_tls"), "(not set)");
@@ -72,6 +71,54 @@ TEST(Launch, TheTransportIsTheOneThatIsNamed) {
   site.has_ucx = true;
   site.mpi = Mpi::mpich;
   EXPECT_THROW(plan_launch(r, site), Failure) << "MPICH has no components";
+}
+
+TEST(Launch, AutoTakesUcxUnlessSomethingSpeaksAgainstIt) {
+  Site site = quiet_site();
+  const RunRequest two = request(2);
+  EXPECT_EQ(value_of(plan_launch(two, site), "OMPI_MCA_pml"), "(not set)") << "UCX was not tried";
+  site.ucx_trouble = "";
+  for (const char* word : {"", "auto"}) {
+    RunRequest r = two;
+    r.transport = word;
+    const Launch launch = plan_launch(r, site);
+    EXPECT_EQ(value_of(launch, "OMPI_MCA_pml"), "ucx");
+    EXPECT_EQ(value_of(launch, "OMPI_MCA_pml_ucx_progress_iterations"), "1");
+    EXPECT_NE(launch.transport.find("UCX"), std::string::npos);
+  }
+  const auto is_left_to_open_mpi = [](const RunRequest& r, const Site& s, const std::string& reason) {
+    const Launch launch = plan_launch(r, s);
+    EXPECT_EQ(value_of(launch, "OMPI_MCA_pml"), "(not set)") << reason;
+    EXPECT_NE(launch.transport.find(reason), std::string::npos) << launch.transport;
+  };
+  for (const char* name : {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_mtl"}) {
+    Site chosen = site;
+    chosen.environment[name] = "ob1";
+    is_left_to_open_mpi(two, chosen, std::string(name) + "=ob1 is set");
+  }
+  RunRequest r = two;
+  r.resize_at = "5:30x30";
+  site.shm_free_bytes = std::int64_t{1} << 30;
+  is_left_to_open_mpi(r, site, "/dev/shm is too small");
+  r = two;
+  r.mpirun_options = {"--mca", "btl", "self,tcp"};
+  is_left_to_open_mpi(r, site, "--mpirun-option btl is set");
+  const auto with = [&site](const auto& change) {
+    Site changed = site;
+    change(changed);
+    return changed;
+  };
+  is_left_to_open_mpi(two, with([](Site& s) { s.fast_network = "/sys/class/infiniband/mlx5_0"; }), "fast network");
+  is_left_to_open_mpi(two, with([](Site& s) { s.is_open_mpi_5 = true; }), "Open MPI 5");
+  is_left_to_open_mpi(two, with([](Site& s) { s.shm_free_bytes = 1 << 20; }), "/dev/shm is too small");
+  is_left_to_open_mpi(two, with([](Site& s) { s.ucx_trouble = "the trial failed"; }), "the trial failed");
+  r = two;
+  r.hosts = "a:2,b:2";
+  is_left_to_open_mpi(r, site, "several hosts");
+  r = two;
+  r.processes_come = "join";
+  is_left_to_open_mpi(r, site, "several mpiruns");
+  EXPECT_EQ(plan_launch(two, with([](Site& s) { s.mpi = Mpi::mpich; })).transport, "");
 }
 
 TEST(Launch, JobsOnOneHostDoNotShareACore) {

@@ -33,6 +33,7 @@
 #include "shared/findings.hpp"
 #include "shared/launch.hpp"
 #include "shared/text.hpp"
+#include "shared/transport.hpp"
 
 namespace command {
 namespace {
@@ -201,6 +202,21 @@ void look_at_kernel_log(Findings& out) {
   out.push_back(judge_kernel_log(log));
 }
 
+/// What `dyngrid run` chooses. Tries UCX anew.
+void look_at_transport(Site& site, Findings& out) {
+  if (site.mpi != Mpi::open_mpi) return;
+  RunRequest request;
+  request.processes = 2;
+  look_at_transports(request, site, true);
+  const std::string objection = objection_to_ucx(request, site);
+  out.push_back({"transport", objection.empty() ? Verdict::ok : Verdict::note,
+                 objection.empty()
+                     ? "dyngrid run takes UCX, which connects old and new processes of this host by shared "
+                       "memory; it was tried"
+                     : "dyngrid run leaves it to Open MPI: " + objection,
+                 objection.empty() ? "" : "dyngrid run --transport ucx overrides that"});
+}
+
 void look_at_checkpoints_and_joining(const Site& site, Findings& out) {
   const std::string library = control::checkpoint_library();
   if (!library.empty())
@@ -352,6 +368,7 @@ void run(const DoctorOptions& o) {
   look_at_checkpoints_and_joining(site, findings);
   look_at_settings(site, findings);
   look_at_network(site, findings);
+  if (can_run && !o.no_run) look_at_transport(site, findings);
   look_at_load(findings);
   look_at_waiting(findings);
   look_at_variables(findings);

@@ -21,6 +21,7 @@
 #include "run_options.hpp"
 #include "shared/launch.hpp"
 #include "shared/text.hpp"
+#include "shared/transport.hpp"
 
 namespace command {
 namespace {
@@ -60,7 +61,6 @@ void run_application(const RunOptions& o) {
   else if (o.preload)
     request.preload = own_library();
   Site site = look_around(o.mpirun);
-  if (request.transport == "ucx") site.has_ucx = look_for_ucx(site);
   if (site.mpi == Mpi::unknown)
     throw Failure(
         fmt::format("{} is neither Open MPI's nor MPICH's; run it by hand, with libdyngrid.so before ScaLAPACK",
@@ -72,6 +72,7 @@ void run_application(const RunOptions& o) {
             "{} is not of {}, which this dyngrid and its applications are built for; give the right one by --mpirun",
             site.mpirun, DYNGRID_MPI),
         1);
+  look_at_transports(request, site, false);
   if (request.processes_come == "join" && site.mpi == Mpi::open_mpi) {
     request.ompi_server = "URI"; // first all checks
     plan_launch(request, site);
@@ -82,6 +83,8 @@ void run_application(const RunOptions& o) {
     for (const Setting& s : launch.environment) fmt::print(stderr, "dyngrid run: {}={}: {}\n", s.name, s.value, s.why);
     for (const std::string& remark : launch.remarks) fmt::print(stderr, "dyngrid run: {}\n", remark);
   }
+  if (request.is_verbose && !o.explain && !launch.transport.empty())
+    fmt::print(stderr, "dyngrid run: {}\n", launch.transport);
   if (!o.dry_run && !o.explain)
     for (const std::string& notice : launch.notices) fmt::print(stderr, "dyngrid run: {}\n", notice);
   if (const std::string notice = notice_of_idle_preload(o); !notice.empty())
@@ -125,10 +128,12 @@ void add_run_options(CommandLine& app, RunOptions& o) {
                "(DYNGRID_WAIT)");
   app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_EXCHANGE=placement=...)")
       .check(base::one_of(gridmap::placement_names()));
-  app.add_option("--transport", r.transport,
-                 "how messages travel between processes (OMPI_MCA_pml); default: as Open MPI chooses. ucx connects old "
-                 "and new processes of a host by shared memory, where ob1, the usual choice, uses TCP between them")
-      .check(base::one_of({"ob1", "ucx"}));
+  app.add_option(
+         "--transport", r.transport,
+         "how messages travel between processes (OMPI_MCA_pml). ucx connects old and new processes of a host by "
+         "shared memory, where ob1, Open MPI's usual choice, uses TCP between them. auto, the default: ucx where "
+         "it works and no transport is chosen elsewhere (--verbose says why), else as Open MPI chooses")
+      .check(base::one_of({"auto", "ob1", "ucx"}));
   app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_EXCHANGE=schedule=...)")
       .check(base::one_of(redist::schedule_names()));
   app.add_option("--processes", r.processes_come,

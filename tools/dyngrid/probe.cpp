@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "dyngrid.hpp"
 
@@ -35,9 +36,41 @@ bool is_right(const dyngrid::Application& app, const dyngrid::Matrix<double>& a)
   return anywhere == 0;
 }
 
+/// Messages of a few bytes and of a megabyte between two processes and a third one that they start. Without dyngrid:
+/// `dyngrid run` tries a transport by it.
+int exchange_messages(int argc, char** argv) {
+  int level = 0; // a transport may refuse what a program may ask for
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm parent = MPI_COMM_NULL, others = MPI_COMM_NULL, all = MPI_COMM_NULL;
+  MPI_Comm_get_parent(&parent);
+  char mode[] = "messages", *arguments[] = {mode, nullptr};
+  if (parent == MPI_COMM_NULL)
+    MPI_Comm_spawn(argv[0], arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &others, MPI_ERRCODES_IGNORE);
+  MPI_Intercomm_merge(parent == MPI_COMM_NULL ? others : parent, parent == MPI_COMM_NULL ? 0 : 1, &all);
+  int rank = 0, size = 1, is_wrong = 0;
+  MPI_Comm_rank(all, &rank);
+  MPI_Comm_size(all, &size);
+  for (const int count : {1, 1 << 17})
+    for (int distance = 1; distance < size; ++distance) {
+      const int to = (rank + distance) % size, from = (rank + size - distance) % size;
+      const std::vector<double> sent(static_cast<std::size_t>(count), rank);
+      std::vector<double> got(sent.size(), -1);
+      MPI_Sendrecv(sent.data(), count, MPI_DOUBLE, to, 0, got.data(), count, MPI_DOUBLE, from, 0, all,
+                   MPI_STATUS_IGNORE);
+      if (got != std::vector<double>(sent.size(), from)) is_wrong = 1;
+    }
+  MPI_Allreduce(MPI_IN_PLACE, &is_wrong, 1, MPI_INT, MPI_MAX, all);
+  if (rank == 0 && is_wrong == 0) std::printf("messages arrived\n");
+  MPI_Comm_free(&all);
+  MPI_Comm_disconnect(parent == MPI_COMM_NULL ? &others : &parent);
+  MPI_Finalize();
+  return is_wrong;
+}
+
 } // namespace
 
 int main(int argc, char** argv) try {
+  if (argc > 1 && std::strcmp(argv[1], "messages") == 0) return exchange_messages(argc, argv);
   MPI_Init(&argc, &argv);
   int size = 0, rank = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -35,6 +35,7 @@
 #include "gridmap/timetable.hpp"
 #include "program.hpp"
 #include "text.hpp"
+#include "transport.hpp"
 
 namespace command {
 namespace fs = std::filesystem;
@@ -46,6 +47,16 @@ constexpr std::int64_t shm_bytes_per_process = std::int64_t{16} << 20;
 bool has(const Site& site, const std::string& name) {
   return site.environment.count(name) > 0;
 }
+
+} // namespace
+
+bool is_on_one_host(const RunRequest& request, const Site& site) {
+  const auto nodes = site.environment.find("SLURM_JOB_NUM_NODES");
+  return request.hosts.empty() && !has(site, "DYNGRID_HOSTS") &&
+         (nodes == site.environment.end() || nodes->second == "1");
+}
+
+namespace {
 
 /// Settings of Open MPI, each with its reason, unless the user has made them.
 void add_open_mpi_settings(const Site& site, int processes, bool may_grow, Launch& launch) {
@@ -108,20 +119,13 @@ int spare_processes(const RunRequest& request, const Site& site, int processes) 
   return site.can_spawn ? 0 : std::max(0, processes_to_come(request, site) - processes);
 }
 
-/// The processors and folders of other hosts are unknown.
-bool is_one_host(const RunRequest& request, const Site& site) {
-  const auto nodes = site.environment.find("SLURM_JOB_NUM_NODES");
-  return request.hosts.empty() && !has(site, "DYNGRID_HOSTS") &&
-         (nodes == site.environment.end() || nodes->second == "1");
-}
-
 /// Whether waiting processes are to sleep: when they outnumber the cores now or after a change that is known already.
 bool must_yield(const RunRequest& request, const Site& site, int started) {
   const auto said = site.environment.find("DYNGRID_YIELD");
   if (said != site.environment.end() && said->second != "on" && said->second != "off" && !said->second.empty())
     throw Failure(fmt::format("DYNGRID_YIELD is \"{}\", expected on or off", said->second));
   if (said != site.environment.end() && said->second == "off") return false;
-  return !site.yield_library.empty() && is_one_host(request, site) &&
+  return !site.yield_library.empty() && is_on_one_host(request, site) &&
          std::max(started, processes_to_come(request, site)) > site.cores;
 }
 
@@ -166,39 +170,24 @@ int processes_to_start(const RunRequest& request) {
   return processes;
 }
 
-/// The way of messages that the request names. @throws Failure
-void add_transport(const RunRequest& request, const Site& site, Launch& launch) {
-  const std::string& way = request.transport;
-  if (way.empty()) return;
-  if (site.mpi == Mpi::mpich)
-    throw Failure(fmt::format("--transport is for Open MPI, and {} is MPICH's: leave it out", site.mpirun));
-  const auto set = site.environment.find("OMPI_MCA_pml");
-  if (set != site.environment.end() && !set->second.empty() && set->second != way)
-    throw Failure(fmt::format("--transport {} contradicts OMPI_MCA_pml={}: leave one of them out", way, set->second));
-  const auto& words = request.mpirun_options;
-  if (std::find(words.begin(), words.end(), "pml") != words.end())
-    throw Failure(
-        fmt::format("--transport {} and --mpirun-option pml both choose the transport: leave one of them out", way));
-  if (way == "ucx" && !site.has_ucx)
-    throw Failure(fmt::format("--transport ucx needs Open MPI's component pml/ucx, which {} does not have: take "
-                              "--transport ob1",
-                              site.mpirun));
-  launch.environment.push_back({"OMPI_MCA_pml", way, "--transport"});
-  if (way != "ucx") return;
-  for (const char* name : {"OMPI_MCA_pml_ucx_tls", "OMPI_MCA_pml_ucx_devices"})
-    if (!has(site, name))
-      launch.environment.push_back({name, "any", "UCX is used for shared memory, too, where no fast network is found"});
+} // namespace
+
+bool has_room_in_shared_memory(const RunRequest& request, const Site& site) {
+  const int most = std::max(processes_to_start(request), processes_to_come(request, site));
+  return site.shm_free_bytes >= shm_bytes_per_process * std::max(most, 4);
 }
+
+namespace {
 
 /// The environment of mpirun and of the processes that it starts on this host.
 void add_environment(const RunRequest& request, const Site& site, int started, Launch& launch) {
   // Open MPI 5 grows on one host only, and han gains something only on several
   if (site.mpi != Mpi::mpich)
-    add_open_mpi_settings(site, started, !site.is_open_mpi_5 || is_one_host(request, site), launch);
+    add_open_mpi_settings(site, started, !site.is_open_mpi_5 || is_on_one_host(request, site), launch);
   add_transport(request, site, launch);
   for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
     if (!has(site, threads)) launch.environment.push_back({threads, "1", "the processes share the cores already"});
-  if (site.better_core.empty() || has(site, "OPENBLAS_CORETYPE") || !is_one_host(request, site)) return;
+  if (site.better_core.empty() || has(site, "OPENBLAS_CORETYPE") || !is_on_one_host(request, site)) return;
   launch.environment.push_back({"OPENBLAS_CORETYPE", site.better_core,
                                 fmt::format("OpenBLAS takes this processor for {}, which is slower", site.blas_core)});
   launch.notices.push_back(fmt::format("OpenBLAS takes this processor for {}; OPENBLAS_CORETYPE={} set (dyngrid doctor "
@@ -450,13 +439,6 @@ Site look_around(const std::string& mpirun) {
       site.environment[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
   }
   return site;
-}
-
-bool look_for_ucx(const Site& site) {
-  Launch info;
-  const std::string beside = site.mpirun.substr(0, site.mpirun.rfind('/') + 1) + "ompi_info";
-  info.words = {access(beside.c_str(), X_OK) == 0 ? beside : "ompi_info", "--parsable", "--param", "pml", "ucx"};
-  return run_for(info, 10).output.find("mca:pml:ucx:") != std::string::npos;
 }
 
 namespace {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +32,7 @@ struct RunRequest {
   std::string calls;          ///< as DYNGRID_CALLS, or empty
   std::string processes_come; ///< spawn, join or empty
   std::string ompi_server;    ///< for join: its address
-  std::string transport;      ///< of messages between processes: ob1, ucx, or empty: as Open MPI chooses
+  std::string transport;      ///< of messages between processes: ob1, ucx, or auto, which is also meant by empty
   std::string preload;        ///< full paths of libraries, with a colon between them, or empty
   bool is_verbose = false;
   bool waits = false; ///< resize points wait for new processes
@@ -56,10 +57,13 @@ struct Site {
   std::string blas_core,
       better_core; ///< which processor OpenBLAS takes this one for; what OPENBLAS_CORETYPE should say, empty: nothing
   bool is_root = false;
-  bool has_ompi_server = false;         ///< in PATH
-  bool has_ucx = false;                 ///< Open MPI's component pml/ucx is there; look_for_ucx()
-  bool can_read_other_processes = true; ///< process_vm_readv is allowed between processes of one user
-  std::int64_t shm_free_bytes = -1;     ///< of /dev/shm; -1: there is none
+  bool has_ompi_server = false; ///< in PATH
+  // of transports, by look_at_transports()
+  bool has_ucx = false;                   ///< Open MPI's component pml/ucx is there; for a request of it
+  std::string fast_network;               ///< a device; empty: none
+  std::optional<std::string> ucx_trouble; ///< why auto leaves UCX alone; empty text: UCX works; none: not looked at
+  bool can_read_other_processes = true;   ///< process_vm_readv is allowed between processes of one user
+  std::int64_t shm_free_bytes = -1;       ///< of /dev/shm; -1: there is none
   std::map<std::string, std::string> environment;
 };
 
@@ -69,11 +73,17 @@ struct Launch {
   std::vector<std::string> words;
   std::vector<std::string> remarks; ///< the reasons for some of the words
   std::vector<std::string> notices; ///< notices that the user must see in any case
+  std::string transport;            ///< what auto has chosen, and why
 };
 
 /// The options of mpirun for an application that grows. The user's own settings are not changed.
 /// @throws Failure when the request contradicts itself.
 Launch plan_launch(const RunRequest& request, const Site& site);
+
+/// Whether all processes stay on this host. The processors and folders of other hosts are unknown.
+bool is_on_one_host(const RunRequest& request, const Site& site);
+/// Whether /dev/shm has room for the largest grid that is named. @throws Failure when the request contradicts itself.
+bool has_room_in_shared_memory(const RunRequest& request, const Site& site);
 
 /// The launch as a line for a shell: NAME=value ... mpirun ...
 std::string shell_line(const Launch& launch);
@@ -83,8 +93,6 @@ std::string shell_line(const Launch& launch);
 /// Finds mpirun (or the path given) and examines this machine.
 /// @throws Failure when there is no mpirun.
 Site look_around(const std::string& mpirun);
-/// Whether this Open MPI has the component pml/ucx, as its ompi_info says.
-bool look_for_ucx(const Site& site);
 /// A file that belongs to this command: candidates relative to the folder of the running program; "" when none exists.
 std::string find_beside(const std::vector<std::string>& candidates);
 /// A program by its path, or as found in PATH.
