@@ -12,10 +12,12 @@
 #include "base/environment.hpp"
 #include "base/host_list.hpp"
 #include "control/limits.hpp"
+#include "grid/move_memory.hpp"
 #include "grid/stock_blacs.hpp"
 #include "processes/launchers/this_mpi.hpp"
 #include "processes/launchers/ways.hpp"
 #include "processes/preflight.hpp"
+#include "redist/rank_plan.hpp"
 
 namespace blacs_dyn {
 namespace {
@@ -68,8 +70,12 @@ Room Headroom::room_for(const std::vector<HostShare>& shares, int after) const {
     room.hosts.push_back(host);
     if (is_anywhere || (!share.host.empty() && share.host != own)) continue;
     room.fresh_here += share.count;
-    room.matrix_bytes = static_cast<std::int64_t>(
-        std::min(1e18, matrices_.bytes() * static_cast<double>(host.living + host.fresh) / std::max(1, after)));
+    MoveMemory memory;
+    const auto processes = static_cast<double>(host.living), with_fresh = static_cast<double>(host.living + host.fresh);
+    memory.processes = static_cast<int>(host.living + host.fresh);
+    memory.add(matrices_.bytes() * std::min(1.0, processes / std::max(1, processes_.process_set().grid.shape.size())),
+               matrices_.bytes() * with_fresh / std::max(1, after), redist::usual_slabs);
+    room.matrix_bytes = memory.in_slabs();
   }
   return room;
 }

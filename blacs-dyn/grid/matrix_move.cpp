@@ -12,15 +12,14 @@ namespace blacs_dyn {
 using base::Error;
 using base::Status;
 
-void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, redist::Schedule wanted,
-                     const std::function<void()>& before_exchange) {
+void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, const MoveOrders& orders) {
   const double t0 = MPI_Wtime();
   redist::ExecuteOptions options;
   options.is_comm_lent = true; // it was made for this change
   redist::Executor executor(gathered, options);
   exchange_s = MPI_Wtime() - t0;
   try {
-    run_by(executor, gathered, to, std::move(matrices), wanted, before_exchange);
+    run_by(executor, gathered, to, std::move(matrices), orders);
   } catch (const Error& error) {
     // agreed errors only: after a failure of MPI nothing collective is left to do
     if (error.status() != Status::mpi_failure) executor.close();
@@ -30,21 +29,23 @@ void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> 
 }
 
 void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices,
-                        redist::Schedule wanted, const std::function<void()>& before_exchange) {
+                        const MoveOrders& orders) {
   matrices_ = std::move(matrices);
   to_ = to.shape;
   // on one host nothing is gained by steps; between hosts the plan chooses by predicted cost
-  const bool on_one_host = executor.is_on_one_host();
-  const bool is_free = wanted == redist::Schedule::automatic;
+  const bool is_free = orders.schedule == redist::Schedule::automatic;
   std::int64_t print = 0;
+  bool is_short = false;
   const std::optional<Error> mine = attempt([&] {
     print = lay_out(to);
-    base::require_memory("the matrices on the new grid", new_bytes(on_one_host));
-    plan(is_free && on_one_host ? redist::Schedule::async : wanted);
+    is_short = must_go_in_slabs(memory_of_host(executor), orders.is_low);
+    plan(is_free && executor.is_on_one_host() ? redist::Schedule::async : orders.schedule);
   });
   agree_on_number(gathered, mine ? mine->status() : Status::success, mine ? mine->what() : "", print,
                   "blacs-dyn: the rules of the matrices give different block sizes on different processes");
-  before_exchange();
+  is_in_slabs = executor.range(is_short ? 1 : 0).second != 0;
+  if (is_in_slabs) together(gathered, orders.before_slabs);
+  orders.before_exchange();
   exchange(executor);
 }
 
@@ -63,18 +64,35 @@ std::int64_t MatrixMove::lay_out(const GridMap& to) {
   return fingerprint(layouts);
 }
 
-/// What the new arrays take of this host's memory. Processes of one host share it.
-std::int64_t MatrixMove::new_bytes(bool on_one_host) const {
-  double bytes = 0;
+MoveMemory MatrixMove::memory_of_host(const redist::Executor& executor) const {
+  MoveMemory memory;
+  memory.processes = executor.ranks_on_host();
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     const Matrix& a = *matrices_[i];
-    if (on_one_host)
-      bytes +=
-          static_cast<double>(a.rows.n) * static_cast<double>(a.cols.n) * static_cast<double>(element_bytes(a.type));
-    else if (who_.my_position < to_.size())
-      bytes += static_cast<double>(a.bytes(moved_[i].local_size));
+    std::int64_t columns = redist::usual_slabs;
+    const auto bytes_here = [&](const redist::Layout& layout, const std::vector<int>& ranks) {
+      double bytes = 0;
+      for (std::size_t at = 0; at < ranks.size(); ++at) {
+        if (!executor.shares_memory_with(ranks[at])) continue;
+        const redist::LocalSize size = layout.local_size(static_cast<int>(at));
+        bytes += static_cast<double>(a.bytes(size));
+        if (size.cols > 0) columns = std::min(columns, size.cols);
+      }
+      return bytes;
+    };
+    const double before = bytes_here(a.layout, who_.old_ranks), after = bytes_here(moved_[i].layout, who_.new_ranks);
+    memory.add(before, after, columns);
   }
-  return static_cast<std::int64_t>(std::min(bytes, 1e18));
+  return memory;
+}
+
+/// Whether this host has too little memory for both copies. @throws Error{out_of_memory} when slabs do not help either
+bool MatrixMove::must_go_in_slabs(const MoveMemory& memory, bool is_low) const {
+  if (memory.before + memory.after == 0) return false;
+  const base::FreeMemory free = base::free_memory();
+  if (!is_low && (free.bytes < 0 || free.bytes >= memory.with_both())) return false;
+  base::require_memory("the matrices on the new grid, moved in slabs", memory.in_slabs());
+  return true;
 }
 
 void MatrixMove::plan(redist::Schedule schedule) {
@@ -114,7 +132,12 @@ void MatrixMove::exchange(redist::Executor& executor) {
     pointers_.push_back(
         {who_.is_joining ? nullptr : a.local.data(), a.local_size.lld(), moved.array.data(), moved.local_size.lld()});
   }
-  executor.execute(plans_, pointers_);
+  if (is_in_slabs) {
+    if (spare) spare->clear();
+    executor.execute_in_place(plans_, pointers_);
+  } else {
+    executor.execute(plans_, pointers_);
+  }
   exchange_s += MPI_Wtime() - t0;
 }
 
@@ -123,7 +146,7 @@ void MatrixMove::use_new(int context) {
     Moved& moved = moved_[i];
     redist::SharedArray old = std::move(matrices_[i]->local);
     matrices_[i]->place(std::move(moved.layout), moved.local_size, std::move(moved.array), context);
-    if (spare && old.bytes() > spare->bytes() && old.lend()) *spare = std::move(old);
+    if (spare && !is_in_slabs && old.bytes() > spare->bytes() && old.lend()) *spare = std::move(old);
   }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "grid/matrices.hpp"
+#include "grid/move_memory.hpp"
+#include "grid/move_orders.hpp"
 #include "processes/participants.hpp"
 #include "redist/executor.hpp"
 #include "redist/plan.hpp"
@@ -13,30 +14,31 @@
 namespace blacs_dyn {
 
 /// Matrices from the old grid into new arrays of the new one, which may be the same grid. The old arrays stay as they
-/// are until use_new().
+/// are until use_new(), or go in slabs where the memory of a host is too small for both.
 class MatrixMove {
 public:
   explicit MatrixMove(const Participants& who) : who_(who) {}
 
-  /// Plans, allocates, and moves. `wanted`: the requested schedule, the same on all processes. before_exchange: called
-  /// when nothing can refuse the move any more. Collective over the union. @throws agreed Error
-  void run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, redist::Schedule wanted,
-           const std::function<void()>& before_exchange);
+  /// Plans, allocates, and moves. Collective over the union. @throws agreed Error with the old arrays whole, but for
+  /// {mpi_failure}
+  void run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, const MoveOrders& orders);
   /// The same by an executor over `gathered` that is there.
   void run_by(redist::Executor& executor, MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices,
-              redist::Schedule wanted, const std::function<void()>& before_exchange);
+              const MoveOrders& orders);
   void use_new(int context); ///< the old arrays are freed, but for the spare one
 
   Matrices::Told told; ///< before run(): how those lie whose rules this process lacks
   /// Before run(): memory that one of the new arrays may take. After use_new(): that of an old array, lent to the
   /// system.
   redist::SharedArray* spare = nullptr;
+  bool is_in_slabs = false; ///< after run()
   double plan_s = 0, exchange_s = 0;
   std::int64_t moved_bytes = 0, kept_bytes = 0;
 
 private:
   std::int64_t lay_out(const GridMap& to);
-  std::int64_t new_bytes(bool on_one_host) const;
+  MoveMemory memory_of_host(const redist::Executor& executor) const;
+  bool must_go_in_slabs(const MoveMemory& memory, bool is_low) const;
   void plan(redist::Schedule schedule);
   redist::SharedArray array_of(const Matrix& a, std::size_t bytes);
   void exchange(redist::Executor& executor);

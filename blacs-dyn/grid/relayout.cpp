@@ -122,7 +122,7 @@ void Relayout::move(std::vector<Matrix*> moving) {
   try {
     move.told = Matrices::told_by_others(app_.grid.comm(), moving, processes.grid);
     move.run_by(app_.copier.executor(app_.grid.comm()), app_.grid.comm(), processes.grid, std::move(moving),
-                app_.settings.exchange_order, [this] { app_.routines.call_before(); });
+                move_orders(app_.settings, app_.checkpoints, app_.routines));
   } catch (...) {
     if (app_.routines.owes_after()) app_.routines.call_after();
     throw;
@@ -145,9 +145,10 @@ void Relayout::move(std::vector<Matrix*> moving) {
   r.kept_bytes = move.kept_bytes;
   if (app_.control) app_.control->relaid();
   if (app_.settings.is_verbose && app_.processes.id() == 0)
-    std::fputs(fmt::format("dyngrid: {} laid out anew: plan {:.4f} s, exchange {:.3f} s, all {:.3f} s; {} bytes moved, "
-                           "{} kept\n",
-                           to_string(shape), r.plan_s, r.exchange_s, r.total_s, r.moved_bytes, r.kept_bytes)
+    std::fputs(fmt::format("dyngrid: {} laid out anew: plan {:.4f} s, exchange {:.3f} s{}, all {:.3f} s; {} bytes "
+                           "moved, {} kept\n",
+                           to_string(shape), r.plan_s, r.exchange_s, move.is_in_slabs ? " in slabs" : "", r.total_s,
+                           r.moved_bytes, r.kept_bytes)
                    .c_str(),
                stderr);
   app_.routines.call_after();

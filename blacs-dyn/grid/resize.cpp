@@ -288,10 +288,10 @@ Resize::Outcome Resize::move_and_commit() {
     app_->machine.measure_once(gathered_->comm.get());
     const GridMap& to = gathered_->change.to;
     move.told = Matrices::told_by_others(gathered_->comm.get(), app_->matrices.list(), to);
-    move.run(gathered_->comm.get(), to, app_->matrices.list(), app_->settings.exchange_order,
-             [this] { // which new processes have from now on
-               if (!who_->is_joining) app_->routines.call_before();
-             });
+    const bool has_anything = !who_->is_joining;
+    const MoveOrders orders =
+        has_anything ? move_orders(app_->settings, app_->checkpoints, app_->routines) : MoveOrders{};
+    move.run(gathered_->comm.get(), to, app_->matrices.list(), orders);
   } catch (const Error& error) {
     if (error.status() == Status::mpi_failure) throw; // not agreed: the union's communicator is of no use any more
     const Outcome outcome = abandon();
@@ -455,10 +455,11 @@ void Resize::say_report(const MatrixMove& move) const {
                                                : fmt::format("; asked for at step {}, changed at step {}",
                                                              r.asked_at_step, r.changed_at_step);
   std::fputs(fmt::format("dyngrid: {} -> {}: {} spawned, {} woken, {} released, {} parked; spawn {:.3f} s, merge "
-                         "{:.3f} s, plan {:.4f} s, exchange {:.3f} s, other {:.3f} s, all {:.3f} s; "
+                         "{:.3f} s, plan {:.4f} s, exchange {:.3f} s{}, other {:.3f} s, all {:.3f} s; "
                          "{} bytes moved, {} kept{}\n",
                          to_string(gathered_->before.grid.shape), to_string(change_.to.shape), r.spawned, r.woken,
                          r.released, r.parked, r.spawn_s, r.merge_s, r.plan_s, r.exchange_s,
+                         move.is_in_slabs ? " in slabs" : "",
                          std::max(0.0, r.total_s - r.spawn_s - r.merge_s - r.plan_s - r.exchange_s), r.total_s,
                          move.moved_bytes, move.kept_bytes, when)
                  .c_str(),

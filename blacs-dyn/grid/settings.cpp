@@ -122,6 +122,11 @@ Settings Settings::from_environment() {
   if_set("DYNGRID_EXCHANGE", "schedule", [&](const std::string& text, const std::string&) {
     settings.exchange_order = naming("DYNGRID_EXCHANGE's schedule", [&] { return redist::schedule_from(text); });
   });
+  if_set("DYNGRID_EXCHANGE", "memory", [&](const std::string& text, const std::string& where) {
+    if (text != "auto" && text != "low")
+      throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected auto or low", where, text));
+    settings.is_exchange_low = text == "low";
+  });
   // redist reads these two when it first needs them, and says nothing
   base::parse_switch("blacs-dyn: DYNGRID_EXCHANGE's hugepages", environment("DYNGRID_EXCHANGE", "hugepages"), true);
   if_set("DYNGRID_EXCHANGE", "gemr2d", [](const std::string& text, const std::string& where) {

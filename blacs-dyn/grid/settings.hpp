@@ -28,6 +28,7 @@ bool is_switched_on(const char* name, bool fallback);
 struct Settings {
   gridmap::Placement placement = gridmap::Placement::optimal;
   redist::Schedule exchange_order = redist::Schedule::automatic;
+  bool is_exchange_low = false; ///< DYNGRID_EXCHANGE=memory=low; otherwise where a host has no memory for two copies
   GroupPolicy group_policy;
   LauncherKind way = LauncherKind::background; ///< how new processes are started
   bool is_way_asked_for = false;               ///< DYNGRID_PROCESSES; otherwise it is `blocking` where it must be
@@ -71,8 +72,8 @@ template <class Archive> void fields(Archive& a, GroupPolicy& policy) {
     policy.keeps);
 }
 template <class Archive> void fields(Archive& a, Settings& s) {
-  a(s.placement, s.exchange_order, s.group_policy, s.way, s.is_way_asked_for, s.waits, s.is_scheduled, s.join_limit_s,
-    s.points, s.warm, s.keep_s);
+  a(s.placement, s.exchange_order, s.is_exchange_low, s.group_policy, s.way, s.is_way_asked_for, s.waits,
+    s.is_scheduled, s.join_limit_s, s.points, s.warm, s.keep_s);
   a(s.checkpoint, s.checkpoint_signal, s.checkpoint_points, s.checkpoint_seconds, s.restore, s.balance, s.requests);
 }
 inline void Settings::write(Packet& packet) const {

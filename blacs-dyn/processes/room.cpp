@@ -52,8 +52,8 @@ std::string refusal(const Room& room) {
   }
   const std::int64_t needed = bytes_needed(room);
   if (room.free.bytes >= 0 && needed > room.free.bytes)
-    return fmt::format("{} new processes need about {:.0f} MiB ({:.0f} each, and {:.0f} for the matrices in the new "
-                       "grid), {:.0f} MiB are free ({})",
+    return fmt::format("{} new processes need about {:.0f} MiB ({:.0f} each, and {:.0f} to move the matrices), {:.0f} "
+                       "MiB are free ({})",
                        room.fresh_here, mib(needed), mib(room.bytes_each), mib(room.matrix_bytes), mib(room.free.bytes),
                        room.free.of);
   return {};

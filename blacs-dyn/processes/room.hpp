@@ -28,8 +28,7 @@ struct Room {
   int threads_each = 1;
   base::FreeMemory free;
   std::int64_t bytes_each = 0;   ///< of a new process, without its part of the matrices
-  std::int64_t matrix_bytes = 0; ///< the matrices on the new grid, as far as they lie on this host: the old arrays stay
-                                 ///< until the new ones are filled
+  std::int64_t matrix_bytes = 0; ///< that the matrices take here beyond their old arrays while they move
   control::Limit descriptors;    ///< of what starts the processes; most 0: not known
   int descriptors_each = 5;      ///< Open MPI's mpirun: 4 for good (terminal, standard input, error, its socket), and
                                  ///< another while a process starts

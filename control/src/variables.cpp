@@ -29,6 +29,8 @@ const std::vector<Variable>& variables() {
        "order of the messages of an exchange"},
       {"DYNGRID_EXCHANGE", "placement", "optimal|global|local1|local2", "optimal",
        "positions of the old processes in a new grid"},
+      {"DYNGRID_EXCHANGE", "memory", "auto|low", "auto",
+       "low: matrices move in slabs and old memory is given back as it goes; auto: where a second copy does not fit"},
       {"DYNGRID_EXCHANGE", "hugepages", "on|off", "on", "whether local arrays ask for huge pages"},
       {"DYNGRID_EXCHANGE", "gemr2d", "dyngrid|stock", "dyngrid",
        "p?gemr2d and p?trmr2d in use; stock: those of ScaLAPACK"},

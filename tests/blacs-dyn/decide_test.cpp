@@ -11,6 +11,7 @@
 
 #include "base/status.hpp"
 #include "grid/checkpoint.hpp"
+#include "grid/move_memory.hpp"
 #include "gridmap/mapping.hpp"
 #include "processes/names.hpp"
 #include "processes/packet.hpp"
@@ -764,14 +765,38 @@ TEST(Room, ThreadsMemoryAndOpenFiles) {
   room.bytes_each = 16 << 20;
   room.matrix_bytes = std::int64_t{1} << 30;
   room.free = {"MemAvailable", std::int64_t{4} << 30};
-  EXPECT_TRUE(says(refusal(room), "196 new processes need about 4160 MiB (16 each, and 1024 for the matrices in the "
-                                  "new grid), 4096 MiB are free (MemAvailable)"))
+  EXPECT_TRUE(says(refusal(room), "196 new processes need about 4160 MiB (16 each, and 1024 to move the matrices), "
+                                  "4096 MiB are free (MemAvailable)"))
       << refusal(room);
   room.fresh_here = 190;
   EXPECT_EQ(refusal(room), "");
   room.fresh_here = 0; // on other hosts, of which only the cores are known
   room.free.bytes = 0;
   EXPECT_EQ(refusal(room), "");
+}
+
+// 2x2 -> 3x3 of a matrix of 900 MB on one host: no more than a slab and the buffers beyond what is there; on a host
+// whose processes get more, that too; never more than a second copy takes.
+TEST(MoveMemory, SlabsTakeWhatAHostGetsMore) {
+  constexpr double mb = 1e6, buffers = 6 << 20;
+  MoveMemory same;
+  same.processes = 9;
+  same.add(900 * mb, 900 * mb, 100);
+  EXPECT_EQ(same.with_both(), std::int64_t{900000000});
+  EXPECT_EQ(same.in_slabs(), static_cast<std::int64_t>(900 * mb / 16 + 9 * buffers));
+  MoveMemory more;
+  more.processes = 2;
+  more.add(100 * mb, 400 * mb, 100);
+  EXPECT_EQ(more.in_slabs(), static_cast<std::int64_t>(300 * mb + 400 * mb / 16 + 2 * buffers));
+  MoveMemory column; // cannot be divided
+  column.processes = 2;
+  column.add(400 * mb, 400 * mb, 1);
+  EXPECT_EQ(column.in_slabs(), column.with_both());
+  MoveMemory several; // each has its own slab
+  several.processes = 2;
+  several.add(160 * mb, 160 * mb, 100);
+  several.add(0, 16 * mb, 100);
+  EXPECT_EQ(several.in_slabs(), static_cast<std::int64_t>(16 * mb + 11 * mb + 2 * buffers));
 }
 
 TEST(Room, SharesOfTheHosts) {

@@ -125,6 +125,13 @@ int main(int argc, char** argv) {
     refused(who, "another grid on a full host", dyngrid_resize(2, 1, DYNGRID_OPTIMAL));
     if (who != 0) refused(who, "growth on a full host", dyngrid_resize(1, 3, DYNGRID_OPTIMAL));
   }
+  for (const int who : {0, 1}) { // enough for slabs, not for two copies
+    const FullHost host(dyngrid_process_id() == who, 17);
+    expect(dyngrid_matrix_reblock(a, 40 + who, 40) == DYNGRID_RESIZED, "reblock with 17 MiB");
+    expect(follow::wrong(a, 'd', 3) == 0, "reblock with 17 MiB: the matrix");
+    expect(dyngrid_resize(2 - who, 1 + who, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "another grid with 17 MiB");
+    expect(follow::wrong(a, 'd', 3) == 0, "another grid with 17 MiB: the matrix");
+  }
   for (const int who : {0, 1}) { // as long as there is enough nothing is refused
     const FullHost host(dyngrid_process_id() == who, 100);
     expect(dyngrid_matrix_reblock(a, 40 + who, 40) >= 0, "reblock with 100 MiB");

@@ -249,6 +249,42 @@ TEST(Work, SlabsTogetherAreAll) {
     }
 }
 
+// Every column goes in one slab, and a slab takes its share but for rounding and one rest of a long run each, whether
+// runs are long, of few pieces, or thousands of single columns.
+TEST(Work, SlabsAreAboutAsLarge) {
+  std::mt19937 random(7);
+  const auto below = [&](int n) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < 300; ++round) {
+    redist::RunList list;
+    const int kind = round % 4, of = 1 + static_cast<int>(below(20)), runs = 1 + static_cast<int>(below(100));
+    std::int64_t long_runs = 0;
+    for (int k = 0; k < runs; ++k) {
+      redist::Run r;
+      r.len = kind == 0 ? 1 : 1 + below(kind == 1 ? 3 : kind == 2 ? 300 : 20);
+      r.count = kind == 2 ? 1 + below(4) : kind == 3 ? 1 + below(300) : 1;
+      if (r.len * r.count >= 8 * of) ++long_runs;
+      list.total += r.len * r.count;
+      list.runs.push_back(r);
+    }
+    std::vector<std::vector<int>> taken;
+    for (const redist::Run& r : list.runs) taken.emplace_back(static_cast<std::size_t>(r.len * r.count));
+    for (int s = 0; s < of; ++s) {
+      std::int64_t columns = 0;
+      Slab{s, of}.each_part(list, [&](const redist::Run& r, std::int64_t skip, std::int64_t count) {
+        columns += count;
+        for (std::int64_t c = skip; c < skip + count; ++c)
+          ++taken[static_cast<std::size_t>(&r - list.runs.data())][static_cast<std::size_t>(c)];
+      });
+      // a slab of a long run has at most an eighth more than its share, and a column for rounding
+      const double share = static_cast<double>(list.total) / of;
+      EXPECT_LE(static_cast<double>(columns), share * 1.125 + 2.0 * static_cast<double>(long_runs) + 2)
+          << "round " << round << ", slab " << s << " of " << of;
+    }
+    for (const std::vector<int>& run : taken)
+      EXPECT_TRUE(std::all_of(run.begin(), run.end(), [](int times) { return times == 1; })) << "round " << round;
+  }
+}
+
 // The streams of one step take turns, and a later step waits for all of them.
 TEST(Turn, ServesTheEarliestStepInTurn) {
   Matrix matrix(layout(4, 4, 4, 1, 1, 1), layout(4, 4, 4, 1, 1, 4), redist::Schedule::caterpillar, 4, 0);

@@ -77,10 +77,11 @@ public:
   ExecuteReport finish();
   /// The same as execute(), but the sources are given up: in `slabs` rounds their columns go and the pages
   /// under them are given back to the system, so that a rank never holds much more than the larger of its two
-  /// shares. The content of the sources is lost. Works for memory straight from the system (SharedArray,
-  /// mmap, large malloc); when transposed nothing is given back. Collective, `slabs` is global.
+  /// shares. The content of the sources is lost; after the first round only a failure of MPI or the death of a rank
+  /// stops it. Works for memory straight from the system (SharedArray, mmap, large malloc); when transposed nothing is
+  /// given back. Collective, `slabs` is global.
   ExecuteReport execute_in_place(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers,
-                                 int slabs = 16);
+                                 int slabs = usual_slabs);
   /// Collective. Frees the duplicate communicator, if there is one, and all shared memory.
   void close();
   /// Collective: the smallest and the largest of the ranks' numbers, through shared memory when all share it.
@@ -88,6 +89,7 @@ public:
   std::pair<std::int64_t, std::int64_t> range(std::int64_t mine);
   /// Ranks that share memory with this one, itself included.
   int ranks_on_host() const;
+  bool shares_memory_with(int rank) const; ///< itself included
   /// Whether all ranks share memory. The same on all of them.
   bool is_on_one_host() const;
   /// Cores that those may use together, 1 when it is alone.

@@ -6,6 +6,9 @@
 
 namespace redist {
 
+/// Rounds of an exchange that gives its sources up: 1/16 of a share is held twice.
+constexpr int usual_slabs = 16;
+
 /// `count` pieces of `len` consecutive indices along one axis: piece t starts at local index from +
 /// t*from_step in the source's local array and at to + t*to_step in the target's. count = 1 is a plain run.
 struct Run {

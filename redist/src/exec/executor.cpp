@@ -50,10 +50,10 @@ Executor::Impl& Executor::under_way() const {
   return *impl_;
 }
 
-void Executor::Impl::begin(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers,
-                           detail::Slab slab) {
+void Executor::Impl::begin(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers) {
   once.reset();
-  const detail::Outcome mine = ranks->attempt([&] { once = std::make_unique<detail::Prepared>(ranks, plans, slab); });
+  const detail::Outcome mine =
+      ranks->attempt([&] { once = std::make_unique<detail::Prepared>(ranks, plans, detail::Slab{}); });
   detail::begin_run(*ranks, once.get(), pointers, mine);
 }
 
@@ -117,6 +117,10 @@ std::pair<std::int64_t, std::int64_t> Executor::range(std::int64_t mine) {
 
 int Executor::ranks_on_host() const {
   return impl_ && impl_->ranks->host ? impl_->ranks->host->reached() : 1;
+}
+
+bool Executor::shares_memory_with(int rank) const {
+  return impl_ && (rank == impl_->ranks->rank || impl_->ranks->reaches(rank));
 }
 
 bool Executor::is_on_one_host() const {

@@ -20,7 +20,7 @@ struct Executor::Impl {
 
   void require_ready() const { ranks->require_ready(); }
   /// Prepares and begins in one agreement.
-  void begin(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers, detail::Slab slab = {});
+  void begin(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers);
 };
 
 } // namespace redist

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An exchange in rounds whose sources are given up as they go.
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 #include "exec/impl.hpp"
 #include "exec/pages.hpp"
@@ -12,8 +14,16 @@ namespace {
 /// The source columns of each matrix that have gone so far. Their pages are given back to the system.
 class GoneColumns {
 public:
+  /// @throws std::bad_alloc
   GoneColumns(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers)
-      : plans_(plans), pointers_(pointers), gone_(plans.size()) {}
+      : plans_(plans), pointers_(pointers), gone_(plans.size()) {
+    std::int64_t most = 0;
+    for (std::size_t t = 0; t < plans.size(); ++t) {
+      gone_[t].resize(static_cast<std::size_t>(plans[t]->n_loc_from));
+      most = std::max(most, plans[t]->n_loc_from);
+    }
+    now_.reserve(static_cast<std::size_t>(most));
+  }
   /// After an exchange of `slab`: its columns, together with their neighbours that went before, since only whole pages
   /// can go.
   void give_back(Slab slab);
@@ -21,7 +31,8 @@ public:
 private:
   const std::vector<const RankPlan*>& plans_;
   const std::vector<Pointers>& pointers_;
-  std::vector<std::vector<bool>> gone_;
+  std::vector<std::vector<bool>> gone_; ///< by matrix and local column
+  std::vector<bool> now_;               ///< in this round, of one matrix
 };
 
 void GoneColumns::give_back(Slab slab) {
@@ -29,32 +40,29 @@ void GoneColumns::give_back(Slab slab) {
     const RankPlan& plan = *plans_[t];
     const Pointers& x = pointers_[t];
     if (plan.transposed || x.from == nullptr) continue;
-    gone_[t].resize(static_cast<std::size_t>(plan.n_loc_from));
-    std::vector<bool> now(gone_[t].size());
+    now_.assign(gone_[t].size(), false);
     for (const auto* messages : {&plan.sends, &plan.keeps})
       for (const Message& message : *messages)
-        for (const Run& r : message.cols->runs) {
-          std::int64_t skip = 0, columns = 0;
-          slab.part_of(r, skip, columns);
+        slab.each_part(*message.cols, [&](const Run& r, std::int64_t skip, std::int64_t columns) {
           for (std::int64_t k = skip; k < skip + columns; ++k) {
             const auto j = static_cast<std::size_t>(r.from + k / r.len * r.from_step + k % r.len);
-            now[j] = gone_[t][j] = true;
+            now_[j] = gone_[t][j] = true;
           }
-        }
+        });
     char* base = static_cast<char*>(const_cast<void*>(x.from));
     const std::int64_t column_bytes = x.lld_from * element_bytes(plan.type);
-    for (std::size_t j = 0; j < now.size();) {
+    for (std::size_t j = 0; j < now_.size();) {
       if (!gone_[t][j]) {
         ++j;
         continue;
       }
       bool any = false;
       std::size_t end = j;
-      for (; end < now.size() && gone_[t][end]; ++end) any = any || now[end];
+      for (; end < now_.size() && gone_[t][end]; ++end) any = any || now_[end];
       // the array ends with its last row, which may lie before the end of the last column's stride
-      const std::int64_t last = end == now.size() ? static_cast<std::int64_t>(end - 1) * column_bytes +
-                                                        plan.m_loc_from * element_bytes(plan.type)
-                                                  : static_cast<std::int64_t>(end) * column_bytes;
+      const std::int64_t last = end == now_.size() ? static_cast<std::int64_t>(end - 1) * column_bytes +
+                                                         plan.m_loc_from * element_bytes(plan.type)
+                                                   : static_cast<std::int64_t>(end) * column_bytes;
       if (any) release_pages(base + static_cast<std::int64_t>(j) * column_bytes, base + last);
       j = end;
     }
@@ -67,13 +75,23 @@ void GoneColumns::give_back(Slab slab) {
 ExecuteReport Executor::execute_in_place(const std::vector<const RankPlan*>& plans,
                                          const std::vector<Pointers>& pointers, int slabs) {
   impl_->require_ready();
+  detail::Connections& ranks = *impl_->ranks;
+  // All rounds are prepared before the first: after it no rank may fail alone, since the sources are not whole any
+  // more.
+  std::optional<detail::GoneColumns> gone;
+  std::vector<std::unique_ptr<detail::Prepared>> rounds;
+  const detail::Outcome mine = ranks.attempt([&] {
+    for (int s = 0; s == 0 || s < slabs; ++s) // the first one refuses a number of slabs below 1
+      rounds.push_back(std::make_unique<detail::Prepared>(impl_->ranks, plans, detail::Slab{s, slabs}));
+    gone.emplace(plans, pointers);
+  });
   ExecuteReport sum;
-  detail::GoneColumns gone(plans, pointers);
-  for (int s = 0; s == 0 || s < slabs; ++s) { // the first round says on all ranks when a rank has no slabs
-    const detail::Slab slab{s, slabs};
-    impl_->begin(plans, pointers, slab);
-    const ExecuteReport report = finish();
-    gone.give_back(slab);
+  for (int s = 0; s == 0 || s < slabs; ++s) {
+    const auto at = static_cast<std::size_t>(s);
+    detail::begin_run(ranks, mine.status == base::Status::success ? rounds[at].get() : nullptr, pointers, mine);
+    const ExecuteReport report = detail::finish_run(ranks);
+    gone->give_back({s, slabs});
+    rounds[at].reset();
     sum.pack_s += report.pack_s;
     sum.transfer_s += report.transfer_s;
     sum.wait_s += report.wait_s;

@@ -15,13 +15,6 @@ namespace redist::detail {
 using base::Error;
 using base::Status;
 
-void Slab::part_of(const Run& r, std::int64_t& skip, std::int64_t& columns) const {
-  const std::int64_t unit = r.count > 1 ? r.len : 1;
-  const std::int64_t units = r.count > 1 ? r.count : r.len;
-  skip = units * index / of * unit;
-  columns = units * (index + 1) / of * unit - skip;
-}
-
 namespace {
 
 std::int64_t bytes_of(const std::vector<Stream>& streams) {
@@ -114,14 +107,21 @@ void check_pointers(const std::vector<const RankPlan*>& plans, const std::vector
   }
 }
 
-/// Calls take(first, count) for what a slab takes of a message.
+/// Calls take(first, count) for what a slab takes of a message: packed elements.
 template <class Take> void each_part(const Message& message, Slab slab, Take&& take) {
-  std::int64_t column = 0, skip = 0, columns = 0;
-  for (const Run& r : message.cols->runs) {
-    slab.part_of(r, skip, columns);
-    if (columns > 0) take((column + skip) * message.rows->total, columns * message.rows->total);
-    column += r.len * r.count;
-  }
+  const std::vector<Run>& runs = message.cols->runs;
+  std::int64_t column = 0, first = 0, columns = 0; // of the stretch that is being put together
+  std::size_t k = 0;
+  slab.each_part(*message.cols, [&](const Run& r, std::int64_t skip, std::int64_t count) {
+    for (; &runs[k] != &r; ++k) column += runs[k].len * runs[k].count;
+    if (first + columns != column + skip) {
+      if (columns > 0) take(first * message.rows->total, columns * message.rows->total);
+      first = column + skip;
+      columns = 0;
+    }
+    columns += count;
+  });
+  if (columns > 0) take(first * message.rows->total, columns * message.rows->total);
 }
 
 /// The pieces in which the messages travel, in the order of the plan where it has one.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What one rank has to do in an exchange. Pure, no MPI.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,13 +14,42 @@
 
 namespace redist::detail {
 
-/// One of several rounds: the s-th part of every column run of every message.
+/// One of several rounds, which take about the same number of columns of each message: a long run of columns gives each
+/// slab its part, successive short ones are divided as one.
 struct Slab {
   int index = 0;
   int of = 1;
-  /// Columns of run r of which this slab takes `columns`, from the `skip`-th on.
-  void part_of(const Run& r, std::int64_t& skip, std::int64_t& columns) const;
+  /// Calls take(run, skip, columns): this slab takes `columns` of the run, from the `skip`-th on.
+  template <class Take> void each_part(const RunList& list, Take&& take) const;
+
+private:
+  bool is_long(const Run& r) const { return r.len * r.count >= std::int64_t{8} * of; }
 };
+
+template <class Take> void Slab::each_part(const RunList& list, Take&& take) const {
+  const std::vector<Run>& runs = list.runs;
+  for (std::size_t k = 0; k < runs.size();) {
+    if (is_long(runs[k])) {
+      const Run& r = runs[k++];
+      // whole pieces are quicker; of few pieces the slabs would be very unequal
+      const std::int64_t unit = r.count >= std::int64_t{8} * of ? r.len : 1;
+      const std::int64_t units = r.count * r.len / unit;
+      const std::int64_t begin = units * index / of * unit, end = units * (index + 1) / of * unit;
+      if (begin < end) take(r, begin, end - begin);
+      continue;
+    }
+    std::int64_t columns = 0, before = 0;
+    std::size_t last = k;
+    for (; last < runs.size() && !is_long(runs[last]); ++last) columns += runs[last].len * runs[last].count;
+    const std::int64_t first = columns * index / of, behind = columns * (index + 1) / of;
+    for (; k < last; ++k) {
+      const std::int64_t mine = runs[k].len * runs[k].count;
+      const std::int64_t begin = std::max(first, before), end = std::min(behind, before + mine);
+      if (begin < end) take(runs[k], begin - before, end - begin);
+      before += mine;
+    }
+  }
+}
 
 /// Both ends of what stays here, or of what is read straight from another rank's array.
 struct LocalCopy {
