@@ -19,8 +19,8 @@ std::int64_t whole(double bytes) {
 void MoveMemory::add(double old_bytes, double new_bytes, std::int64_t columns) {
   before += old_bytes;
   after += new_bytes;
-  slab += std::max(old_bytes, new_bytes) /
-          static_cast<double>(std::clamp<std::int64_t>(columns, 1, redist::usual_slabs));
+  slab +=
+      std::max(old_bytes, new_bytes) / static_cast<double>(std::clamp<std::int64_t>(columns, 1, redist::usual_slabs));
 }
 
 std::int64_t MoveMemory::with_both() const {

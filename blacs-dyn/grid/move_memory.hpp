@@ -11,8 +11,8 @@ struct MoveMemory {
   double slab = 0;   ///< what one round of a move in slabs holds twice
   int processes = 0;
 
-  /// A matrix of which the host has `old_bytes` and gets `new_bytes`. columns: of a local array, the fewest; an array of
-  /// few columns goes in as few slabs.
+  /// A matrix of which the host has `old_bytes` and gets `new_bytes`. columns: of a local array, the fewest; an array
+  /// of few columns goes in as few slabs.
   void add(double old_bytes, double new_bytes, std::int64_t columns);
   std::int64_t with_both() const; ///< more than now, where the old arrays stay until the new ones are filled
   std::int64_t in_slabs() const;  ///< the same where the old arrays are given back as they go

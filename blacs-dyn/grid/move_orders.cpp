@@ -7,7 +7,7 @@
 
 #include "grid/change_routines.hpp"
 #include "grid/checkpoints.hpp"
-#include "processes/settings.hpp"
+#include "grid/settings.hpp"
 
 namespace blacs_dyn {
 

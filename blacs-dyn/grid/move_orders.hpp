@@ -13,14 +13,14 @@ struct Settings;
 /// How matrices are to move. The same on all processes but for the functions.
 struct MoveOrders {
   redist::Schedule schedule = redist::Schedule::automatic;
-  bool is_low = false;                              ///< in slabs, though there may be memory for a second copy
-  std::function<void()> before_slabs = [] {};       ///< before a move in slabs, which cannot be taken back. @throws
-                                                    ///< Error, on any process, to refuse it
-  std::function<void()> before_exchange = [] {};    ///< when nothing can refuse the move any more
+  bool is_low = false;                           ///< in slabs, though there may be memory for a second copy
+  std::function<void()> before_slabs = [] {};    ///< before a move in slabs, which cannot be taken back. @throws
+                                                 ///< Error, on any process, to refuse it
+  std::function<void()> before_exchange = [] {}; ///< when nothing can refuse the move any more
 };
 
-/// On a process of the old grid: as the environment says, with a checkpoint before slabs where one is configured, and the
-/// program's routines. The others outlive it.
+/// On a process of the old grid: as the environment says, with a checkpoint before slabs where one is configured, and
+/// the program's routines. The others outlive it.
 MoveOrders move_orders(const Settings& settings, Checkpoints& checkpoints, ChangeRoutines& routines);
 
 } // namespace blacs_dyn

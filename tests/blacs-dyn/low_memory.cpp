@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// low_memory moves [N]: matrices that move in slabs (DYNGRID_EXCHANGE=memory=low) have every element in its place after every
-// change, and no process holds two copies meanwhile.
-// low_memory checkpoint FILE: before each such change a checkpoint is written (DYNGRID_CHECKPOINT=FILE).
-// low_memory unwritable: no checkpoint can be written there: the change is refused.
+// low_memory moves [N]: matrices that move in slabs (DYNGRID_EXCHANGE=memory=low) have every element in its place after
+// every change, and no process holds two copies meanwhile. low_memory checkpoint FILE: before each such change a
+// checkpoint is written (DYNGRID_CHECKPOINT=FILE). low_memory unwritable: no checkpoint can be written there: the
+// change is refused.
 #include <unistd.h>
 
 #include <algorithm>
@@ -117,5 +117,7 @@ int unwritable() {
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   constexpr int n = 6000; // 288 MB
-  return mode == "moves" ? moves(argc > 2 ? std::atoi(argv[2]) : n) : mode == "checkpoint" && argc > 2 ? checkpoint(argv[2]) : unwritable();
+  return mode == "moves"                    ? moves(argc > 2 ? std::atoi(argv[2]) : n)
+         : mode == "checkpoint" && argc > 2 ? checkpoint(argv[2])
+                                            : unwritable();
 }
