@@ -21,7 +21,8 @@ DYNGRID_PACKAGES=(
   libcli11-dev libgtest-dev scalapack-mpi-test gnuplot-nox iproute2 python3-numpy
 )
 # What scripts/format needs besides, the version being part of what "formatted" means, and tests of the Python package.
-DYNGRID_DEVELOPER_PACKAGES=(clang-format-14 mypy python3-mpi4py python3-nbclient python3-ipykernel)
+DYNGRID_DEVELOPER_PACKAGES=(clang-format-14 mypy python3-mpi4py python3-nbclient python3-ipykernel
+  python3-pip python3-setuptools python3-wheel)
 # What the programs of examples/libraries and their tests need besides; not installed by default. deal.II needs 2 GB.
 DYNGRID_LIBRARIES_PACKAGES=(libelpa-dev libmumps-dev libpetsc-real-dev libslepc-real-dev libdeal.ii-dev)
 # What the preset mpich needs besides; not installed by default.

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ._library import Error, Status
 
+
 def shape_of(workers: int) -> Tuple[int, int]:
     """The most square grid of so many processes, with at most as many rows as columns."""
     rows = int(workers**0.5)
@@ -54,7 +55,8 @@ class _Progress:
 class _Pool:
     """The workers of this program. When one fails in any way, all are ended."""
 
-    def __init__(self, grid: Tuple[int, int], progress: _Progress) -> None:
+    def __init__(self, grid: Tuple[int, int]) -> None:
+        """Starts them; await_start() comes next."""
         command = shutil.which("dyngrid")
         if command is None:
             raise FileNotFoundError(
@@ -70,8 +72,7 @@ class _Pool:
         self._listener.bind(os.path.join(self.folder, "socket"))
         self._listener.listen(1024)
         self._errors = open(os.path.join(self.folder, "errors"), "w+")
-        count = grid[0] * grid[1]
-        words = [command, "run", "-np", str(count), "--grid", f"{grid[0]}x{grid[1]}", "--", sys.executable, "-m"]
+        words = [command, "run", "-np", str(grid[0] * grid[1]), "--grid", f"{grid[0]}x{grid[1]}", "--", sys.executable, "-m"]
         self._process = subprocess.Popen(
             [*words, "dyngrid._workers", self.folder],
             stdin=subprocess.DEVNULL,
@@ -80,7 +81,9 @@ class _Pool:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             start_new_session=True,  # an interrupt of a notebook's cell is for the notebook
         )
-        self._answers(count, progress)
+
+    def await_start(self, progress: _Progress) -> None:
+        self._answers(self.grid[0] * self.grid[1], progress)
 
     def resize(self, grid: Tuple[int, int], progress: _Progress) -> None:
         """Raises Error where the change is refused; the workers are on their old grid then."""
@@ -181,7 +184,8 @@ def run(
     try:
         if _pool is None:
             line.step(f"starting {workers} workers")
-            _pool = _Pool(grid, line)
+            _pool = _Pool(grid)
+            _pool.await_start(line)
         if _pool.grid != grid:
             line.step(f"from {_pool.grid[0]}x{_pool.grid[1]} to {grid[0]}x{grid[1]} workers")
             _pool.resize(grid, line)

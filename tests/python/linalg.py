@@ -3,6 +3,8 @@
 
 import os
 import signal
+import sys
+import tempfile
 
 import numpy as np
 from refusals import refused
@@ -59,6 +61,43 @@ for connection in pool._connections:  # mpirun is gone, and they notice it
         pass
 refused(Error, "ended", lambda: linalg.cholesky(np.eye(40)))
 assert np.array_equal(linalg.cholesky(np.eye(40)), np.eye(40))
+
+# a cell that is interrupted while workers start, change their grid or compute: they end, and the next call starts
+# others
+def interrupted(at, call):
+    """Sends SIGINT to this program while it waits for workers in a step of that name."""
+    again = _workers._Progress.again
+
+    def interrupt(line):
+        again(line)
+        if line._step.startswith(at) and sys._getframe(1).f_code.co_name == "_answers":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    _workers._Progress.again = interrupt
+    try:
+        call()
+    except KeyboardInterrupt:
+        pass
+    else:
+        raise AssertionError(f"not interrupted: {at}")
+    finally:
+        _workers._Progress.again = again
+    assert _workers._pool is None
+    assert folders() == before, at
+    assert np.array_equal(linalg.cholesky(np.eye(40), workers=2), np.eye(40))
+
+
+def folders():
+    return {name for name in os.listdir(tempfile.gettempdir()) + os.listdir("/dev/shm") if "dyngrid-python" in name}
+
+
+linalg.stop_workers()
+before = folders()
+interrupted("starting", lambda: linalg.cholesky(np.eye(40), workers=2))
+interrupted("from", lambda: linalg.cholesky(np.eye(40), workers=4))
+interrupted("computing", lambda: linalg.solve(matrix(700, 700, "f8"), matrix(700, 700, "f8"), workers=2))
+
 linalg.stop_workers()
 linalg.stop_workers()
+assert folders() == before
 print("all results are right")
