@@ -72,9 +72,9 @@ class _Pool:
         self._listener.bind(os.path.join(self.folder, "socket"))
         self._listener.listen(1024)
         self._errors = open(os.path.join(self.folder, "errors"), "w+")
-        words = [command, "run", "-np", str(grid[0] * grid[1]), "--grid", f"{grid[0]}x{grid[1]}", "--", sys.executable, "-m"]
+        words = [command, "run", "-np", str(grid[0] * grid[1]), "--grid", f"{grid[0]}x{grid[1]}", "--"]
         self._process = subprocess.Popen(
-            [*words, "dyngrid._workers", self.folder],
+            [*words, sys.executable, "-m", "dyngrid._workers", self.folder],
             stdin=subprocess.DEVNULL,
             stdout=self._errors,
             stderr=self._errors,
