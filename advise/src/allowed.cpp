@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "advise/refusal.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
+#include "refusal.hpp"
 
 namespace advise {
 namespace {

@@ -39,7 +39,7 @@ constexpr int most_mapped = 40; ///< choices with unequal parts that are worked 
 using base::at;
 
 [[noreturn]] void bad_balance(const std::string& message) {
-  throw Error(Status::bad_argument, "gridmap: balance: " + message);
+  throw Error(Status::bad_argument, "advise: balance: " + message);
 }
 
 void check_seconds(std::string_view name, double value) {
@@ -53,7 +53,7 @@ void check_parts(std::string_view name, const std::vector<std::int64_t>& parts, 
       std::any_of(parts.begin(), parts.end(), [](std::int64_t part) { return part < 0; }) ||
       std::accumulate(parts.begin(), parts.end(), std::int64_t{0}) != all)
     throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: balance: {} are {}, expected {} parts from 0 with the sum {}", name,
+                fmt::format("advise: balance: {} are {}, expected {} parts from 0 with the sum {}", name,
                             fmt::join(parts, ", "), count, all));
 }
 
@@ -65,7 +65,7 @@ void check_costs(std::string_view name, const ItemCosts& items, std::int64_t nb,
 }
 
 void check(const BalanceRequest& r) {
-  base::check_grid_shape(r.grid, "gridmap: balance: grid");
+  base::check_grid_shape(r.grid, "advise: balance: grid");
   if (r.m < 1 || r.n < 1) bad_balance(fmt::format("matrix is {} x {}, expected at least 1 x 1", r.m, r.n));
   if (r.mb < 0 || r.nb < 0) bad_balance(fmt::format("blocks are {} x {}, expected at least 0 x 0", r.mb, r.nb));
   if (r.element_bytes < 1) bad_balance(fmt::format("element_bytes is {}, expected at least 1", r.element_bytes));
@@ -73,8 +73,9 @@ void check(const BalanceRequest& r) {
     if (!(value >= 0)) bad_balance(fmt::format("{} is {}, expected a part of a step, from 0", name, value));
   for (const MeasuredStep& known : r.measured)
     if (!(known.step_s > 0) || static_cast<int>(known.order.size()) != known.grid.size())
-      bad_balance(fmt::format("a measured step takes {} s by {} processes on a {} grid", known.step_s,
-                              known.order.size(), to_string(known.grid)));
+      bad_balance(fmt::format("a measured step takes {} s on {} processes of a {} grid, expected a time above 0 "
+                              "and one process for each position",
+                              known.step_s, known.order.size(), to_string(known.grid)));
   check_parts("rows", r.rows, r.grid.nprow, r.m);
   check_parts("cols", r.cols, r.grid.npcol, r.n);
   check_costs("row_costs", r.row_costs, r.mb, r.is_weighted);
@@ -90,16 +91,17 @@ void check(const BalanceRequest& r) {
     if (!std::isfinite(p.waits_s) || p.waits_s < 0)
       bad_balance(fmt::format("waits_s of process {} is {}, expected a finite number of seconds from 0", k, p.waits_s));
     if (std::isnan(p.away_s) || std::isnan(p.calm_s))
-      bad_balance(fmt::format("a time of process {} is not a number", k));
+      bad_balance(
+          fmt::format("away_s and calm_s of process {} are {} and {}, expected numbers", k, p.away_s, p.calm_s));
     if (p.place < -1 || p.place >= r.grid.size() || (p.place >= 0 && at_place[at(p.place)] >= 0))
       throw Error(Status::shape_mismatch,
-                  fmt::format("gridmap: balance: place of process {} is {}, expected -1 or a free one of a {} grid", k,
+                  fmt::format("advise: balance: place of process {} is {}, expected -1 or a free one of a {} grid", k,
                               p.place, to_string(r.grid)));
     if (p.place >= 0) at_place[at(p.place)] = static_cast<int>(k);
   }
   if (std::count(at_place.begin(), at_place.end(), -1) > 0)
     throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: balance: {} of the {} places of a {} grid have no process, expected one each",
+                fmt::format("advise: balance: {} of the {} places of a {} grid have no process, expected one each",
                             std::count(at_place.begin(), at_place.end(), -1), r.grid.size(), to_string(r.grid)));
   for (const auto& [name, value] :
        {std::pair{"fixed_s", r.fixed_s}, std::pair{"work_s", r.work_s}, std::pair{"border_s", r.border_s},

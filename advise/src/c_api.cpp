@@ -84,7 +84,8 @@ int dyngrid_parse_set(const char* text, int capacity, int* values, int* count) {
     if (values && static_cast<std::int64_t>(set.size()) > capacity) {
       put(count, set.size());
       throw Error(Status::shape_mismatch,
-                  fmt::format("gridmap: the set '{}' has {} numbers, expected at most {}", text, set.size(), capacity));
+                  fmt::format("advise: topology: the set '{}' has {} numbers, expected at most {}", text, set.size(),
+                              capacity));
     }
     put_all(values, set);
     put(count, set.size());
@@ -126,7 +127,7 @@ int dyngrid_balance_plan(const dyngrid_balance_request* request, int* action, in
     r.step_s = given.step_s;
     if (given.steps_left < 0 || !(given.change_s >= 0))
       throw Error(Status::bad_argument,
-                  fmt::format("gridmap: balance: steps_left is {}, change_s {}, expected at least 0 (0: not known)",
+                  fmt::format("advise: balance: steps_left is {}, change_s {}, expected at least 0 (0: not known)",
                               given.steps_left, given.change_s));
     if (given.steps_left > 0) r.steps_left = given.steps_left;
     if (given.change_s > 0)

@@ -17,7 +17,7 @@ using base::Status;
 namespace {
 
 [[noreturn]] void bad_chain(const std::string& message) {
-  throw Error(Status::bad_argument, "gridmap: balance: " + message);
+  throw Error(Status::bad_argument, "advise: balance: " + message);
 }
 
 void check_all(std::string_view what, const std::vector<double>& values, bool may_be_0) {
@@ -32,7 +32,7 @@ void check_processes(const std::vector<double>& speeds, const std::vector<double
   check_all("speed", speeds, false);
   if (!fixed_s.empty() && fixed_s.size() != speeds.size())
     throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: balance: {} fixed times for {} processes, expected one each", fixed_s.size(),
+                fmt::format("advise: balance: {} fixed times for {} processes, expected one each", fixed_s.size(),
                             speeds.size()));
   check_all("fixed time", fixed_s, true);
 }

@@ -45,16 +45,17 @@ void check(const std::vector<HostSpeed>& hosts, int processes) {
   std::int64_t cores = 0;
   for (const HostSpeed& host : hosts) {
     if (host.cores < 1 || !(host.alone > 0) || !(host.full > 0) || !std::isfinite(host.alone + host.full))
-      throw base::Error(base::Status::bad_argument,
-                        fmt::format("gridmap: host {} has {} cores of speed {} and {}, expected at least one core and "
-                                    "speeds above 0",
-                                    host.name, host.cores, host.alone, host.full));
+      throw base::Error(
+          base::Status::bad_argument,
+          fmt::format("advise: hosts: host {} has {} cores of speed {} and {}, expected at least one core and "
+                      "speeds above 0",
+                      host.name, host.cores, host.alone, host.full));
     cores += host.cores;
   }
   if (processes < 1 || processes > cores)
     throw base::Error(
         base::Status::bad_argument,
-        fmt::format("gridmap: {} processes for hosts of {} cores, expected 1 to {}", processes, cores, cores));
+        fmt::format("advise: hosts: {} processes for hosts of {} cores, expected 1 to {}", processes, cores, cores));
 }
 
 } // namespace

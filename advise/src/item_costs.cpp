@@ -19,15 +19,15 @@ WorkAlong::WorkAlong(std::int64_t n, const ItemCosts& items) : n_(n), group_(ite
   if (items.are_alike()) return;
   const auto groups = static_cast<std::int64_t>(items.costs.size());
   if (group_ < 1 || groups != n / group_ + (n % group_ != 0))
-    throw Error(
-        Status::shape_mismatch,
-        fmt::format("gridmap: costs of {} groups of {} items, expected those of all {} items", groups, group_, n));
+    throw Error(Status::shape_mismatch,
+                fmt::format("advise: balance: costs of {} groups of {} items, expected those of all {} items", groups,
+                            group_, n));
   before_.push_back(0);
   for (std::size_t k = 0; k < items.costs.size(); ++k) {
     const double cost = items.costs[k];
     if (!std::isfinite(cost) || cost < 0)
       throw Error(Status::bad_argument,
-                  fmt::format("gridmap: cost {} is {}, expected a finite number of at least 0", k, cost));
+                  fmt::format("advise: balance: cost {} is {}, expected a finite number of at least 0", k, cost));
     before_.push_back(before_.back() + cost);
   }
   const double all = before_.back();

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "advise/refusal.hpp"
 #include "base/host_list.hpp"
 #include "gridmap/mapping.hpp"
+#include "refusal.hpp"
 
 namespace advise {
 namespace {
@@ -91,7 +91,7 @@ double power_of(const std::vector<OfferedHost>& hosts) {
 
 std::vector<OfferedHost> parse_hosts(const std::string& text, const std::string& where) {
   std::vector<OfferedHost> hosts;
-  for (base::HostEntry& host : base::parse_hosts(text, "control: " + where))
+  for (base::HostEntry& host : base::parse_hosts(text, "advise: " + where))
     hosts.push_back({std::move(host.name), host.slots.value_or(1), host.speed.value_or(1)});
   check_hosts(hosts, where);
   return hosts;

@@ -17,7 +17,7 @@ void check(const char* name, double seconds) {
   if (!std::isfinite(seconds) || seconds < 0)
     throw Error(
         Status::bad_argument,
-        fmt::format("gridmap: payoff: {} is {}, expected a finite number of seconds, at least 0", name, seconds));
+        fmt::format("advise: payoff: {} is {}, expected a finite number of seconds, at least 0", name, seconds));
 }
 
 std::int64_t ceil_of(double steps) {

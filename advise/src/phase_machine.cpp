@@ -72,7 +72,7 @@ void check(const PhaseProblem& p) {
 } // namespace
 
 void bad_phases(const std::string& what, Status status) {
-  throw Error(status, "gridmap: phases: " + what);
+  throw Error(status, "advise: phases: " + what);
 }
 
 PhaseMachine::PhaseMachine(const PhaseProblem& problem) : p_(problem) {

@@ -21,7 +21,7 @@ namespace {
 constexpr int most_procs = 10'000'000; // the list of shapes grows as procs * log(procs) where all counts are looked at
 
 [[noreturn]] void bad_topology(const std::string& message) {
-  throw Error(Status::bad_argument, "gridmap: topology: " + message);
+  throw Error(Status::bad_argument, "advise: topology: " + message);
 }
 
 void check(const TopologyRequest& r) {
@@ -39,7 +39,7 @@ void check(const TopologyRequest& r) {
   if (r.from_nprow > 0 && std::int64_t{r.from_nprow} * r.from_npcol > r.procs)
     throw Error(
         Status::shape_mismatch,
-        fmt::format("gridmap: topology: grid to start from is {}x{}, expected at most the {} processes available",
+        fmt::format("advise: topology: grid to start from is {}x{}, expected at most the {} processes available",
                     r.from_nprow, r.from_npcol, r.procs));
   if (r.data_m < 0 || r.data_n < 0 || (r.data_m > 0) != (r.data_n > 0))
     bad_topology(fmt::format("data is {} x {}, expected at least 1 x 1", r.data_m, r.data_n));
@@ -117,9 +117,9 @@ private:
       }
       if (best.nprow > 0) return finish(best, why_idle(best));
     }
-    throw Error(Status::not_found,
-                fmt::format("gridmap: topology: no grid of at most {} processes is within the limits and valid sets",
-                            r_.procs));
+    throw Error(
+        Status::not_found,
+        fmt::format("advise: topology: no grid of at most {} processes is within the limits and valid sets", r_.procs));
   }
 
   std::string why_idle(const GridShape& s) const {
@@ -192,7 +192,7 @@ private:
     if (best.nprow == 0)
       throw Error(
           Status::not_found,
-          fmt::format("gridmap: topology: no measured grid, and none between them, has at most {} processes and is "
+          fmt::format("advise: topology: no measured grid, and none between them, has at most {} processes and is "
                       "within the limits and valid sets",
                       r_.procs));
     best.used = best.nprow * best.npcol;

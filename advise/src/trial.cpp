@@ -30,7 +30,7 @@ Experiment Experiment::parse(const std::string& text, const std::string& where) 
   const auto bad = [&] {
     return base::Error(
         base::Status::bad_argument,
-        fmt::format("control: {} is \"{}\", expected grids and, after @, steps on each: \"2x2,2x3,3x3@3\"", where,
+        fmt::format("advise: {} is \"{}\", expected grids and, after @, steps on each: \"2x2,2x3,3x3@3\"", where,
                     text.substr(0, 80)));
   };
   Experiment experiment;

@@ -46,22 +46,20 @@ int slowest_of(const std::vector<ProcessInfo>& all, const std::vector<int>& name
     if (!slowest || is_slower) slowest = &process;
   }
   if (!slowest)
-    throw Error(Status::bad_argument, "control: without the slowest: no process but process 0 is left in the "
+    throw Error(Status::bad_argument, "advise: without the slowest: no process but process 0 is left in the "
                                       "grid, and it stays there");
   if (slowest->speed >= fastest)
-    throw Error(Status::bad_argument,
-                fmt::format("control: without the slowest: no process but process 0, which stays, "
-                            "is slower than the others (speed {:.6g}); name it by its id",
-                            fastest));
+    throw Error(Status::bad_argument, fmt::format("advise: without the slowest: no process but process 0, which stays, "
+                                                  "is slower than the others (speed {:.6g}); name it by its id",
+                                                  fastest));
   return slowest->id;
 }
 
 /// For processes that are named one by one, or by their host.
 [[noreturn]] void refuse_process0(const std::string& what, const std::string& advice) {
-  throw Error(
-      Status::bad_argument,
-      fmt::format("control: without {}: process 0 stays in every grid, since it answers for the application; {}", what,
-                  advice));
+  throw Error(Status::bad_argument,
+              fmt::format("advise: without {}: process 0 stays in every grid, since it answers for the application; {}",
+                          what, advice));
 }
 
 std::string advice_for_host(const std::string& host, const std::vector<ProcessInfo>& all) {
@@ -78,7 +76,7 @@ std::string advice_for_host(const std::string& host, const std::vector<ProcessIn
 Without Without::parse(std::string_view text, std::string_view where) {
   const auto bad = [&] {
     return Error(Status::bad_argument,
-                 fmt::format("control: {} is \"{}\", expected ids of processes as \"3,5\", \"host:NAME\", \"slowest\" "
+                 fmt::format("advise: {} is \"{}\", expected ids of processes as \"3,5\", \"host:NAME\", \"slowest\" "
                              "or \"slowest:2\", joined by commas",
                              where, text.substr(0, 80)));
   };
@@ -121,7 +119,7 @@ std::vector<int> Without::among(const std::vector<ProcessInfo>& all) const {
   for (const int id : ids) {
     const auto at = std::find_if(all.begin(), all.end(), [&](const ProcessInfo& p) { return p.id == id; });
     if (at == all.end())
-      throw Error(Status::not_found, fmt::format("control: without {}: there is no process {}, expected some of {}", id,
+      throw Error(Status::not_found, fmt::format("advise: without {}: there is no process {}, expected some of {}", id,
                                                  id, where_they_are(all)));
     if (id == 0) refuse_process0("0", "name other processes");
     add(named, at->id);
@@ -135,7 +133,7 @@ std::vector<int> Without::among(const std::vector<ProcessInfo>& all) const {
       add(named, process.id);
     }
     if (!is_known)
-      throw Error(Status::not_found, fmt::format("control: without host:{}: no process is on that host, expected "
+      throw Error(Status::not_found, fmt::format("advise: without host:{}: no process is on that host, expected "
                                                  "one as dyngrid ps JOB shows it",
                                                  host));
   }

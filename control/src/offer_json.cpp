@@ -5,12 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "advise/refusal.hpp"
 #include "base/parse_json.hpp"
 
 namespace control {
-
-using advise::refuse;
 namespace {
 
 double number_in(const Json& object, const char* member, double otherwise, const std::string& where) {

@@ -5,12 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "advise/refusal.hpp"
 #include "base/parse_json.hpp"
 
 namespace control {
-
-using advise::refuse;
 namespace {
 
 using base::Error;
@@ -44,6 +41,10 @@ constexpr Word words_of_protocol[] = {
     {Operation::grant, "grant"},   {Operation::checkpoint, "checkpoint"}};
 
 } // namespace
+
+void refuse(const std::string& why) {
+  throw Error(Status::bad_argument, "control: " + why);
+}
 
 const char* to_string(Operation operation) {
   for (const Word& word : words_of_protocol)

@@ -461,7 +461,13 @@ TEST(Balance, BadInputIsRefusedInWords) {
     EXPECT_NE(refusal([&](auto& r) { r.processes[1].share = share; }).find("share of process 1"), std::string::npos);
   EXPECT_NE(refusal([](auto& r) { r.processes[3].place = 2; }).find("place of process 3 is 2"), std::string::npos);
   EXPECT_NE(refusal([](auto& r) { r.processes[3].place = -1; }).find("1 of the 4 places"), std::string::npos);
-  EXPECT_NE(refusal([](auto& r) { r.m = 0; }).find("matrix is 0 x"), std::string::npos);
+  EXPECT_NE(refusal([](auto& r) { r.m = 0; }).find("advise: balance: matrix is 0 x"), std::string::npos);
+  EXPECT_NE(refusal([](auto& r) { r.processes[0].calm_s = nan; }).find("calm_s of process 0 are inf and nan"),
+            std::string::npos);
+  EXPECT_NE(refusal([](auto& r) {
+              r.measured.push_back({{2, 2}, {0}, {}, {}, 1});
+            }).find("1 s on 1 processes"),
+            std::string::npos);
   EXPECT_NE(refusal([](auto& r) { r.rows = {1, 2}; }).find("rows are 1, 2"), std::string::npos);
   EXPECT_NE(refusal([](auto& r) { r.work_s = nan; }).find("work_s is nan"), std::string::npos);
   EXPECT_NE(refusal([](auto& r) { r.steps_left = -2; }).find("steps_left is -2"), std::string::npos);

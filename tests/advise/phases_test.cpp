@@ -288,7 +288,7 @@ template <class Change> std::string phase_refusal(Change change) {
 TEST(Phases, BadInputIsRefusedInWords) {
   EXPECT_EQ(phase_refusal([](PhaseProblem&) {}), "accepted");
   const auto contains = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
-  EXPECT_TRUE(contains(phase_refusal([](PhaseProblem& p) { p.phases.clear(); }), "no phase"));
+  EXPECT_TRUE(contains(phase_refusal([](PhaseProblem& p) { p.phases.clear(); }), "advise: phases: there is no phase"));
   EXPECT_TRUE(contains(phase_refusal([](PhaseProblem& p) { p.phases[0].candidates.clear(); }), "p0 has no candidate"));
   EXPECT_TRUE(
       contains(phase_refusal([](PhaseProblem& p) { p.phases[1].candidates[0].seconds[0] = std::nan(""); }), "nan"));

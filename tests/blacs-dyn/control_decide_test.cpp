@@ -115,7 +115,7 @@ TEST(Allowed, WhatIsWrongIsQuoted) {
        {"4:2",     "0",         "2x",    "x3",   "2x0",  "aspect", "aspect 0.5", "aspect two",
         "rows",    "rows x",    "four",  "4;;8", "4; 8", "any; 4", "2x2,9",      "aspect_p 0.5; aspect_q 1",
         "4:32:*1", "1048577x1", "2x2x2", "-4"})
-    EXPECT_TRUE(says(error_of([&] { Allowed::parse(text); }), "control: allowed grids"))
+    EXPECT_TRUE(says(error_of([&] { Allowed::parse(text); }), "advise: allowed grids"))
         << text << ": " << error_of([&] { Allowed::parse(text); });
   EXPECT_TRUE(says(error_of([] { Allowed::parse(std::string(5000, '4')); }), "at most 4096"));
 }

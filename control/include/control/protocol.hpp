@@ -52,6 +52,9 @@ struct Request {
   std::shared_ptr<const Json> body; ///< the whole object
 };
 
+/// Declines a request; `why` says what is wrong with it. @throws base::Error{bad_argument}
+[[noreturn]] void refuse(const std::string& why);
+
 /// @throws base::Error{bad_argument} that says what is wrong: no JSON, no object, no "op", "id" is no whole number,
 /// nested too deep.
 Request parse_request(std::string_view line);

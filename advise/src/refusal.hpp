@@ -9,7 +9,7 @@ namespace advise {
 /// What a request from outside asks for is not possible; `why` says what is wrong with it.
 /// @throws Error{bad_argument}
 [[noreturn]] inline void refuse(const std::string& why) {
-  throw base::Error(base::Status::bad_argument, "control: " + why);
+  throw base::Error(base::Status::bad_argument, "advise: " + why);
 }
 
 } // namespace advise
