@@ -115,15 +115,22 @@ void check(const BalanceRequest& r) {
   if (!(r.max_aspect == 0 || r.max_aspect >= 1))
     bad_balance(fmt::format("max_aspect is {}, expected at least 1 (0: any)", r.max_aspect));
   const BalanceRules& rules = r.rules;
-  if (!(rules.gain >= 0 && rules.gain < 1) || !(rules.payoff_part >= 0) || !(rules.worth >= 0) ||
-      !(rules.calm_s >= 0) || !(rules.seen_s >= 0) || !(rules.soon_s >= 0) || !(rules.soon_factor >= 1) ||
-      rules.steps_left < 0)
-    bad_balance("rules are out of range, expected 0 <= gain < 1, a soon_factor of at least 1, the others from 0");
+  if (!(rules.gain >= 0 && rules.gain < 1))
+    bad_balance(fmt::format("the rule gain is {}, expected a part of a step, from 0, below 1", rules.gain));
+  if (!(rules.soon_factor >= 1))
+    bad_balance(fmt::format("the rule soon_factor is {}, expected at least 1", rules.soon_factor));
+  if (rules.steps_left < 0)
+    bad_balance(fmt::format("the rule steps_left is {}, expected at least 0", rules.steps_left));
+  for (const auto& [name, value] :
+       {std::pair{"payoff_part", rules.payoff_part}, std::pair{"worth", rules.worth}, std::pair{"seen_s", rules.seen_s},
+        std::pair{"calm_s", rules.calm_s}, std::pair{"soon_s", rules.soon_s}})
+    if (!(value >= 0)) bad_balance(fmt::format("the rule {} is {}, expected at least 0", name, value));
 }
 
-class Balancer {
+/// The search for the best choice.
+class Search {
 public:
-  explicit Balancer(const BalanceRequest& request)
+  explicit Search(const BalanceRequest& request)
       : r_(request), row_work_(r_.m, r_.row_costs), col_work_(r_.n, r_.col_costs) {
     now_.grid = r_.grid;
     now_.order.resize(at(r_.grid.size()));
@@ -701,7 +708,7 @@ const char* to_string(BalanceAction action) {
 
 Balance decide_balance(const BalanceRequest& request) {
   check(request);
-  return Balancer(request).run();
+  return Search(request).run();
 }
 
 } // namespace advise

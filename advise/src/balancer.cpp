@@ -15,12 +15,8 @@ using base::at;
 
 namespace {
 
-constexpr std::size_t most_steps = 512, most_observations = 32, last_steps = 9, least_steps = 3;
-constexpr double same_within = 0.05; ///< conditions of two observations, relative
-constexpr double speed_within = 0.1; ///< speeds for which the time of a step counts as the same
-constexpr double least_size = 0.05;  ///< of a step from which the cost of work is learned
-constexpr double usual_error = 0.03; ///< of a predicted step, relative
-constexpr double loaded_below = 0.6; ///< of the largest share in the grid: a process below it has a competitor
+constexpr std::size_t most_steps = 512, most_observations = 32; ///< that are kept
+constexpr BalanceRules rules;
 
 /// The distribution of the work of a step.
 class Work {
@@ -51,7 +47,7 @@ bool is_near(double a, double b, double within) {
 
 bool are_near(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](double one, double other) { return is_near(one, other, speed_within); });
+                    [](double one, double other) { return is_near(one, other, rules.same_speeds); });
 }
 
 void set_terms(BalanceRequest& r, const std::vector<StepObservation>& observed) {
@@ -67,7 +63,6 @@ struct Competing {
   std::vector<int> processes;
 };
 Competing competing_most(const std::vector<BalanceProcess>& processes) {
-  constexpr double as_least = 1.25;
   Competing c;
   double least = 1;
   for (const BalanceProcess& p : processes) {
@@ -75,9 +70,9 @@ Competing competing_most(const std::vector<BalanceProcess>& processes) {
     c.most = std::max(c.most, p.share);
     least = std::min(least, p.share);
   }
-  c.below = loaded_below * c.most;
+  c.below = rules.competes_below * c.most;
   for (std::size_t k = 0; k < processes.size(); ++k)
-    if (processes[k].place >= 0 && processes[k].share < c.below && processes[k].share <= as_least * least)
+    if (processes[k].place >= 0 && processes[k].share < c.below && processes[k].share <= rules.competes_most * least)
       c.processes.push_back(static_cast<int>(k));
   return c;
 }
@@ -85,7 +80,7 @@ Competing competing_most(const std::vector<BalanceProcess>& processes) {
 /// Parts that differ so little take equally long, whatever was measured.
 bool are_alike(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](std::int64_t one, std::int64_t other) {
-    return is_near(static_cast<double>(one), static_cast<double>(other), same_within);
+    return is_near(static_cast<double>(one), static_cast<double>(other), rules.same_conditions);
   });
 }
 
@@ -95,14 +90,14 @@ bool are_alike(const std::vector<std::int64_t>& a, const std::vector<std::int64_
 
 void Balancer::step(double ended_s, double step_s, double size) {
   ended_s_ = ended_s;
-  if (size < least_size) return;
+  if (size < rules.least_size) return;
   if (known_.is_cold) { // the first one on a grid fills caches and buffers
     known_.is_cold = false;
     return;
   }
   known_.steps.push_back({ended_s - step_s, ended_s, step_s / size});
   if (known_.steps.size() > most_steps) known_.steps.pop_front();
-  if (known_.trial && known_.trial->after.count() < steps_judged) known_.trial->after.add(step_s / size);
+  if (known_.trial && known_.trial->after.count() < rules.judged_steps) known_.trial->after.add(step_s / size);
 }
 
 void Balancer::begin_panels(double now_s) {
@@ -134,7 +129,7 @@ double Balancer::steady_since(double now_s) const {
 /// The last ones, of those that ended at `until` or before.
 UsualTime Balancer::steady_steps(double now_s, double until) const {
   const double since = steady_since(now_s);
-  UsualTime steady(last_steps);
+  UsualTime steady(rules.last_steps);
   for (const Step& step : known_.steps)
     if (step.begun_s >= since && step.ended_s <= until) steady.add(step.step_s);
   return steady;
@@ -171,30 +166,26 @@ void Balancer::take(std::vector<ProcessLoad> loads, double now_s) {
 }
 
 bool Balancer::is_settled(double now_s) const {
-  constexpr double near = 0.1, longest_s = 5;
   const bool are_near = std::all_of(loads_.begin(), loads_.end(), [&](const ProcessLoad& load) {
-    return load.place < 0 || (std::abs(load.latest - load.share) <= near);
+    return load.place < 0 || (std::abs(load.latest - load.share) <= rules.settled_within);
   });
-  return are_near || now_s - steady_since(now_s) >= longest_s;
+  return are_near || now_s - steady_since(now_s) >= rules.settled_s;
 }
 
 bool Balancer::is_due(double now_s) const {
-  constexpr double again_s = 10; // parked processes: which may return changes with time alone
-  constexpr double costs_s = 2;
   if (loads_.empty() || !is_settled(now_s)) return false;
   if (!decided_) return true;
-  if (now_s - decided_->at_s >= (are_costs_new_ ? costs_s : again_s)) return true;
+  if (now_s - decided_->at_s >= (are_costs_new_ ? rules.costs_s : rules.again_s)) return true;
   std::vector<double> speeds;
   for (const ProcessLoad& load : loads_)
     if (load.place >= 0) speeds.push_back(speed_of(load));
   if (!are_near(speeds, decided_->speeds)) return true;
-  return now_s - steady_since(now_s) >= 1.25 * decided_->held_s;
+  return now_s - steady_since(now_s) >= rules.longer_held * decided_->held_s;
 }
 
 /// A step that something else slowed down once does not predict later ones: half of the error is forgotten in a while.
 double Balancer::error_at(double now_s) const {
-  constexpr double half_s = 20;
-  return usual_error + (error_ - usual_error) * std::exp2((error_s_ - now_s) / half_s);
+  return rules.usual_error + (error_ - rules.usual_error) * std::exp2((error_s_ - now_s) / rules.error_half_s);
 }
 
 /// The conditions of a step's time: the slowest part, and the most shared processor.
@@ -212,9 +203,8 @@ StepObservation Balancer::conditions(const BalanceSubject& s) const {
 }
 
 void Balancer::observe(const BalanceSubject& subject, double now_s) {
-  constexpr double unseen_s = 1; // a load that has just begun slows steps down before the monitor has seen it
-  UsualTime steady = steady_steps(now_s, now_s - unseen_s);
-  const bool is_sure = steady.count() >= least_steps;
+  UsualTime steady = steady_steps(now_s, now_s - rules.unseen_s);
+  const bool is_sure = steady.count() >= rules.sure_steps;
   if (steady.count() == 0 && known_.observed.empty()) steady = steady_steps(now_s, now_s);
   if (steady.count() == 0) return;
   StepObservation o = conditions(subject);
@@ -222,8 +212,8 @@ void Balancer::observe(const BalanceSubject& subject, double now_s) {
   known_.rows_were_cut |= o.grid.nprow > 1;
   known_.cols_were_cut |= o.grid.npcol > 1;
   const auto same = std::find_if(known_.observed.begin(), known_.observed.end(), [&](const StepObservation& other) {
-    return other.grid == o.grid && is_near(other.work, o.work, same_within) &&
-           is_near(other.share, o.share, same_within);
+    return other.grid == o.grid && is_near(other.work, o.work, rules.same_conditions) &&
+           is_near(other.share, o.share, rules.same_conditions);
   });
   if (same != known_.observed.end()) known_.observed.erase(same); // the newest counts
   known_.observed.push_back(o);
@@ -289,7 +279,7 @@ std::vector<MeasuredStep> Balancer::remembered(const BalanceSubject& s) const {
     if (!are_near(speeds, known.speeds)) continue;
     if (is_as_now(step)) continue;
     if (!have_no_costs &&
-        !is_near(work.slowest(step.grid, step.rows, step.cols, known.speeds), known.work, same_within))
+        !is_near(work.slowest(step.grid, step.rows, step.cols, known.speeds), known.work, rules.same_conditions))
       continue;
     list.push_back(std::move(step));
   }
@@ -328,7 +318,7 @@ void Balancer::learn(BalanceRequest& r, double now_s) {
     p.speed = apart.work_s / terms->work_s;
     p.share = std::min(1.0, p.speed / alone);
     apart.held_s = std::max(apart.held_s, now_s - terms->since_s);
-    apart.error = usual_error; // predictions without that were wrong for a reason that is known by now
+    apart.error = rules.usual_error; // predictions without that were wrong for a reason that is known by now
     is_told = true;
   }
   if (is_told) r = std::move(apart);
@@ -395,7 +385,7 @@ void Balancer::carried_out(const Balance& balance, double change_s, double now_s
 }
 
 std::optional<BalanceOutcome> Balancer::outcome() {
-  if (!known_.trial || known_.trial->after.count() < steps_judged) return std::nullopt;
+  if (!known_.trial || known_.trial->after.count() < rules.judged_steps) return std::nullopt;
   BalanceOutcome outcome = known_.trial->outcome;
   outcome.after_s = known_.trial->after.seconds();
   outcome.steps = static_cast<int>(known_.trial->after.count());

@@ -5,15 +5,13 @@
 #include <cmath>
 #include <cstddef>
 
+#include "advise/balance_rules.hpp"
+
 namespace advise {
 namespace {
 
-constexpr std::size_t most_seen = 8;
-constexpr double same_part = 0.05;    ///< relative: the newest step of such a part counts
-constexpr double least_factor = 1.3;  ///< between parts that separate waiting from work: steps are accurate to a few
-                                      ///< percent
-constexpr double same_load = 0.2;     ///< relative: steps of one load agree with the prediction within that
-constexpr double least_waiting = 0.1; ///< of a step
+constexpr std::size_t most_seen = 8; ///< parts of one process that are kept
+constexpr BalanceRules rules;
 
 } // namespace
 
@@ -22,7 +20,7 @@ bool Waiting::goes_with(const Steps& steps, const Seen& now) {
   return std::all_of(steps.seen.begin(), steps.seen.end(), [&](const Seen& before) {
     const double as_work = before.step_s * now.part / before.part;
     const double least = std::min(as_work, before.step_s), most = std::max(as_work, before.step_s);
-    return now.step_s >= least * (1 - same_load) && now.step_s <= most * (1 + same_load);
+    return now.step_s >= least * (1 - rules.same_load) && now.step_s <= most * (1 + rules.same_load);
   });
 }
 
@@ -33,7 +31,7 @@ void Waiting::saw(int process, double part, double step_s, double since_s) {
   if (!goes_with(steps, now)) steps.seen.clear();
   if (steps.seen.empty()) steps.since_s = since_s;
   const auto same = [&](const Seen& before) {
-    return std::abs(before.part - part) <= same_part * std::max(before.part, part);
+    return std::abs(before.part - part) <= rules.same_part * std::max(before.part, part);
   };
   steps.seen.erase(std::remove_if(steps.seen.begin(), steps.seen.end(), same), steps.seen.end());
   steps.seen.push_back(now);
@@ -51,7 +49,7 @@ std::optional<WaitingTerms> Waiting::terms(int process, double least_work_s) con
   const std::vector<Seen>& seen = found->second.seen;
   const auto [least, most] =
       std::minmax_element(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) { return a.part < b.part; });
-  if (seen.empty() || most->part < least_factor * least->part) return std::nullopt;
+  if (seen.empty() || most->part < rules.parts_apart * least->part) return std::nullopt;
   const auto count = static_cast<double>(seen.size());
   double part = 0, step_s = 0; // means
   for (const Seen& s : seen) {
@@ -67,7 +65,7 @@ std::optional<WaitingTerms> Waiting::terms(int process, double least_work_s) con
   terms.work_s = std::max(least_work_s, products / squares);
   terms.waits_s = step_s - terms.work_s * part;
   terms.since_s = found->second.since_s;
-  if (terms.waits_s < least_waiting * seen.back().step_s) return std::nullopt;
+  if (terms.waits_s < rules.least_waiting * seen.back().step_s) return std::nullopt;
   return terms;
 }
 

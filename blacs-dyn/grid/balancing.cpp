@@ -34,11 +34,7 @@ using control::BalanceMode;
 
 namespace {
 
-constexpr double gather_every_s = 1;
-constexpr double again_s = 0.25;              // seconds; while a share is on its way, or a load has to last for longer
-constexpr double new_s = 5;                   // a load that has lasted for so long does not change a decision so soon
-constexpr double told_every_s = 2;            // a sleeping process reports that nothing has changed
-constexpr double silent_s = 3 * told_every_s; // a process that has not reported for this time may be stopped
+constexpr advise::BalanceRules rules;
 
 std::string seconds_of(double s) {
   return fmt::format("{:.3g} s", s);
@@ -110,7 +106,7 @@ std::uint64_t Balancing::flags() {
   if (board.has_question() || balancer_.has_outcome()) return PlaceWord::loads;
   const double now = base::monotonic_s();
   const bool is_wanted = app_.settings.balance != BalanceMode::off || is_wanted_here_ || board.is_wanted(now);
-  return is_wanted && now - gathered_s_ >= (is_decision_near_ ? again_s : gather_every_s)
+  return is_wanted && now - gathered_s_ >= (is_decision_near_ ? rules.gather_near_s : rules.gather_s)
              ? std::uint64_t{PlaceWord::loads}
              : 0;
 }
@@ -286,7 +282,6 @@ void Balancing::work_items(const Matrix* a, const ItemTimes::Told& told) {
 /// Reports to process 0 what this process would get, when that changes and every told_every_s seconds. Passes on the
 /// reports of the groups that this process owns.
 void Balancing::while_asleep() {
-  constexpr double every_s = 1;
   if (app_.processes.id() < 0) return;
   app_.processes.hear_told(base::tag_load);
   if (app_.settings.balance == BalanceMode::off) return;
@@ -295,12 +290,12 @@ void Balancing::while_asleep() {
   is_asleep_ = true;
   monitor_->sleeps(true);
   const double now = base::monotonic_s();
-  if (now - told_asleep_s_ < every_s) return;
+  if (now - told_asleep_s_ < rules.asleep_news_s) return;
   const LoadFigures load = own_load();
   if (load.samples == 0) return;
-  const bool is_calm = load.calm_s > every_s, was_calm = told_.calm_s > every_s;
-  if (told_.samples > 0 && std::abs(load.share - told_.share) < 0.05 && is_calm == was_calm &&
-      now - told_asleep_s_ < told_every_s)
+  const bool is_calm = load.calm_s > rules.asleep_news_s, was_calm = told_.calm_s > rules.asleep_news_s;
+  if (told_.samples > 0 && std::abs(load.share - told_.share) < rules.asleep_share && is_calm == was_calm &&
+      now - told_asleep_s_ < rules.asleep_s)
     return;
   told_ = load;
   told_asleep_s_ = now;
@@ -335,8 +330,8 @@ void Balancing::hear_sleepers(std::vector<LoadFigures>& loads) const {
       const double ago = now - load.busy;
       load.busy = 0;
       load.held_s += ago;
-      if (load.calm_s > 0) load.calm_s += ago; // it would have reported a competitor
-      if (ago > silent_s) load.calm_s = 0;     // not taken back: all would wait for it
+      if (load.calm_s > 0) load.calm_s += ago;   // it would have reported a competitor
+      if (ago > rules.silent_s) load.calm_s = 0; // not taken back: all would wait for it
     }
     const ProcessSet& set = app_.processes.process_set();
     load.speed = set.speed_of(id);
@@ -659,7 +654,7 @@ Balancing::Verdict Balancing::consider(const Asked& asked) {
         balance->action == BalanceAction::stay ? factor_order(*balance) : std::nullopt;
     if (for_factors) balance = for_factors;
     is_decision_near_ =
-        balance->action == BalanceAction::stay && balance->refused && balancer_.request().held_s < new_s;
+        balance->action == BalanceAction::stay && balance->refused && balancer_.request().held_s < rules.near_s;
     const bool acts = balance->action != BalanceAction::stay && (mode == BalanceMode::automatic || asked.is_now());
     if (!acts) {
       if (balance->action != BalanceAction::stay || asked) say(*balance, false, static_cast<bool>(asked));

@@ -385,7 +385,7 @@ TEST(Balancer, SaysAfterwardsWhatItWas) {
   run.ids = {0, 2, 3};
   run.shares = {1, 1, 1};
   run.held.assign(3, 1e3);
-  run.steps(1 + static_cast<int>(Balancer::steps_judged)); // the first one does not count
+  run.steps(1 + static_cast<int>(advise::BalanceRules().judged_steps)); // the first one does not count
   const auto outcome = run.balancer.outcome();
   ASSERT_TRUE(outcome);
   EXPECT_NEAR(outcome->before_s, 4, 1e-9);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "advise/balance_rules.hpp"
 #include "advise/cost.hpp"
 #include "advise/item_costs.hpp"
 
@@ -37,18 +38,6 @@ struct BalanceChoice {
   bool is_measured = false;        ///< the step is not predicted: see BalanceRequest::measured
 
   double step_s() const { return step.total(); }
-};
-
-/// When to change. docs/decisions/0045.
-struct BalanceRules {
-  double gain = 0.05;           ///< least part of a step that is saved; half of it where both steps were measured
-  double payoff_part = 0.5;     ///< pays off within this part of the steps, where it is a guess how many there are
-  double worth = 0.01;          ///< where that is known: least part of the time left that is saved, the change included
-  double seen_s = 2;            ///< a load has gone for so long when that is seen
-  double calm_s = 10;           ///< a sleeper comes back only after so long without a competitor
-  double soon_s = 60;           ///< a process that left less than this ago
-  double soon_factor = 2;       ///< must bring the gain times this, in the time divided by this
-  std::int64_t steps_left = 50; ///< where the number is not known
 };
 
 /// A step that was measured: where it ran, with the speeds that processes have now.

@@ -73,11 +73,9 @@ public:
   // ---- afterwards
   void carried_out(const Balance& balance, double change_s, double now_s);
   void forget_trial() { known_.trial.reset(); } ///< the grid has changed since
-  bool has_outcome() const { return known_.trial && known_.trial->after.count() >= steps_judged; }
+  bool has_outcome() const { return known_.trial && known_.trial->after.count() >= BalanceRules().judged_steps; }
   /// Not empty once, when enough steps have ended since the balance to judge it.
   std::optional<BalanceOutcome> outcome();
-
-  static constexpr std::size_t steps_judged = 5;
 
 private:
   struct Step {
@@ -119,7 +117,7 @@ private:
   bool are_costs_new_ = false;
   struct Trial {
     BalanceOutcome outcome;
-    UsualTime after{steps_judged};
+    UsualTime after{BalanceRules().judged_steps};
     std::vector<double> speeds; ///< of all
     Measured from, to;          ///< without measured steps
   };
@@ -135,8 +133,8 @@ private:
     bool rows_were_cut = false, cols_were_cut = false; ///< by a grid on which steps were measured
   };
   Learned known_;
-  std::optional<Learned> outside_;    ///< while panels are under way: of the program's own steps
-  double error_ = 0.03, error_s_ = 0; ///< of the last predictions of a step, and since when
+  std::optional<Learned> outside_;                          ///< while panels are under way: of the program's own steps
+  double error_ = BalanceRules().usual_error, error_s_ = 0; ///< of the last predictions of a step, and since when
 };
 
 } // namespace advise

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tuned constants of a balance. docs/decisions/0045. Limits on memory and computing time stand where they are used.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace advise {
+
+struct BalanceRules {
+  // ---- whether a change is worth it
+  double gain = 0.05;           ///< least part of a step that is saved; half of it where both steps were measured
+  double payoff_part = 0.5;     ///< pays off within this part of the steps, where it is a guess how many there are
+  double worth = 0.01;          ///< where that is known: least part of the time left that is saved, the change included
+  double seen_s = 2;            ///< a load has gone for so long when that is seen
+  double calm_s = 10;           ///< a sleeping process returns only after so long without a competitor
+  double soon_s = 60;           ///< a process that left less than this ago
+  double soon_factor = 2;       ///< must bring the gain times this, in the time divided by this
+  std::int64_t steps_left = 50; ///< where the number is not known
+
+  // ---- when loads are gathered
+  double gather_s = 1; ///< at most so often: beside that, an all-gather is short
+  double gather_near_s =
+      0.25;                   ///< the same while a share is changing, or a load has to last longer before a change pays
+  double near_s = 5;          ///< a load that has lasted for so long does not change a decision so soon
+  double asleep_s = 2;        ///< a sleeping process reports so often that nothing has changed
+  double asleep_news_s = 1;   ///< and at most so often that something has: a share needs samples
+  double asleep_share = 0.05; ///< of a processor: a share that differs by less is no news
+  double silent_s = 6;        ///< three such reports are missing: the process may be stopped, and all would wait for it
+
+  // ---- when to decide
+  double settled_within = 0.1; ///< of a processor: the last sample is so near the median, so the share is not changing
+  double settled_s = 5;        ///< nothing has changed for so long: then a single sample does not matter
+  double again_s = 10;         ///< since the last decision: which sleeping process may return changes with time alone
+  double costs_s = 2;          ///< the same with new costs of rows or columns, which a program may report at each step
+  double longer_held = 1.25;   ///< a load has lasted so many times as long as before: more pays off by now
+
+  // ---- which steps count
+  std::size_t last_steps = 9;   ///< the newest ones: their median ignores four disturbed ones
+  std::size_t sure_steps = 3;   ///< fewer are not remembered as measured: of them the usual time is the least
+  std::size_t judged_steps = 5; ///< after a balance, before predicted and measured steps are compared
+  double least_size = 0.05;     ///< of the usual size of a step: of smaller ones, more than work decides the time
+  double unseen_s = 1; ///< the last steps: a load that has just begun slows them before the monitor has seen it
+
+  // ---- what is the same, relative
+  double same_conditions = 0.05; ///< work and shares of two observations: steps scatter by as much
+  double same_speeds = 0.1;      ///< the time of a step counts as the same: shares are known to about this
+
+  // ---- errors of predicted steps, relative
+  double usual_error = 0.03; ///< without any experience
+  double error_half_s = 20;  ///< half of the rest is forgotten: something else may have slowed a step down once
+
+  // ---- processes with a competitor
+  double competes_below = 0.6; ///< of the largest share in the grid: one competitor leaves a half
+  double competes_most = 1.25; ///< times the smallest share: such processes share the longest step
+  double same_part = 0.05;     ///< relative; of parts of work: the newest step with such a part counts
+  double parts_apart = 1.3;    ///< factor between parts that separate waiting from work: steps scatter by a few percent
+  double same_load = 0.2;      ///< relative: steps of one load agree with the prediction within that
+  double least_waiting = 0.1;  ///< of a step: less is not told from scatter
+};
+
+} // namespace advise
