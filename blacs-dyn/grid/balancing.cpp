@@ -103,7 +103,7 @@ std::uint64_t Balancing::flags() {
   if (is_wanted_here_ && !is_monitored_) return PlaceWord::loads; // from which on all measure
   if (app_.processes.id() != 0 || !app_.control) return 0;
   const control::LoadBoard& board = app_.control->board();
-  if (board.has_question() || balancer_.has_outcome()) return PlaceWord::loads;
+  if (board.has_question() || memory_.has_outcome()) return PlaceWord::loads;
   const double now = base::monotonic_s();
   const bool is_wanted = app_.settings.balance != BalanceMode::off || is_wanted_here_ || board.is_wanted(now);
   return is_wanted && now - gathered_s_ >= (is_decision_near_ ? rules.gather_near_s : rules.gather_s)
@@ -145,7 +145,7 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
   if (is_0) {
     gathered_s_ = base::monotonic_s();
     if (app_.control) asked.question = app_.control->board().take_question();
-    mine.has_verdict = asked || app_.settings.balance != BalanceMode::off || balancer_.has_outcome() ? 1 : 0;
+    mine.has_verdict = asked || app_.settings.balance != BalanceMode::off || memory_.has_outcome() ? 1 : 0;
   }
   if (!is_0) app_.processes.hear_told(base::tag_load); // passed on
   const std::size_t places = at(app_.grid.shape().size());
@@ -346,13 +346,13 @@ void Balancing::hear_sleepers(std::vector<LoadFigures>& loads) const {
 void Balancing::all_came() {
   if (panels_) return; // a panel ends otherwise
   const double now = base::monotonic_s(), begun_s = std::exchange(begun_s_, -1);
-  if (app_.processes.id() == 0 && begun_s >= 0 && is_monitored_) balancer_.step(now, now - begun_s);
+  if (app_.processes.id() == 0 && begun_s >= 0 && is_monitored_) memory_.step(now, now - begun_s);
 }
 
 void Balancing::Panels::all_came() {
   Balancing& b = balancing_;
   const double now = base::monotonic_s(), begun_s = std::exchange(b.begun_s_, -1);
-  if (b.app_.processes.id() == 0 && begun_s >= 0 && b.is_monitored_) b.balancer_.step(now, now - begun_s, size_);
+  if (b.app_.processes.id() == 0 && begun_s >= 0 && b.is_monitored_) b.memory_.step(now, now - begun_s, size_);
 }
 
 Balancing::Panels::Panels(Balancing& balancing, Matrix& matrix, const Place& place)
@@ -373,7 +373,7 @@ Balancing::Panels::~Panels() {
   const bool is_same = b.app_.matrices.revision() == revision_ && b.revision_ == seen_ && grid.shape == grid_.shape &&
                        grid.ids == grid_.ids && grid.speeds == grid_.speeds;
   b.begun_s_ = is_same ? begun_s_ : -1;
-  if (!is_same) b.balancer_.grid_changed(base::monotonic_s());
+  if (!is_same) b.memory_.grid_changed(base::monotonic_s());
 }
 
 void Balancing::Panels::done(std::int64_t first, std::int64_t end) {
@@ -393,8 +393,8 @@ void Balancing::know_factored(const Factored& what) {
   const bool is_another = what.place != factored_.place;
   factored_ = what;
   if (is_another) {
-    balancer_.end_panels();
-    if (what.is_under_way()) balancer_.begin_panels(base::monotonic_s());
+    memory_.end_panels();
+    if (what.is_under_way()) memory_.begin_panels(base::monotonic_s());
   }
   if (!app_.control) return;
   if (is_another && what.is_under_way())
@@ -417,8 +417,8 @@ void Balancing::look_at_grid() {
       grid.speeds == grid_.speeds)
     return;
   know_grid();
-  balancer_.grid_changed(base::monotonic_s());
-  balancer_.forget_trial(); // what follows is not what it brought
+  memory_.grid_changed(base::monotonic_s());
+  memory_.forget_trial(); // what follows is not what it brought
 }
 
 void Balancing::know_grid() {
@@ -428,7 +428,7 @@ void Balancing::know_grid() {
 
 std::vector<int> Balancing::ids() const {
   std::vector<int> ids;
-  for (const ProcessLoad& load : balancer_.loads()) ids.push_back(load.process);
+  for (const ProcessLoad& load : memory_.loads()) ids.push_back(load.process);
   return ids;
 }
 
@@ -436,7 +436,7 @@ std::vector<int> Balancing::ids() const {
 GridMap Balancing::map_of(const advise::BalanceChoice& choice) const {
   GridMap map;
   map.shape = {choice.grid.nprow, choice.grid.npcol};
-  for (const int k : choice.order) map.ids.push_back(balancer_.id_of(k));
+  for (const int k : choice.order) map.ids.push_back(memory_.id_of(k));
   std::vector<std::int64_t> rows = choice.rows, cols = choice.cols;
   const int first = app_.processes.process_set().grid.ids.front();
   if (const auto place = static_cast<int>(position(map.ids, first)); place < map.shape.size() && place > 0) {
@@ -453,8 +453,8 @@ GridMap Balancing::map_of(const advise::BalanceChoice& choice) const {
     for (const std::int64_t part : parts) blocks.push_back(static_cast<double>(nb > 0 ? (part + nb - 1) / nb : part));
     return blocks;
   };
-  map.row_shares = shares(rows, balancer_.request().mb);
-  map.col_shares = shares(cols, balancer_.request().nb);
+  map.row_shares = shares(rows, memory_.request().mb);
+  map.col_shares = shares(cols, memory_.request().nb);
   return map;
 }
 
@@ -471,8 +471,8 @@ const Matrix* Balancing::may_get_factor_order() const {
 std::vector<double> Balancing::speeds_on(const GridMap& map) const {
   std::vector<double> speeds;
   for (const int id : map.ids)
-    for (const ProcessLoad& load : balancer_.loads())
-      if (load.process == id) speeds.push_back(balancer_.speed_of(load));
+    for (const ProcessLoad& load : memory_.loads())
+      if (load.process == id) speeds.push_back(memory_.speed_of(load));
   return speeds;
 }
 
@@ -480,7 +480,7 @@ std::vector<double> Balancing::speeds_on(const GridMap& map) const {
 /// get uneven towards the end, the work seems to be more than it is.
 double Balancing::factor_unit_s(const Matrix& a, const std::vector<double>& speeds) const {
   const Factored& f = factored_;
-  const advise::BalanceRequest& r = balancer_.request();
+  const advise::BalanceRequest& r = memory_.request();
   const double alike = gridmap::factor_work(a.rows.n, a.cols.n, f.last, f.next);
   const double slowest = advise::factor_time(a.layout.rows, a.layout.cols, speeds, f.last, f.next);
   return std::min(r.work_s, slowest > 0 ? r.step_s * alike / slowest : 0) / f.first;
@@ -500,7 +500,7 @@ std::optional<Balance> Balancing::factor_order(const Balance& stays) const {
   const advise::Cost change = advise::exchange_cost(app_.machine.figures(), volume_of(plan, a));
   const advise::FactorLayoutDecision decision =
       advise::decide_factor_layout({a.layout.rows, a.layout.cols, to.rows, to.cols, speeds, factored_.next,
-                                    factor_unit_s(a, speeds), change.total(), balancer_.request().rules});
+                                    factor_unit_s(a, speeds), change.total(), memory_.request().rules});
   if (!decision.pays) return std::nullopt;
   Balance balance = stays;
   balance.action = BalanceAction::rebalance;
@@ -583,10 +583,10 @@ Balancing::Verdict Balancing::verdict_of(const Balance& balance) const {
       from.shape == verdict.to.shape && from.ids == verdict.to.ids ? Verdict::Kind::relayout : Verdict::Kind::change;
   const auto& all = app_.matrices.all();
   if (std::none_of(all.begin(), all.end(), [](const auto& a) { return a->order != 0; })) return verdict;
-  for (const ProcessLoad& load : balancer_.loads())
+  for (const ProcessLoad& load : memory_.loads())
     if (load.samples > 0) {
       verdict.ids.push_back(load.process);
-      verdict.speeds.push_back(balancer_.speed_of(load));
+      verdict.speeds.push_back(memory_.speed_of(load));
     }
   return verdict;
 }
@@ -605,11 +605,11 @@ Balancing::Verdict Balancing::verdict_for_factors() const {
 void Balancing::take_items(const std::vector<std::vector<char>>& items) {
   if (items.empty()) return;
   std::vector<double> speeds(items.size(), 1);
-  for (const ProcessLoad& load : balancer_.loads())
+  for (const ProcessLoad& load : memory_.loads())
     if (load.place >= 0 && load.place < static_cast<int>(items.size()))
-      speeds[at(load.place)] = balancer_.alone_speed_of(load);
+      speeds[at(load.place)] = memory_.alone_speed_of(load);
   items_.gathered(items, speeds, app_.matrices);
-  balancer_.costs_told();
+  memory_.costs_told();
 }
 
 /// Once the loads are there. Throws nothing: the others wait for the decision.
@@ -639,22 +639,22 @@ Balancing::Verdict Balancing::consider(const Asked& asked) {
     say_unmeasured(all);
     say_stopped(all);
     loads_ = all;
-    balancer_.take(std::move(all), now);
+    memory_.take(std::move(all), now);
     take_items(asked.items);
     say_outcome();
-    if (!asked && (mode == BalanceMode::off || !balancer_.is_due(now))) {
-      is_decision_near_ = mode != BalanceMode::off && (is_decision_near_ || !balancer_.is_settled(now));
+    if (!asked && (mode == BalanceMode::off || !memory_.is_due(now))) {
+      is_decision_near_ = mode != BalanceMode::off && (is_decision_near_ || !memory_.is_settled(now));
       return nothing;
     }
     is_decision_near_ = false;
     if (!app_.matrices.largest()) return fail("no matrix is registered: there is nothing that could be given out anew");
-    std::optional<Balance> balance = balancer_.decide(subject(), now);
-    if (!balance) return fail(balancer_.why_not() + ": ask again after a few steps");
+    std::optional<Balance> balance = memory_.decide(subject(), now);
+    if (!balance) return fail(memory_.why_not() + ": ask again after a few steps");
     const std::optional<Balance> for_factors =
         balance->action == BalanceAction::stay ? factor_order(*balance) : std::nullopt;
     if (for_factors) balance = for_factors;
     is_decision_near_ =
-        balance->action == BalanceAction::stay && balance->refused && balancer_.request().held_s < rules.near_s;
+        balance->action == BalanceAction::stay && balance->refused && memory_.request().held_s < rules.near_s;
     const bool acts = balance->action != BalanceAction::stay && (mode == BalanceMode::automatic || asked.is_now());
     if (!acts) {
       if (balance->action != BalanceAction::stay || asked) say(*balance, false, static_cast<bool>(asked));
@@ -674,7 +674,7 @@ Balancing::Verdict Balancing::consider(const Asked& asked) {
 
 /// Records the decision, before anything is done.
 void Balancing::note(const Balance& balance) {
-  last_ = control::BalanceReport(balance, balancer_.request().step_s, last_.number + 1);
+  last_ = control::BalanceReport(balance, memory_.request().step_s, last_.number + 1);
 }
 
 void Balancing::note_nothing(const std::string& why) {
@@ -691,9 +691,9 @@ void Balancing::carried_out() {
   last_.done(app_.last_resize.total_s);
   if (app_.processes.id() != 0 || !doing_) return;
   const Balance balance = *std::exchange(doing_, std::nullopt);
-  for (const ProcessLoad& load : balancer_.loads())
-    balancer_.speed_given(load.process, app_.processes.process_set().speed_of(load.process));
-  balancer_.carried_out(balance, app_.last_resize.total_s, base::monotonic_s());
+  for (const ProcessLoad& load : memory_.loads())
+    memory_.speed_given(load.process, app_.processes.process_set().speed_of(load.process));
+  memory_.carried_out(balance, app_.last_resize.total_s, base::monotonic_s());
   know_grid();
   tried_ = last_;
   if (app_.control) app_.control->balanced(tried_);
@@ -764,7 +764,7 @@ void Balancing::say_stopped(const std::vector<ProcessLoad>& loads) {
 }
 
 void Balancing::say_outcome() {
-  const auto outcome = balancer_.outcome();
+  const auto outcome = memory_.outcome();
   if (!outcome) return;
   tried_.judged(*outcome);
   if (last_.number == tried_.number) last_ = tried_;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "advise/balancer.hpp"
+#include "advise/balance_memory.hpp"
 #include "control/balance_report.hpp"
 #include "control/job_state.hpp"
 #include "control/load_board.hpp"
@@ -188,7 +188,7 @@ private:
   bool is_doing_ = false;    ///< the decision of the last exchange is being carried out, and last_ is of it
 
   // of process 0
-  advise::Balancer balancer_;
+  advise::BalanceMemory memory_;
   Factored factored_;
   double begun_s_ = -1; ///< of this step
   double gathered_s_ = -1e9;

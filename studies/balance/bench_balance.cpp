@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gridmap's balance beside what A-MPI's thesis [Weatherly2002] and SUIF-Adapt print, and beside A-MPI's own methods, in
-// figures: no process is started. --noise: the same nodes, by a clock of their own, for control's Balancer, which is
-// told nothing but loads and how long steps took.
+// figures: no process is started. --noise: the same nodes, by a clock of their own, for the BalanceMemory of advise,
+// which is told nothing but loads and how long steps took.
 //
 // The nodes are a model: a step takes work * (1 + k) of a node with k competitors, and its messages take 1 + k times as
 // long, since sending and receiving is work of the processor. That one assumption gives nearly all decisions that A-MPI
@@ -21,7 +21,7 @@
 #include <fmt/format.h>
 
 #include "advise/balance.hpp"
-#include "advise/balancer.hpp"
+#include "advise/balance_memory.hpp"
 #include "advise/chain.hpp"
 #include "base/command_line.hpp"
 #include "base/index.hpp"
@@ -344,8 +344,8 @@ void nearest_neighbour(Report& report) {
 
 // ---- the whole loop
 
-/// A program of 1000 steps on the nodes, all there from the beginning, that does what advise::Balancer says; steps are
-/// off by so much. The step that it ends with, without noise.
+/// A program of 1000 steps on the nodes, all there from the beginning, that does what advise::BalanceMemory says; steps
+/// are off by so much. The step that it ends with, without noise.
 class Loop {
 public:
   Loop(const Row& row, double noise, unsigned seed)
@@ -363,7 +363,7 @@ public:
     };
     order_.resize(row.competing.size());
     std::iota(order_.begin(), order_.end(), 0);
-    balancer_.grid_changed(0);
+    memory_.grid_changed(0);
   }
 
   double run() {
@@ -371,7 +371,7 @@ public:
     for (int step = 0; step < steps; ++step) {
       const double step_s = unit_ * step_of() * std::exp(noise_ * normal_(engine_));
       now_ += step_s;
-      balancer_.step(now_, step_s);
+      memory_.step(now_, step_s);
       if (now_ - gathered_s < 1) continue;
       gathered_s = now_;
       resize_point(steps - step - 1);
@@ -405,26 +405,26 @@ private:
     for (std::size_t place = 0; place < order_.size(); ++place) add(order_[place], static_cast<int>(place));
     for (int k = 0; k < static_cast<int>(row_.competing.size()); ++k)
       if (std::count(order_.begin(), order_.end(), k) == 0) add(k, -1);
-    balancer_.take(std::move(loads), now_);
-    balancer_.outcome();
-    if (!balancer_.is_due(now_)) return;
+    memory_.take(std::move(loads), now_);
+    memory_.outcome();
+    if (!memory_.is_due(now_)) return;
     subject_.steps_left = steps_left;
-    const auto balance = balancer_.decide(subject_, now_);
+    const auto balance = memory_.decide(subject_, now_);
     if (!balance || balance->action == advise::BalanceAction::stay) return;
     std::vector<int> order;
-    for (const int k : balance->then.order) order.push_back(balancer_.id_of(k));
+    for (const int k : balance->then.order) order.push_back(memory_.id_of(k));
     order_ = std::move(order);
     subject_.grid = balance->then.grid;
     subject_.cols = balance->then.cols;
     now_ += change_s;
-    balancer_.carried_out(*balance, change_s, now_);
+    memory_.carried_out(*balance, change_s, now_);
   }
 
   const Row row_;
   const double noise_, unit_; ///< seconds of the communication of a node
   std::mt19937 engine_;
   std::normal_distribution<> normal_;
-  advise::Balancer balancer_;
+  advise::BalanceMemory memory_;
   advise::BalanceSubject subject_;
   std::vector<int> order_; ///< process at each place
   double now_ = 0;
@@ -655,10 +655,10 @@ int main(int argc, char** argv) {
   bool is_quick = false;
   cli.add_option("--csv", csv, "write every prediction to this file, one line each").type_name("FILE");
   cli.add_flag("--quick", is_quick, "changes nothing: it is quick");
-  cli.add_option(
-         "--noise", noise,
-         "instead: the nearest-neighbour cases by the clock, for control's Balancer, whose steps are off by such "
-         "a part: what comes of what it measures itself")
+  cli.add_option("--noise", noise,
+                 "instead: the nearest-neighbour cases by the clock, for the BalanceMemory of advise, whose steps are "
+                 "off by such "
+                 "a part: what comes of what it measures itself")
 
       .check(base::in_range(0.0, 1.0))
       .type_name("PART");

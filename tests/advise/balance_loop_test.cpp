@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The whole loop of a balance in one process, with a clock of its own. It has processors whose speeds change, the
-// monitor's samples of them, the real journal, the real Balancer, and a program that follows it. The time of a run is
-// compared with the ideal, which always has the best parts and moves at no cost, and with never adapting.
+// monitor's samples of them, the real journal, the real BalanceMemory, and a program that follows it. The time of a run
+// is compared with the ideal, which always has the best parts and moves at no cost, and with never adapting.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "advise/balancer.hpp"
+#include "advise/balance_memory.hpp"
 #include "base/index.hpp"
 #include "control/load_monitor.hpp"
 #include "gridmap/dealing.hpp"
@@ -72,7 +72,7 @@ public:
     grid_ = world_.grid;
     rows_ = parts(world_.n, grid_.nprow, {});
     cols_ = parts(world_.n, grid_.npcol, {});
-    balancer_.grid_changed(0);
+    memory_.grid_changed(0);
   }
 
   Outcome run() {
@@ -132,7 +132,7 @@ private:
     }
     for (Process& p : processes_)
       if (p.sleeps) samples(static_cast<int>(&p - processes_.data()), begun, 0, 0);
-    if (balances_) balancer_.step(now_, now_ - begun);
+    if (balances_) memory_.step(now_, now_ - begun);
   }
 
   /// Those of one process from begun to now_, in which it ran for cpu_s and waited for wait_s.
@@ -172,10 +172,10 @@ private:
       loads.push_back(load_of(ids_[place], static_cast<int>(place)));
     for (int id = 0; id < static_cast<int>(processes_.size()); ++id)
       if (processes_[at(id)].sleeps) loads.push_back(load_of(id, -1));
-    balancer_.take(std::move(loads), now_);
-    balancer_.outcome();
-    if (!balancer_.is_due(now_)) return;
-    const auto balance = balancer_.decide(subject(steps_left), now_);
+    memory_.take(std::move(loads), now_);
+    memory_.outcome();
+    if (!memory_.is_due(now_)) return;
+    const auto balance = memory_.decide(subject(steps_left), now_);
     if (balance && balance->action != BalanceAction::stay) carry_out(*balance);
   }
 
@@ -214,7 +214,7 @@ private:
       return blocks;
     };
     std::vector<int> ids;
-    for (const int k : to.order) ids.push_back(balancer_.id_of(k));
+    for (const int k : to.order) ids.push_back(memory_.id_of(k));
     outcome_.story += "  " + std::to_string(now_) + " s: " + to_string(balance.action) + " " + to_string(to.grid) +
                       ", " + balance.why + "\n";
     now_ += world_.change_s * random(0.3);
@@ -228,14 +228,14 @@ private:
     grid_ = to.grid;
     rows_ = parts(world_.n, grid_.nprow, shares(to.rows));
     cols_ = parts(world_.n, grid_.npcol, shares(to.cols));
-    balancer_.carried_out(balance, world_.change_s, now_);
+    memory_.carried_out(balance, world_.change_s, now_);
     ++outcome_.changes;
   }
 
   const World world_;
   const bool balances_;
   std::mt19937 engine_;
-  advise::Balancer balancer_;
+  advise::BalanceMemory memory_;
   GridShape grid_;
   std::vector<int> ids_;
   std::vector<std::int64_t> rows_, cols_;

@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "advise/balance.hpp"
-#include "advise/balancer.hpp"
+#include "advise/balance_memory.hpp"
 #include "base/grid_shape.hpp"
 #include "base/parse_json.hpp"
 #include "base/text.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "advise/balancer.hpp"
+#include "advise/balance_memory.hpp"
 #include "base/json_fwd.hpp"
 
 namespace control {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "advise/balancer.hpp"
+#include "advise/balance_memory.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -88,7 +88,7 @@ bool are_alike(const std::vector<std::int64_t>& a, const std::vector<std::int64_
 
 // ---- steps
 
-void Balancer::step(double ended_s, double step_s, double size) {
+void BalanceMemory::step(double ended_s, double step_s, double size) {
   ended_s_ = ended_s;
   if (size < rules.least_size) return;
   if (known_.is_cold) { // the first one on a grid fills caches and buffers
@@ -100,18 +100,18 @@ void Balancer::step(double ended_s, double step_s, double size) {
   if (known_.trial && known_.trial->after.count() < rules.judged_steps) known_.trial->after.add(step_s / size);
 }
 
-void Balancer::begin_panels(double now_s) {
+void BalanceMemory::begin_panels(double now_s) {
   outside_ = std::exchange(known_, {});
   grid_changed(now_s);
 }
 
-void Balancer::end_panels() {
+void BalanceMemory::end_panels() {
   if (!outside_) return;
   known_ = *std::exchange(outside_, std::nullopt);
   decided_.reset();
 }
 
-void Balancer::grid_changed(double now_s) {
+void BalanceMemory::grid_changed(double now_s) {
   known_.steps.clear();
   known_.is_cold = true;
   known_.changed_s = now_s;
@@ -119,7 +119,7 @@ void Balancer::grid_changed(double now_s) {
 }
 
 /// Since when speeds, grid and parts are unchanged.
-double Balancer::steady_since(double now_s) const {
+double BalanceMemory::steady_since(double now_s) const {
   double since = known_.changed_s;
   for (const ProcessLoad& load : loads_)
     if (load.place >= 0) since = std::max(since, now_s - load.held_s);
@@ -127,7 +127,7 @@ double Balancer::steady_since(double now_s) const {
 }
 
 /// The last ones, of those that ended at `until` or before.
-UsualTime Balancer::steady_steps(double now_s, double until) const {
+UsualTime BalanceMemory::steady_steps(double now_s, double until) const {
   const double since = steady_since(now_s);
   UsualTime steady(rules.last_steps);
   for (const Step& step : known_.steps)
@@ -137,20 +137,20 @@ UsualTime Balancer::steady_steps(double now_s, double until) const {
 
 // ---- loads
 
-double Balancer::alone_speed_of(const ProcessLoad& load) const {
+double BalanceMemory::alone_speed_of(const ProcessLoad& load) const {
   const auto known = alone_.find(load.process);
   return known == alone_.end() ? load.speed : known->second.speed;
 }
 
-double Balancer::speed_of(const ProcessLoad& load) const {
+double BalanceMemory::speed_of(const ProcessLoad& load) const {
   return std::max(alone_speed_of(load) * std::clamp(load.share, 1e-3, 1.0), std::numeric_limits<double>::min());
 }
 
-void Balancer::speed_given(int id, double speed) {
+void BalanceMemory::speed_given(int id, double speed) {
   alone_[id].given = speed;
 }
 
-void Balancer::take(std::vector<ProcessLoad> loads, double now_s) {
+void BalanceMemory::take(std::vector<ProcessLoad> loads, double now_s) {
   for (const ProcessLoad& before : loads_) {
     if (before.place < 0) continue;
     const bool is_in = std::any_of(loads.begin(), loads.end(), [&](const ProcessLoad& load) {
@@ -165,14 +165,14 @@ void Balancer::take(std::vector<ProcessLoad> loads, double now_s) {
   loads_ = std::move(loads);
 }
 
-bool Balancer::is_settled(double now_s) const {
+bool BalanceMemory::is_settled(double now_s) const {
   const bool are_near = std::all_of(loads_.begin(), loads_.end(), [&](const ProcessLoad& load) {
     return load.place < 0 || (std::abs(load.latest - load.share) <= rules.settled_within);
   });
   return are_near || now_s - steady_since(now_s) >= rules.settled_s;
 }
 
-bool Balancer::is_due(double now_s) const {
+bool BalanceMemory::is_due(double now_s) const {
   if (loads_.empty() || !is_settled(now_s)) return false;
   if (!decided_) return true;
   if (now_s - decided_->at_s >= (are_costs_new_ ? rules.costs_s : rules.again_s)) return true;
@@ -184,12 +184,12 @@ bool Balancer::is_due(double now_s) const {
 }
 
 /// A step that something else slowed down once does not predict later ones: half of the error is forgotten in a while.
-double Balancer::error_at(double now_s) const {
+double BalanceMemory::error_at(double now_s) const {
   return rules.usual_error + (error_ - rules.usual_error) * std::exp2((error_s_ - now_s) / rules.error_half_s);
 }
 
 /// The conditions of a step's time: the slowest part, and the most shared processor.
-StepObservation Balancer::conditions(const BalanceSubject& s) const {
+StepObservation BalanceMemory::conditions(const BalanceSubject& s) const {
   StepObservation o;
   o.grid = s.grid;
   std::vector<double> speeds(at(s.grid.size()), 1);
@@ -202,7 +202,7 @@ StepObservation Balancer::conditions(const BalanceSubject& s) const {
   return o;
 }
 
-void Balancer::observe(const BalanceSubject& subject, double now_s) {
+void BalanceMemory::observe(const BalanceSubject& subject, double now_s) {
   UsualTime steady = steady_steps(now_s, now_s - rules.unseen_s);
   const bool is_sure = steady.count() >= rules.sure_steps;
   if (steady.count() == 0 && known_.observed.empty()) steady = steady_steps(now_s, now_s);
@@ -221,7 +221,7 @@ void Balancer::observe(const BalanceSubject& subject, double now_s) {
   if (is_sure) remember(subject, o.step_s);
 }
 
-void Balancer::remember(const BalanceSubject& s, double step_s) {
+void BalanceMemory::remember(const BalanceSubject& s, double step_s) {
   Measured now{{s.grid, {}, s.rows, s.cols, step_s}, {}, 0};
   now.step.order.resize(at(s.grid.size()));
   now.speeds.resize(at(s.grid.size()));
@@ -234,7 +234,7 @@ void Balancer::remember(const BalanceSubject& s, double step_s) {
   remember(std::move(now));
 }
 
-void Balancer::remember(Measured now) {
+void BalanceMemory::remember(Measured now) {
   const auto same = std::find_if(known_.measured.begin(), known_.measured.end(), [&](const Measured& other) {
     return other.step.grid == now.step.grid && other.step.order == now.step.order && other.step.rows == now.step.rows &&
            other.step.cols == now.step.cols && are_near(other.speeds, now.speeds);
@@ -245,7 +245,7 @@ void Balancer::remember(Measured now) {
 }
 
 /// Of the last decision, with its speeds.
-Balancer::Measured Balancer::measured(const BalanceChoice& choice) const {
+BalanceMemory::Measured BalanceMemory::measured(const BalanceChoice& choice) const {
   Measured m{{choice.grid, {}, choice.rows, choice.cols, 0}, {}, 0};
   for (const int k : choice.order) {
     m.step.order.push_back(id_of(k));
@@ -256,7 +256,7 @@ Balancer::Measured Balancer::measured(const BalanceChoice& choice) const {
 }
 
 /// Steps measured with the present speeds and costs, by processes that still exist.
-std::vector<MeasuredStep> Balancer::remembered(const BalanceSubject& s) const {
+std::vector<MeasuredStep> BalanceMemory::remembered(const BalanceSubject& s) const {
   const bool have_no_costs = s.row_costs.are_alike() && s.col_costs.are_alike();
   const Work work(s);
   const auto is_as_now = [&](const MeasuredStep& step) { // `order` has indices
@@ -286,14 +286,14 @@ std::vector<MeasuredStep> Balancer::remembered(const BalanceSubject& s) const {
   return list;
 }
 
-std::vector<double> Balancer::all_speeds() const {
+std::vector<double> BalanceMemory::all_speeds() const {
   std::vector<double> speeds;
   for (const ProcessLoad& load : loads_) speeds.push_back(speed_of(load));
   return speeds;
 }
 
 /// The terms of a step, and the error of its predictions.
-void Balancer::learn(BalanceRequest& r, double now_s) {
+void BalanceMemory::learn(BalanceRequest& r, double now_s) {
   set_terms(r, known_.observed);
   r.error = error_at(now_s);
   const Competing competing = competing_most(r.processes);
@@ -324,7 +324,7 @@ void Balancer::learn(BalanceRequest& r, double now_s) {
   if (is_told) r = std::move(apart);
 }
 
-std::optional<Balance> Balancer::decide(const BalanceSubject& s, double now_s) {
+std::optional<Balance> BalanceMemory::decide(const BalanceSubject& s, double now_s) {
   why_not_.clear();
   int in_grid = 0;
   for (const ProcessLoad& load : loads_)
@@ -369,7 +369,7 @@ std::optional<Balance> Balancer::decide(const BalanceSubject& s, double now_s) {
 
 // ---- afterwards
 
-void Balancer::carried_out(const Balance& balance, double change_s, double now_s) {
+void BalanceMemory::carried_out(const Balance& balance, double change_s, double now_s) {
   Trial trial;
   trial.outcome.action = balance.action;
   trial.outcome.predicted_before_s = balance.now.step_s();
@@ -384,7 +384,7 @@ void Balancer::carried_out(const Balance& balance, double change_s, double now_s
   grid_changed(now_s);
 }
 
-std::optional<BalanceOutcome> Balancer::outcome() {
+std::optional<BalanceOutcome> BalanceMemory::outcome() {
   if (!known_.trial || known_.trial->after.count() < rules.judged_steps) return std::nullopt;
   BalanceOutcome outcome = known_.trial->outcome;
   outcome.after_s = known_.trial->after.seconds();

@@ -19,8 +19,8 @@
 
 namespace advise {
 
-/// What is balanced, in its present state. The Balancer adds the rest of the request: processes, terms of a step, the
-/// time of a step, and for how long the speeds have been the same.
+/// What is balanced, in its present state. The BalanceMemory adds the rest of the request: processes, terms of a step,
+/// the time of a step, and for how long the speeds have been the same.
 struct BalanceSubject : BalanceRequest {
   std::vector<int> must_stay; ///< processes
 };
@@ -34,7 +34,7 @@ struct BalanceOutcome {
   int steps = 0; ///< measured after it
 };
 
-class Balancer {
+class BalanceMemory {
 public:
   // ---- steps
   /// size: of this step, where sizes differ. The value recorded is step_s / size. Nothing is recorded of a step much

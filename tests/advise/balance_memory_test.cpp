@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "advise/balancer.hpp"
+#include "advise/balance_memory.hpp"
 #include "base/status.hpp"
 #include "control/balance_mode.hpp"
 #include "control/balance_report.hpp"
@@ -19,7 +19,7 @@
 
 namespace {
 using advise::BalanceAction;
-using advise::Balancer;
+using advise::BalanceMemory;
 using advise::BalanceSubject;
 using advise::ProcessLoad;
 using control::Load;
@@ -27,7 +27,7 @@ using control::LoadJournal;
 
 /// Four processes on 2x2, an application whose step is 4 s of work and nothing else.
 struct Story {
-  Balancer balancer;
+  BalanceMemory memory;
   BalanceSubject subject;
   double now = 100;
   std::vector<double> shares{1, 1, 1, 1}, held{1e3, 1e3, 1e3, 1e3};
@@ -43,7 +43,7 @@ struct Story {
     subject.must_stay = {0};
     subject.steps_left = 1000;
     subject.change = [](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", 0.5}}}; };
-    balancer.grid_changed(now);
+    memory.grid_changed(now);
   }
   double step_s() const { // the slowest of equal parts
     double slowest = 1;
@@ -62,14 +62,14 @@ struct Story {
       loads.push_back(load);
     }
     loads.insert(loads.end(), asleep.begin(), asleep.end());
-    balancer.take(loads, now);
+    memory.take(loads, now);
   }
   void steps(int count) {
     for (int k = 0; k < count; ++k) {
       now += step_s();
       for (double& h : held) h += step_s();
       for (ProcessLoad& load : asleep) load.calm_s += step_s();
-      balancer.step(now, step_s());
+      memory.step(now, step_s());
     }
     tell();
   }
@@ -78,7 +78,7 @@ struct Story {
       const double left = 1 - static_cast<double>(k) / all, size = left * left, lasts_s = size * step_s();
       now += lasts_s;
       for (double& h : held) h += lasts_s;
-      balancer.step(now, lasts_s, size);
+      memory.step(now, lasts_s, size);
     }
     tell();
   }
@@ -88,29 +88,29 @@ struct Story {
   }
 };
 
-TEST(Balancer, SaysWhatIsMissing) {
+TEST(BalanceMemory, SaysWhatIsMissing) {
   Story run;
   run.tell();
-  EXPECT_TRUE(run.balancer.is_due(run.now));
-  EXPECT_FALSE(run.balancer.decide(run.subject, run.now));
-  EXPECT_EQ(run.balancer.why_not(), "no step was measured yet");
+  EXPECT_TRUE(run.memory.is_due(run.now));
+  EXPECT_FALSE(run.memory.decide(run.subject, run.now));
+  EXPECT_EQ(run.memory.why_not(), "no step was measured yet");
   run.steps(3);
-  EXPECT_TRUE(run.balancer.decide(run.subject, run.now));
+  EXPECT_TRUE(run.memory.decide(run.subject, run.now));
   run.ids.pop_back();
   run.tell();
-  EXPECT_FALSE(run.balancer.decide(run.subject, run.now));
-  EXPECT_EQ(run.balancer.why_not(), "the loads are of another grid");
+  EXPECT_FALSE(run.memory.decide(run.subject, run.now));
+  EXPECT_EQ(run.memory.why_not(), "the loads are of another grid");
 }
 
-TEST(Balancer, PanelsAreToldByTheirSize) {
+TEST(BalanceMemory, PanelsAreToldByTheirSize) {
   Story run;
-  run.balancer.begin_panels(run.now);
+  run.memory.begin_panels(run.now);
   run.panels(0, 12, 40);
   run.load(1, 0.25);
   run.tell();
   run.panels(12, 22, 40);
   run.subject.steps_left = 2; // a third of 18 panels of less than a quarter
-  const auto b = run.balancer.decide(run.subject, run.now);
+  const auto b = run.memory.decide(run.subject, run.now);
   ASSERT_TRUE(b);
   EXPECT_EQ(b->action, BalanceAction::remove) << b->why;
   EXPECT_NEAR(b->now.step_s(), 4, 1e-6); // of the first panel, though these took less than half as long
@@ -118,57 +118,57 @@ TEST(Balancer, PanelsAreToldByTheirSize) {
   EXPECT_EQ(b->steps, 2);
 }
 
-TEST(Balancer, TheLastPanelsSayNothing) {
+TEST(BalanceMemory, TheLastPanelsSayNothing) {
   Story run;
-  run.balancer.begin_panels(run.now);
+  run.memory.begin_panels(run.now);
   run.panels(0, 30, 40);
   for (int k = 0; k < 20; ++k) {
     run.now += 0.5; // all messages
-    run.balancer.step(run.now, 0.5, 0.01);
+    run.memory.step(run.now, 0.5, 0.01);
   }
   run.tell();
-  const auto b = run.balancer.decide(run.subject, run.now);
+  const auto b = run.memory.decide(run.subject, run.now);
   ASSERT_TRUE(b);
   EXPECT_NEAR(b->now.step_s(), 1, 1e-6);
 }
 
-TEST(Balancer, PanelsSayNothingOfTheProgramsSteps) {
+TEST(BalanceMemory, PanelsSayNothingOfTheProgramsSteps) {
   Story run;
   run.steps(5);
-  run.balancer.begin_panels(run.now);
-  EXPECT_FALSE(run.balancer.decide(run.subject, run.now));
-  EXPECT_EQ(run.balancer.why_not(), "no step was measured yet");
-  for (int k = 0; k < 10; ++k) run.balancer.step(run.now += 0.01, 0.01, 1);
-  const auto inside = run.balancer.decide(run.subject, run.now);
+  run.memory.begin_panels(run.now);
+  EXPECT_FALSE(run.memory.decide(run.subject, run.now));
+  EXPECT_EQ(run.memory.why_not(), "no step was measured yet");
+  for (int k = 0; k < 10; ++k) run.memory.step(run.now += 0.01, 0.01, 1);
+  const auto inside = run.memory.decide(run.subject, run.now);
   ASSERT_TRUE(inside);
   EXPECT_NEAR(inside->now.step_s(), 0.01, 1e-9);
-  run.balancer.end_panels();
-  const auto after = run.balancer.decide(run.subject, run.now);
+  run.memory.end_panels();
+  const auto after = run.memory.decide(run.subject, run.now);
   ASSERT_TRUE(after);
   EXPECT_NEAR(after->now.step_s(), 1, 1e-6);
 }
 
-TEST(Balancer, AllAlikeIsNoReasonToMove) {
+TEST(BalanceMemory, AllAlikeIsNoReasonToMove) {
   for (const double share : {1.0, 0.5, 0.25}) {
     Story run;
     run.shares.assign(4, share);
     run.steps(10);
-    const auto b = run.balancer.decide(run.subject, run.now);
+    const auto b = run.memory.decide(run.subject, run.now);
     ASSERT_TRUE(b);
     EXPECT_EQ(b->action, BalanceAction::stay) << b->why;
-    EXPECT_FALSE(run.balancer.is_due(run.now + 1)) << "nothing has changed";
+    EXPECT_FALSE(run.memory.is_due(run.now + 1)) << "nothing has changed";
   }
 }
 
-TEST(Balancer, WhoIsSlowLeavesAUniformGrid) {
+TEST(BalanceMemory, WhoIsSlowLeavesAUniformGrid) {
   Story run;
   run.steps(5);
-  ASSERT_TRUE(run.balancer.decide(run.subject, run.now));
+  ASSERT_TRUE(run.memory.decide(run.subject, run.now));
   run.load(1, 0.25);
   run.tell();
-  EXPECT_TRUE(run.balancer.is_due(run.now));
+  EXPECT_TRUE(run.memory.is_due(run.now));
   run.steps(2);
-  const auto b = run.balancer.decide(run.subject, run.now);
+  const auto b = run.memory.decide(run.subject, run.now);
   ASSERT_TRUE(b);
   EXPECT_EQ(b->action, BalanceAction::remove) << b->why;
   EXPECT_EQ(b->leaves, std::vector<int>{1});
@@ -177,17 +177,17 @@ TEST(Balancer, WhoIsSlowLeavesAUniformGrid) {
   EXPECT_NEAR(b->then.step_s(), 4 * 0.34, 1e-6); // 340 of 1000 columns, in blocks of 10
 }
 
-TEST(Balancer, ProcessZeroStays) {
+TEST(BalanceMemory, ProcessZeroStays) {
   Story run;
   run.steps(5);
   run.load(0, 0.25);
   run.steps(3);
-  const auto b = run.balancer.decide(run.subject, run.now);
+  const auto b = run.memory.decide(run.subject, run.now);
   ASSERT_TRUE(b);
   EXPECT_TRUE(b->leaves.empty()) << b->why;
 }
 
-TEST(Balancer, WeightedMatricesGetPartsBySpeed) {
+TEST(BalanceMemory, WeightedMatricesGetPartsBySpeed) {
   Story run(true);
   run.subject.grid = {1, 4};
   run.subject.rows = {1000};
@@ -195,51 +195,51 @@ TEST(Balancer, WeightedMatricesGetPartsBySpeed) {
   run.steps(5);
   run.load(2, 0.5);
   run.steps(3);
-  const auto b = run.balancer.decide(run.subject, run.now);
+  const auto b = run.memory.decide(run.subject, run.now);
   ASSERT_TRUE(b);
   EXPECT_EQ(b->action, BalanceAction::rebalance) << b->why;
   EXPECT_NEAR(b->then.step_s(), 4 / 3.5, 0.02); // all power is used
   EXPECT_NEAR(static_cast<double>(b->then.cols[2]), 1000 / 7.0, 2);
 }
 
-TEST(Balancer, WaitsWhileALoadIsSeenByOneProcessAndNotYetByAnother) {
+TEST(BalanceMemory, WaitsWhileALoadIsSeenByOneProcessAndNotYetByAnother) {
   Story run;
   run.steps(5);
-  ASSERT_TRUE(run.balancer.decide(run.subject, run.now));
+  ASSERT_TRUE(run.memory.decide(run.subject, run.now));
   run.shares.assign(4, 0.3);
   run.held.assign(4, 1);
   run.tell();
-  std::vector<ProcessLoad> loads = run.balancer.loads();
+  std::vector<ProcessLoad> loads = run.memory.loads();
   loads[2].share = 1; // its last sample differs
-  run.balancer.take(loads, run.now);
-  EXPECT_FALSE(run.balancer.is_settled(run.now));
-  EXPECT_FALSE(run.balancer.is_due(run.now));
+  run.memory.take(loads, run.now);
+  EXPECT_FALSE(run.memory.is_settled(run.now));
+  EXPECT_FALSE(run.memory.is_due(run.now));
   run.tell();
-  EXPECT_TRUE(run.balancer.is_due(run.now));
-  EXPECT_EQ(run.balancer.decide(run.subject, run.now)->action, BalanceAction::stay);
+  EXPECT_TRUE(run.memory.is_due(run.now));
+  EXPECT_EQ(run.memory.decide(run.subject, run.now)->action, BalanceAction::stay);
 }
 
-TEST(Balancer, ALoadThatGoesFasterThanAMovePaysOffMovesNothing) {
+TEST(BalanceMemory, ALoadThatGoesFasterThanAMovePaysOffMovesNothing) {
   Story run;
   run.subject.change = [](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", 20}}}; };
   run.steps(5);
   for (int k = 0; k < 20; ++k) {
     run.load(1, k % 2 == 0 ? 0.5 : 1);
     run.steps(1);
-    const auto b = run.balancer.decide(run.subject, run.now);
+    const auto b = run.memory.decide(run.subject, run.now);
     ASSERT_TRUE(b);
     EXPECT_EQ(b->action, BalanceAction::stay) << b->why;
   }
 }
 
-TEST(Balancer, AStoppedProcessHasASmallSpeedRatherThanNone) {
+TEST(BalanceMemory, AStoppedProcessHasASmallSpeedRatherThanNone) {
   Story run;
   run.steps(5);
   run.load(3, 0); // no processor at all in the last samples
   run.tell();
-  EXPECT_GT(run.balancer.speed_of(run.balancer.loads()[3]), 0);
-  EXPECT_LE(run.balancer.speed_of(run.balancer.loads()[3]), 1e-3);
-  EXPECT_NO_THROW(run.balancer.decide(run.subject, run.now));
+  EXPECT_GT(run.memory.speed_of(run.memory.loads()[3]), 0);
+  EXPECT_LE(run.memory.speed_of(run.memory.loads()[3]), 1e-3);
+  EXPECT_NO_THROW(run.memory.decide(run.subject, run.now));
 }
 
 /// Process 1 left `ago` seconds ago, of three processes each with `share`, and has no competitor any more.
@@ -260,27 +260,27 @@ advise::BalanceSubject with_a_sleeper(Story& run, double ago, double calm, doubl
   sleeper.calm_s = calm - ago;
   run.asleep = {sleeper};
   run.tell(); // it has left now
-  run.balancer.grid_changed(run.now);
-  run.balancer.step(run.now, run.step_s());
+  run.memory.grid_changed(run.now);
+  run.memory.step(run.now, run.step_s());
   const double until = run.now + ago;
   while (run.now < until) run.steps(1);
   return three;
 }
 
-TEST(Balancer, WhoLeftLatelyReturnsOnlyForTwiceTheGain) {
+TEST(BalanceMemory, WhoLeftLatelyReturnsOnlyForTwiceTheGain) {
   { // 4/3 s become 1 s: a quarter, which is twice 5 % and more
     Story run;
     const BalanceSubject three = with_a_sleeper(run, 20, 40, 1);
-    const auto b = run.balancer.decide(three, run.now);
+    const auto b = run.memory.decide(three, run.now);
     ASSERT_TRUE(b);
     EXPECT_EQ(b->action, BalanceAction::take_back) << b->why;
     EXPECT_EQ(b->comes, std::vector<int>{3}); // the last of the list: the sleeper
-    EXPECT_EQ(run.balancer.id_of(3), 1);
+    EXPECT_EQ(run.memory.id_of(3), 1);
   }
   { // the parked process has been without a competitor for 5 s only
     Story run;
     const BalanceSubject three = with_a_sleeper(run, 20, 5, 1);
-    const auto b = run.balancer.decide(three, run.now);
+    const auto b = run.memory.decide(three, run.now);
     ASSERT_TRUE(b);
     EXPECT_EQ(b->action, BalanceAction::stay) << b->why;
   }
@@ -288,7 +288,7 @@ TEST(Balancer, WhoLeftLatelyReturnsOnlyForTwiceTheGain) {
 
 /// Six processes in a row of weighted parts, and one that left them. Its return saves 14 % of a step. That is more than
 /// the 11 % required of others (5 %, and twice the usual error of a prediction) and less than twice as much.
-TEST(Balancer, WhoLeftLessThanAMinuteAgoDoesNotReturnForLess) {
+TEST(BalanceMemory, WhoLeftLessThanAMinuteAgoDoesNotReturnForLess) {
   Story run(true);
   BalanceSubject all = run.subject;
   const auto in_a_row = [&](int processes) {
@@ -313,11 +313,11 @@ TEST(Balancer, WhoLeftLessThanAMinuteAgoDoesNotReturnForLess) {
   run.asleep = {sleeper};
   run.tell(); // it has left now
   const double left_s = run.now;
-  run.balancer.grid_changed(run.now);
+  run.memory.grid_changed(run.now);
   std::optional<advise::Balance> b;
   while (run.now < left_s + 100 && (!b || b->action == BalanceAction::stay)) {
     run.steps(1);
-    b = run.balancer.decide(all, run.now);
+    b = run.memory.decide(all, run.now);
     if (b && run.now > left_s + 15 && run.now < left_s + 55) {
       EXPECT_NE(b->why.find("2 times as much for a process that left less than 60 s ago"), std::string::npos) << b->why;
     }
@@ -327,18 +327,18 @@ TEST(Balancer, WhoLeftLessThanAMinuteAgoDoesNotReturnForLess) {
   EXPECT_NEAR(run.now - left_s, 60, 1);
 }
 
-TEST(Balancer, ThreeHundredTimesAwayAndBack) {
+TEST(BalanceMemory, ThreeHundredTimesAwayAndBack) {
   Story run;
   run.steps(5);
   for (int cycle = 0; cycle < 300; ++cycle) {
     const int who = 1 + cycle % 3;
     run.load(static_cast<std::size_t>(who), 0.25);
     run.steps(3);
-    const auto away = run.balancer.decide(run.subject, run.now);
+    const auto away = run.memory.decide(run.subject, run.now);
     ASSERT_TRUE(away);
     ASSERT_EQ(away->action, BalanceAction::remove) << cycle << ": " << away->why;
     ASSERT_EQ(away->leaves, std::vector<int>{who}) << cycle; // they are in the order of their numbers
-    run.balancer.carried_out(*away, 0.5, run.now);
+    run.memory.carried_out(*away, 0.5, run.now);
     const double left_s = run.now;
     BalanceSubject three = run.subject;
     three.grid = away->then.grid;
@@ -355,13 +355,13 @@ TEST(Balancer, ThreeHundredTimesAwayAndBack) {
     std::optional<advise::Balance> back;
     for (int step = 0; step < 100 && (!back || back->action == BalanceAction::stay); ++step) {
       run.steps(1);
-      back = run.balancer.decide(three, run.now);
+      back = run.memory.decide(three, run.now);
     }
     ASSERT_TRUE(back);
     ASSERT_EQ(back->action, BalanceAction::take_back) << cycle << ": " << back->why;
-    ASSERT_EQ(run.balancer.id_of(back->comes.at(0)), who) << cycle;
+    ASSERT_EQ(run.memory.id_of(back->comes.at(0)), who) << cycle;
     EXPECT_GE(run.now - left_s, 10) << "not before it was calm for so long";
-    run.balancer.carried_out(*back, 0.5, run.now);
+    run.memory.carried_out(*back, 0.5, run.now);
     run.ids = {0, 1, 2, 3};
     run.shares.assign(4, 1);
     run.held.assign(4, 1e3);
@@ -370,30 +370,30 @@ TEST(Balancer, ThreeHundredTimesAwayAndBack) {
   }
 }
 
-TEST(Balancer, SaysAfterwardsWhatItWas) {
+TEST(BalanceMemory, SaysAfterwardsWhatItWas) {
   Story run;
   run.steps(5);
   run.load(1, 0.25);
   run.steps(3);
-  const auto b = run.balancer.decide(run.subject, run.now);
+  const auto b = run.memory.decide(run.subject, run.now);
   ASSERT_TRUE(b);
-  control::BalanceReport report(*b, run.balancer.request().step_s, 4);
-  run.balancer.carried_out(*b, 0.7, run.now);
+  control::BalanceReport report(*b, run.memory.request().step_s, 4);
+  run.memory.carried_out(*b, 0.7, run.now);
   report.done(0.7);
-  EXPECT_FALSE(run.balancer.has_outcome());
-  EXPECT_FALSE(run.balancer.outcome());
+  EXPECT_FALSE(run.memory.has_outcome());
+  EXPECT_FALSE(run.memory.outcome());
   run.ids = {0, 2, 3};
   run.shares = {1, 1, 1};
   run.held.assign(3, 1e3);
   run.steps(1 + static_cast<int>(advise::BalanceRules().judged_steps)); // the first one does not count
-  const auto outcome = run.balancer.outcome();
+  const auto outcome = run.memory.outcome();
   ASSERT_TRUE(outcome);
   EXPECT_NEAR(outcome->before_s, 4, 1e-9);
   EXPECT_NEAR(outcome->after_s, 4.0 / 3, 1e-9);
   EXPECT_NEAR(outcome->predicted_after_s, 4 * 0.34, 1e-6); // 34 of 100 blocks
   EXPECT_EQ(outcome->change_s, 0.7);
   EXPECT_EQ(outcome->predicted_change_s, 0.5);
-  EXPECT_FALSE(run.balancer.outcome()) << "once";
+  EXPECT_FALSE(run.memory.outcome()) << "once";
   report.judged(*outcome);
   EXPECT_EQ(report.number, 4);
   EXPECT_EQ(report.action, BalanceAction::remove);
@@ -404,23 +404,23 @@ TEST(Balancer, SaysAfterwardsWhatItWas) {
   EXPECT_TRUE(report.measured_change_s == 0.7 && report.change_s == 0.5 && report.measured_steps == 5);
 }
 
-TEST(Balancer, AnotherGridEndsTheJudging) {
+TEST(BalanceMemory, AnotherGridEndsTheJudging) {
   Story run;
   run.steps(5);
   run.load(1, 0.25);
   run.steps(3);
-  const auto b = run.balancer.decide(run.subject, run.now);
+  const auto b = run.memory.decide(run.subject, run.now);
   ASSERT_TRUE(b);
-  run.balancer.carried_out(*b, 0.7, run.now);
+  run.memory.carried_out(*b, 0.7, run.now);
   run.steps(3);
-  run.balancer.grid_changed(run.now); // a client requested it
-  run.balancer.forget_trial();
+  run.memory.grid_changed(run.now); // a client requested it
+  run.memory.forget_trial();
   run.steps(20);
-  EXPECT_FALSE(run.balancer.has_outcome());
-  EXPECT_FALSE(run.balancer.outcome());
+  EXPECT_FALSE(run.memory.has_outcome());
+  EXPECT_FALSE(run.memory.outcome());
 }
 
-TEST(Balancer, GoesBackToWhatWasMeasuredAndWantsMoreOfPredictionsThatWereWrong) {
+TEST(BalanceMemory, GoesBackToWhatWasMeasuredAndWantsMoreOfPredictionsThatWereWrong) {
   Story run(true);
   run.subject.grid = {1, 4};
   run.subject.rows = {1000};
@@ -428,74 +428,74 @@ TEST(Balancer, GoesBackToWhatWasMeasuredAndWantsMoreOfPredictionsThatWereWrong) 
   run.steps(10); // a second each
   run.load(2, 0.9);
   run.steps(5);
-  advise::Balance promise = *run.balancer.decide(run.subject, run.now);
+  advise::Balance promise = *run.memory.decide(run.subject, run.now);
   promise.now.step = {{{"work", 1.1}}};
   promise.then = promise.now;
   promise.then.step = {{{"work", 1.0}}};
   promise.then.cols = {258, 258, 226, 258}; // takes 2 s, whatever was predicted
-  run.balancer.carried_out(promise, 0.5, run.now);
+  run.memory.carried_out(promise, 0.5, run.now);
   run.subject.cols = promise.then.cols;
   for (int k = 0; k < 8; ++k) {
     run.now += 2;
     for (double& held : run.held) held += 2;
-    run.balancer.step(run.now, 2);
+    run.memory.step(run.now, 2);
   }
   run.tell();
-  ASSERT_TRUE(run.balancer.outcome());
-  const auto back = run.balancer.decide(run.subject, run.now);
+  ASSERT_TRUE(run.memory.outcome());
+  const auto back = run.memory.decide(run.subject, run.now);
   ASSERT_TRUE(back);
-  EXPECT_GT(run.balancer.request().error, 0.5) << "the steps were twice as long";
+  EXPECT_GT(run.memory.request().error, 0.5) << "the steps were twice as long";
   EXPECT_EQ(back->then.cols, (std::vector<std::int64_t>{250, 250, 250, 250})) << back->why;
   EXPECT_TRUE(back->then.is_measured);
   EXPECT_NEAR(back->then.step_s(), 10.0 / 9, 1e-9);
 }
 
 /// Steps of 10 ms: nothing has run for a second when the change disappoints, and none of it is forgotten.
-TEST(Balancer, GoesBackFromAChangeThatIsSlowerThanWhatWasBefore) {
+TEST(BalanceMemory, GoesBackFromAChangeThatIsSlowerThanWhatWasBefore) {
   Story run(true);
   const auto steps = [&](int count, double step_s) {
     for (int k = 0; k < count; ++k) {
       run.now += step_s;
       for (double& held : run.held) held += step_s;
-      run.balancer.step(run.now, step_s);
+      run.memory.step(run.now, step_s);
     }
     run.tell();
   };
   run.subject.steps_left = 100000;
   run.subject.change = [](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", 0.001}}}; };
   steps(8, 0.01);
-  advise::Balance promise = *run.balancer.decide(run.subject, run.now);
+  advise::Balance promise = *run.memory.decide(run.subject, run.now);
   promise.action = BalanceAction::rebalance;
   promise.then = promise.now;
   promise.then.grid = {1, 4};
   promise.then.rows = {1000};
   promise.then.cols = {250, 250, 250, 250};
   promise.then.step = {{{"work", 0.006}}};
-  run.balancer.carried_out(promise, 0.001, run.now);
+  run.memory.carried_out(promise, 0.001, run.now);
   BalanceSubject other = run.subject;
   other.grid = {1, 4};
   other.rows = promise.then.rows;
   other.cols = promise.then.cols;
   steps(8, 0.02);
-  ASSERT_TRUE(run.balancer.outcome());
-  EXPECT_TRUE(run.balancer.is_due(run.now));
-  const auto back = run.balancer.decide(other, run.now);
+  ASSERT_TRUE(run.memory.outcome());
+  EXPECT_TRUE(run.memory.is_due(run.now));
+  const auto back = run.memory.decide(other, run.now);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->action, BalanceAction::rebalance) << back->why;
   EXPECT_TRUE(back->then.is_measured && back->then.grid == run.subject.grid);
   EXPECT_NEAR(back->then.step_s(), 0.01, 1e-9);
-  run.balancer.carried_out(*back, 0.001, run.now);
+  run.memory.carried_out(*back, 0.001, run.now);
   steps(8, 0.01);
-  ASSERT_TRUE(run.balancer.outcome());
+  ASSERT_TRUE(run.memory.outcome());
   for (int k = 0; k < 100; ++k) { // nor does it try again
     steps(50, 0.01);
-    const auto stays = run.balancer.decide(run.subject, run.now);
+    const auto stays = run.memory.decide(run.subject, run.now);
     ASSERT_TRUE(stays);
     ASSERT_EQ(stays->action, BalanceAction::stay) << k << ": " << stays->why;
   }
 }
 
-/// A program in rows over four processes, which follows the balancer. Its slowest process decides: a row takes equally
+/// A program in rows over four processes, which follows the decisions. Its slowest process decides: a row takes equally
 /// long on each. A process with a competitor waits equally long for its turns, however few rows it has. So its share is
 /// its running time over its requested time.
 struct Turns {
@@ -505,7 +505,7 @@ struct Turns {
   double load_s = 0; // since when
   std::vector<int> order{0, 1, 2, 3};
   std::vector<advise::Balance> balances;
-  Balancer balancer;
+  BalanceMemory memory;
   BalanceSubject subject;
 
   Turns() {
@@ -518,7 +518,7 @@ struct Turns {
     subject.must_stay = {0};
     subject.steps_left = 3000;
     subject.change = [](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", 0.01}}}; };
-    balancer.grid_changed(now);
+    memory.grid_changed(now);
   }
   double own_s(std::size_t place) const {
     const double work = ran_s(place);
@@ -566,7 +566,7 @@ struct Turns {
     for (const double end = now + seconds; now < end;) {
       const double lasts_s = step_s();
       now += lasts_s;
-      balancer.step(now, lasts_s);
+      memory.step(now, lasts_s);
       --subject.steps_left;
       if (now - told < 1) continue;
       told = now;
@@ -575,26 +575,26 @@ struct Turns {
         loads.push_back(load(order[place], static_cast<int>(place)));
       for (int process = 0; process < 4; ++process)
         if (std::count(order.begin(), order.end(), process) == 0) loads.push_back(load(process, -1));
-      balancer.take(loads, now);
-      balancer.outcome();
-      if (!balancer.is_due(now)) continue;
-      const auto balance = balancer.decide(subject, now);
-      ASSERT_TRUE(balance) << balancer.why_not();
+      memory.take(loads, now);
+      memory.outcome();
+      if (!memory.is_due(now)) continue;
+      const auto balance = memory.decide(subject, now);
+      ASSERT_TRUE(balance) << memory.why_not();
       if (balance->action == BalanceAction::stay) continue;
       std::vector<int> then;
-      for (const int k : balance->then.order) then.push_back(balancer.id_of(k));
+      for (const int k : balance->then.order) then.push_back(memory.id_of(k));
       order = then;
       subject.grid = balance->then.grid;
       subject.rows = balance->then.rows;
       subject.cols = balance->then.cols;
       now += 0.03;
-      balancer.carried_out(*balance, 0.03, now);
+      memory.carried_out(*balance, 0.03, now);
       balances.push_back(*balance);
     }
   }
 };
 
-TEST(Balancer, WhoWaitsForItsTurnsHoweverLittleItHasToDoLeaves) {
+TEST(BalanceMemory, WhoWaitsForItsTurnsHoweverLittleItHasToDoLeaves) {
   Turns line;
   line.run(20);
   EXPECT_TRUE(line.balances.empty());
@@ -612,45 +612,45 @@ TEST(Balancer, WhoWaitsForItsTurnsHoweverLittleItHasToDoLeaves) {
   EXPECT_LE(line.balances.size(), 4U);
 }
 
-TEST(Balancer, HowFarStepsAreAlikeIsMeasured) {
+TEST(BalanceMemory, HowFarStepsAreAlikeIsMeasured) {
   Story run;
-  run.balancer.step(run.now += 1, 1); // the first one does not count
+  run.memory.step(run.now += 1, 1); // the first one does not count
   for (const double step_s : {1.0, 0.9, 1.1, 1.0, 0.95, 1.05, 0.9, 1.1, 1.0}) {
     run.now += step_s;
-    run.balancer.step(run.now, step_s);
+    run.memory.step(run.now, step_s);
   }
   run.tell();
-  ASSERT_TRUE(run.balancer.decide(run.subject, run.now));
+  ASSERT_TRUE(run.memory.decide(run.subject, run.now));
   // half of the nine are off by 0.05 at most: 1.4826 of that is a step's deviation, 1.2533 / 3 of it that of the median
-  EXPECT_NEAR(run.balancer.request().measured_error, 0.05 * 1.4826 * 1.2533 / 3, 1e-9);
+  EXPECT_NEAR(run.memory.request().measured_error, 0.05 * 1.4826 * 1.2533 / 3, 1e-9);
 }
 
-TEST(Balancer, StepsThatALoadSlowsBeforeItIsSeenAreNotRemembered) {
+TEST(BalanceMemory, StepsThatALoadSlowsBeforeItIsSeenAreNotRemembered) {
   Story run(true);
   run.subject.grid = {1, 4};
   run.subject.rows = {1000};
   run.subject.cols = {250, 250, 250, 250};
   run.steps(10);
-  for (int k = 0; k < 6; ++k) run.balancer.step(run.now += 0.15, 0.15); // no speed is known yet
-  ASSERT_TRUE(run.balancer.decide(run.subject, run.now));
-  for (const advise::MeasuredStep& known : run.balancer.request().measured) EXPECT_NEAR(known.step_s, 1, 1e-9);
+  for (int k = 0; k < 6; ++k) run.memory.step(run.now += 0.15, 0.15); // no speed is known yet
+  ASSERT_TRUE(run.memory.decide(run.subject, run.now));
+  for (const advise::MeasuredStep& known : run.memory.request().measured) EXPECT_NEAR(known.step_s, 1, 1e-9);
 }
 
-TEST(Balancer, ASpeedThatABalanceGaveIsNotWhatAProcessCanDo) {
+TEST(BalanceMemory, ASpeedThatABalanceGaveIsNotWhatAProcessCanDo) {
   Story run(true);
   run.load(1, 0.5);
   run.tell();
-  EXPECT_NEAR(run.balancer.speed_of(run.balancer.loads()[1]), 0.5, 1e-12);
-  std::vector<ProcessLoad> loads = run.balancer.loads();
+  EXPECT_NEAR(run.memory.speed_of(run.memory.loads()[1]), 0.5, 1e-12);
+  std::vector<ProcessLoad> loads = run.memory.loads();
   for (ProcessLoad& load : loads) { // the basis of the distribution from now on
     load.speed = load.share;
-    run.balancer.speed_given(load.process, load.speed);
+    run.memory.speed_given(load.process, load.speed);
   }
-  run.balancer.take(loads, run.now);
-  EXPECT_NEAR(run.balancer.speed_of(run.balancer.loads()[1]), 0.5, 1e-12);
+  run.memory.take(loads, run.now);
+  EXPECT_NEAR(run.memory.speed_of(run.memory.loads()[1]), 0.5, 1e-12);
   loads[1].speed = 3; // the program states it
-  run.balancer.take(loads, run.now);
-  EXPECT_NEAR(run.balancer.speed_of(run.balancer.loads()[1]), 1.5, 1e-12);
+  run.memory.take(loads, run.now);
+  EXPECT_NEAR(run.memory.speed_of(run.memory.loads()[1]), 1.5, 1e-12);
 }
 
 TEST(BalanceMode, HasThreeNames) {
