@@ -89,7 +89,6 @@ bool are_alike(const std::vector<std::int64_t>& a, const std::vector<std::int64_
 // ---- steps
 
 void BalanceMemory::step(double ended_s, double step_s, double size) {
-  ended_s_ = ended_s;
   if (size < rules.least_size) return;
   if (known_.is_cold) { // the first one on a grid fills caches and buffers
     known_.is_cold = false;
@@ -189,7 +188,7 @@ double BalanceMemory::error_at(double now_s) const {
 }
 
 /// The conditions of a step's time: the slowest part, and the most shared processor.
-StepObservation BalanceMemory::conditions(const BalanceSubject& s) const {
+StepObservation BalanceMemory::conditions(const BalanceRequest& s) const {
   StepObservation o;
   o.grid = s.grid;
   std::vector<double> speeds(at(s.grid.size()), 1);
@@ -202,7 +201,7 @@ StepObservation BalanceMemory::conditions(const BalanceSubject& s) const {
   return o;
 }
 
-void BalanceMemory::observe(const BalanceSubject& subject, double now_s) {
+void BalanceMemory::observe(const BalanceRequest& subject, double now_s) {
   UsualTime steady = steady_steps(now_s, now_s - rules.unseen_s);
   const bool is_sure = steady.count() >= rules.sure_steps;
   if (steady.count() == 0 && known_.observed.empty()) steady = steady_steps(now_s, now_s);
@@ -221,7 +220,7 @@ void BalanceMemory::observe(const BalanceSubject& subject, double now_s) {
   if (is_sure) remember(subject, o.step_s);
 }
 
-void BalanceMemory::remember(const BalanceSubject& s, double step_s) {
+void BalanceMemory::remember(const BalanceRequest& s, double step_s) {
   Measured now{{s.grid, {}, s.rows, s.cols, step_s}, {}, 0};
   now.step.order.resize(at(s.grid.size()));
   now.speeds.resize(at(s.grid.size()));
@@ -245,18 +244,18 @@ void BalanceMemory::remember(Measured now) {
 }
 
 /// Of the last decision, with its speeds.
-BalanceMemory::Measured BalanceMemory::measured(const BalanceChoice& choice) const {
+BalanceMemory::Measured BalanceMemory::measured(const BalanceChoice& choice, const BalanceRequest& request) const {
   Measured m{{choice.grid, {}, choice.rows, choice.cols, 0}, {}, 0};
   for (const int k : choice.order) {
     m.step.order.push_back(id_of(k));
     m.speeds.push_back(speed_of(loads_[at(k)]));
   }
-  m.work = Work(request_).slowest(choice.grid, choice.rows, choice.cols, m.speeds);
+  m.work = Work(request).slowest(choice.grid, choice.rows, choice.cols, m.speeds);
   return m;
 }
 
 /// Steps measured with the present speeds and costs, by processes that still exist.
-std::vector<MeasuredStep> BalanceMemory::remembered(const BalanceSubject& s) const {
+std::vector<MeasuredStep> BalanceMemory::remembered(const BalanceRequest& s) const {
   const bool have_no_costs = s.row_costs.are_alike() && s.col_costs.are_alike();
   const Work work(s);
   const auto is_as_now = [&](const MeasuredStep& step) { // `order` has indices
@@ -324,67 +323,68 @@ void BalanceMemory::learn(BalanceRequest& r, double now_s) {
   if (is_told) r = std::move(apart);
 }
 
-std::optional<Balance> BalanceMemory::decide(const BalanceSubject& s, double now_s) {
-  why_not_.clear();
+BalanceVerdict decide_balance(BalanceRequest subject, BalanceMemory& memory, double now_s) {
+  BalanceVerdict verdict;
   int in_grid = 0;
-  for (const ProcessLoad& load : loads_)
+  for (const ProcessLoad& load : memory.loads_)
     if (load.place >= 0) {
       ++in_grid;
-      if (load.samples == 0) why_not_ = "the load of some processes was not measured yet";
+      if (load.samples == 0) verdict.why_not = "the load of some processes was not measured yet";
     }
-  if (in_grid != s.grid.size()) why_not_ = "the loads are of another grid";
-  if (!why_not_.empty()) return std::nullopt;
-  if (is_settled(now_s)) observe(s, now_s);
-  if (known_.observed.empty()) {
-    why_not_ = "no step was measured yet";
-    return std::nullopt;
+  if (in_grid != subject.grid.size()) verdict.why_not = "the loads are of another grid";
+  if (!verdict.why_not.empty()) return verdict;
+  if (memory.is_settled(now_s)) memory.observe(subject, now_s);
+  if (memory.known_.observed.empty()) {
+    verdict.why_not = "no step was measured yet";
+    return verdict;
   }
-  const UsualTime steady = steady_steps(now_s, now_s);
-  BalanceRequest r = s;
+  const UsualTime steady = memory.steady_steps(now_s, now_s);
+  BalanceRequest& r = verdict.request = std::move(subject);
   r.step_s = steady.count() == 0 ? 0 : steady.seconds();
   r.measured_error = r.step_s > 0 ? steady.error_s() / r.step_s : 0;
-  r.held_s = std::max(0.0, now_s - steady_since(now_s));
-  r.measured = remembered(s);
-  r.rows_were_cut = known_.rows_were_cut;
-  r.cols_were_cut = known_.cols_were_cut;
-  Decided decided{now_s, r.held_s, {}, steady.count()};
-  for (const ProcessLoad& load : loads_) {
+  r.held_s = std::max(0.0, now_s - memory.steady_since(now_s));
+  r.measured = memory.remembered(r);
+  r.rows_were_cut = memory.known_.rows_were_cut;
+  r.cols_were_cut = memory.known_.cols_were_cut;
+  BalanceMemory::Decided decided{now_s, r.held_s, {}};
+  for (const ProcessLoad& load : memory.loads_) {
     BalanceProcess p;
-    p.speed = speed_of(load);
+    p.speed = memory.speed_of(load);
     p.share = std::clamp(load.share, 1e-3, 1.0);
     p.place = load.place;
-    p.may_leave = std::find(s.must_stay.begin(), s.must_stay.end(), load.process) == s.must_stay.end();
+    p.may_leave = load.process != 0;
     p.calm_s = load.samples > 0 ? load.calm_s : 0;
-    if (const auto left = left_s_.find(load.process); left != left_s_.end()) p.away_s = now_s - left->second;
+    if (const auto left = memory.left_s_.find(load.process); left != memory.left_s_.end())
+      p.away_s = now_s - left->second;
     if (load.place >= 0) decided.speeds.push_back(p.speed);
     r.processes.push_back(p);
   }
-  learn(r, now_s);
-  request_ = r;
-  Balance balance = decide_balance(r);
-  decided_ = std::move(decided);
-  are_costs_new_ = false;
-  return balance;
+  memory.learn(r, now_s);
+  verdict.balance = decide_balance(r);
+  memory.decided_ = std::move(decided);
+  memory.are_costs_new_ = false;
+  return verdict;
 }
 
 // ---- afterwards
 
-void BalanceMemory::carried_out(const Balance& balance, double change_s, double now_s) {
+void BalanceMemory::carried_out(const BalanceVerdict& verdict, double change_s, double now_s) {
+  const Balance& balance = verdict.balance.value();
   Trial trial;
   trial.outcome.action = balance.action;
   trial.outcome.predicted_before_s = balance.now.step_s();
   trial.outcome.predicted_after_s = balance.then.step_s();
-  trial.outcome.before_s = request_.step_s;
+  trial.outcome.before_s = verdict.request.step_s;
   trial.outcome.predicted_change_s = balance.then.change.total();
   trial.outcome.change_s = change_s;
   trial.speeds = all_speeds();
-  trial.from = measured(balance.now);
-  trial.to = measured(balance.then);
+  trial.from = measured(balance.now, verdict.request);
+  trial.to = measured(balance.then, verdict.request);
   known_.trial = std::move(trial);
   grid_changed(now_s);
 }
 
-std::optional<BalanceOutcome> BalanceMemory::outcome() {
+std::optional<BalanceOutcome> BalanceMemory::outcome(double now_s) {
   if (!known_.trial || known_.trial->after.count() < rules.judged_steps) return std::nullopt;
   BalanceOutcome outcome = known_.trial->outcome;
   outcome.after_s = known_.trial->after.seconds();
@@ -400,8 +400,8 @@ std::optional<BalanceOutcome> BalanceMemory::outcome() {
       decided_.reset();
     }
     const double off = outcome.after_s / outcome.predicted_after_s - 1;
-    error_ = std::hypot(error_at(ended_s_), off) / std::sqrt(2);
-    error_s_ = ended_s_;
+    error_ = std::hypot(error_at(now_s), off) / std::sqrt(2);
+    error_s_ = now_s;
   }
   return outcome;
 }

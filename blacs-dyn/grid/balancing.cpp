@@ -26,6 +26,8 @@ namespace blacs_dyn {
 
 using advise::Balance;
 using advise::BalanceAction;
+using advise::BalanceRequest;
+using advise::BalanceVerdict;
 using advise::LoadFigures;
 using advise::ProcessLoad;
 using base::at;
@@ -433,7 +435,7 @@ std::vector<int> Balancing::ids() const {
 }
 
 /// Rows and columns as they were decided; the first process stays at (0,0), so that the same one prints.
-GridMap Balancing::map_of(const advise::BalanceChoice& choice) const {
+GridMap Balancing::map_of(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const {
   GridMap map;
   map.shape = {choice.grid.nprow, choice.grid.npcol};
   for (const int k : choice.order) map.ids.push_back(memory_.id_of(k));
@@ -453,8 +455,8 @@ GridMap Balancing::map_of(const advise::BalanceChoice& choice) const {
     for (const std::int64_t part : parts) blocks.push_back(static_cast<double>(nb > 0 ? (part + nb - 1) / nb : part));
     return blocks;
   };
-  map.row_shares = shares(rows, memory_.request().mb);
-  map.col_shares = shares(cols, memory_.request().nb);
+  map.row_shares = shares(rows, mb);
+  map.col_shares = shares(cols, nb);
   return map;
 }
 
@@ -478,9 +480,9 @@ std::vector<double> Balancing::speeds_on(const GridMap& map) const {
 
 /// Seconds of one element in one step at speed 1: as all steps say, or the last panel, whichever is less. Where shares
 /// get uneven towards the end, the work seems to be more than it is.
-double Balancing::factor_unit_s(const Matrix& a, const std::vector<double>& speeds) const {
+double Balancing::factor_unit_s(const Matrix& a, const std::vector<double>& speeds,
+                                const advise::BalanceRequest& r) const {
   const Factored& f = factored_;
-  const advise::BalanceRequest& r = memory_.request();
   const double alike = gridmap::factor_work(a.rows.n, a.cols.n, f.last, f.next);
   const double slowest = advise::factor_time(a.layout.rows, a.layout.cols, speeds, f.last, f.next);
   return std::min(r.work_s, slowest > 0 ? r.step_s * alike / slowest : 0) / f.first;
@@ -488,7 +490,7 @@ double Balancing::factor_unit_s(const Matrix& a, const std::vector<double>& spee
 
 /// The rest of the factorization in DYNGRID_ORDER_FACTOR on the current grid, where the time saved exceeds the cost of
 /// the move.
-std::optional<Balance> Balancing::factor_order(const Balance& stays) const {
+std::optional<Balance> Balancing::factor_order(const BalanceVerdict& stays) const {
   const Matrix* factored = may_get_factor_order();
   if (!factored) return std::nullopt;
   const Matrix& a = *factored;
@@ -500,9 +502,9 @@ std::optional<Balance> Balancing::factor_order(const Balance& stays) const {
   const advise::Cost change = advise::exchange_cost(app_.machine.figures(), volume_of(plan, a));
   const advise::FactorLayoutDecision decision =
       advise::decide_factor_layout({a.layout.rows, a.layout.cols, to.rows, to.cols, speeds, factored_.next,
-                                    factor_unit_s(a, speeds), change.total(), memory_.request().rules});
+                                    factor_unit_s(a, speeds, stays.request), change.total(), stays.request.rules});
   if (!decision.pays) return std::nullopt;
-  Balance balance = stays;
+  Balance balance = *stays.balance;
   balance.action = BalanceAction::rebalance;
   balance.steps = static_cast<double>(std::max<std::int64_t>(1, factored_.left));
   balance.now.step = {{{"work", decision.now_s / balance.steps}}};
@@ -521,8 +523,8 @@ std::optional<Balance> Balancing::factor_order(const Balance& stays) const {
 }
 
 /// The cost of moving all matrices, by redist's plan, and the other costs of a change.
-advise::Cost Balancing::price(const advise::BalanceChoice& choice) const {
-  const GridMap to = map_of(choice);
+advise::Cost Balancing::price(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const {
+  const GridMap to = map_of(choice, mb, nb);
   const GridMap& from = app_.processes.process_set().grid;
   std::vector<int> ranks;
   int next = from.shape.size();
@@ -540,8 +542,8 @@ advise::Cost Balancing::price(const advise::BalanceChoice& choice) const {
   return app_.control ? app_.control->change_cost({to.shape.nprow, to.shape.npcol}, planned) : planned;
 }
 
-advise::BalanceSubject Balancing::subject() const {
-  advise::BalanceSubject s;
+BalanceRequest Balancing::subject() const {
+  BalanceRequest s;
   const Matrix* a = factored_.is_under_way() ? app_.matrices.find(factored_.matrix) : nullptr;
   if (!a) a = items_.known_of(app_.matrices);
   if (!a) a = app_.matrices.largest();
@@ -558,7 +560,6 @@ advise::BalanceSubject Balancing::subject() const {
   for (int j = 0; j < shape.npcol; ++j) s.cols.push_back(a->layout.cols.local_size(j));
   const double elements = static_cast<double>(s.m) * static_cast<double>(s.n);
   s.element_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(app_.matrices.bytes() / elements));
-  s.must_stay = {0}; // it answers for the application, and programs print and have files open there
   if (app_.control) {
     s.steps_left = app_.control->steps_left();
     if (!app_.control->allowed().text().empty()) s.max_aspect = 0; // it says all that is to be said of shapes
@@ -570,14 +571,14 @@ advise::BalanceSubject Balancing::subject() const {
     s.row_costs = items_.costs(*a, true);
     s.col_costs = items_.costs(*a, false);
   }
-  s.change = [this](const advise::BalanceChoice& choice) { return price(choice); };
+  s.change = [this, mb = s.mb, nb = s.nb](const advise::BalanceChoice& choice) { return price(choice, mb, nb); };
   return s;
 }
 
-Balancing::Verdict Balancing::verdict_of(const Balance& balance) const {
+Balancing::Verdict Balancing::verdict_of(const BalanceVerdict& decided) const {
   Verdict verdict;
   verdict.mode = app_.settings.balance;
-  verdict.to = map_of(balance.then);
+  verdict.to = map_of(decided.balance->then, decided.request.mb, decided.request.nb);
   const GridMap& from = app_.processes.process_set().grid;
   verdict.kind =
       from.shape == verdict.to.shape && from.ids == verdict.to.ids ? Verdict::Kind::relayout : Verdict::Kind::change;
@@ -648,22 +649,22 @@ Balancing::Verdict Balancing::consider(const Asked& asked) {
     }
     is_decision_near_ = false;
     if (!app_.matrices.largest()) return fail("no matrix is registered: there is nothing that could be given out anew");
-    std::optional<Balance> balance = memory_.decide(subject(), now);
-    if (!balance) return fail(memory_.why_not() + ": ask again after a few steps");
-    const std::optional<Balance> for_factors =
-        balance->action == BalanceAction::stay ? factor_order(*balance) : std::nullopt;
-    if (for_factors) balance = for_factors;
-    is_decision_near_ =
-        balance->action == BalanceAction::stay && balance->refused && memory_.request().held_s < rules.near_s;
-    const bool acts = balance->action != BalanceAction::stay && (mode == BalanceMode::automatic || asked.is_now());
-    if (!acts) {
-      if (balance->action != BalanceAction::stay || asked) say(*balance, false, static_cast<bool>(asked));
-      answer("advised", {{"balance", control::to_json(*balance, ids())}});
+    BalanceVerdict decided = decide_balance(subject(), memory_, now);
+    if (!decided.balance) return fail(decided.why_not + ": ask again after a few steps");
+    const bool would_stay = decided.balance->action == BalanceAction::stay;
+    const std::optional<Balance> for_factors = would_stay ? factor_order(decided) : std::nullopt;
+    if (for_factors) decided.balance = for_factors;
+    const Balance& balance = *decided.balance;
+    const bool stays = balance.action == BalanceAction::stay;
+    is_decision_near_ = stays && balance.refused && decided.request.held_s < rules.near_s;
+    if (stays || (mode != BalanceMode::automatic && !asked.is_now())) {
+      if (!stays || asked) say(decided, false, static_cast<bool>(asked));
+      answer("advised", {{"balance", control::to_json(balance, ids())}});
       return nothing;
     }
-    Verdict verdict = for_factors ? verdict_for_factors() : verdict_of(*balance);
-    note(*balance);
-    doing_ = std::move(balance);
+    Verdict verdict = for_factors ? verdict_for_factors() : verdict_of(decided);
+    note(decided);
+    doing_ = std::move(decided);
     asked_ = question;
     return verdict;
   } catch (const std::exception& error) {
@@ -673,8 +674,8 @@ Balancing::Verdict Balancing::consider(const Asked& asked) {
 }
 
 /// Records the decision, before anything is done.
-void Balancing::note(const Balance& balance) {
-  last_ = control::BalanceReport(balance, memory_.request().step_s, last_.number + 1);
+void Balancing::note(const BalanceVerdict& decided) {
+  last_ = control::BalanceReport(*decided.balance, decided.request.step_s, last_.number + 1);
 }
 
 void Balancing::note_nothing(const std::string& why) {
@@ -690,18 +691,18 @@ void Balancing::carried_out() {
   if (!std::exchange(is_doing_, false)) return; // it fell asleep in it, and was woken for something else
   last_.done(app_.last_resize.total_s);
   if (app_.processes.id() != 0 || !doing_) return;
-  const Balance balance = *std::exchange(doing_, std::nullopt);
+  const BalanceVerdict decided = *std::exchange(doing_, std::nullopt);
   for (const ProcessLoad& load : memory_.loads())
     memory_.speed_given(load.process, app_.processes.process_set().speed_of(load.process));
-  memory_.carried_out(balance, app_.last_resize.total_s, base::monotonic_s());
+  memory_.carried_out(decided, app_.last_resize.total_s, base::monotonic_s());
   know_grid();
   tried_ = last_;
   if (app_.control) app_.control->balanced(tried_);
-  say(balance, true, true);
+  say(decided, true, true);
   if (!asked_ || !app_.control) return;
-  app_.control->board().answer(
-      *asked_,
-      {{"outcome", "done"}, {"mode", to_string(app_.settings.balance)}, {"balance", control::to_json(balance, ids())}});
+  app_.control->board().answer(*asked_, {{"outcome", "done"},
+                                         {"mode", to_string(app_.settings.balance)},
+                                         {"balance", control::to_json(*decided.balance, ids())}});
   app_.control->wake();
   asked_.reset();
 }
@@ -717,9 +718,10 @@ void Balancing::failed(const std::string& why) {
 }
 
 /// Advice that repeats is sent each time, but counted and printed once.
-void Balancing::say(const Balance& balance, bool is_done, bool is_asked) {
+void Balancing::say(const BalanceVerdict& decided, bool is_done, bool is_asked) {
+  const Balance& balance = *decided.balance;
   const bool is_new = is_asked || to_string(balance.action) + balance.why != advised_;
-  if (is_new && !is_done) note(balance);
+  if (is_new && !is_done) note(decided);
   if (app_.control) {
     control::Json event = control::to_json(balance, ids());
     event["event"] = "balance";
@@ -764,7 +766,7 @@ void Balancing::say_stopped(const std::vector<ProcessLoad>& loads) {
 }
 
 void Balancing::say_outcome() {
-  const auto outcome = memory_.outcome();
+  const auto outcome = memory_.outcome(base::monotonic_s());
   if (!outcome) return;
   tried_.judged(*outcome);
   if (last_.number == tried_.number) last_ = tried_;

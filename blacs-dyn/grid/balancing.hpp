@@ -153,18 +153,18 @@ private:
   void hear_sleepers(std::vector<advise::LoadFigures>& loads) const;
   void take_items(const std::vector<std::vector<char>>& items);
   Verdict consider(const Asked& asked);
-  void note(const advise::Balance& balance);
+  void note(const advise::BalanceVerdict& decided);
   void note_nothing(const std::string& why);
-  advise::BalanceSubject subject() const;
-  advise::Cost price(const advise::BalanceChoice& choice) const;
+  advise::BalanceRequest subject() const;
+  advise::Cost price(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const;
   const Matrix* may_get_factor_order() const;
-  double factor_unit_s(const Matrix& a, const std::vector<double>& speeds) const;
+  double factor_unit_s(const Matrix& a, const std::vector<double>& speeds, const advise::BalanceRequest& r) const;
   std::vector<double> speeds_on(const GridMap& map) const;
-  std::optional<advise::Balance> factor_order(const advise::Balance& stays) const;
-  GridMap map_of(const advise::BalanceChoice& choice) const;
-  Verdict verdict_of(const advise::Balance& balance) const;
+  std::optional<advise::Balance> factor_order(const advise::BalanceVerdict& stays) const;
+  GridMap map_of(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const;
+  Verdict verdict_of(const advise::BalanceVerdict& decided) const;
   Verdict verdict_for_factors() const;
-  void say(const advise::Balance& balance, bool is_done, bool is_asked);
+  void say(const advise::BalanceVerdict& decided, bool is_done, bool is_asked);
   void say_outcome();
   void say_unmeasured(const std::vector<advise::ProcessLoad>& loads);
   void say_stopped(const std::vector<advise::ProcessLoad>& loads);
@@ -196,7 +196,7 @@ private:
   std::int64_t revision_ = -1;    ///< of the matrices
   GridMap grid_;
   mutable std::vector<advise::LoadFigures> asleep_; ///< what sleeping processes reported last
-  std::optional<advise::Balance> doing_;
+  std::optional<advise::BalanceVerdict> doing_;
   control::BalanceReport tried_; ///< that was carried out last
   std::optional<control::BalanceQuestion> asked_;
   std::string advised_; ///< the last advice that was printed

@@ -344,8 +344,8 @@ void nearest_neighbour(Report& report) {
 
 // ---- the whole loop
 
-/// A program of 1000 steps on the nodes, all there from the beginning, that does what advise::BalanceMemory says; steps
-/// are off by so much. The step that it ends with, without noise.
+/// A program of 1000 steps on the nodes, all there from the beginning, that does what advise::decide_balance says;
+/// steps are off by so much. The step that it ends with, without noise.
 class Loop {
 public:
   Loop(const Row& row, double noise, unsigned seed)
@@ -394,7 +394,7 @@ private:
     std::vector<advise::ProcessLoad> loads;
     const auto add = [&](int process, int place) {
       advise::ProcessLoad load;
-      load.process = process;
+      load.process = process + 1; // process 0 of an application stays, but each node may leave
       load.place = place;
       load.samples = 100;
       load.share = load.latest = 1.0 / (1 + row_.competing[at(process)]);
@@ -406,18 +406,19 @@ private:
     for (int k = 0; k < static_cast<int>(row_.competing.size()); ++k)
       if (std::count(order_.begin(), order_.end(), k) == 0) add(k, -1);
     memory_.take(std::move(loads), now_);
-    memory_.outcome();
+    memory_.outcome(now_);
     if (!memory_.is_due(now_)) return;
     subject_.steps_left = steps_left;
-    const auto balance = memory_.decide(subject_, now_);
+    const advise::BalanceVerdict verdict = advise::decide_balance(subject_, memory_, now_);
+    const std::optional<advise::Balance>& balance = verdict.balance;
     if (!balance || balance->action == advise::BalanceAction::stay) return;
     std::vector<int> order;
-    for (const int k : balance->then.order) order.push_back(memory_.id_of(k));
+    for (const int k : balance->then.order) order.push_back(memory_.id_of(k) - 1);
     order_ = std::move(order);
     subject_.grid = balance->then.grid;
     subject_.cols = balance->then.cols;
     now_ += change_s;
-    memory_.carried_out(*balance, change_s, now_);
+    memory_.carried_out(verdict, change_s, now_);
   }
 
   const Row row_;
@@ -425,7 +426,7 @@ private:
   std::mt19937 engine_;
   std::normal_distribution<> normal_;
   advise::BalanceMemory memory_;
-  advise::BalanceSubject subject_;
+  BalanceRequest subject_;
   std::vector<int> order_; ///< process at each place
   double now_ = 0;
 };

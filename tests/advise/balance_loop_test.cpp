@@ -173,10 +173,10 @@ private:
     for (int id = 0; id < static_cast<int>(processes_.size()); ++id)
       if (processes_[at(id)].sleeps) loads.push_back(load_of(id, -1));
     memory_.take(std::move(loads), now_);
-    memory_.outcome();
+    memory_.outcome(now_);
     if (!memory_.is_due(now_)) return;
-    const auto balance = memory_.decide(subject(steps_left), now_);
-    if (balance && balance->action != BalanceAction::stay) carry_out(*balance);
+    const advise::BalanceVerdict verdict = advise::decide_balance(subject(steps_left), memory_, now_);
+    if (verdict.balance && verdict.balance->action != BalanceAction::stay) carry_out(verdict);
   }
 
   advise::ProcessLoad load_of(int id, int place) {
@@ -188,15 +188,14 @@ private:
     return load;
   }
 
-  advise::BalanceSubject subject(int steps_left) const {
-    advise::BalanceSubject s;
+  advise::BalanceRequest subject(int steps_left) const {
+    advise::BalanceRequest s;
     s.grid = grid_;
     s.m = s.n = world_.n;
     s.mb = s.nb = world_.nb;
     s.rows = rows_;
     s.cols = cols_;
     s.is_weighted = world_.is_weighted;
-    s.must_stay = {0};
     if (world_.knows_steps) s.steps_left = steps_left;
     s.max_aspect = 0;
     s.change = [planned = world_.planned_s](const advise::BalanceChoice& choice) {
@@ -205,7 +204,8 @@ private:
     return s;
   }
 
-  void carry_out(const advise::Balance& balance) {
+  void carry_out(const advise::BalanceVerdict& verdict) {
+    const advise::Balance& balance = *verdict.balance;
     const advise::BalanceChoice& to = balance.then;
     const auto shares = [&](const std::vector<std::int64_t>& sizes) {
       std::vector<double> blocks;
@@ -228,7 +228,7 @@ private:
     grid_ = to.grid;
     rows_ = parts(world_.n, grid_.nprow, shares(to.rows));
     cols_ = parts(world_.n, grid_.npcol, shares(to.cols));
-    memory_.carried_out(balance, world_.change_s, now_);
+    memory_.carried_out(verdict, world_.change_s, now_);
     ++outcome_.changes;
   }
 

@@ -20,7 +20,7 @@
 namespace {
 using advise::BalanceAction;
 using advise::BalanceMemory;
-using advise::BalanceSubject;
+using advise::BalanceRequest;
 using advise::ProcessLoad;
 using control::Load;
 using control::LoadJournal;
@@ -28,7 +28,8 @@ using control::LoadJournal;
 /// Four processes on 2x2, an application whose step is 4 s of work and nothing else.
 struct Story {
   BalanceMemory memory;
-  BalanceSubject subject;
+  BalanceRequest subject;
+  advise::BalanceVerdict verdict; ///< the last one
   double now = 100;
   std::vector<double> shares{1, 1, 1, 1}, held{1e3, 1e3, 1e3, 1e3};
   std::vector<int> ids{0, 1, 2, 3};
@@ -40,7 +41,6 @@ struct Story {
     subject.mb = subject.nb = is_weighted ? 0 : 10;
     subject.rows = subject.cols = {500, 500};
     subject.is_weighted = is_weighted;
-    subject.must_stay = {0};
     subject.steps_left = 1000;
     subject.change = [](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", 0.5}}}; };
     memory.grid_changed(now);
@@ -49,6 +49,15 @@ struct Story {
     double slowest = 1;
     for (const double share : shares) slowest = std::min(slowest, share);
     return 4.0 / static_cast<double>(ids.size()) / slowest;
+  }
+  std::optional<advise::Balance> decide() { return decide(subject); }
+  std::optional<advise::Balance> decide(const BalanceRequest& what) {
+    verdict = advise::decide_balance(what, memory, now);
+    return verdict.balance;
+  }
+  void carried_out(const advise::Balance& balance, double change_s) {
+    verdict.balance = balance;
+    memory.carried_out(verdict, change_s, now);
   }
   void tell() {
     std::vector<ProcessLoad> loads;
@@ -92,14 +101,14 @@ TEST(BalanceMemory, SaysWhatIsMissing) {
   Story run;
   run.tell();
   EXPECT_TRUE(run.memory.is_due(run.now));
-  EXPECT_FALSE(run.memory.decide(run.subject, run.now));
-  EXPECT_EQ(run.memory.why_not(), "no step was measured yet");
+  EXPECT_FALSE(run.decide());
+  EXPECT_EQ(run.verdict.why_not, "no step was measured yet");
   run.steps(3);
-  EXPECT_TRUE(run.memory.decide(run.subject, run.now));
+  EXPECT_TRUE(run.decide());
   run.ids.pop_back();
   run.tell();
-  EXPECT_FALSE(run.memory.decide(run.subject, run.now));
-  EXPECT_EQ(run.memory.why_not(), "the loads are of another grid");
+  EXPECT_FALSE(run.decide());
+  EXPECT_EQ(run.verdict.why_not, "the loads are of another grid");
 }
 
 TEST(BalanceMemory, PanelsAreToldByTheirSize) {
@@ -110,7 +119,7 @@ TEST(BalanceMemory, PanelsAreToldByTheirSize) {
   run.tell();
   run.panels(12, 22, 40);
   run.subject.steps_left = 2; // a third of 18 panels of less than a quarter
-  const auto b = run.memory.decide(run.subject, run.now);
+  const auto b = run.decide();
   ASSERT_TRUE(b);
   EXPECT_EQ(b->action, BalanceAction::remove) << b->why;
   EXPECT_NEAR(b->now.step_s(), 4, 1e-6); // of the first panel, though these took less than half as long
@@ -127,7 +136,7 @@ TEST(BalanceMemory, TheLastPanelsSayNothing) {
     run.memory.step(run.now, 0.5, 0.01);
   }
   run.tell();
-  const auto b = run.memory.decide(run.subject, run.now);
+  const auto b = run.decide();
   ASSERT_TRUE(b);
   EXPECT_NEAR(b->now.step_s(), 1, 1e-6);
 }
@@ -136,14 +145,14 @@ TEST(BalanceMemory, PanelsSayNothingOfTheProgramsSteps) {
   Story run;
   run.steps(5);
   run.memory.begin_panels(run.now);
-  EXPECT_FALSE(run.memory.decide(run.subject, run.now));
-  EXPECT_EQ(run.memory.why_not(), "no step was measured yet");
+  EXPECT_FALSE(run.decide());
+  EXPECT_EQ(run.verdict.why_not, "no step was measured yet");
   for (int k = 0; k < 10; ++k) run.memory.step(run.now += 0.01, 0.01, 1);
-  const auto inside = run.memory.decide(run.subject, run.now);
+  const auto inside = run.decide();
   ASSERT_TRUE(inside);
   EXPECT_NEAR(inside->now.step_s(), 0.01, 1e-9);
   run.memory.end_panels();
-  const auto after = run.memory.decide(run.subject, run.now);
+  const auto after = run.decide();
   ASSERT_TRUE(after);
   EXPECT_NEAR(after->now.step_s(), 1, 1e-6);
 }
@@ -153,7 +162,7 @@ TEST(BalanceMemory, AllAlikeIsNoReasonToMove) {
     Story run;
     run.shares.assign(4, share);
     run.steps(10);
-    const auto b = run.memory.decide(run.subject, run.now);
+    const auto b = run.decide();
     ASSERT_TRUE(b);
     EXPECT_EQ(b->action, BalanceAction::stay) << b->why;
     EXPECT_FALSE(run.memory.is_due(run.now + 1)) << "nothing has changed";
@@ -163,12 +172,12 @@ TEST(BalanceMemory, AllAlikeIsNoReasonToMove) {
 TEST(BalanceMemory, WhoIsSlowLeavesAUniformGrid) {
   Story run;
   run.steps(5);
-  ASSERT_TRUE(run.memory.decide(run.subject, run.now));
+  ASSERT_TRUE(run.decide());
   run.load(1, 0.25);
   run.tell();
   EXPECT_TRUE(run.memory.is_due(run.now));
   run.steps(2);
-  const auto b = run.memory.decide(run.subject, run.now);
+  const auto b = run.decide();
   ASSERT_TRUE(b);
   EXPECT_EQ(b->action, BalanceAction::remove) << b->why;
   EXPECT_EQ(b->leaves, std::vector<int>{1});
@@ -182,7 +191,7 @@ TEST(BalanceMemory, ProcessZeroStays) {
   run.steps(5);
   run.load(0, 0.25);
   run.steps(3);
-  const auto b = run.memory.decide(run.subject, run.now);
+  const auto b = run.decide();
   ASSERT_TRUE(b);
   EXPECT_TRUE(b->leaves.empty()) << b->why;
 }
@@ -195,7 +204,7 @@ TEST(BalanceMemory, WeightedMatricesGetPartsBySpeed) {
   run.steps(5);
   run.load(2, 0.5);
   run.steps(3);
-  const auto b = run.memory.decide(run.subject, run.now);
+  const auto b = run.decide();
   ASSERT_TRUE(b);
   EXPECT_EQ(b->action, BalanceAction::rebalance) << b->why;
   EXPECT_NEAR(b->then.step_s(), 4 / 3.5, 0.02); // all power is used
@@ -205,7 +214,7 @@ TEST(BalanceMemory, WeightedMatricesGetPartsBySpeed) {
 TEST(BalanceMemory, WaitsWhileALoadIsSeenByOneProcessAndNotYetByAnother) {
   Story run;
   run.steps(5);
-  ASSERT_TRUE(run.memory.decide(run.subject, run.now));
+  ASSERT_TRUE(run.decide());
   run.shares.assign(4, 0.3);
   run.held.assign(4, 1);
   run.tell();
@@ -216,7 +225,7 @@ TEST(BalanceMemory, WaitsWhileALoadIsSeenByOneProcessAndNotYetByAnother) {
   EXPECT_FALSE(run.memory.is_due(run.now));
   run.tell();
   EXPECT_TRUE(run.memory.is_due(run.now));
-  EXPECT_EQ(run.memory.decide(run.subject, run.now)->action, BalanceAction::stay);
+  EXPECT_EQ(run.decide()->action, BalanceAction::stay);
 }
 
 TEST(BalanceMemory, ALoadThatGoesFasterThanAMovePaysOffMovesNothing) {
@@ -226,7 +235,7 @@ TEST(BalanceMemory, ALoadThatGoesFasterThanAMovePaysOffMovesNothing) {
   for (int k = 0; k < 20; ++k) {
     run.load(1, k % 2 == 0 ? 0.5 : 1);
     run.steps(1);
-    const auto b = run.memory.decide(run.subject, run.now);
+    const auto b = run.decide();
     ASSERT_TRUE(b);
     EXPECT_EQ(b->action, BalanceAction::stay) << b->why;
   }
@@ -239,14 +248,14 @@ TEST(BalanceMemory, AStoppedProcessHasASmallSpeedRatherThanNone) {
   run.tell();
   EXPECT_GT(run.memory.speed_of(run.memory.loads()[3]), 0);
   EXPECT_LE(run.memory.speed_of(run.memory.loads()[3]), 1e-3);
-  EXPECT_NO_THROW(run.memory.decide(run.subject, run.now));
+  EXPECT_NO_THROW(run.decide());
 }
 
 /// Process 1 left `ago` seconds ago, of three processes each with `share`, and has no competitor any more.
-advise::BalanceSubject with_a_sleeper(Story& run, double ago, double calm, double share) {
+advise::BalanceRequest with_a_sleeper(Story& run, double ago, double calm, double share) {
   run.steps(5);
   run.tell();
-  BalanceSubject three = run.subject;
+  BalanceRequest three = run.subject;
   three.grid = {1, 3};
   three.rows = {1000};
   three.cols = {340, 330, 330};
@@ -270,8 +279,8 @@ advise::BalanceSubject with_a_sleeper(Story& run, double ago, double calm, doubl
 TEST(BalanceMemory, WhoLeftLatelyReturnsOnlyForTwiceTheGain) {
   { // 4/3 s become 1 s: a quarter, which is twice 5 % and more
     Story run;
-    const BalanceSubject three = with_a_sleeper(run, 20, 40, 1);
-    const auto b = run.memory.decide(three, run.now);
+    const BalanceRequest three = with_a_sleeper(run, 20, 40, 1);
+    const auto b = run.decide(three);
     ASSERT_TRUE(b);
     EXPECT_EQ(b->action, BalanceAction::take_back) << b->why;
     EXPECT_EQ(b->comes, std::vector<int>{3}); // the last of the list: the sleeper
@@ -279,8 +288,8 @@ TEST(BalanceMemory, WhoLeftLatelyReturnsOnlyForTwiceTheGain) {
   }
   { // the parked process has been without a competitor for 5 s only
     Story run;
-    const BalanceSubject three = with_a_sleeper(run, 20, 5, 1);
-    const auto b = run.memory.decide(three, run.now);
+    const BalanceRequest three = with_a_sleeper(run, 20, 5, 1);
+    const auto b = run.decide(three);
     ASSERT_TRUE(b);
     EXPECT_EQ(b->action, BalanceAction::stay) << b->why;
   }
@@ -290,7 +299,7 @@ TEST(BalanceMemory, WhoLeftLatelyReturnsOnlyForTwiceTheGain) {
 /// the 11 % required of others (5 %, and twice the usual error of a prediction) and less than twice as much.
 TEST(BalanceMemory, WhoLeftLessThanAMinuteAgoDoesNotReturnForLess) {
   Story run(true);
-  BalanceSubject all = run.subject;
+  BalanceRequest all = run.subject;
   const auto in_a_row = [&](int processes) {
     run.ids.resize(static_cast<std::size_t>(processes));
     std::iota(run.ids.begin(), run.ids.end(), 0);
@@ -317,7 +326,7 @@ TEST(BalanceMemory, WhoLeftLessThanAMinuteAgoDoesNotReturnForLess) {
   std::optional<advise::Balance> b;
   while (run.now < left_s + 100 && (!b || b->action == BalanceAction::stay)) {
     run.steps(1);
-    b = run.memory.decide(all, run.now);
+    b = run.decide(all);
     if (b && run.now > left_s + 15 && run.now < left_s + 55) {
       EXPECT_NE(b->why.find("2 times as much for a process that left less than 60 s ago"), std::string::npos) << b->why;
     }
@@ -334,13 +343,13 @@ TEST(BalanceMemory, ThreeHundredTimesAwayAndBack) {
     const int who = 1 + cycle % 3;
     run.load(static_cast<std::size_t>(who), 0.25);
     run.steps(3);
-    const auto away = run.memory.decide(run.subject, run.now);
+    const auto away = run.decide();
     ASSERT_TRUE(away);
     ASSERT_EQ(away->action, BalanceAction::remove) << cycle << ": " << away->why;
     ASSERT_EQ(away->leaves, std::vector<int>{who}) << cycle; // they are in the order of their numbers
-    run.memory.carried_out(*away, 0.5, run.now);
+    run.carried_out(*away, 0.5);
     const double left_s = run.now;
-    BalanceSubject three = run.subject;
+    BalanceRequest three = run.subject;
     three.grid = away->then.grid;
     three.rows = away->then.rows;
     three.cols = away->then.cols;
@@ -355,13 +364,13 @@ TEST(BalanceMemory, ThreeHundredTimesAwayAndBack) {
     std::optional<advise::Balance> back;
     for (int step = 0; step < 100 && (!back || back->action == BalanceAction::stay); ++step) {
       run.steps(1);
-      back = run.memory.decide(three, run.now);
+      back = run.decide(three);
     }
     ASSERT_TRUE(back);
     ASSERT_EQ(back->action, BalanceAction::take_back) << cycle << ": " << back->why;
     ASSERT_EQ(run.memory.id_of(back->comes.at(0)), who) << cycle;
     EXPECT_GE(run.now - left_s, 10) << "not before it was calm for so long";
-    run.memory.carried_out(*back, 0.5, run.now);
+    run.carried_out(*back, 0.5);
     run.ids = {0, 1, 2, 3};
     run.shares.assign(4, 1);
     run.held.assign(4, 1e3);
@@ -375,25 +384,25 @@ TEST(BalanceMemory, SaysAfterwardsWhatItWas) {
   run.steps(5);
   run.load(1, 0.25);
   run.steps(3);
-  const auto b = run.memory.decide(run.subject, run.now);
+  const auto b = run.decide();
   ASSERT_TRUE(b);
-  control::BalanceReport report(*b, run.memory.request().step_s, 4);
-  run.memory.carried_out(*b, 0.7, run.now);
+  control::BalanceReport report(*b, run.verdict.request.step_s, 4);
+  run.carried_out(*b, 0.7);
   report.done(0.7);
   EXPECT_FALSE(run.memory.has_outcome());
-  EXPECT_FALSE(run.memory.outcome());
+  EXPECT_FALSE(run.memory.outcome(run.now));
   run.ids = {0, 2, 3};
   run.shares = {1, 1, 1};
   run.held.assign(3, 1e3);
   run.steps(1 + static_cast<int>(advise::BalanceRules().judged_steps)); // the first one does not count
-  const auto outcome = run.memory.outcome();
+  const auto outcome = run.memory.outcome(run.now);
   ASSERT_TRUE(outcome);
   EXPECT_NEAR(outcome->before_s, 4, 1e-9);
   EXPECT_NEAR(outcome->after_s, 4.0 / 3, 1e-9);
   EXPECT_NEAR(outcome->predicted_after_s, 4 * 0.34, 1e-6); // 34 of 100 blocks
   EXPECT_EQ(outcome->change_s, 0.7);
   EXPECT_EQ(outcome->predicted_change_s, 0.5);
-  EXPECT_FALSE(run.memory.outcome()) << "once";
+  EXPECT_FALSE(run.memory.outcome(run.now)) << "once";
   report.judged(*outcome);
   EXPECT_EQ(report.number, 4);
   EXPECT_EQ(report.action, BalanceAction::remove);
@@ -409,15 +418,15 @@ TEST(BalanceMemory, AnotherGridEndsTheJudging) {
   run.steps(5);
   run.load(1, 0.25);
   run.steps(3);
-  const auto b = run.memory.decide(run.subject, run.now);
+  const auto b = run.decide();
   ASSERT_TRUE(b);
-  run.memory.carried_out(*b, 0.7, run.now);
+  run.carried_out(*b, 0.7);
   run.steps(3);
   run.memory.grid_changed(run.now); // a client requested it
   run.memory.forget_trial();
   run.steps(20);
   EXPECT_FALSE(run.memory.has_outcome());
-  EXPECT_FALSE(run.memory.outcome());
+  EXPECT_FALSE(run.memory.outcome(run.now));
 }
 
 TEST(BalanceMemory, GoesBackToWhatWasMeasuredAndWantsMoreOfPredictionsThatWereWrong) {
@@ -428,12 +437,12 @@ TEST(BalanceMemory, GoesBackToWhatWasMeasuredAndWantsMoreOfPredictionsThatWereWr
   run.steps(10); // a second each
   run.load(2, 0.9);
   run.steps(5);
-  advise::Balance promise = *run.memory.decide(run.subject, run.now);
+  advise::Balance promise = *run.decide();
   promise.now.step = {{{"work", 1.1}}};
   promise.then = promise.now;
   promise.then.step = {{{"work", 1.0}}};
   promise.then.cols = {258, 258, 226, 258}; // takes 2 s, whatever was predicted
-  run.memory.carried_out(promise, 0.5, run.now);
+  run.carried_out(promise, 0.5);
   run.subject.cols = promise.then.cols;
   for (int k = 0; k < 8; ++k) {
     run.now += 2;
@@ -441,10 +450,10 @@ TEST(BalanceMemory, GoesBackToWhatWasMeasuredAndWantsMoreOfPredictionsThatWereWr
     run.memory.step(run.now, 2);
   }
   run.tell();
-  ASSERT_TRUE(run.memory.outcome());
-  const auto back = run.memory.decide(run.subject, run.now);
+  ASSERT_TRUE(run.memory.outcome(run.now));
+  const auto back = run.decide();
   ASSERT_TRUE(back);
-  EXPECT_GT(run.memory.request().error, 0.5) << "the steps were twice as long";
+  EXPECT_GT(run.verdict.request.error, 0.5) << "the steps were twice as long";
   EXPECT_EQ(back->then.cols, (std::vector<std::int64_t>{250, 250, 250, 250})) << back->why;
   EXPECT_TRUE(back->then.is_measured);
   EXPECT_NEAR(back->then.step_s(), 10.0 / 9, 1e-9);
@@ -464,32 +473,32 @@ TEST(BalanceMemory, GoesBackFromAChangeThatIsSlowerThanWhatWasBefore) {
   run.subject.steps_left = 100000;
   run.subject.change = [](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", 0.001}}}; };
   steps(8, 0.01);
-  advise::Balance promise = *run.memory.decide(run.subject, run.now);
+  advise::Balance promise = *run.decide();
   promise.action = BalanceAction::rebalance;
   promise.then = promise.now;
   promise.then.grid = {1, 4};
   promise.then.rows = {1000};
   promise.then.cols = {250, 250, 250, 250};
   promise.then.step = {{{"work", 0.006}}};
-  run.memory.carried_out(promise, 0.001, run.now);
-  BalanceSubject other = run.subject;
+  run.carried_out(promise, 0.001);
+  BalanceRequest other = run.subject;
   other.grid = {1, 4};
   other.rows = promise.then.rows;
   other.cols = promise.then.cols;
   steps(8, 0.02);
-  ASSERT_TRUE(run.memory.outcome());
+  ASSERT_TRUE(run.memory.outcome(run.now));
   EXPECT_TRUE(run.memory.is_due(run.now));
-  const auto back = run.memory.decide(other, run.now);
+  const auto back = run.decide(other);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->action, BalanceAction::rebalance) << back->why;
   EXPECT_TRUE(back->then.is_measured && back->then.grid == run.subject.grid);
   EXPECT_NEAR(back->then.step_s(), 0.01, 1e-9);
-  run.memory.carried_out(*back, 0.001, run.now);
+  run.carried_out(*back, 0.001);
   steps(8, 0.01);
-  ASSERT_TRUE(run.memory.outcome());
+  ASSERT_TRUE(run.memory.outcome(run.now));
   for (int k = 0; k < 100; ++k) { // nor does it try again
     steps(50, 0.01);
-    const auto stays = run.memory.decide(run.subject, run.now);
+    const auto stays = run.decide();
     ASSERT_TRUE(stays);
     ASSERT_EQ(stays->action, BalanceAction::stay) << k << ": " << stays->why;
   }
@@ -506,7 +515,7 @@ struct Turns {
   std::vector<int> order{0, 1, 2, 3};
   std::vector<advise::Balance> balances;
   BalanceMemory memory;
-  BalanceSubject subject;
+  BalanceRequest subject;
 
   Turns() {
     subject.grid = {4, 1};
@@ -515,7 +524,6 @@ struct Turns {
     subject.rows = {400, 400, 400, 400};
     subject.cols = {1600};
     subject.is_weighted = true;
-    subject.must_stay = {0};
     subject.steps_left = 3000;
     subject.change = [](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", 0.01}}}; };
     memory.grid_changed(now);
@@ -576,10 +584,11 @@ struct Turns {
       for (int process = 0; process < 4; ++process)
         if (std::count(order.begin(), order.end(), process) == 0) loads.push_back(load(process, -1));
       memory.take(loads, now);
-      memory.outcome();
+      memory.outcome(now);
       if (!memory.is_due(now)) continue;
-      const auto balance = memory.decide(subject, now);
-      ASSERT_TRUE(balance) << memory.why_not();
+      const advise::BalanceVerdict verdict = advise::decide_balance(subject, memory, now);
+      const std::optional<advise::Balance>& balance = verdict.balance;
+      ASSERT_TRUE(balance) << verdict.why_not;
       if (balance->action == BalanceAction::stay) continue;
       std::vector<int> then;
       for (const int k : balance->then.order) then.push_back(memory.id_of(k));
@@ -588,7 +597,7 @@ struct Turns {
       subject.rows = balance->then.rows;
       subject.cols = balance->then.cols;
       now += 0.03;
-      memory.carried_out(*balance, 0.03, now);
+      memory.carried_out(verdict, 0.03, now);
       balances.push_back(*balance);
     }
   }
@@ -620,9 +629,9 @@ TEST(BalanceMemory, HowFarStepsAreAlikeIsMeasured) {
     run.memory.step(run.now, step_s);
   }
   run.tell();
-  ASSERT_TRUE(run.memory.decide(run.subject, run.now));
+  ASSERT_TRUE(run.decide());
   // half of the nine are off by 0.05 at most: 1.4826 of that is a step's deviation, 1.2533 / 3 of it that of the median
-  EXPECT_NEAR(run.memory.request().measured_error, 0.05 * 1.4826 * 1.2533 / 3, 1e-9);
+  EXPECT_NEAR(run.verdict.request.measured_error, 0.05 * 1.4826 * 1.2533 / 3, 1e-9);
 }
 
 TEST(BalanceMemory, StepsThatALoadSlowsBeforeItIsSeenAreNotRemembered) {
@@ -632,8 +641,8 @@ TEST(BalanceMemory, StepsThatALoadSlowsBeforeItIsSeenAreNotRemembered) {
   run.subject.cols = {250, 250, 250, 250};
   run.steps(10);
   for (int k = 0; k < 6; ++k) run.memory.step(run.now += 0.15, 0.15); // no speed is known yet
-  ASSERT_TRUE(run.memory.decide(run.subject, run.now));
-  for (const advise::MeasuredStep& known : run.memory.request().measured) EXPECT_NEAR(known.step_s, 1, 1e-9);
+  ASSERT_TRUE(run.decide());
+  for (const advise::MeasuredStep& known : run.verdict.request.measured) EXPECT_NEAR(known.step_s, 1, 1e-9);
 }
 
 TEST(BalanceMemory, ASpeedThatABalanceGaveIsNotWhatAProcessCanDo) {

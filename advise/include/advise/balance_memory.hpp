@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a running application redistributes its work, parks processes or takes them back. Gathers the request of
-// decide_balance and says when to call it. Pure: times are passed in, in seconds on one clock.
+// When a running application redistributes its work, parks processes or takes them back: one function from observations
+// and a memory to a verdict. Pure: times are passed in, in seconds on one clock.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,11 @@
 
 namespace advise {
 
-/// What is balanced, in its present state. The BalanceMemory adds the rest of the request: processes, terms of a step,
-/// the time of a step, and for how long the speeds have been the same.
-struct BalanceSubject : BalanceRequest {
-  std::vector<int> must_stay; ///< processes
+/// A decision, with what it was made from.
+struct BalanceVerdict {
+  std::optional<Balance> balance; ///< empty while no step was measured, or not all loads are known
+  std::string why_not;            ///< the reason, where it is empty
+  BalanceRequest request;         ///< terms of a step, its time, speeds, errors
 };
 
 /// The predicted and the measured effect of a balance: medians of steps.
@@ -34,6 +35,7 @@ struct BalanceOutcome {
   int steps = 0; ///< measured after it
 };
 
+/// What is known from earlier steps, loads and decisions.
 class BalanceMemory {
 public:
   // ---- steps
@@ -49,19 +51,14 @@ public:
   // ---- loads: those in the grid by place, then those that sleep
   void take(std::vector<ProcessLoad> loads, double now_s);
   const std::vector<ProcessLoad>& loads() const { return loads_; }
-  /// Whether decide() may give a new result: speeds have changed, or have been the same for twice as long, or a parked
-  /// process can be examined again.
+  /// Whether decide_balance() may give a new result: speeds have changed, or have been the same for twice as long, or a
+  /// parked process can be examined again.
   bool is_due(double now_s) const;
   /// No share is changing: the last sample of each process is near the median of its last ones. Also true when nothing
   /// has changed for so long that this does not matter. A load that begins on all processes at once is not seen by all
   /// at once.
   bool is_settled(double now_s) const;
 
-  /// Empty while no step was measured, or not all loads are known; `why_not` gives the reason.
-  std::optional<Balance> decide(const BalanceSubject& subject, double now_s);
-  const std::string& why_not() const { return why_not_; }
-  /// The request of the last decision, for callers that show what it was made from.
-  const BalanceRequest& request() const { return request_; }
   int id_of(int process) const { return loads_.at(static_cast<std::size_t>(process)).process; }
   /// The speed of a process under its load: its speed alone, times its share.
   double speed_of(const ProcessLoad& load) const;
@@ -71,11 +68,13 @@ public:
   void speed_given(int id, double speed); ///< by a balance; it is not the speed of the process alone
 
   // ---- afterwards
-  void carried_out(const Balance& balance, double change_s, double now_s);
+  void carried_out(const BalanceVerdict& verdict, double change_s, double now_s);
   void forget_trial() { known_.trial.reset(); } ///< the grid has changed since
   bool has_outcome() const { return known_.trial && known_.trial->after.count() >= BalanceRules().judged_steps; }
   /// Not empty once, when enough steps have ended since the balance to judge it.
-  std::optional<BalanceOutcome> outcome();
+  std::optional<BalanceOutcome> outcome(double now_s);
+
+  friend BalanceVerdict decide_balance(BalanceRequest subject, BalanceMemory& memory, double now_s);
 
 private:
   struct Step {
@@ -90,30 +89,26 @@ private:
     std::vector<double> speeds; ///< in this order
     double work = 0;            ///< of the slowest, as in StepObservation: the cost of rows may have changed since
   };
-  void remember(const BalanceSubject& subject, double step_s);
+  void remember(const BalanceRequest& subject, double step_s);
   void remember(Measured now);
-  Measured measured(const BalanceChoice& choice) const;
-  std::vector<MeasuredStep> remembered(const BalanceSubject& subject) const;
+  Measured measured(const BalanceChoice& choice, const BalanceRequest& request) const;
+  std::vector<MeasuredStep> remembered(const BalanceRequest& subject) const;
   std::vector<double> all_speeds() const;
   double steady_since(double now_s) const;
   double error_at(double now_s) const;
   UsualTime steady_steps(double now_s, double until) const;
-  void observe(const BalanceSubject& subject, double now_s);
+  void observe(const BalanceRequest& subject, double now_s);
   void learn(BalanceRequest& request, double now_s);
-  StepObservation conditions(const BalanceSubject& subject) const;
+  StepObservation conditions(const BalanceRequest& subject) const;
 
   std::vector<ProcessLoad> loads_;
-  double ended_s_ = 0; ///< the last step
   std::map<int, Alone> alone_;
   std::map<int, double> left_s_; ///< when a process left the grid
   struct Decided {
     double at_s = 0, held_s = 0;
     std::vector<double> speeds;
-    std::size_t steps = 0;
   };
   std::optional<Decided> decided_;
-  BalanceRequest request_;
-  std::string why_not_;
   bool are_costs_new_ = false;
   struct Trial {
     BalanceOutcome outcome;
@@ -136,5 +131,11 @@ private:
   std::optional<Learned> outside_;                          ///< while panels are under way: of the program's own steps
   double error_ = BalanceRules().usual_error, error_s_ = 0; ///< of the last predictions of a step, and since when
 };
+
+/// Whether to give out the work anew, to park processes or to take them back.
+/// subject: what is balanced, in its present state: grid, matrix, parts, costs of items, steps left, allowed shapes,
+/// the price of a change. The memory adds processes, terms of a step, and for how long the speeds have been the same.
+/// Process 0 never leaves: it answers for the application, and programs print and have files open there.
+BalanceVerdict decide_balance(BalanceRequest subject, BalanceMemory& memory, double now_s);
 
 } // namespace advise
