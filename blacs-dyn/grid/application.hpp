@@ -47,7 +47,7 @@ public:
   Phases phases{*this};
   NewcomerCommand newcomers;
   std::unique_ptr<Control> control; ///< on process 0
-  Balancing balancing{*this};
+  Balancing balancing{processes, settings, grid, matrices, machine, control};
   Whereabouts whereabouts{*this};
   Changes changes{*this}; ///< its requests die before `control`
   ResizePoints points{*this};

@@ -5,7 +5,6 @@
 #include <climits>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <map>
 #include <utility>
 
@@ -14,11 +13,9 @@
 #include "advise/factor_layout.hpp"
 #include "advise/payoff.hpp"
 #include "base/clock.hpp"
-#include "base/environment.hpp"
 #include "base/index.hpp"
 #include "base/parse_json.hpp"
 #include "dyngrid/balance.h"
-#include "grid/application.hpp"
 #include "gridmap/dealing.hpp"
 #include "redist/plan.hpp"
 
@@ -69,107 +66,80 @@ struct Balancing::Record {
 
 // ---- every process
 
-void Balancing::start_monitor() {
-  if (monitor_) return;
-  try {
-    const char* root = environment("DYNGRID_LOAD_ROOT");
-    monitor_.reset(new control::LoadMonitor(root ? root : ""));
-  } catch (const std::exception& error) { // this process has no figures; the others see that they are missing
-    if (app_.processes.id() == 0) std::fprintf(stderr, "dyngrid: %s\n", error.what());
-    is_monitored_ = false;
-  }
-}
-
 void Balancing::set_mode(BalanceMode mode) {
-  app_.settings.balance = mode;
-  if (app_.control) app_.control->board().set_mode(mode);
-}
-
-void Balancing::begin_or_wake() {
-  if (app_.settings.balance != BalanceMode::off) is_monitored_ = true;
-  if (is_monitored_ && !monitor_) start_monitor();
-  if (std::exchange(is_asleep_, false)) { // woken
-    told_ = {};
-    told_asleep_s_ = 0;
-    items_.take(app_.matrices); // from before its sleep
-    monitor_->sleeps(false);
-  }
+  settings_.balance = mode;
+  if (control_) control_->board().set_mode(mode);
 }
 
 std::uint64_t Balancing::flags() {
-  begin_or_wake();
+  if (reports_.begin_or_wake()) items_.take(matrices_); // from before its sleep
   // where no process balances and the program requests none, process 0 asks when it needs loads, and is not called for
   // one
-  const bool is_of_use = app_.settings.balance != BalanceMode::off || is_wanted_here_;
-  if (monitor_ && is_of_use && monitor_->has_changed()) return PlaceWord::loads;
-  if (is_wanted_here_ && !is_monitored_) return PlaceWord::loads; // from which on all measure
-  if (app_.processes.id() != 0 || !app_.control) return 0;
-  const control::LoadBoard& board = app_.control->board();
+  const bool is_of_use = settings_.balance != BalanceMode::off || is_wanted_here_;
+  if (is_of_use && reports_.has_changed()) return PlaceWord::loads;
+  if (is_wanted_here_ && !reports_.is_on()) return PlaceWord::loads; // from which on all measure
+  if (processes_.id() != 0 || !control_) return 0;
+  const control::LoadBoard& board = control_->board();
   if (board.has_question() || memory_.has_outcome()) return PlaceWord::loads;
   const double now = base::monotonic_s();
-  const bool is_wanted = app_.settings.balance != BalanceMode::off || is_wanted_here_ || board.is_wanted(now);
+  const bool is_wanted = settings_.balance != BalanceMode::off || is_wanted_here_ || board.is_wanted(now);
   return is_wanted && now - gathered_s_ >= (is_decision_near_ ? rules.gather_near_s : rules.gather_s)
              ? std::uint64_t{PlaceWord::loads}
              : 0;
 }
 
-LoadFigures Balancing::own_load() const {
-  LoadFigures load;
-  load.process = app_.processes.id();
-  if (monitor_) monitor_->write(load);
-  load.speed = app_.processes.process_set().speed_of(load.process);
-  return load;
-}
-
 std::vector<ProcessLoad> Balancing::with_hosts(const std::vector<LoadFigures>& loads) const {
   std::map<int, std::string> hosts;
-  for (advise::ProcessInfo& process : app_.processes.process_set().everybody())
-    hosts[process.id] = std::move(process.host);
+  for (advise::ProcessInfo& process : processes_.process_set().everybody()) hosts[process.id] = std::move(process.host);
   std::vector<ProcessLoad> all;
   for (const LoadFigures& load : loads) all.push_back({load, hosts[load.process]});
   return all;
 }
 
 Balancing::Verdict Balancing::exchange(bool is_asked) {
-  const MPI_Comm grid = app_.grid.comm();
-  const bool is_0 = app_.processes.id() == 0;
+  const MPI_Comm grid = grid_.comm();
+  const bool is_0 = processes_.id() == 0;
+  // observe
   if (is_asked) {
-    is_monitored_ = true;
-    begin_or_wake();
+    reports_.turn_on();
+    if (reports_.begin_or_wake()) items_.take(matrices_);
   }
   Record mine;
-  mine.load = own_load();
+  mine.load = reports_.own();
+  mine.wants_loads = is_wanted_here_ ? 1 : 0;
+  const std::vector<char> my_items = items_.take(matrices_);
+  mine.item_bytes = static_cast<std::int64_t>(my_items.size());
   Asked asked;
   asked.by_program = is_asked;
-  mine.wants_loads = is_wanted_here_ ? 1 : 0;
-  const std::vector<char> my_items = items_.take(app_.matrices);
-  mine.item_bytes = static_cast<std::int64_t>(my_items.size());
   if (is_0) {
     gathered_s_ = base::monotonic_s();
-    if (app_.control) asked.question = app_.control->board().take_question();
-    mine.has_verdict = asked || app_.settings.balance != BalanceMode::off || memory_.has_outcome() ? 1 : 0;
+    if (control_) asked.question = control_->board().take_question();
+    mine.has_verdict = asked || settings_.balance != BalanceMode::off || memory_.has_outcome() ? 1 : 0;
   }
-  if (!is_0) app_.processes.hear_told(base::tag_load); // passed on
-  const std::size_t places = at(app_.grid.shape().size());
+  // gather
+  if (!is_0) processes_.hear_told(base::tag_load); // passed on
+  const std::size_t places = at(grid_.shape().size());
   std::vector<Record> all(places);
   check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, grid), "MPI_Allgather");
-  if (monitor_) monitor_->told();
+  reports_.told();
   std::vector<LoadFigures> in_grid;
+  std::vector<std::int64_t> sizes;
   for (std::size_t k = 0; k < places; ++k) {
     in_grid.push_back(all[k].load);
     in_grid.back().place = static_cast<std::int32_t>(k);
+    sizes.push_back(all[k].item_bytes);
+    is_wanted_here_ = is_wanted_here_ || all[k].wants_loads != 0;
   }
   loads_ = with_hosts(in_grid);
-  std::vector<std::int64_t> sizes;
-  for (const Record& record : all) sizes.push_back(record.item_bytes);
   if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size > 0; }))
     asked.items = gather(my_items, sizes);
-  is_monitored_ = true; // from the first exchange on
-  for (const Record& record : all) is_wanted_here_ = is_wanted_here_ || record.wants_loads != 0;
+  reports_.turn_on(); // from the first exchange on
+  // decide
   Verdict verdict;
-  verdict.mode = app_.settings.balance;
-  if (is_0) verdict = consider(asked);
+  verdict.mode = settings_.balance;
+  if (is_0) verdict = decide(asked);
   verdict.report = last_;
+  // broadcast
   if (all[0].has_verdict == 0) return {};
   Packet packet;
   packet.put(verdict);
@@ -196,10 +166,10 @@ std::vector<std::vector<char>> Balancing::gather(const std::vector<char>& mine,
         fmt::format("blacs-dyn: dyngrid_work_items: {} bytes of rows and columns, expected at most {}: use larger "
                     "blocks",
                     end, INT_MAX));
-  const bool is_0 = app_.processes.id() == 0;
+  const bool is_0 = processes_.id() == 0;
   std::vector<char> all(is_0 ? at(end) : 0);
   check_mpi(MPI_Gatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(), counts.data(), begins.data(),
-                        MPI_BYTE, 0, app_.grid.comm()),
+                        MPI_BYTE, 0, grid_.comm()),
             "MPI_Gatherv");
   std::vector<std::vector<char>> each;
   for (std::size_t k = 0; is_0 && k < sizes.size(); ++k)
@@ -218,214 +188,41 @@ void Balancing::read(Packet& packet) {
   is_doing_ = false; // what this process fell asleep in is over
 }
 
-void Balancing::joined() {
-  if (last_.is_done && last_.measured_change_s == 0) last_.done(app_.last_resize.total_s);
-}
-
-int Balancing::lay_out_anew(const GridMap& to) {
-  const ProcessSet& set = app_.processes.process_set();
-  const GridMap before = set.grid;
-  app_.processes.take_speeds(set.speeds_on(to), to);
-  try {
-    return app_.relayout.all();
-  } catch (...) {
-    app_.processes.take_speeds(set.speeds_on(before), before);
-    throw;
-  }
-}
-
-Balancing::FactorOrder::FactorOrder(Balancing& balancing, const Verdict& verdict) {
-  matrix_ = balancing.app_.matrices.find(verdict.for_factors);
-  if (!matrix_) return;
-  before_ = std::exchange(matrix_->order, int{DYNGRID_ORDER_FACTOR});
-  ++matrix_->relayouts; // a process that sleeps receives it
-}
-
-Balancing::FactorOrder::~FactorOrder() {
-  if (!matrix_) return;
-  matrix_->order = before_;
-  --matrix_->relayouts;
-}
-
-void Balancing::end() {
-  monitor_.reset();
-  std::vector<LoadFigures> unheard;
-  if (app_.processes.id() == 0 && app_.processes.world() != MPI_COMM_NULL) hear_sleepers(unheard);
-}
-
-// ---- marked work
-
-void Balancing::work_begins() {
-  if (marked_)
-    throw Error(base::Status::bad_state, "blacs-dyn: dyngrid_work_begin: the work before has no dyngrid_work_end");
-  marked_ = Clocks{base::monotonic_s(), control::thread_cpu_s()};
-}
-
-void Balancing::work_ends(double units) {
-  if (!marked_)
-    throw Error(base::Status::bad_state, "blacs-dyn: dyngrid_work_end without dyngrid_work_begin before it");
-  if (!std::isfinite(units) || units < 0)
-    throw Error(base::Status::bad_argument,
-                fmt::format("blacs-dyn: dyngrid_work_end: units is {}, expected a finite number of at least 0", units));
-  const Clocks begun = *std::exchange(marked_, std::nullopt);
-  if (!monitor_) return;
-  monitor_->work(control::thread_cpu_s() - begun.cpu_s, base::monotonic_s() - begun.wall_s, units);
+void Balancing::joined(double change_s) {
+  if (last_.is_done && last_.measured_change_s == 0) last_.done(change_s);
 }
 
 void Balancing::work_items(const Matrix* a, const ItemTimes::Told& told) {
-  if (!app_.matrices.has(a))
+  if (!matrices_.has(a))
     throw Error(base::Status::not_found, "blacs-dyn: dyngrid_work_items: the handle is of no living matrix");
-  const int rank = app_.grid.has_me() ? app_.grid.rank() : -1;
-  items_.tell(*a, told, a->stretches(told.axis == 'R', rank, app_.grid.shape()));
-}
-
-// ---- sleeping processes
-
-/// Reports to process 0 what this process would get, when that changes and every told_every_s seconds. Passes on the
-/// reports of the groups that this process owns.
-void Balancing::while_asleep() {
-  if (app_.processes.id() < 0) return;
-  app_.processes.hear_told(base::tag_load);
-  if (app_.settings.balance == BalanceMode::off) return;
-  start_monitor();
-  if (!monitor_) return;
-  is_asleep_ = true;
-  monitor_->sleeps(true);
-  const double now = base::monotonic_s();
-  if (now - told_asleep_s_ < rules.asleep_news_s) return;
-  const LoadFigures load = own_load();
-  if (load.samples == 0) return;
-  const bool is_calm = load.calm_s > rules.asleep_news_s, was_calm = told_.calm_s > rules.asleep_news_s;
-  if (told_.samples > 0 && std::abs(load.share - told_.share) < rules.asleep_share && is_calm == was_calm &&
-      now - told_asleep_s_ < rules.asleep_s)
-    return;
-  told_ = load;
-  told_asleep_s_ = now;
-  const char* bytes = reinterpret_cast<const char*>(&load);
-  app_.processes.tell_process0(base::tag_load, {bytes, bytes + sizeof load});
-}
-
-/// Process 0: the reports since the last time; all sleeping processes are appended to `loads`.
-void Balancing::hear_sleepers(std::vector<LoadFigures>& loads) const {
-  const double now = base::monotonic_s();
-  for (const std::vector<char>& bytes : app_.processes.hear_told(base::tag_load)) {
-    LoadFigures load;
-    if (bytes.size() != sizeof load) continue;
-    std::memcpy(&load, bytes.data(), sizeof load);
-    load.place = -1;
-    load.busy = now; // kept until the next report: when it was received
-    const auto known = std::find_if(asleep_.begin(), asleep_.end(),
-                                    [&](const LoadFigures& other) { return other.process == load.process; });
-    (known == asleep_.end() ? *asleep_.insert(known, load) : *known) = load;
-  }
-  const std::vector<int> parked = app_.processes.process_set().all_parked();
-  asleep_.erase(std::remove_if(asleep_.begin(), asleep_.end(),
-                               [&](const LoadFigures& load) { return !has(parked, load.process); }),
-                asleep_.end());
-  for (const int id : parked) {
-    const auto known =
-        std::find_if(asleep_.begin(), asleep_.end(), [&](const LoadFigures& load) { return load.process == id; });
-    LoadFigures load;
-    load.process = id; // nothing is known of it yet
-    if (known != asleep_.end()) {
-      load = *known;
-      const double ago = now - load.busy;
-      load.busy = 0;
-      load.held_s += ago;
-      if (load.calm_s > 0) load.calm_s += ago;   // it would have reported a competitor
-      if (ago > rules.silent_s) load.calm_s = 0; // not taken back: all would wait for it
-    }
-    const ProcessSet& set = app_.processes.process_set();
-    load.speed = set.speed_of(id);
-    const int owner = set.group_of(id).owner;
-    if (owner > 0 && !has(set.grid.ids, owner)) load.calm_s = 0; // it wakes those it owns: not taken back before
-    loads.push_back(load);
-  }
+  const int rank = grid_.has_me() ? grid_.rank() : -1;
+  items_.tell(*a, told, a->stretches(told.axis == 'R', rank, grid_.shape()));
 }
 
 // ---- process 0
 
-void Balancing::all_came() {
-  if (panels_) return; // a panel ends otherwise
+void Balancing::step_ended(double size) {
   const double now = base::monotonic_s(), begun_s = std::exchange(begun_s_, -1);
-  if (app_.processes.id() == 0 && begun_s >= 0 && is_monitored_) memory_.step(now, now - begun_s);
+  if (processes_.id() == 0 && begun_s >= 0 && reports_.is_on()) memory_.step(now, now - begun_s, size);
 }
 
-void Balancing::Panels::all_came() {
-  Balancing& b = balancing_;
-  const double now = base::monotonic_s(), begun_s = std::exchange(b.begun_s_, -1);
-  if (b.app_.processes.id() == 0 && begun_s >= 0 && b.is_monitored_) b.memory_.step(now, now - begun_s, size_);
-}
-
-Balancing::Panels::Panels(Balancing& balancing, Matrix& matrix, const Place& place)
-    : balancing_(balancing), matrix_(matrix), what_{place.text, matrix.name, -1, 0, 0, 0},
-      begun_s_(std::exchange(balancing.begun_s_, -1)), // what lies before the first panel is no panel
-      revision_(balancing.app_.matrices.revision()), seen_(balancing.revision_),
-      grid_(balancing.app_.processes.process_set().grid) {
-  balancing_.panels_ = this;
-  balancing_.know_factored(what_);
-}
-
-/// The program's step goes on, unless the grid is another one by now.
-Balancing::Panels::~Panels() {
-  Balancing& b = balancing_;
-  b.panels_ = nullptr;
-  b.know_factored({});
-  const GridMap& grid = b.app_.processes.process_set().grid;
-  const bool is_same = b.app_.matrices.revision() == revision_ && b.revision_ == seen_ && grid.shape == grid_.shape &&
-                       grid.ids == grid_.ids && grid.speeds == grid_.speeds;
-  b.begun_s_ = is_same ? begun_s_ : -1;
-  if (!is_same) b.memory_.grid_changed(base::monotonic_s());
-}
-
-void Balancing::Panels::done(std::int64_t first, std::int64_t end) {
-  const std::int64_t m = matrix_.rows.n, n = matrix_.cols.n;
-  if (what_.first == 0) what_.first = gridmap::factor_work(m, n, 0, end - first);
-  size_ = gridmap::factor_work(m, n, first, end) / what_.first;
-  what_.last = first;
-  what_.next = end;
-  what_.left = std::llround(gridmap::factor_work(m, n, end, std::min(m, n)) / what_.first);
-  if (balancing_.app_.processes.id() != 0) return;
-  balancing_.know_factored(what_);
-  if (balancing_.app_.control) balancing_.app_.control->panel(size_, what_.left);
-}
-
-void Balancing::know_factored(const Factored& what) {
-  if (app_.processes.id() != 0) return;
-  const bool is_another = what.place != factored_.place;
-  factored_ = what;
-  if (is_another) {
-    memory_.end_panels();
-    if (what.is_under_way()) memory_.begin_panels(base::monotonic_s());
-  }
-  if (!app_.control) return;
-  if (is_another && what.is_under_way())
-    app_.control->begin_panels(what.place);
-  else if (is_another)
-    app_.control->end_panels();
-  app_.control->panel(1, what.left);
+void Balancing::all_came() {
+  if (!panels_) step_ended(1); // a panel ends otherwise
 }
 
 void Balancing::point_left() {
-  if (app_.processes.id() != 0 || !is_monitored_) return;
+  if (processes_.id() != 0 || !reports_.is_on()) return;
   begun_s_ = base::monotonic_s();
-  look_at_grid();
-}
-
-void Balancing::look_at_grid() {
-  if (!is_monitored_) return;
-  const GridMap& grid = app_.processes.process_set().grid;
-  if (app_.matrices.revision() == revision_ && grid.shape == grid_.shape && grid.ids == grid_.ids &&
-      grid.speeds == grid_.speeds)
-    return;
-  know_grid();
-  memory_.grid_changed(base::monotonic_s());
+  if (is_now(seen_)) return;
+  seen_ = seen_now();
+  memory_.grid_changed(begun_s_);
   memory_.forget_trial(); // what follows is not what it brought
 }
 
-void Balancing::know_grid() {
-  revision_ = app_.matrices.revision();
-  grid_ = app_.processes.process_set().grid;
+bool Balancing::is_now(const Seen& seen) const {
+  const GridMap& grid = processes_.process_set().grid;
+  return matrices_.revision() == seen.revision && grid.shape == seen.grid.shape && grid.ids == seen.grid.ids &&
+         grid.speeds == seen.grid.speeds;
 }
 
 std::vector<int> Balancing::ids() const {
@@ -440,7 +237,7 @@ GridMap Balancing::map_of(const advise::BalanceChoice& choice, std::int64_t mb, 
   map.shape = {choice.grid.nprow, choice.grid.npcol};
   for (const int k : choice.order) map.ids.push_back(memory_.id_of(k));
   std::vector<std::int64_t> rows = choice.rows, cols = choice.cols;
-  const int first = app_.processes.process_set().grid.ids.front();
+  const int first = processes_.process_set().grid.ids.front();
   if (const auto place = static_cast<int>(position(map.ids, first)); place < map.shape.size() && place > 0) {
     const int row = place / map.shape.npcol, col = place % map.shape.npcol;
     for (int j = 0; j < map.shape.npcol; ++j) std::swap(map.ids[at(j)], map.ids[at(row * map.shape.npcol + j)]);
@@ -450,14 +247,85 @@ GridMap Balancing::map_of(const advise::BalanceChoice& choice, std::int64_t mb, 
     std::swap(cols[0], cols[at(col)]);
   }
   // in blocks, so that dealing them out gives the same parts again
-  const auto shares = [](const std::vector<std::int64_t>& parts, std::int64_t nb) {
+  const auto shares = [](const std::vector<std::int64_t>& parts, std::int64_t block) {
     std::vector<double> blocks;
-    for (const std::int64_t part : parts) blocks.push_back(static_cast<double>(nb > 0 ? (part + nb - 1) / nb : part));
+    for (const std::int64_t part : parts)
+      blocks.push_back(static_cast<double>(block > 0 ? (part + block - 1) / block : part));
     return blocks;
   };
   map.row_shares = shares(rows, mb);
   map.col_shares = shares(cols, nb);
   return map;
+}
+
+/// The cost of moving all matrices, by redist's plan, and the other costs of a change.
+advise::Cost Balancing::price(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const {
+  const GridMap to = map_of(choice, mb, nb);
+  const GridMap& from = processes_.process_set().grid;
+  std::vector<int> ranks;
+  int next = from.shape.size();
+  for (const int id : to.ids) {
+    const auto was = static_cast<int>(position(from.ids, id));
+    ranks.push_back(was < from.shape.size() ? was : next++);
+  }
+  advise::Cost planned;
+  for (const Matrix* a : matrices_.list()) {
+    redist::Layout layout = a->on(to);
+    layout.grid.ranks = ranks;
+    planned += advise::exchange_cost(machine_.figures(), volume_of(move_of(*a, std::move(layout)), *a));
+  }
+  if (from.shape == to.shape && from.ids == to.ids) return planned;
+  return control_ ? control_->change_cost({to.shape.nprow, to.shape.npcol}, planned) : planned;
+}
+
+BalanceRequest Balancing::subject() const {
+  BalanceRequest s;
+  const Matrix* a = factored_.is_under_way() ? matrices_.find(factored_.matrix) : nullptr;
+  if (!a) a = items_.known_of(matrices_);
+  if (!a) a = matrices_.largest();
+  const Shape shape = grid_.shape();
+  s.grid = {shape.nprow, shape.npcol};
+  s.m = std::max<std::int64_t>(1, a->rows.n);
+  s.n = std::max<std::int64_t>(1, a->cols.n);
+  s.is_weighted = a->order != 0;
+  if (!a->has_rule() || s.is_weighted) {
+    s.mb = a->rows.nb;
+    s.nb = a->cols.nb;
+  }
+  for (int i = 0; i < shape.nprow; ++i) s.rows.push_back(a->layout.rows.local_size(i));
+  for (int j = 0; j < shape.npcol; ++j) s.cols.push_back(a->layout.cols.local_size(j));
+  const double elements = static_cast<double>(s.m) * static_cast<double>(s.n);
+  s.element_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(matrices_.bytes() / elements));
+  if (control_) {
+    s.steps_left = control_->steps_left();
+    if (!control_->allowed().text().empty()) s.max_aspect = 0; // it says all that is to be said of shapes
+    s.allowed = [allowed = control_->allowed()](base::GridShape to) { return allowed.permits(to); };
+  }
+  if (factored_.is_under_way()) {
+    s.steps_left = factored_.left;
+  } else {
+    s.row_costs = items_.costs(*a, true);
+    s.col_costs = items_.costs(*a, false);
+  }
+  s.change = [this, mb = s.mb, nb = s.nb](const advise::BalanceChoice& choice) { return price(choice, mb, nb); };
+  return s;
+}
+
+Balancing::Verdict Balancing::verdict_of(const BalanceVerdict& decided) const {
+  Verdict verdict;
+  verdict.mode = settings_.balance;
+  verdict.to = map_of(decided.balance->then, decided.request.mb, decided.request.nb);
+  const GridMap& from = processes_.process_set().grid;
+  verdict.kind =
+      from.shape == verdict.to.shape && from.ids == verdict.to.ids ? Verdict::Kind::relayout : Verdict::Kind::change;
+  const auto& all = matrices_.all();
+  if (std::none_of(all.begin(), all.end(), [](const auto& a) { return a->order != 0; })) return verdict;
+  for (const ProcessLoad& load : memory_.loads())
+    if (load.samples > 0) {
+      verdict.ids.push_back(load.process);
+      verdict.speeds.push_back(memory_.speed_of(load));
+    }
+  return verdict;
 }
 
 // ---- the order of a matrix that is being factored
@@ -466,7 +334,7 @@ GridMap Balancing::map_of(const advise::BalanceChoice& choice, std::int64_t mb, 
 /// there is no such matrix.
 const Matrix* Balancing::may_get_factor_order() const {
   if (!factored_.is_under_way() || factored_.next <= factored_.last) return nullptr;
-  const Matrix* a = app_.matrices.find(factored_.matrix);
+  const Matrix* a = matrices_.find(factored_.matrix);
   return a && a->order != 0 && a->order != DYNGRID_ORDER_FACTOR ? a : nullptr;
 }
 
@@ -494,12 +362,12 @@ std::optional<Balance> Balancing::factor_order(const BalanceVerdict& stays) cons
   const Matrix* factored = may_get_factor_order();
   if (!factored) return std::nullopt;
   const Matrix& a = *factored;
-  const GridMap& grid = app_.processes.process_set().grid;
+  const GridMap& grid = processes_.process_set().grid;
   const redist::Layout to = layout_on(grid, a.rows, a.cols, DYNGRID_ORDER_FACTOR);
   const std::vector<double> speeds = speeds_on(grid);
   if (speeds.size() != grid.ids.size()) return std::nullopt;
   const redist::Plan plan = move_of(a, to);
-  const advise::Cost change = advise::exchange_cost(app_.machine.figures(), volume_of(plan, a));
+  const advise::Cost change = advise::exchange_cost(machine_.figures(), volume_of(plan, a));
   const advise::FactorLayoutDecision decision =
       advise::decide_factor_layout({a.layout.rows, a.layout.cols, to.rows, to.cols, speeds, factored_.next,
                                     factor_unit_s(a, speeds, stays.request), change.total(), stays.request.rules});
@@ -522,82 +390,12 @@ std::optional<Balance> Balancing::factor_order(const BalanceVerdict& stays) cons
   return balance;
 }
 
-/// The cost of moving all matrices, by redist's plan, and the other costs of a change.
-advise::Cost Balancing::price(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const {
-  const GridMap to = map_of(choice, mb, nb);
-  const GridMap& from = app_.processes.process_set().grid;
-  std::vector<int> ranks;
-  int next = from.shape.size();
-  for (const int id : to.ids) {
-    const auto was = static_cast<int>(position(from.ids, id));
-    ranks.push_back(was < from.shape.size() ? was : next++);
-  }
-  advise::Cost planned;
-  for (const Matrix* a : app_.matrices.list()) {
-    redist::Layout layout = a->on(to);
-    layout.grid.ranks = ranks;
-    planned += advise::exchange_cost(app_.machine.figures(), volume_of(move_of(*a, std::move(layout)), *a));
-  }
-  if (from.shape == to.shape && from.ids == to.ids) return planned;
-  return app_.control ? app_.control->change_cost({to.shape.nprow, to.shape.npcol}, planned) : planned;
-}
-
-BalanceRequest Balancing::subject() const {
-  BalanceRequest s;
-  const Matrix* a = factored_.is_under_way() ? app_.matrices.find(factored_.matrix) : nullptr;
-  if (!a) a = items_.known_of(app_.matrices);
-  if (!a) a = app_.matrices.largest();
-  const Shape shape = app_.grid.shape();
-  s.grid = {shape.nprow, shape.npcol};
-  s.m = std::max<std::int64_t>(1, a->rows.n);
-  s.n = std::max<std::int64_t>(1, a->cols.n);
-  s.is_weighted = a->order != 0;
-  if (!a->has_rule() || s.is_weighted) {
-    s.mb = a->rows.nb;
-    s.nb = a->cols.nb;
-  }
-  for (int i = 0; i < shape.nprow; ++i) s.rows.push_back(a->layout.rows.local_size(i));
-  for (int j = 0; j < shape.npcol; ++j) s.cols.push_back(a->layout.cols.local_size(j));
-  const double elements = static_cast<double>(s.m) * static_cast<double>(s.n);
-  s.element_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(app_.matrices.bytes() / elements));
-  if (app_.control) {
-    s.steps_left = app_.control->steps_left();
-    if (!app_.control->allowed().text().empty()) s.max_aspect = 0; // it says all that is to be said of shapes
-    s.allowed = [allowed = app_.control->allowed()](base::GridShape to) { return allowed.permits(to); };
-  }
-  if (factored_.is_under_way()) {
-    s.steps_left = factored_.left;
-  } else {
-    s.row_costs = items_.costs(*a, true);
-    s.col_costs = items_.costs(*a, false);
-  }
-  s.change = [this, mb = s.mb, nb = s.nb](const advise::BalanceChoice& choice) { return price(choice, mb, nb); };
-  return s;
-}
-
-Balancing::Verdict Balancing::verdict_of(const BalanceVerdict& decided) const {
-  Verdict verdict;
-  verdict.mode = app_.settings.balance;
-  verdict.to = map_of(decided.balance->then, decided.request.mb, decided.request.nb);
-  const GridMap& from = app_.processes.process_set().grid;
-  verdict.kind =
-      from.shape == verdict.to.shape && from.ids == verdict.to.ids ? Verdict::Kind::relayout : Verdict::Kind::change;
-  const auto& all = app_.matrices.all();
-  if (std::none_of(all.begin(), all.end(), [](const auto& a) { return a->order != 0; })) return verdict;
-  for (const ProcessLoad& load : memory_.loads())
-    if (load.samples > 0) {
-      verdict.ids.push_back(load.process);
-      verdict.speeds.push_back(memory_.speed_of(load));
-    }
-  return verdict;
-}
-
 /// The same grid, speeds and shares.
 Balancing::Verdict Balancing::verdict_for_factors() const {
   Verdict verdict;
-  verdict.mode = app_.settings.balance;
+  verdict.mode = settings_.balance;
   verdict.kind = Verdict::Kind::relayout;
-  verdict.to = app_.processes.process_set().grid;
+  verdict.to = processes_.process_set().grid;
   verdict.for_factors = factored_.matrix;
   return verdict;
 }
@@ -609,21 +407,21 @@ void Balancing::take_items(const std::vector<std::vector<char>>& items) {
   for (const ProcessLoad& load : memory_.loads())
     if (load.place >= 0 && load.place < static_cast<int>(items.size()))
       speeds[at(load.place)] = memory_.alone_speed_of(load);
-  items_.gathered(items, speeds, app_.matrices);
+  items_.gathered(items, speeds, matrices_);
   memory_.costs_told();
 }
 
 /// Once the loads are there. Throws nothing: the others wait for the decision.
-Balancing::Verdict Balancing::consider(const Asked& asked) {
+Balancing::Verdict Balancing::decide(const Asked& asked) {
   Verdict nothing;
   const std::optional<control::BalanceQuestion>& question = asked.question;
   if (question && question->mode) set_mode(*question->mode);
-  const BalanceMode mode = nothing.mode = app_.settings.balance;
+  const BalanceMode mode = nothing.mode = settings_.balance;
   const double now = base::monotonic_s();
   const auto answer = [&](const char* outcome, control::Json fields) {
     fields["outcome"] = outcome;
     fields["mode"] = to_string(mode);
-    if (question && app_.control) app_.control->board().answer(*question, std::move(fields));
+    if (question && control_) control_->board().answer(*question, std::move(fields));
   };
   const auto fail = [&](const std::string& reason) {
     answer("failed", {{"reason", reason}});
@@ -631,16 +429,12 @@ Balancing::Verdict Balancing::consider(const Asked& asked) {
     return nothing;
   };
   try {
-    std::vector<LoadFigures> asleep;
-    hear_sleepers(asleep);
-    std::vector<ProcessLoad> all = loads_;
-    for (ProcessLoad& load : with_hosts(asleep)) all.push_back(std::move(load));
-    if (!app_.processes.is_speed_given()) control::take_marked_speeds(all);
-    if (app_.control) app_.control->board().show(all, now);
-    say_unmeasured(all);
-    say_stopped(all);
-    loads_ = all;
-    memory_.take(std::move(all), now);
+    for (ProcessLoad& load : with_hosts(reports_.of_sleepers())) loads_.push_back(std::move(load));
+    if (!processes_.is_speed_given()) control::take_marked_speeds(loads_);
+    if (control_) control_->board().show(loads_, now);
+    say_unmeasured();
+    say_stopped();
+    memory_.take(loads_, now);
     take_items(asked.items);
     say_outcome();
     if (!asked && (mode == BalanceMode::off || !memory_.is_due(now))) {
@@ -648,7 +442,7 @@ Balancing::Verdict Balancing::consider(const Asked& asked) {
       return nothing;
     }
     is_decision_near_ = false;
-    if (!app_.matrices.largest()) return fail("no matrix is registered: there is nothing that could be given out anew");
+    if (!matrices_.largest()) return fail("no matrix is registered: there is nothing that could be given out anew");
     BalanceVerdict decided = decide_balance(subject(), memory_, now);
     if (!decided.balance) return fail(decided.why_not + ": ask again after a few steps");
     const bool would_stay = decided.balance->action == BalanceAction::stay;
@@ -679,7 +473,7 @@ void Balancing::note(const BalanceVerdict& decided) {
 }
 
 void Balancing::note_nothing(const std::string& why) {
-  const Shape shape = app_.grid.shape();
+  const Shape shape = grid_.shape();
   const std::int64_t number = last_.number + 1;
   last_ = {};
   last_.number = number;
@@ -687,33 +481,33 @@ void Balancing::note_nothing(const std::string& why) {
   last_.why = why;
 }
 
-void Balancing::carried_out() {
+void Balancing::carried_out(double change_s) {
   if (!std::exchange(is_doing_, false)) return; // it fell asleep in it, and was woken for something else
-  last_.done(app_.last_resize.total_s);
-  if (app_.processes.id() != 0 || !doing_) return;
+  last_.done(change_s);
+  if (processes_.id() != 0 || !doing_) return;
   const BalanceVerdict decided = *std::exchange(doing_, std::nullopt);
   for (const ProcessLoad& load : memory_.loads())
-    memory_.speed_given(load.process, app_.processes.process_set().speed_of(load.process));
-  memory_.carried_out(decided, app_.last_resize.total_s, base::monotonic_s());
-  know_grid();
+    memory_.speed_given(load.process, processes_.process_set().speed_of(load.process));
+  memory_.carried_out(decided, change_s, base::monotonic_s());
+  seen_ = seen_now();
   tried_ = last_;
-  if (app_.control) app_.control->balanced(tried_);
+  if (control_) control_->balanced(tried_);
   say(decided, true, true);
-  if (!asked_ || !app_.control) return;
-  app_.control->board().answer(*asked_, {{"outcome", "done"},
-                                         {"mode", to_string(app_.settings.balance)},
-                                         {"balance", control::to_json(*decided.balance, ids())}});
-  app_.control->wake();
+  if (!asked_ || !control_) return;
+  control_->board().answer(*asked_, {{"outcome", "done"},
+                                     {"mode", to_string(settings_.balance)},
+                                     {"balance", control::to_json(*decided.balance, ids())}});
+  control_->wake();
   asked_.reset();
 }
 
 void Balancing::failed(const std::string& why) {
   if (!std::exchange(is_doing_, false)) return;
   last_.why = "it could not be done: " + why;
-  if (app_.processes.id() != 0) return;
+  if (processes_.id() != 0) return;
   doing_.reset();
   std::fprintf(stderr, "dyngrid: the work is not given out anew: %s\n", why.c_str());
-  if (asked_ && app_.control) app_.control->board().answer(*asked_, {{"outcome", "failed"}, {"reason", why}});
+  if (asked_ && control_) control_->board().answer(*asked_, {{"outcome", "failed"}, {"reason", why}});
   asked_.reset();
 }
 
@@ -722,13 +516,13 @@ void Balancing::say(const BalanceVerdict& decided, bool is_done, bool is_asked) 
   const Balance& balance = *decided.balance;
   const bool is_new = is_asked || to_string(balance.action) + balance.why != advised_;
   if (is_new && !is_done) note(decided);
-  if (app_.control) {
+  if (control_) {
     control::Json event = control::to_json(balance, ids());
     event["event"] = "balance";
     event["done"] = is_done;
     event["number"] = last_.number;
-    app_.control->board().tell(std::move(event));
-    app_.control->wake();
+    control_->board().tell(std::move(event));
+    control_->wake();
   }
   const std::string text = fmt::format(
       "{}{}: {}; now {}; {}change {}, {} elements move",
@@ -737,13 +531,13 @@ void Balancing::say(const BalanceVerdict& decided, bool is_done, bool is_asked) 
       seconds_of(balance.then.change.total()), balance.then.moved_elements);
   if (!is_new) return;
   advised_ = is_done ? "" : to_string(balance.action) + balance.why;
-  if (app_.settings.is_verbose || (!is_done && app_.settings.balance == BalanceMode::advise))
+  if (settings_.is_verbose || (!is_done && settings_.balance == BalanceMode::advise))
     std::fprintf(stderr, "dyngrid: balance: %s\n", text.c_str());
 }
 
 /// Once: the processes whose load cannot be measured.
-void Balancing::say_unmeasured(const std::vector<ProcessLoad>& loads) {
-  for (const ProcessLoad& load : loads) {
+void Balancing::say_unmeasured() {
+  for (const ProcessLoad& load : loads_) {
     const bool is_unmeasured = load.place >= 0 && load.samples > 0 && load.competing < 0 &&
                                load.source == static_cast<std::int32_t>(control::LoadSource::competitors);
     if (!is_unmeasured || std::exchange(is_unmeasured_said_, true)) continue;
@@ -755,8 +549,8 @@ void Balancing::say_unmeasured(const std::vector<ProcessLoad>& loads) {
 }
 
 /// Each stop once, when it is over.
-void Balancing::say_stopped(const std::vector<ProcessLoad>& loads) {
-  for (const ProcessLoad& load : loads) {
+void Balancing::say_stopped() {
+  for (const ProcessLoad& load : loads_) {
     double& said_s = stopped_said_[load.process];
     if (load.stopped_s <= said_s) continue;
     std::fprintf(stderr, "dyngrid: balance: process %d on %s was stopped for %.1f s; that counts as waiting\n",
@@ -770,15 +564,15 @@ void Balancing::say_outcome() {
   if (!outcome) return;
   tried_.judged(*outcome);
   if (last_.number == tried_.number) last_ = tried_;
-  if (app_.control) {
-    app_.control->balanced(tried_);
+  if (control_) {
+    control_->balanced(tried_);
     control::Json event = control::to_json(*outcome);
     event["event"] = "balanced";
     event["number"] = tried_.number;
-    app_.control->board().tell(std::move(event));
-    app_.control->wake();
+    control_->board().tell(std::move(event));
+    control_->wake();
   }
-  if (app_.settings.is_verbose)
+  if (settings_.is_verbose)
     std::fprintf(stderr,
                  "dyngrid: balance: %s took %.3g s (predicted %.3g s); a step took %.3g s, takes %.3g s (predicted "
                  "%.3g s)\n",

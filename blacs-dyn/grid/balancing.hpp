@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,22 +11,31 @@
 #include "control/balance_report.hpp"
 #include "control/job_state.hpp"
 #include "control/load_board.hpp"
-#include "control/load_monitor.hpp"
+#include "grid/control.hpp"
+#include "grid/grid.hpp"
 #include "grid/item_times.hpp"
+#include "grid/load_reports.hpp"
+#include "grid/machine_figures.hpp"
+#include "grid/matrices.hpp"
 #include "grid/matrix.hpp"
 #include "grid/place.hpp"
+#include "grid/settings.hpp"
 #include "processes/names.hpp"
 #include "processes/packet.hpp"
+#include "processes/processes.hpp"
 
 namespace blacs_dyn {
 
-class Application;
-
-/// Balances the processes by the shares of their processors that they get: a monitor in each process, its figures
-/// gathered at resize points, and on process 0 the decision. docs/decisions/0048.
+/// Balances the processes by the shares of their processors that they get. Each process observes, the observations are
+/// gathered at resize points, process 0 decides (advise::decide_balance), and all get its verdict, which ResizePoints
+/// carries out. docs/decisions/0048.
 class Balancing {
 public:
-  explicit Balancing(Application& app) : app_(app) {}
+  /// control: of process 0; null on others.
+  Balancing(Processes& processes, Settings& settings, Grid& grid, Matrices& matrices, const MachineFigures& machine,
+            const std::unique_ptr<Control>& control)
+      : processes_(processes), settings_(settings), grid_(grid), matrices_(matrices), machine_(machine),
+        control_(control) {}
 
   /// The action of all processes, as process 0 has decided.
   struct Verdict {
@@ -49,6 +59,12 @@ public:
 
   private:
     Balancing& balancing_;
+  };
+
+  /// What steps are measured on.
+  struct Seen {
+    std::int64_t revision = -1; ///< of the matrices
+    GridMap grid;
   };
 
   /// A factorization that is under way.
@@ -81,9 +97,9 @@ public:
     Matrix& matrix_;
     double size_ = 1; ///< of the last panel, in such panels
     Factored what_;
-    double begun_s_;               ///< on process 0: of the step of the program that it is in
-    std::int64_t revision_, seen_; ///< of the matrices, and the grid, as of that
-    GridMap grid_;
+    double begun_s_;     ///< on process 0: of the step of the program that it is in
+    Seen there_;         ///< as of that
+    std::int64_t known_; ///< Balancing::seen_.revision, as of that
   };
 
   /// To the resize point that this process is in: the step has ended, which was that of the slowest. Local; once for
@@ -92,28 +108,15 @@ public:
   std::uint64_t flags(); ///< PlaceWord::Flag of this process; local
   /// Collective over the grid. is_asked: the program wants a balance now, whatever the mode is.
   Verdict exchange(bool is_asked = false);
-  int lay_out_anew(const GridMap& to); ///< collective over it; a dyngrid_outcome. @throws agreed Error
-  /// What is done for_factors, from before the change on; taken back unless it is kept. Local, on all.
-  class FactorOrder {
-  public:
-    FactorOrder(Balancing& balancing, const Verdict& verdict);
-    ~FactorOrder();
-    FactorOrder(const FactorOrder&) = delete;
-    FactorOrder& operator=(const FactorOrder&) = delete;
-    void keep() { matrix_ = nullptr; }
-
-  private:
-    Matrix* matrix_ = nullptr;
-    int before_ = 0;
-  };
-  void carried_out();                       ///< the decision is carried out; local, on all that were asked
-  void failed(const std::string& why);      ///< the same: it could not be
-  void set_mode(control::BalanceMode mode); ///< local, the same on all processes
-  void while_asleep();                      ///< a process of group 0 that sleeps, now and then
-  void end();                               ///< no thread is left; local
+  /// The verdict is carried out, in so many seconds; local, on all that were asked.
+  void carried_out(double change_s);
+  void failed(const std::string& why);             ///< the same: it could not be
+  void set_mode(control::BalanceMode mode);        ///< local, the same on all processes
+  void while_asleep() { reports_.while_asleep(); } ///< a process of group 0 that sleeps, now and then
+  void end() { reports_.end(); }                   ///< no thread is left; local
   // marked work of this process. @throws Error{bad_state, bad_argument}
-  void work_begins();
-  void work_ends(double units);
+  void work_begins() { reports_.work_begins(); }
+  void work_ends(double units) { reports_.work_ends(units); }
   /// Records the times of rows or columns of this process. Local. @throws Error{bad_argument, not_found, unsupported}
   void work_items(const Matrix* a, const ItemTimes::Told& told);
 
@@ -122,7 +125,7 @@ public:
   // for those that join
   void write(Packet& packet) const;
   void read(Packet& packet);
-  void joined(); ///< the change that this process came by is done
+  void joined(double change_s); ///< the change that this process came by is done
 
   /// As of the last exchange. A process that calls this requests the gathering from here on. Local.
   const std::vector<advise::ProcessLoad>& wanted_loads() {
@@ -140,19 +143,16 @@ private:
     bool is_now() const { return by_program || (question && question->now); }
   };
   void point_left();
+  void step_ended(double size);
   void know_factored(const Factored& what);
-  void look_at_grid();
-  void know_grid();
-  void start_monitor();
-  void begin_or_wake();
-  advise::LoadFigures own_load() const;
+  Seen seen_now() const { return {matrices_.revision(), processes_.process_set().grid}; }
+  bool is_now(const Seen& seen) const;
   /// Each with the host of its process.
   std::vector<advise::ProcessLoad> with_hosts(const std::vector<advise::LoadFigures>& loads) const;
   /// Those of all on process 0, by place; collective over the grid.
   std::vector<std::vector<char>> gather(const std::vector<char>& mine, const std::vector<std::int64_t>& sizes) const;
-  void hear_sleepers(std::vector<advise::LoadFigures>& loads) const;
   void take_items(const std::vector<std::vector<char>>& items);
-  Verdict consider(const Asked& asked);
+  Verdict decide(const Asked& asked);
   void note(const advise::BalanceVerdict& decided);
   void note_nothing(const std::string& why);
   advise::BalanceRequest subject() const;
@@ -166,22 +166,19 @@ private:
   Verdict verdict_for_factors() const;
   void say(const advise::BalanceVerdict& decided, bool is_done, bool is_asked);
   void say_outcome();
-  void say_unmeasured(const std::vector<advise::ProcessLoad>& loads);
-  void say_stopped(const std::vector<advise::ProcessLoad>& loads);
+  void say_unmeasured();
+  void say_stopped();
   std::vector<int> ids() const;
 
-  Application& app_;
-  control::LoadMonitor::Pointer monitor_;
-  bool is_monitored_ = false; ///< some process requested it: the same on all processes of the grid
-  std::vector<advise::ProcessLoad> loads_;
-  bool is_wanted_here_ = false; ///< requested by this process's program
-  struct Clocks {
-    double wall_s, cpu_s;
-  };
-  std::optional<Clocks> marked_; ///< when the work began that is marked
-  bool is_asleep_ = false;
-  double told_asleep_s_ = 0; ///< a sleeping process's: when it sent its load, and which
-  advise::LoadFigures told_;
+  Processes& processes_;
+  Settings& settings_;
+  Grid& grid_;
+  Matrices& matrices_;
+  const MachineFigures& machine_;
+  const std::unique_ptr<Control>& control_;
+  LoadReports reports_{processes_, settings_};
+  std::vector<advise::ProcessLoad> loads_; ///< of the grid; on process 0 of those that sleep, too
+  bool is_wanted_here_ = false;            ///< requested by this process's program
   control::BalanceReport last_;
   ItemTimes items_;
   Panels* panels_ = nullptr; ///< that this process is inside of
@@ -193,9 +190,7 @@ private:
   double begun_s_ = -1; ///< of this step
   double gathered_s_ = -1e9;
   bool is_decision_near_ = false; ///< it may be another one in less than a second
-  std::int64_t revision_ = -1;    ///< of the matrices
-  GridMap grid_;
-  mutable std::vector<advise::LoadFigures> asleep_; ///< what sleeping processes reported last
+  Seen seen_;
   std::optional<advise::BalanceVerdict> doing_;
   control::BalanceReport tried_; ///< that was carried out last
   std::optional<control::BalanceQuestion> asked_;

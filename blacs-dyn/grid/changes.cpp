@@ -106,7 +106,7 @@ int Changes::see_through(Resize& change) {
     switch (change.move_and_commit()) {
     case Resize::Outcome::resized:
       has_called_off_ = false;
-      app_.balancing.joined();
+      app_.balancing.joined(app_.last_resize.total_s);
       return DYNGRID_RESIZED;
     case Resize::Outcome::redirected:
       under_way_ = std::move(change);

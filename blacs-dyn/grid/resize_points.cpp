@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "dyngrid/balance.h"
 #include "grid/application.hpp"
 
 namespace blacs_dyn {
@@ -277,15 +278,30 @@ int ResizePoints::balance() {
   }
 }
 
+/// New layouts by the speeds and shares of `to`. Collective over the grid. @throws agreed Error, all as before.
+int ResizePoints::lay_out_anew(const GridMap& to) {
+  const ProcessSet& set = app_.processes.process_set();
+  const GridMap before = set.grid;
+  app_.processes.take_speeds(set.speeds_on(to), to);
+  try {
+    return app_.relayout.all();
+  } catch (...) {
+    app_.processes.take_speeds(set.speeds_on(before), before);
+    throw;
+  }
+}
+
 int ResizePoints::balance_as(const Balancing::Verdict& verdict) {
   using Kind = Balancing::Verdict::Kind;
   if (verdict.kind == Kind::nothing) return DYNGRID_SAME;
-  const std::vector<double> before = app_.processes.know_speeds(verdict.ids, verdict.speeds);
-  Balancing::FactorOrder order(app_.balancing, verdict);
+  const std::vector<double> speeds = app_.processes.know_speeds(verdict.ids, verdict.speeds);
+  Matrix* factored = app_.matrices.find(verdict.for_factors);
+  const int order = factored ? std::exchange(factored->order, int{DYNGRID_ORDER_FACTOR}) : 0;
+  if (factored) ++factored->relayouts; // a process that sleeps receives it
   int outcome = DYNGRID_SAME;
   try {
     if (verdict.kind == Kind::relayout) {
-      outcome = app_.balancing.lay_out_anew(verdict.to);
+      outcome = lay_out_anew(verdict.to);
     } else {
       Resize::Goal goal;
       goal.to = verdict.to.shape;
@@ -294,12 +310,15 @@ int ResizePoints::balance_as(const Balancing::Verdict& verdict) {
       outcome = app_.changes.make(std::move(goal));
     }
   } catch (const Error& error) {
-    app_.processes.know_speeds(verdict.ids, before);
+    app_.processes.know_speeds(verdict.ids, speeds);
+    if (factored) {
+      factored->order = order;
+      --factored->relayouts;
+    }
     app_.balancing.failed(error.what());
     throw;
   }
-  order.keep();
-  app_.balancing.carried_out();
+  app_.balancing.carried_out(app_.last_resize.total_s);
   return outcome;
 }
 

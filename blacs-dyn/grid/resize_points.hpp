@@ -62,6 +62,7 @@ private:
   Resize::Goal agree_on_goal(const Findings& found, bool is_own);
   int balance();
   int balance_as(const Balancing::Verdict& verdict);
+  int lay_out_anew(const GridMap& to);
   int change_now(Resize::Goal goal);
   int go_on_where_led();
 
