@@ -583,10 +583,10 @@ private:
 
   bool has_costs() const { return !r_.row_costs.are_alike() || !r_.col_costs.are_alike(); }
 
-  /// Stretches that are cut by costs keep their places, so the process at (0,0) is brought back there before.
+  /// The process at (0,0) stays there, so that the same one prints. Before cut_by_costs(): stretches keep their places.
   void keep_first(BalanceChoice& choice) const {
     const auto first = std::find(choice.order.begin(), choice.order.end(), now_.order[0]);
-    if (!has_costs() || first == choice.order.end()) return;
+    if (first == choice.order.end()) return;
     const auto place = static_cast<int>(first - choice.order.begin());
     const int npcol = choice.grid.npcol, row = place / npcol, col = place % npcol;
     for (int j = 0; j < npcol; ++j) std::swap(choice.order[at(j)], choice.order[at(row * npcol + j)]);

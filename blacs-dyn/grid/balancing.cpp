@@ -231,21 +231,10 @@ std::vector<int> Balancing::ids() const {
   return ids;
 }
 
-/// Rows and columns as they were decided; the first process stays at (0,0), so that the same one prints.
 GridMap Balancing::map_of(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const {
   GridMap map;
   map.shape = {choice.grid.nprow, choice.grid.npcol};
   for (const int k : choice.order) map.ids.push_back(memory_.id_of(k));
-  std::vector<std::int64_t> rows = choice.rows, cols = choice.cols;
-  const int first = processes_.process_set().grid.ids.front();
-  if (const auto place = static_cast<int>(position(map.ids, first)); place < map.shape.size() && place > 0) {
-    const int row = place / map.shape.npcol, col = place % map.shape.npcol;
-    for (int j = 0; j < map.shape.npcol; ++j) std::swap(map.ids[at(j)], map.ids[at(row * map.shape.npcol + j)]);
-    for (int i = 0; i < map.shape.nprow; ++i)
-      std::swap(map.ids[at(i * map.shape.npcol)], map.ids[at(i * map.shape.npcol + col)]);
-    std::swap(rows[0], rows[at(row)]);
-    std::swap(cols[0], cols[at(col)]);
-  }
   // in blocks, so that dealing them out gives the same parts again
   const auto shares = [](const std::vector<std::int64_t>& parts, std::int64_t block) {
     std::vector<double> blocks;
@@ -253,8 +242,8 @@ GridMap Balancing::map_of(const advise::BalanceChoice& choice, std::int64_t mb, 
       blocks.push_back(static_cast<double>(block > 0 ? (part + block - 1) / block : part));
     return blocks;
   };
-  map.row_shares = shares(rows, mb);
-  map.col_shares = shares(cols, nb);
+  map.row_shares = shares(choice.rows, mb);
+  map.col_shares = shares(choice.cols, nb);
   return map;
 }
 

@@ -45,6 +45,11 @@ std::vector<double> with_slow(int processes, int slow, double speed) {
 
 void expect_sound(const BalanceRequest& r, const advise::BalanceChoice& choice) {
   ASSERT_EQ(static_cast<int>(choice.order.size()), choice.grid.size());
+  const auto first = std::find_if(r.processes.begin(), r.processes.end(), [](const auto& p) { return p.place == 0; });
+  const auto was_first = static_cast<int>(first - r.processes.begin());
+  if (std::count(choice.order.begin(), choice.order.end(), was_first) > 0) {
+    ASSERT_EQ(choice.order[0], was_first) << "the process at (0,0) does not stay there";
+  }
   std::vector<int> order = choice.order;
   std::sort(order.begin(), order.end());
   ASSERT_EQ(std::adjacent_find(order.begin(), order.end()), order.end());
