@@ -111,7 +111,7 @@ TEST(BalanceMemory, SaysWhatIsMissing) {
   EXPECT_EQ(run.verdict.why_not, "the loads are of another grid");
 }
 
-TEST(BalanceMemory, PanelsAreToldByTheirSize) {
+TEST(BalanceMemory, PanelsAreScaledByTheirSize) {
   Story run;
   run.memory.begin_panels(run.now);
   run.panels(0, 12, 40);
@@ -169,7 +169,7 @@ TEST(BalanceMemory, AllAlikeIsNoReasonToMove) {
   }
 }
 
-TEST(BalanceMemory, WhoIsSlowLeavesAUniformGrid) {
+TEST(BalanceMemory, ASlowProcessLeavesAGridOfEqualParts) {
   Story run;
   run.steps(5);
   ASSERT_TRUE(run.decide());
@@ -276,7 +276,7 @@ advise::BalanceRequest with_a_sleeper(Story& run, double ago, double calm, doubl
   return three;
 }
 
-TEST(BalanceMemory, WhoLeftLatelyReturnsOnlyForTwiceTheGain) {
+TEST(BalanceMemory, AProcessThatLeftLatelyReturnsOnlyForTwiceTheGain) {
   { // 4/3 s become 1 s: a quarter, which is twice 5 % and more
     Story run;
     const BalanceRequest three = with_a_sleeper(run, 20, 40, 1);
@@ -297,7 +297,7 @@ TEST(BalanceMemory, WhoLeftLatelyReturnsOnlyForTwiceTheGain) {
 
 /// Six processes in a row of weighted parts, and one that left them. Its return saves 14 % of a step. That is more than
 /// the 11 % required of others (5 %, and twice the usual error of a prediction) and less than twice as much.
-TEST(BalanceMemory, WhoLeftLessThanAMinuteAgoDoesNotReturnForLess) {
+TEST(BalanceMemory, AProcessThatLeftLessThanAMinuteAgoDoesNotReturnForLess) {
   Story run(true);
   BalanceRequest all = run.subject;
   const auto in_a_row = [&](int processes) {
@@ -429,7 +429,7 @@ TEST(BalanceMemory, AnotherGridEndsTheJudging) {
   EXPECT_FALSE(run.memory.outcome(run.now));
 }
 
-TEST(BalanceMemory, GoesBackToWhatWasMeasuredAndWantsMoreOfPredictionsThatWereWrong) {
+TEST(BalanceMemory, GoesBackToWhatWasMeasuredAndRequiresMoreOfPredictionsThatWereWrong) {
   Story run(true);
   run.subject.grid = {1, 4};
   run.subject.rows = {1000};
@@ -603,7 +603,7 @@ struct Turns {
   }
 };
 
-TEST(BalanceMemory, WhoWaitsForItsTurnsHoweverLittleItHasToDoLeaves) {
+TEST(BalanceMemory, AProcessThatWaitsForItsTurnsLeavesHoweverSmallItsPartIs) {
   Turns line;
   line.run(20);
   EXPECT_TRUE(line.balances.empty());
@@ -645,7 +645,7 @@ TEST(BalanceMemory, StepsThatALoadSlowsBeforeItIsSeenAreNotRemembered) {
   for (const advise::MeasuredStep& known : run.verdict.request.measured) EXPECT_NEAR(known.step_s, 1, 1e-9);
 }
 
-TEST(BalanceMemory, ASpeedThatABalanceGaveIsNotWhatAProcessCanDo) {
+TEST(BalanceMemory, ASpeedThatABalanceSetIsNotTheSpeedOfTheProcessAlone) {
   Story run(true);
   run.load(1, 0.5);
   run.tell();

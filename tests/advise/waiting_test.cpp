@@ -10,7 +10,7 @@
 namespace {
 using advise::Waiting;
 
-TEST(Waiting, TwoPartsTellItFromWork) {
+TEST(Waiting, TwoPartsSeparateItFromWork) {
   Waiting waiting;
   waiting.saw(3, 0.25, 0.2 + 0.25 * 0.6, 10);
   EXPECT_FALSE(waiting.terms(3, 0)) << "from one part";
@@ -35,7 +35,7 @@ TEST(Waiting, ManyPartsAreALineBetweenThem) { // off by 1 % to both sides equall
   EXPECT_NEAR(terms->waits_s, 0.3, 1e-9);
 }
 
-TEST(Waiting, PartsThatAreNearEachOtherTellNothing) {
+TEST(Waiting, PartsNearEachOtherDoNotSeparateThem) {
   Waiting waiting;
   waiting.saw(0, 0.25, 0.4, 0);
   waiting.saw(0, 0.2, 0.39, 0);
@@ -49,7 +49,7 @@ TEST(Waiting, WorkAloneIsNoWaiting) {
   EXPECT_FALSE(waiting.terms(0, 0));
 }
 
-TEST(Waiting, NobodyWorksFasterThanItCan) { // the step got no shorter at all
+TEST(Waiting, NoProcessWorksFasterThanItCan) { // the step got no shorter at all
   Waiting waiting;
   waiting.saw(0, 0.4, 0.5, 0);
   waiting.saw(0, 0.2, 0.5, 0);
@@ -74,7 +74,7 @@ TEST(Waiting, AnotherLoadIsAnotherLine) {
   EXPECT_EQ(terms->since_s, 3);
 }
 
-TEST(Waiting, WhoLeftIsForgottenAndNothingIsLearnedFromNothing) {
+TEST(Waiting, ProcessesThatLeftAreForgottenAndBadStepsIgnored) {
   Waiting waiting;
   waiting.saw(0, 0.4, 0.6, 1);
   waiting.saw(0, 0.1, 0.3, 2);

@@ -17,7 +17,9 @@ struct WaitingTerms {
   double since_s = 0; ///< of the first of these steps; on the caller's clock
 };
 
-/// The steps in which one of the most loaded processes was the slowest.
+/// The steps in which one of the most loaded processes was the slowest. A UsualTime is a number under one condition;
+/// this is a line through steps with several parts. Without it each smaller part is predicted to take less, so the
+/// process is kept, and its part made smaller again and again.
 class Waiting {
 public:
   /// A step with this part of all work, above 0. A step that contradicts the earlier ones shows that the load has
