@@ -51,8 +51,8 @@ public:
   // ---- loads: those in the grid by place, then those that sleep
   void take(std::vector<ProcessLoad> loads, double now_s);
   const std::vector<ProcessLoad>& loads() const { return loads_; }
-  /// Whether decide_balance() may give a new result: speeds have changed, or have been the same for twice as long, or a
-  /// parked process can be examined again.
+  /// Whether decide_balance() may give a new result: speeds have changed, or have been the same for longer than at the
+  /// last one, or a parked process can be examined again.
   bool is_due(double now_s) const;
   /// No share is changing: the last sample of each process is near the median of its last ones. Also true when nothing
   /// has changed for so long that this does not matter. A load that begins on all processes at once is not seen by all
