@@ -323,8 +323,8 @@ void BalanceMemory::learn(BalanceRequest& r, double now_s) {
   if (is_told) r = std::move(apart);
 }
 
-BalanceVerdict decide_balance(BalanceRequest subject, BalanceMemory& memory, double now_s) {
-  BalanceVerdict verdict;
+BalanceDecision decide_balance(BalanceRequest subject, BalanceMemory& memory, double now_s) {
+  BalanceDecision verdict;
   int in_grid = 0;
   for (const ProcessLoad& load : memory.loads_)
     if (load.place >= 0) {
@@ -368,7 +368,7 @@ BalanceVerdict decide_balance(BalanceRequest subject, BalanceMemory& memory, dou
 
 // ---- afterwards
 
-void BalanceMemory::carried_out(const BalanceVerdict& verdict, double change_s, double now_s) {
+void BalanceMemory::carried_out(const BalanceDecision& verdict, double change_s, double now_s) {
   const Balance& balance = verdict.balance.value();
   Trial trial;
   trial.outcome.action = balance.action;

@@ -23,8 +23,8 @@ namespace blacs_dyn {
 
 using advise::Balance;
 using advise::BalanceAction;
+using advise::BalanceDecision;
 using advise::BalanceRequest;
-using advise::BalanceVerdict;
 using advise::LoadFigures;
 using advise::ProcessLoad;
 using base::at;
@@ -300,7 +300,7 @@ BalanceRequest Balancing::subject() const {
   return s;
 }
 
-Balancing::Verdict Balancing::verdict_of(const BalanceVerdict& decided) const {
+Balancing::Verdict Balancing::verdict_of(const BalanceDecision& decided) const {
   Verdict verdict;
   verdict.mode = settings_.balance;
   verdict.to = map_of(decided.balance->then, decided.request.mb, decided.request.nb);
@@ -347,7 +347,7 @@ double Balancing::factor_unit_s(const Matrix& a, const std::vector<double>& spee
 
 /// The rest of the factorization in DYNGRID_ORDER_FACTOR on the current grid, where the time saved exceeds the cost of
 /// the move.
-std::optional<Balance> Balancing::factor_order(const BalanceVerdict& stays) const {
+std::optional<Balance> Balancing::factor_order(const BalanceDecision& stays) const {
   const Matrix* factored = may_get_factor_order();
   if (!factored) return std::nullopt;
   const Matrix& a = *factored;
@@ -432,7 +432,7 @@ Balancing::Verdict Balancing::decide(const Asked& asked) {
     }
     is_decision_near_ = false;
     if (!matrices_.largest()) return fail("no matrix is registered: there is nothing that could be given out anew");
-    BalanceVerdict decided = decide_balance(subject(), memory_, now);
+    BalanceDecision decided = decide_balance(subject(), memory_, now);
     if (!decided.balance) return fail(decided.why_not + ": ask again after a few steps");
     const bool would_stay = decided.balance->action == BalanceAction::stay;
     const std::optional<Balance> for_factors = would_stay ? factor_order(decided) : std::nullopt;
@@ -457,7 +457,7 @@ Balancing::Verdict Balancing::decide(const Asked& asked) {
 }
 
 /// Records the decision, before anything is done.
-void Balancing::note(const BalanceVerdict& decided) {
+void Balancing::note(const BalanceDecision& decided) {
   last_ = control::BalanceReport(*decided.balance, decided.request.step_s, last_.number + 1);
 }
 
@@ -474,7 +474,7 @@ void Balancing::carried_out(double change_s) {
   if (!std::exchange(is_doing_, false)) return; // it fell asleep in it, and was woken for something else
   last_.done(change_s);
   if (processes_.id() != 0 || !doing_) return;
-  const BalanceVerdict decided = *std::exchange(doing_, std::nullopt);
+  const BalanceDecision decided = *std::exchange(doing_, std::nullopt);
   for (const ProcessLoad& load : memory_.loads())
     memory_.speed_given(load.process, processes_.process_set().speed_of(load.process));
   memory_.carried_out(decided, change_s, base::monotonic_s());
@@ -501,7 +501,7 @@ void Balancing::failed(const std::string& why) {
 }
 
 /// Advice that repeats is sent each time, but counted and printed once.
-void Balancing::say(const BalanceVerdict& decided, bool is_done, bool is_asked) {
+void Balancing::say(const BalanceDecision& decided, bool is_done, bool is_asked) {
   const Balance& balance = *decided.balance;
   const bool is_new = is_asked || to_string(balance.action) + balance.why != advised_;
   if (is_new && !is_done) note(decided);

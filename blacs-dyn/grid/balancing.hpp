@@ -27,7 +27,7 @@
 namespace blacs_dyn {
 
 /// Balances the processes by the shares of their processors that they get. Each process observes, the observations are
-/// gathered at resize points, process 0 decides (advise::decide_balance), and all get its verdict, which ResizePoints
+/// gathered at resize points, process 0 decides (advise::decide_balance), and all get its decision, which ResizePoints
 /// carries out. docs/decisions/0048.
 class Balancing {
 public:
@@ -108,7 +108,7 @@ public:
   std::uint64_t flags(); ///< PlaceWord::Flag of this process; local
   /// Collective over the grid. is_asked: the program wants a balance now, whatever the mode is.
   Verdict exchange(bool is_asked = false);
-  /// The verdict is carried out, in so many seconds; local, on all that were asked.
+  /// The decision is carried out, in change_s seconds. Local, on all that were asked.
   void carried_out(double change_s);
   void failed(const std::string& why);             ///< the same: it could not be
   void set_mode(control::BalanceMode mode);        ///< local, the same on all processes
@@ -153,18 +153,18 @@ private:
   std::vector<std::vector<char>> gather(const std::vector<char>& mine, const std::vector<std::int64_t>& sizes) const;
   void take_items(const std::vector<std::vector<char>>& items);
   Verdict decide(const Asked& asked);
-  void note(const advise::BalanceVerdict& decided);
+  void note(const advise::BalanceDecision& decided);
   void note_nothing(const std::string& why);
   advise::BalanceRequest subject() const;
   advise::Cost price(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const;
   const Matrix* may_get_factor_order() const;
   double factor_unit_s(const Matrix& a, const std::vector<double>& speeds, const advise::BalanceRequest& r) const;
   std::vector<double> speeds_on(const GridMap& map) const;
-  std::optional<advise::Balance> factor_order(const advise::BalanceVerdict& stays) const;
+  std::optional<advise::Balance> factor_order(const advise::BalanceDecision& stays) const;
   GridMap map_of(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const;
-  Verdict verdict_of(const advise::BalanceVerdict& decided) const;
+  Verdict verdict_of(const advise::BalanceDecision& decided) const;
   Verdict verdict_for_factors() const;
-  void say(const advise::BalanceVerdict& decided, bool is_done, bool is_asked);
+  void say(const advise::BalanceDecision& decided, bool is_done, bool is_asked);
   void say_outcome();
   void say_unmeasured();
   void say_stopped();
@@ -191,7 +191,7 @@ private:
   double gathered_s_ = -1e9;
   bool is_decision_near_ = false; ///< it may be another one in less than a second
   Seen seen_;
-  std::optional<advise::BalanceVerdict> doing_;
+  std::optional<advise::BalanceDecision> doing_;
   control::BalanceReport tried_; ///< that was carried out last
   std::optional<control::BalanceQuestion> asked_;
   std::string advised_; ///< the last advice that was printed

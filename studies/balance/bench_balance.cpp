@@ -409,7 +409,7 @@ private:
     memory_.outcome(now_);
     if (!memory_.is_due(now_)) return;
     subject_.steps_left = steps_left;
-    const advise::BalanceVerdict verdict = advise::decide_balance(subject_, memory_, now_);
+    const advise::BalanceDecision verdict = advise::decide_balance(subject_, memory_, now_);
     const std::optional<advise::Balance>& balance = verdict.balance;
     if (!balance || balance->action == advise::BalanceAction::stay) return;
     std::vector<int> order;

@@ -175,7 +175,7 @@ private:
     memory_.take(std::move(loads), now_);
     memory_.outcome(now_);
     if (!memory_.is_due(now_)) return;
-    const advise::BalanceVerdict verdict = advise::decide_balance(subject(steps_left), memory_, now_);
+    const advise::BalanceDecision verdict = advise::decide_balance(subject(steps_left), memory_, now_);
     if (verdict.balance && verdict.balance->action != BalanceAction::stay) carry_out(verdict);
   }
 
@@ -204,7 +204,7 @@ private:
     return s;
   }
 
-  void carry_out(const advise::BalanceVerdict& verdict) {
+  void carry_out(const advise::BalanceDecision& verdict) {
     const advise::Balance& balance = *verdict.balance;
     const advise::BalanceChoice& to = balance.then;
     const auto shares = [&](const std::vector<std::int64_t>& sizes) {

@@ -29,7 +29,7 @@ using control::LoadJournal;
 struct Story {
   BalanceMemory memory;
   BalanceRequest subject;
-  advise::BalanceVerdict verdict; ///< the last one
+  advise::BalanceDecision verdict; ///< the last one
   double now = 100;
   std::vector<double> shares{1, 1, 1, 1}, held{1e3, 1e3, 1e3, 1e3};
   std::vector<int> ids{0, 1, 2, 3};
@@ -586,7 +586,7 @@ struct Turns {
       memory.take(loads, now);
       memory.outcome(now);
       if (!memory.is_due(now)) continue;
-      const advise::BalanceVerdict verdict = advise::decide_balance(subject, memory, now);
+      const advise::BalanceDecision verdict = advise::decide_balance(subject, memory, now);
       const std::optional<advise::Balance>& balance = verdict.balance;
       ASSERT_TRUE(balance) << verdict.why_not;
       if (balance->action == BalanceAction::stay) continue;

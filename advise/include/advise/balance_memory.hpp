@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When a running application redistributes its work, parks processes or takes them back: one function from observations
-// and a memory to a verdict. Pure: times are passed in, in seconds on one clock.
+// and a memory to a decision. Pure: times are passed in, in seconds on one clock.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace advise {
 
 /// A decision, with what it was made from.
-struct BalanceVerdict {
+struct BalanceDecision {
   std::optional<Balance> balance; ///< empty while no step was measured, or not all loads are known
   std::string why_not;            ///< the reason, where it is empty
   BalanceRequest request;         ///< terms of a step, its time, speeds, errors
@@ -68,13 +68,13 @@ public:
   void speed_given(int id, double speed); ///< by a balance; it is not the speed of the process alone
 
   // ---- afterwards
-  void carried_out(const BalanceVerdict& verdict, double change_s, double now_s);
+  void carried_out(const BalanceDecision& verdict, double change_s, double now_s);
   void forget_trial() { known_.trial.reset(); } ///< the grid has changed since
   bool has_outcome() const { return known_.trial && known_.trial->after.count() >= BalanceRules().judged_steps; }
   /// Not empty once, when enough steps have ended since the balance to judge it.
   std::optional<BalanceOutcome> outcome(double now_s);
 
-  friend BalanceVerdict decide_balance(BalanceRequest subject, BalanceMemory& memory, double now_s);
+  friend BalanceDecision decide_balance(BalanceRequest subject, BalanceMemory& memory, double now_s);
 
 private:
   struct Step {
@@ -136,6 +136,6 @@ private:
 /// subject: what is balanced, in its present state: grid, matrix, parts, costs of items, steps left, allowed shapes,
 /// the price of a change. The memory adds processes, terms of a step, and for how long the speeds have been the same.
 /// Process 0 never leaves: it answers for the application, and programs print and have files open there.
-BalanceVerdict decide_balance(BalanceRequest subject, BalanceMemory& memory, double now_s);
+BalanceDecision decide_balance(BalanceRequest subject, BalanceMemory& memory, double now_s);
 
 } // namespace advise

@@ -32,7 +32,7 @@ struct BalanceRules {
   double settled_s = 5;        ///< nothing has changed for so long: then a single sample does not matter
   double again_s = 10;         ///< since the last decision: which sleeping process may return changes with time alone
   double costs_s = 2;          ///< the same with new costs of rows or columns, which a program may report at each step
-  double longer_held = 1.25;   ///< a load has lasted so many times as long as before: more pays off by now
+  double longer_held = 1.25;   ///< times as long as at the last decision, a load has lasted: more pays off by now
 
   // ---- which steps count
   std::size_t last_steps = 9;   ///< the newest ones: their median ignores four disturbed ones
@@ -55,7 +55,7 @@ struct BalanceRules {
   double same_part = 0.05;     ///< relative; of parts of work: the newest step with such a part counts
   double parts_apart = 1.3;    ///< factor between parts that separate waiting from work: steps scatter by a few percent
   double same_load = 0.2;      ///< relative: steps of one load agree with the prediction within that
-  double least_waiting = 0.1;  ///< of a step: less is not told from scatter
+  double least_waiting = 0.1;  ///< of a step: less may be scatter
 };
 
 } // namespace advise
