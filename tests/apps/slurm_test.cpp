@@ -467,7 +467,7 @@ TEST(SlurmRunner, StatusOutputAndLimit) {
     runner.add({{"echo", "3"}, ""}, [&](const Outcome& again) { order += again.out; });
   });
   runner.add({{"echo", "2"}, ""}, [&](const Outcome& o) { order += o.out; });
-  for (int round = 0; runner.is_busy() && round < 1000; ++round) {
+  for (int round = 0; runner.is_busy() && round < 100000; ++round) {
     usleep(10000);
     runner.step();
   }
@@ -477,7 +477,7 @@ TEST(SlurmRunner, StatusOutputAndLimit) {
 /// Until somebody has said the first line.
 Link somebody(Listener& listener, std::string* line) {
   Link found;
-  for (int round = 0; round < 2000 && !found; ++round) {
+  for (int round = 0; round < 100000 && !found; ++round) {
     listener.hear([&](Link link, const std::string& said) {
       found = std::move(link);
       *line = said;
@@ -518,7 +518,7 @@ TEST(SlurmLink, ThoseThatSayNothingOrTooMuchDoNotKeepOthersOut) {
   ASSERT_TRUE(static_cast<bool>(heard));
   EXPECT_EQ(line, "hand word 1 2");
   std::optional<std::string> more;
-  for (int round = 0; round < 2000 && !more; ++round) {
+  for (int round = 0; round < 100000 && !more; ++round) {
     heard.take();
     more = heard.line();
     usleep(1000);
@@ -540,7 +540,7 @@ TEST(SlurmLink, LinesBothWays) {
   std::string got;
   const pid_t child = fork();
   if (child == 0) _exit(one.say(large) && one.say("second") ? 0 : 1);
-  for (int round = 0; round < 500 && got.empty(); ++round) {
+  for (int round = 0; round < 100000 && got.empty(); ++round) {
     usleep(5000);
     other.take();
     if (const auto line = other.line()) got = *line;
@@ -550,7 +550,7 @@ TEST(SlurmLink, LinesBothWays) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   one.close();
-  for (int round = 0; round < 500 && other.take(); ++round) usleep(5000);
+  for (int round = 0; round < 100000 && other.take(); ++round) usleep(5000);
   EXPECT_EQ(other.line(), "second") << "what was said before the end is heard";
   EXPECT_FALSE(other.line());
 }

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   Cblacs_pinfo(&me, &processes);
   Cblacs_get(-1, 0, &context);
   Cblacs_gridinit(&context, "Row", 1, processes);
-  for (int i = 0; i < 600 && argc > 1 && access(argv[1], F_OK) != 0; ++i) usleep(100000);
+  for (int i = 0; i < 6000 && argc > 1 && access(argv[1], F_OK) != 0; ++i) usleep(100000);
   Cblacs_exit(0);
   return 0;
 }

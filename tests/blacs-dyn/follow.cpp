@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "follow.hpp"
+
+#include <fstream>
+
 #include "dyngrid/control.h"
 #include "dyngrid/redist.h"
 
@@ -26,6 +29,14 @@ std::vector<int> ids_here() {
   const int mine = dyngrid_process_id();
   MPI_Allgather(&mine, 1, MPI_INT, ids.data(), 1, MPI_INT, dyngrid_comm());
   return ids;
+}
+
+bool has_ended(int pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(file, text)) return true;
+  const std::size_t end = text.rfind(')');
+  return end == std::string::npos || text.compare(end, 3, ") Z") == 0;
 }
 
 void request(const char* grid) {

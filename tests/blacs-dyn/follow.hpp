@@ -29,6 +29,9 @@ void agreed(int status, int wanted, const std::string& what);
 /// Numbers of the processes of the grid, row-major, as reported by themselves.
 std::vector<int> ids_here();
 
+/// Whether a process is gone, or only its parent has not collected it yet.
+bool has_ended(int pid);
+
 /// Requests a grid that is written as 2x3.
 void request(const char* grid);
 

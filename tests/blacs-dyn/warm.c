@@ -33,13 +33,20 @@ static int is_dead(const char* pid) {
   return !name_ends || name_ends[1] == '\0' || name_ends[2] == 'Z';
 }
 
-/* Until the application can know it, too: a process that dies while it joins ends the application as well
- * (docs/mpi.md). */
+static int open_files(void) {
+  int files = 0;
+  DIR* all = opendir("/proc/self/fd");
+  while (all && readdir(all)) ++files;
+  if (all) closedir(all);
+  return files;
+}
+
+/* Until this process, the first of the application, has closed its connection to the other one: a process that dies
+ * while it joins ends the application as well (docs/mpi.md). */
 static void kill_and_wait(const char* pid) {
-  int nap;
+  const int before = open_files();
   if (kill(atoi(pid), SIGKILL)) return;
-  for (nap = 0; nap < 500 && !is_dead(pid); ++nap) usleep(10000);
-  usleep(300000);
+  while (!is_dead(pid) || open_files() >= before) usleep(10000);
 }
 
 /* Processes that my mpirun has started in the background. */
@@ -80,13 +87,13 @@ int main(int argc, char** argv) {
   for (cycle = 0; cycle < 40 && !wrong && at_once < 2; ++cycle) {
     dyngrid_resize_report report;
     int outcome = DYNGRID_SAME;
-    for (point = 0; point < 30; ++point) { /* which let them be started, and come to sleep */
+    for (point = 0; point < 30 + 10 * cycle; ++point) { /* which let them be started, and come to sleep */
       expect(dyngrid_resize_point_at("step") == DYNGRID_SAME, "nothing to do", 0);
       usleep(20000);
     }
     if (must_kill && cycle < 3 && myrow == 0 && mycol == 0) printf("killed %d\n", kill_those_that_sleep(must_kill));
     expect(dyngrid_request(2, 2) == DYNGRID_SUCCESS, "dyngrid_request", 0);
-    for (point = 0; point < 2000 && outcome == DYNGRID_SAME; ++point) {
+    while (outcome == DYNGRID_SAME) {
       outcome = dyngrid_resize_point_at("step");
       usleep(5000);
     }

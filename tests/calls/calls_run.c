@@ -87,7 +87,7 @@ static int product(int first, int nprow, int npcol, int times, int is_short) {
 }
 
 static void wait_for(const char* file) {
-  for (int tenth = 0; tenth < 600 && access(file, F_OK) != 0; ++tenth) usleep(100000);
+  for (int tenth = 0; tenth < 6000 && access(file, F_OK) != 0; ++tenth) usleep(100000);
 }
 
 int main(int argc, char** argv) {

@@ -273,13 +273,15 @@ TEST_F(SchedulerTest, AFinishByTimeIsPromisedOrRefused) {
   submit({"sleep", "1000"}, {{"allow", "1"}, {"seconds", "1=1000"}});
   const auto now_s = [&] { return call("status").at("now_s").get<double>(); };
   // one processor is free; on 2 it would begin when the first has ended
+  const double before_s = now_s();
   const Json taken = call("submit", {{"command", {"sleep", "1000"}},
                                      {"folder", folder_},
                                      {"allow", "1,2"},
                                      {"seconds", "1=500,2=260"},
-                                     {"finish_by_s", now_s() + 510}});
+                                     {"finish_by_s", before_s + 1200}});
   EXPECT_EQ(taken.at("predicted_procs"), 1);
-  EXPECT_NEAR(taken.at("predicted_end_s").get<double>(), now_s() + 500, 10);
+  EXPECT_GE(taken.at("predicted_end_s").get<double>(), before_s + 500);
+  EXPECT_LE(taken.at("predicted_end_s").get<double>(), now_s() + 500);
   const auto refused = [&](Json more, const std::string& why) { // what follows `why`
     more["command"] = {"true"};
     more["folder"] = folder_;
@@ -296,14 +298,15 @@ TEST_F(SchedulerTest, AFinishByTimeIsPromisedOrRefused) {
   // 500 s until the second has ended, and 100 s
   const std::string in_s =
       refused({{"allow", "1"}, {"seconds", "1=100"}, {"finish_by_s", now_s() + 300}}, "earliest possible time is in ");
-  EXPECT_NEAR(std::atof(in_s.c_str()), 600, 10);
+  EXPECT_LE(std::atof(in_s.c_str()), 600.5); // rounded
+  EXPECT_GE(std::atof(in_s.c_str()), 599.5 - (now_s() - before_s));
   refused({{"allow", "1"}, {"finish_by_s", now_s() + 300}}, "expected \"seconds\"");
   refused({{"seconds", "1=x"}, {"finish_by_s", now_s() + 300}}, "'1=x'");
   refused({{"seconds", "1=1"}, {"finish_by_s", "soon"}}, "seconds since 1970");
   crash();
   start({"--procs", "2", "--policy", "qos"}); // the journal has what was said
   const auto second = taken.at("job").get<std::int64_t>();
-  EXPECT_NEAR(job(second).at("finish_by_s").get<double>(), now_s() + 510, 20);
+  EXPECT_NEAR(job(second).at("finish_by_s").get<double>(), before_s + 1200, 1); // rounded
   output_of("submit --seconds 1=100 --allow 1 --finish-by +10s -- true", 2);
   EXPECT_NE(read_file(folder_ + "/command").find("earliest possible time"), std::string::npos);
   output_of("submit --finish-by soon -- true", 2);
@@ -633,6 +636,7 @@ public:
   std::atomic<bool> wants{false};    ///< it asks now
   std::atomic<bool> gives_up{false}; ///< what it is granted
   std::atomic<int> grants{0}, refusals{0};
+  std::atomic<int> checkpoints{0};  ///< that were asked for
   std::string asked_at;             ///< for checkpoints: by these signals. To be read when it has ended
   std::string why_refused;          ///< when `refusals` has grown
   Json is_on;                       ///< "hosts" of its events of a shrink
@@ -685,9 +689,10 @@ private:
       fields = {{"cancelled", ++cancels}};
     else if (request.op == "watch")
       watcher_ = client;
-    else if (request.op == "checkpoint")
+    else if (request.op == "checkpoint") {
       asked_at += request.body->value("signal", "") + " ";
-    else if (request.op == "history") {
+      ++checkpoints;
+    } else if (request.op == "history") {
       const int page = request.body->value("from", 0);
       fields = {{"grids", Json::array()}, {"cores", 0}, {"next", page < 2 ? Json(page + 1) : Json(nullptr)}};
       fields["grids"].push_back({{"grid", {1, page + 1}}, {"steps", 10}, {"mean_s", 1.0 / (page + 1)}});
@@ -901,8 +906,10 @@ TEST_F(SchedulerTest, ASignalIsPassedOnToJobs) {
   until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
   kill(pid_, SIGUSR1);
   EXPECT_EQ(job(id)["phase"], "running") << "the scheduler goes on";
+  until("it is passed on", [&] { return application.checkpoints == 1; });
   kill(pid_, SIGTERM);
   EXPECT_EQ(collect(), 0);
+  until("the other one is passed on", [&] { return application.checkpoints == 2; });
   application.end();
   EXPECT_EQ(application.asked_at, "USR1 TERM ");
   start({"--procs", "1", "--policy", "ls"}); // which ends the job
