@@ -237,14 +237,10 @@ bool Resize::are_they_there_already() {
 }
 
 std::optional<Resize::News> Resize::news() {
-  try {
-    if (trouble_) return News::they_do_not_come;
-    if (look_for_newcomers()) return News::they_are_there;
-    return std::nullopt;
-  } catch (const Error& error) {
-    trouble_ = error;
-    return News::they_do_not_come;
-  }
+  bool are_there = false;
+  if (!trouble_) trouble_ = attempt([&] { are_there = look_for_newcomers(); });
+  if (trouble_) return News::they_do_not_come;
+  return are_there ? std::optional(News::they_are_there) : std::nullopt;
 }
 
 void Resize::tell_why_not() {

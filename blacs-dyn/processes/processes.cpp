@@ -192,15 +192,14 @@ void Processes::send_for(const Change& change, const SpawnOptions& options) {
 void Processes::keep_warm(std::vector<int> sizes, const std::function<SpawnOptions()>& options) {
   Reserve* reserve = !sizes.empty() && can_keep_warm_ ? launcher_->reserve() : nullptr;
   if (!reserve) return;
-  const std::vector<int> missing = reserve->missing(std::move(sizes));
-  for (Known& group : reserve->introduce(process_set_.groups)) to_introduce_.push_back(std::move(group));
-  if (missing.empty()) return;
-  try {
-    reserve->add(missing, options());
-  } catch (const Error& error) {
-    can_keep_warm_ = false;
-    std::fprintf(stderr, "dyngrid: no spare processes are started: %s\n", error.what());
-  }
+  const std::optional<Error> trouble = attempt([&] { // the other processes do not wait for it
+    const std::vector<int> missing = reserve->missing(std::move(sizes));
+    for (Known& group : reserve->introduce(process_set_.groups)) to_introduce_.push_back(std::move(group));
+    if (!missing.empty()) reserve->add(missing, options());
+  });
+  if (!trouble) return;
+  can_keep_warm_ = false;
+  std::fprintf(stderr, "dyngrid: no spare processes are started: %s\n", trouble->what());
 }
 
 bool Processes::introduce() {

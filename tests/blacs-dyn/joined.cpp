@@ -6,6 +6,7 @@
 // - starting: one of them, or more, are killed DYNGRID_TEST_US after their start, before they are ready
 // - `unheard` FILE: as early; of the second growth one stops before MPI_Init, as one that mpirun does not notice. It
 //   is started again. FILE is a mark
+// - deaf: one of them cannot connect to the application; the others end with it, and the growth fails at once
 // - exits, aborts: one of them ends by itself before it is ready, by _exit or MPI_Abort
 // - end: the application ends while they are being started
 // - connect, hang: they end, or stop, while process 0 waits for them; the application ends with a message
@@ -33,6 +34,7 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -51,6 +53,7 @@ using follow::expect;
 
 std::string kind;
 bool must_fail = false; ///< this process is a new process of the growth that is to fail
+bool is_deaf = false;   ///< no connection can be made
 
 [[noreturn]] void die() {
   kill(getpid(), SIGKILL);
@@ -95,6 +98,13 @@ bool must_die(int rank) {
 }
 
 } // namespace
+
+extern "C" int connect(int fd, const sockaddr* address, socklen_t length) {
+  using Connect = int (*)(int, const sockaddr*, socklen_t);
+  static const auto next = reinterpret_cast<Connect>(dlsym(RTLD_NEXT, "connect"));
+  errno = ECONNRESET;
+  return is_deaf ? -1 : next(fd, address, length);
+}
 
 // MPI's profiling interface: the moment in which process 0 waits for this process
 extern "C" int MPI_Comm_connect(const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* bridge) {
@@ -434,7 +444,13 @@ int main(int argc, char** argv) {
   if (kind == "unheard" && my_invitation() && std::getenv("DYNGRID_TEST_SECOND") && argc > 2 &&
       open(argv[2], O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0)
     pause();
-  expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
+  if (kind == "deaf" && my_invitation() && !std::getenv("DYNGRID_TEST_SECOND")) {
+    MPI_Init(&argc, &argv); // which connects to mpirun
+    is_deaf = std::atoi(std::getenv("OMPI_COMM_WORLD_RANK")) == 1;
+  }
+  const int begun = dyngrid_init();
+  if (kind == "deaf" && begun != DYNGRID_SUCCESS) return MPI_Finalize();
+  expect(begun == DYNGRID_SUCCESS, "dyngrid_init");
   must_fail = dyngrid_is_newcomer() && !std::getenv("DYNGRID_TEST_SECOND");
   if (must_fail && (kind == "early" || kind == "unheard")) die();
   if (must_fail && kind == "never") set_mark(std::to_string(getpid()));

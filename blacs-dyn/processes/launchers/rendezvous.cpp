@@ -539,17 +539,26 @@ struct Peer::State {
   Socket socket;
   Input input;
   std::thread thread;
-  std::array<int, 2> wake{-1, -1};
+  std::array<int, 2> wake{-1, -1}; ///< made with the rest: what fails later, fails while others connect
+
+  State() {
+    if (pipe2(wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");
+  }
+  ~State() {
+    for (const int fd : wake) close(fd);
+  }
 
   /// 0 or errno.
   int connect_to(const RendezvousAddress& place, Clock::time_point end_by) {
     input = {};
     if (!place.is_tcp) {
       socket = Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      if (socket.fd < 0) return errno;
       const UnixAddress address(place.name);
       return connect(socket.fd, address.get(), address.length) == 0 ? 0 : errno;
     }
     socket = Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (socket.fd < 0) return errno;
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(place.port));
@@ -637,7 +646,6 @@ std::optional<std::string> Peer::listen() {
 
 void Peer::watch(Rendezvous::Loss on_loss) {
   if (state_->thread.joinable()) return;
-  if (pipe2(state_->wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");
   state_->thread = base::thread_without_signals([this, on_loss = std::move(on_loss)] {
     State& s = *state_;
     for (;;) {
@@ -672,6 +680,10 @@ void Peer::goodbye() {
   send_line(state_->socket.fd, goodbye_line);
   close(state_->socket.fd);
   state_->socket.fd = -1;
+}
+
+void Peer::break_off() {
+  state_->socket = Socket();
 }
 
 int Peer::fd() const {

@@ -112,6 +112,7 @@ public:
   std::optional<std::string> listen();
   void watch(Rendezvous::Loss on_loss);
   void goodbye(); ///< what ends from here on ends in order
+  void break_off();
   int fd() const;
 
 private:

@@ -48,6 +48,9 @@ RendezvousLauncher::RendezvousLauncher(LossText loss, const char* invitation) : 
   try {
     peer_ = std::make_unique<Peer>(invitation, rank, 10, openmpi4::mpirun_name());
   } catch (const NotWanted&) { // no fault of this process: arrive()
+  } catch (const Error& error) {
+    if (error.status() == Status::bad_argument) throw; // of all alike
+    std::fprintf(stderr, "dyngrid: %s; the new processes that were started with this one end\n", error.what());
   }
 }
 
@@ -136,13 +139,13 @@ void hear_of(const std::vector<Known>& groups) {
   for (const Known& group : groups) pmix::look_up(group.name, group.processes);
 }
 
-/// The others do not know of one process that is not needed: it may have come a moment later.
+/// The others do not know of one process that is not needed, or could not connect: it may have come a moment later.
 bool RendezvousLauncher::arrive(MPI_Comm world) {
   int mine = peer_ ? 0 : 1, any = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Iallreduce(&mine, &any, 1, MPI_INT, MPI_MAX, world, &request), "MPI_Iallreduce");
   wait_asleep(&request);
-  if (any != 0 && peer_) peer_->goodbye();
+  if (any != 0 && peer_) peer_->break_off(); // in no order: where the application awaits it, its growth has failed
   return any == 0;
 }
 

@@ -124,7 +124,7 @@ public:
   ~SpawnLaunch() override {
     try {
       call_off();
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       std::fprintf(stderr, "dyngrid: new processes could not be sent away: %s\n", error.what());
     }
   }
