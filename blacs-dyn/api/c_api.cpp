@@ -59,6 +59,12 @@ int resize_point(const Place& place) {
   return changing("dyngrid_resize_point").points.arrive(place);
 }
 
+/// A number that all processes choose alike.
+void agree_on_choice(Application& a, const char* routine, const char* what, int value, int least, int most) {
+  a.whereabouts.agree_on_call(routine);
+  a.grid.check_choice(routine, what, value, least, most);
+}
+
 /// Of a routine that makes a matrix; all processes receive the error of one.
 const char* lacks(const dyngrid_matrix* const* handle) {
   return handle ? nullptr : "matrix, the place for the handle,";
@@ -284,7 +290,7 @@ int dyngrid_depth(void) {
 int dyngrid_set_placement(int placement) {
   return guard([&] {
     Application& a = begun("dyngrid_set_placement");
-    a.grid.check_choice("dyngrid_set_placement", "placement", placement, DYNGRID_OPTIMAL, DYNGRID_LOCAL2);
+    agree_on_choice(a, "dyngrid_set_placement", "placement", placement, DYNGRID_OPTIMAL, DYNGRID_LOCAL2);
     a.settings.placement = static_cast<gridmap::Placement>(placement);
   });
 }
@@ -293,8 +299,8 @@ int dyngrid_set_schedule(int schedule) {
   return guard([&] {
     using redist::Schedule;
     Application& a = begun("dyngrid_set_schedule");
-    a.grid.check_choice("dyngrid_set_schedule", "schedule", schedule, static_cast<int>(Schedule::automatic),
-                        static_cast<int>(Schedule::async));
+    agree_on_choice(a, "dyngrid_set_schedule", "schedule", schedule, static_cast<int>(Schedule::automatic),
+                    static_cast<int>(Schedule::async));
     a.settings.exchange_order = static_cast<Schedule>(schedule);
   });
 }
@@ -305,7 +311,7 @@ int dyngrid_set_processes(int way) {
     if (!a.grid.has_me())
       throw base::Error(base::Status::bad_state,
                         "blacs-dyn: dyngrid_set_processes before this process's first resize point");
-    a.grid.check_choice("dyngrid_set_processes", "way", way, DYNGRID_BLOCKING, DYNGRID_BACKGROUND);
+    agree_on_choice(a, "dyngrid_set_processes", "way", way, DYNGRID_BLOCKING, DYNGRID_BACKGROUND);
     if (static_cast<blacs_dyn::LauncherKind>(way) != a.settings.way) a.use(static_cast<blacs_dyn::LauncherKind>(way));
   });
 }
@@ -313,7 +319,7 @@ int dyngrid_set_processes(int way) {
 int dyngrid_set_balance(int mode) {
   return guard([&] {
     Application& a = begun("dyngrid_set_balance");
-    a.grid.check_choice("dyngrid_set_balance", "mode", mode, DYNGRID_BALANCE_OFF, DYNGRID_BALANCE_AUTO);
+    agree_on_choice(a, "dyngrid_set_balance", "mode", mode, DYNGRID_BALANCE_OFF, DYNGRID_BALANCE_AUTO);
     a.balancing.set_mode(static_cast<control::BalanceMode>(mode));
   });
 }
@@ -455,6 +461,7 @@ int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t
 int dyngrid_set_speed(double speed) {
   return guard([&] {
     Application& a = holding("dyngrid_set_speed");
+    a.whereabouts.agree_on_call("dyngrid_set_speed");
     a.processes.set_speed(speed);
     a.tell_control_who_is_where();
   });
@@ -517,6 +524,7 @@ int dyngrid_matrix_free(dyngrid_matrix** matrix) {
 int dyngrid_copy(const dyngrid_matrix* from, dyngrid_matrix* to) {
   return guard([&] {
     Application& a = begun("dyngrid_copy");
+    a.whereabouts.agree_on_call("dyngrid_copy");
     a.copier.copy(from, to, a.matrices, a.grid.site());
   });
 }

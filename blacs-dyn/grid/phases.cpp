@@ -262,6 +262,7 @@ void Phases::begin(Phase* phase) {
     throw wrong(Status::bad_state, "dyngrid_phase_begin",
                 "before the first resize point of a new process: its matrices have no content yet");
   const MPI_Comm comm = app_.grid.comm();
+  app_.whereabouts.agree_on_call("dyngrid_phase_begin");
   std::int64_t number = 0;
   bool is_new = false;
   const std::optional<Error> mine = attempt([&] {

@@ -59,6 +59,7 @@ void Phases::plan(std::int64_t cycles) {
   const char* const routine = "blacs-dyn: dyngrid_phases_plan";
   if (!app_.grid.has_me())
     throw Error(Status::bad_state, fmt::format("{}: before the first resize point of a new process", routine));
+  app_.whereabouts.agree_on_call("dyngrid_phases_plan");
   const std::optional<Error> objection = attempt([&] {
     if (cycles < 0)
       throw Error(Status::bad_argument,

@@ -70,6 +70,7 @@ int ResizePoints::pop() {
   const ProcessSet& process_set = app_.processes.process_set();
   if (!app_.grid.has_me() || process_set.levels.size() < 2)
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_pop: this is the first grid, there is none below it");
+  app_.whereabouts.agree_on_call("dyngrid_pop");
   const GridMap& level = process_set.levels[process_set.levels.size() - 2];
   const auto is_here = [&](int id) { return has(process_set.grid.ids, id); };
   Resize::Goal goal;
@@ -81,6 +82,7 @@ int ResizePoints::pop() {
 
 int ResizePoints::rebalance() {
   if (const std::optional<int> outcome = come_in(Place())) return *outcome;
+  app_.whereabouts.agree_on_call("dyngrid_rebalance");
   if (const Resize* under_way = app_.changes.under_way())
     throw Error(Status::bad_state, fmt::format("blacs-dyn: dyngrid_rebalance while new processes for {} are on their "
                                                "way: ask again when they are there",

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "dyngrid.h"
+#include "dyngrid/balance.h"
 #include "dyngrid/control.h"
 #include "dyngrid/factor.h"
 #include "dyngrid/gridmap.h"
 #include "dyngrid/layout.h"
+#include "dyngrid/phases.h"
 
 static int rank;
 
@@ -43,9 +45,58 @@ static MPI_Fint null_f(void) {
 #endif
 }
 
+/* collective routines, each called by one process alone */
+static int placement(void) {
+  return dyngrid_set_placement(DYNGRID_LOCAL1);
+}
+static int schedule(void) {
+  return dyngrid_set_schedule(1);
+}
+static int processes(void) {
+  return dyngrid_set_processes(DYNGRID_BLOCKING);
+}
+static int balance(void) {
+  return dyngrid_set_balance(DYNGRID_BALANCE_OFF);
+}
+static int speed(void) {
+  return dyngrid_set_speed(2);
+}
+static int reblock(void) {
+  return dyngrid_matrix_reblock(dyngrid_matrix_find("a"), 3, 3);
+}
+static int set_rule(void) {
+  return dyngrid_matrix_set_rule(dyngrid_matrix_find("a"), dyngrid_block_rule, NULL);
+}
+static int copy(void) {
+  return dyngrid_copy(dyngrid_matrix_find("a"), dyngrid_matrix_find("a"));
+}
+static int plan(void) {
+  return dyngrid_phases_plan(3);
+}
+static int begin_phase(void) {
+  dyngrid_phase* phase = NULL;
+  need(dyngrid_phase_create("alone", &phase) == DYNGRID_SUCCESS, "a phase");
+  return dyngrid_phase_begin(phase);
+}
+static const struct {
+  const char* name;
+  int (*call)(void);
+} calls[] = {{"dyngrid_set_placement", placement},
+             {"dyngrid_set_schedule", schedule},
+             {"dyngrid_set_processes", processes},
+             {"dyngrid_set_balance", balance},
+             {"dyngrid_set_speed", speed},
+             {"dyngrid_matrix_reblock", reblock},
+             {"dyngrid_matrix_set_rule", set_rule},
+             {"dyngrid_relayout", dyngrid_relayout},
+             {"dyngrid_rebalance", dyngrid_rebalance},
+             {"dyngrid_copy", copy},
+             {"dyngrid_phases_plan", plan},
+             {"dyngrid_phase_begin", begin_phase}};
+
 int main(int argc, char** argv) {
   dyngrid_matrix *a = NULL, *b = NULL;
-  int bad, value = 0;
+  int bad, i, value = 0;
   dyngrid_resize_report report;
   need(dyngrid_resize_point() == DYNGRID_ERR_STATE, "before dyngrid_init");
   need(dyngrid_matrix_create("a", 'd', 1, 1, 1, 1, &a) == DYNGRID_ERR_STATE, "create before dyngrid_init");
@@ -103,6 +154,10 @@ int main(int argc, char** argv) {
   agreed(bad ? dyngrid_checkpoint("w") : dyngrid_lu(a, 0, &value, &value), DYNGRID_ERR_MISMATCH,
          "a factorization, and a checkpoint on one rank");
   agreed(bad ? dyngrid_pending() : dyngrid_restore("w"), DYNGRID_ERR_MISMATCH, "a restore, and a question on one rank");
+  for (i = 0; i < (int)(sizeof calls / sizeof *calls); ++i) {
+    agreed(bad ? calls[i].call() : dyngrid_resize_point_at("x"), DYNGRID_ERR_MISMATCH, calls[i].name);
+    need(strstr(dyngrid_last_message(), calls[i].name) && strstr(dyngrid_last_message(), "\"x\""), "both are named");
+  }
   agreed(dyngrid_resize(bad ? 0 : 1, 2, DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "grid of 0 rows on one rank");
   agreed(dyngrid_resize(1, 2, bad ? 17 : DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "unknown placement on one rank");
   agreed(dyngrid_resize(bad ? 2 : 1, bad ? 1 : 2, DYNGRID_OPTIMAL), DYNGRID_ERR_MISMATCH, "another grid on one rank");

@@ -52,7 +52,7 @@ DYNGRID_API int dyngrid_matrix_set_rule(dyngrid_matrix* matrix, dyngrid_distribu
  * whose layout is another one now, on the current grid. Collective. DYNGRID_RESIZED when data moved: local arrays and
  * descriptors are new, while context, communicator and contexts of the program's own stay. dyngrid_on_change's routines
  * are called, and dyngrid_last_resize reports the change, from the grid to itself. DYNGRID_SAME when all layouts are
- * the same, after one all-reduce of 24 bytes; also on a process outside the grid. A failure leaves all as it was. A
+ * the same, after one all-reduce of 8 bytes; also on a process outside the grid. A failure leaves all as it was. A
  * resize to the current grid does the same. */
 DYNGRID_API int dyngrid_relayout(void);
 /* Copies all elements of `from` into `to`, a matrix of the same m, n and type that may have any other layout: from
