@@ -38,10 +38,8 @@ bool goes_along(std::string_view name) {
 /// Whether each process has one of its own, or mpirun sees to it.
 bool is_of_one_process(std::string_view name) {
   constexpr std::array<std::string_view, 4> of_a_shell{"PWD", "OLDPWD", "SHLVL", "_"};
-  constexpr std::array<std::string_view, 7> of_mpi{"OMPI_", "PMIX_", "ORTE_", "PRTE_", "PMI_", "HYDI_", "SLURM_"};
-  return std::find(of_a_shell.begin(), of_a_shell.end(), name) != of_a_shell.end() ||
-         std::any_of(of_mpi.begin(), of_mpi.end(),
-                     [&](std::string_view prefix) { return base::begins_with(name, prefix); });
+  return std::find(of_a_shell.begin(), of_a_shell.end(), name) != of_a_shell.end() || control::is_of_an_mpirun(name) ||
+         name.find("_MCA_") != std::string_view::npos || base::begins_with(name, "SLURM_");
 }
 
 std::set<std::string> environment_at_start(const std::string& process) {

@@ -26,8 +26,9 @@ bool is_in_file(const std::string& path, std::string_view name) {
   return false;
 }
 
-/// Whether an mpirun or MPI_Init sets it, in Open MPI 4.1 and 5.
-bool makes_an_mpi_process(std::string_view name) {
+} // namespace
+
+bool is_of_an_mpirun(std::string_view name) {
   for (const char* of_user : {"PMIX_MCA_", "PRTE_MCA_", "OMPI_ALLOW_RUN_AS_ROOT"})
     if (base::begins_with(name, of_user)) return false;
   if (base::begins_with(name, mca_prefix)) {
@@ -40,18 +41,17 @@ bool makes_an_mpi_process(std::string_view name) {
       if (base::begins_with(name, own)) return true;
     return false;
   }
-  return base::begins_with(name, "OMPI_") || base::begins_with(name, "PMIX_") || base::begins_with(name, "PRTE_") ||
-         base::begins_with(name, "ORTE_");
+  for (const char* own : {"OMPI_", "PMIX_", "PRTE_", "ORTE_", "PMI_", "HYDI_"})
+    if (base::begins_with(name, own)) return true;
+  return false;
 }
-
-} // namespace
 
 void forget_outer_mpirun() {
   if (!base::environment("PMIX_NAMESPACE") && !base::environment("OMPI_UNIVERSE_SIZE")) return;
   std::vector<std::string> names;
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view name = std::string_view(*variable).substr(0, std::string_view(*variable).find('='));
-    if (makes_an_mpi_process(name)) names.emplace_back(name);
+    if (is_of_an_mpirun(name)) names.emplace_back(name);
   }
   for (const std::string& name : names) unsetenv(name.c_str());
 }

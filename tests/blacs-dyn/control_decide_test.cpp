@@ -25,6 +25,7 @@
 #include "control/history_json.hpp"
 #include "control/job_state.hpp"
 #include "control/limits.hpp"
+#include "control/mpi_settings.hpp"
 
 namespace {
 
@@ -1362,4 +1363,14 @@ TEST(History, ALockThatIsHeldIsNotWaitedForLong) {
   state.step_ended(2);
   state.save_history();
   EXPECT_EQ(state.history()["grids"].size(), 1u);
+}
+
+TEST(MpiSettings, VariablesOfAnMpirunAndThoseOfTheUser) {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_RANK", "OMPI_UNIVERSE_SIZE", "OMPI_MCA_ess", "OMPI_MCA_orte_ess_num_procs", "OMPI_MCA_pmix",
+        "PMIX_RANK", "PMIX_SERVER_URI41", "PRTE_LAUNCHED", "ORTE_SCHIZO_DETECTION", "PMI_RANK", "HYDI_CONTROL_FD"})
+    EXPECT_TRUE(control::is_of_an_mpirun(name)) << name;
+  for (const char* name : {"OMPI_MCA_btl", "OMPI_MCA_pmix_base_verbose", "PMIX_MCA_gds", "PRTE_MCA_rmaps_default",
+                           "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "PATH", "SLURM_JOB_ID", ""})
+    EXPECT_FALSE(control::is_of_an_mpirun(name)) << name;
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "control/mpi_settings.hpp"
 #include "shared/failure.hpp"
 
 namespace slurm {
@@ -263,9 +264,9 @@ std::optional<std::string> from_hex(const std::string& digits) {
 }
 
 bool is_of_a_job(const std::string& name) {
-  for (const char* prefix : {"SLURM_", "SLURMD_", "SBATCH_", "SRUN_", "PMIX_", "PMI_"})
-    if (name.compare(0, std::string_view(prefix).size(), prefix) == 0) return name != "SLURM_CONF";
-  return false;
+  for (const char* prefix : {"SLURM_", "SLURMD_", "SBATCH_", "SRUN_"})
+    if (base::begins_with(name, prefix)) return name != "SLURM_CONF";
+  return control::is_of_an_mpirun(name);
 }
 
 // ---- choosing ----

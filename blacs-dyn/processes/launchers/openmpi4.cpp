@@ -18,6 +18,7 @@
 
 #include "base/environment.hpp"
 #include "base/text.hpp"
+#include "control/mpi_settings.hpp"
 #include "processes/launchers/linger.hpp"
 #include "processes/launchers/pmix.hpp"
 #include "processes/launchers/this_mpi.hpp"
@@ -106,9 +107,8 @@ std::string mpirun_name(std::string_view job) {
 
 bool is_of_its_mpirun(std::string_view name) {
   const auto begins_with = [&](std::string_view prefix) { return base::begins_with(name, prefix); };
-  for (const std::string_view prefix : {"PMIX_", "ORTE_", "PRTE_"})
-    if (begins_with(prefix)) return true;
-  if (!begins_with("OMPI_") || begins_with("OMPI_ALLOW_RUN_AS_ROOT")) return false;
+  if (control::is_of_an_mpirun(name)) return true;
+  if (!begins_with("OMPI_MCA_")) return false;
   for (const std::string_view prefix :
        {"OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_coll", "OMPI_MCA_oob_tcp_if", "OMPI_MCA_plm_rsh",
         "OMPI_MCA_mpi_yield", "OMPI_MCA_osc", "OMPI_MCA_topo", "OMPI_MCA_rmaps_base_oversubscribe",
