@@ -15,7 +15,7 @@
 // - rule_fails: the rule has no answer for the new grid
 // - no_rule: new processes give none
 // - folder: the folder in which it was started, argument 2, is gone
-// - shares_more: new processes share items that the others do not
+// - shares_more, declares_more: new processes share items, or have a matrix, that the others do not
 // - woken: a process that slept has a matrix of another size; it sleeps on with all its data
 #include <cstring>
 
@@ -95,6 +95,9 @@ int main(int argc, char** argv) {
   dyngrid_share("tries", &tries, sizeof tries);
   int more = 0;
   if (kind == "shares_more" && spoil) expect(!dyngrid_share("more", &more, sizeof more), "share");
+  dyngrid_matrix* another = nullptr;
+  if (kind == "declares_more" && spoil)
+    expect(!dyngrid_matrix_create("another", 'd', 13, 13, 2, 2, &another), "create");
   if (spoil && kind == "late") sleep(12);
   if (spoil && kind == "never") pause();
   if (spoil && kind == "deserter") return dyngrid_finalize();
@@ -116,7 +119,8 @@ int main(int argc, char** argv) {
             ? DYNGRID_ERR_SLOTS
         : kind == "late" || kind == "never" || kind == "before_mpi" ? DYNGRID_ERR_TIMEOUT
         : kind == "rule_fails"                                      ? DYNGRID_ERR_ARGUMENT
-        : kind == "mismatch" || kind == "rule_differs" || kind == "no_rule" || kind == "shares_more"
+        : kind == "mismatch" || kind == "rule_differs" || kind == "no_rule" || kind == "shares_more" ||
+                kind == "declares_more"
             ? DYNGRID_ERR_MISMATCH
             : DYNGRID_ERR_SPAWN;
     const int context = dyngrid_context();
