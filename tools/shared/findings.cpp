@@ -63,8 +63,8 @@ const Trouble troubles[] = {
      {5, 0, 0},
      Verdict::note,
      "old and new processes talk by TCP, also on one host: the shared-memory transport does not cross spawned worlds",
-     "nothing: dyngrid moves matrices through shared memory of its own, and dyngrid run takes UCX for messages where "
-     "that works (transport)"},
+     "nothing for matrices: dyngrid moves them through shared memory of its own. For the messages of the program: "
+     "dyngrid run --transport auto"},
     {"Open MPI",
      {4, 1, 0},
      {5, 0, 0},

@@ -32,7 +32,7 @@ struct RunRequest {
   std::string calls;          ///< as DYNGRID_CALLS, or empty
   std::string processes_come; ///< spawn, join or empty
   std::string ompi_server;    ///< for join: its address
-  std::string transport;      ///< of messages between processes: ob1, ucx, or auto, which is also meant by empty
+  std::string transport;      ///< of messages between processes: auto, ob1, ucx, or empty: as Open MPI chooses
   std::string preload;        ///< full paths of libraries, with a colon between them, or empty
   bool is_verbose = false;
   bool waits = false; ///< resize points wait for new processes
