@@ -281,53 +281,76 @@ Matrices::Told Matrices::told_by_others(MPI_Comm comm, const std::vector<Matrix*
   return told;
 }
 
+namespace {
+
+/// A matrix as the others have it.
+struct Received {
+  std::unique_ptr<Matrix> matrix;
+  bool rows_have_rule = false, cols_have_rule = false;
+  redist::Layout layout;
+  Matrix* known = nullptr; ///< this process's of that name
+
+  bool has_rule() const { return rows_have_rule || cols_have_rule; }
+};
+
+Received receive_matrix(Packet& packet) {
+  Received received;
+  received.matrix = std::make_unique<Matrix>();
+  Matrix& a = *received.matrix;
+  a.name = packet.get_text();
+  a.type = packet.get<char>();
+  a.order = packet.get<int>();
+  a.relayouts = packet.get<int>();
+  received.rows_have_rule = packet.get<bool>();
+  a.rows.nb = packet.get<std::int64_t>();
+  received.cols_have_rule = packet.get<bool>();
+  a.cols.nb = packet.get<std::int64_t>();
+  Axis rows = get_axis(packet), cols = get_axis(packet);
+  a.rows.n = rows.n;
+  a.cols.n = cols.n;
+  received.layout = redist::Layout::row_major(std::move(rows), std::move(cols));
+  return received;
+}
+
+/// The matrix follows the others; their rules are this process's own functions. @throws Error{rank_mismatch} when the
+/// forms differ.
+void compare_with_known(const Received& received, bool is_newcomer) {
+  Matrix &a = *received.matrix, &known = *received.known;
+  if (a.relayouts > 0) known.follow(a, received.rows_have_rule, received.cols_have_rule, is_newcomer);
+  if (received.rows_have_rule) a.rows.rule = known.rows.rule; // the forms differ when it has none
+  if (received.cols_have_rule) a.cols.rule = known.cols.rule;
+  if (!known.has_same_form(a) || received.rows_have_rule != (known.rows.rule != nullptr) ||
+      received.cols_have_rule != (known.cols.rule != nullptr))
+    throw Error(Status::rank_mismatch,
+                fmt::format("blacs-dyn: matrix \"{}\" is {} on a {} process and {}{} on the others", a.name,
+                            known.form(), is_newcomer ? "new" : "woken", a.form(),
+                            received.has_rule() ? " with a rule" : ""));
+}
+
+} // namespace
+
 void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
   // nothing is changed before nothing can fail: a process that was woken sleeps on after a refusal, with its matrices
-  struct Read {
-    std::unique_ptr<Matrix> told;
-    Matrix* known = nullptr;
-    redist::Layout layout;
-  };
-  std::vector<Read> all;
+  std::vector<Received> all;
   for (int count = packet.get<int>(); count > 0; --count) {
-    auto a = std::make_unique<Matrix>();
-    a->name = packet.get_text();
-    a->type = packet.get<char>();
-    a->order = packet.get<int>();
-    a->relayouts = packet.get<int>();
-    const auto rows_have_rule = packet.get<bool>();
-    a->rows.nb = packet.get<std::int64_t>();
-    const auto cols_have_rule = packet.get<bool>();
-    a->cols.nb = packet.get<std::int64_t>();
-    Axis rows = get_axis(packet), cols = get_axis(packet);
-    a->rows.n = rows.n;
-    a->cols.n = cols.n;
-    Matrix* const known = find(a->name);
-    if (known) {
-      if (a->relayouts > 0) known->follow(*a, rows_have_rule, cols_have_rule, is_newcomer);
-      if (rows_have_rule)
-        a->rows.rule =
-            known->rows.rule; // a rule is a function of each process's own; the forms differ when it has none
-      if (cols_have_rule) a->cols.rule = known->cols.rule;
-      if (!known->has_same_form(*a) || rows_have_rule != (known->rows.rule != nullptr) ||
-          cols_have_rule != (known->cols.rule != nullptr))
-        throw Error(Status::rank_mismatch,
-                    fmt::format("blacs-dyn: matrix \"{}\" is {} on a {} process and {}{} on the others", a->name,
-                                known->form(), is_newcomer ? "new" : "woken", a->form(),
-                                rows_have_rule || cols_have_rule ? " with a rule" : ""));
+    Received received = receive_matrix(packet);
+    Matrix& a = *received.matrix;
+    received.known = find(a.name);
+    if (received.known) {
+      compare_with_known(received, is_newcomer);
     } else if (!is_newcomer) {
-      if (rows_have_rule) a->rows.rule = rule_of_others;
-      if (cols_have_rule) a->cols.rule = rule_of_others;
-    } else if (rows_have_rule || cols_have_rule) {
+      if (received.rows_have_rule) a.rows.rule = rule_of_others;
+      if (received.cols_have_rule) a.cols.rule = rule_of_others;
+    } else if (received.has_rule()) {
       throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: matrix \"{}\" lies as a rule says, which a new "
                                                      "process has to give by dyngrid_matrix_create_by before "
                                                      "its first resize point",
-                                                     a->name));
+                                                     a.name));
     }
-    all.push_back({std::move(a), known, redist::Layout::row_major(std::move(rows), std::move(cols))});
+    all.push_back(std::move(received));
   }
   const auto is_told = [&](const Matrix& a) {
-    return std::any_of(all.begin(), all.end(), [&](const Read& one) { return one.known == &a; });
+    return std::any_of(all.begin(), all.end(), [&](const Received& one) { return one.known == &a; });
   };
   for (const auto& a : matrices_)
     if (is_new && !is_told(*a))
@@ -338,12 +361,12 @@ void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
   matrices_.clear();
   matrices_.reserve(all.size());
 
-  for (Read& one : all) {
+  for (Received& one : all) {
     if (one.known)
-      one.told =
+      one.matrix =
           std::move(*std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.get() == one.known; }));
-    one.told->layout = std::move(one.layout);
-    matrices_.push_back(std::move(one.told));
+    one.matrix->layout = std::move(one.layout);
+    matrices_.push_back(std::move(one.matrix));
     ++revision_;
   }
   for (auto& k : known)
