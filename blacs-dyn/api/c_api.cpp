@@ -31,13 +31,13 @@ Application& begun(const char* routine) {
 
 /// For what changes the grid: in no routine that dyngrid calls.
 Application& changing(const char* routine) {
-  begun(routine).routines.refuse_inside(routine);
+  begun(routine).registered.routines.refuse_inside(routine);
   return app();
 }
 
 /// For what the processes hold: not in a routine that is called before a change, when everything is worked out.
 Application& holding(const char* routine) {
-  begun(routine).routines.refuse_inside(routine, {Inside::before});
+  begun(routine).registered.routines.refuse_inside(routine, {Inside::before});
   return app();
 }
 
@@ -87,7 +87,10 @@ const Place& call_at(const void* return_address) {
 template <class Finish>
 int factor(const char* routine, dyngrid_matrix* a, pblas::FactorKind kind, int options, int* info, Finish&& finish) {
   if (app().has_left()) return DYNGRID_LEAVE;
-  blacs_dyn::Factoring factoring(changing(routine), {routine, a, kind, options, info != nullptr});
+  Application& all = changing(routine);
+  all.whereabouts.agree_on_call(routine);
+  blacs_dyn::Factoring factoring({all.grid, all.registered, all.checkpoints, all.balancing, all.changes, all.points},
+                                 {routine, a, kind, options, info != nullptr});
   const int outcome = factoring.run();
   if (outcome == DYNGRID_LEAVE || outcome == DYNGRID_REDIRECT) return outcome;
   *info = static_cast<int>(factoring.progress().info);
@@ -186,11 +189,11 @@ int dyngrid_pending(void) {
 }
 
 int dyngrid_on_change(dyngrid_change_routine before, dyngrid_change_routine after, void* data) {
-  return guard([&] { begun("dyngrid_on_change").routines.add(before, after, data); });
+  return guard([&] { begun("dyngrid_on_change").registered.routines.add(before, after, data); });
 }
 
 int dyngrid_on_panel(dyngrid_panel_routine routine, void* data) {
-  return guard([&] { begun("dyngrid_on_panel").routines.set_on_panel(routine, data); });
+  return guard([&] { begun("dyngrid_on_panel").registered.routines.set_on_panel(routine, data); });
 }
 
 // Fortran, with modules and without: the call that counts is the one in the program
@@ -204,7 +207,7 @@ int dyngrid_request(int nprow, int npcol) {
   return guard([&] {
     Application& a = begun("dyngrid_request");
     base::check_grid_shape({nprow, npcol}, "blacs-dyn: dyngrid_request");
-    a.points.request({nprow, npcol});
+    a.changes.request({nprow, npcol});
   });
 }
 
@@ -213,7 +216,7 @@ int dyngrid_request_without(int nprow, int npcol, const char* without) {
     Application& a = begun("dyngrid_request_without");
     base::check_grid_shape({nprow, npcol}, "blacs-dyn: dyngrid_request_without");
     if (!without) throw null_text("dyngrid_request_without");
-    a.points.request({nprow, npcol}, advise::Without::parse(without, "dyngrid_request_without: without"));
+    a.changes.request({nprow, npcol}, advise::Without::parse(without, "dyngrid_request_without: without"));
   });
 }
 
@@ -278,7 +281,7 @@ int dyngrid_pop(void) {
   return guard([] {
     if (!app().is_active()) throw base::Error(base::Status::bad_state, "blacs-dyn: dyngrid_pop before any growth");
     if (!app().is_classical()) begun("dyngrid_pop");
-    app().routines.refuse_inside("dyngrid_pop");
+    app().registered.routines.refuse_inside("dyngrid_pop");
     return app().points.pop();
   });
 }
@@ -405,7 +408,7 @@ int dyngrid_loads(dyngrid_load* loads, int capacity, int* count) {
 int dyngrid_last_resize(dyngrid_resize_report* report) {
   return guard([&] {
     base::detail::not_null(report, "blacs-dyn: dyngrid_last_resize: report");
-    *report = app().last_resize;
+    *report = app().reports.last();
   });
 }
 
@@ -414,8 +417,8 @@ int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int
   return guard([&] {
     Application& a = holding("dyngrid_matrix_create");
     a.whereabouts.agree_on_call("dyngrid_matrix_create");
-    dyngrid_matrix* made =
-        a.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, std::nullopt, lacks(matrix), a.grid.site());
+    dyngrid_matrix* made = a.registered.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, std::nullopt,
+                                                        lacks(matrix), a.grid.site());
     *matrix = made;
   });
 }
@@ -425,8 +428,9 @@ int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, 
   return guard([&] {
     Application& a = holding("dyngrid_matrix_create");
     a.whereabouts.agree_on_call("dyngrid_matrix_create");
-    dyngrid_matrix* made = a.matrices.create(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context},
-                                             std::nullopt, rule ? lacks(matrix) : "rule", a.grid.site());
+    dyngrid_matrix* made =
+        a.registered.matrices.create(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context}, std::nullopt,
+                                     rule ? lacks(matrix) : "rule", a.grid.site());
     *matrix = made;
   });
 }
@@ -437,7 +441,7 @@ int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64
     Application& a = holding("dyngrid_matrix_create_weighted");
     a.whereabouts.agree_on_call("dyngrid_matrix_create_weighted");
     dyngrid_matrix* made =
-        a.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, order, lacks(matrix), a.grid.site());
+        a.registered.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, order, lacks(matrix), a.grid.site());
     *matrix = made;
   });
 }
@@ -463,7 +467,7 @@ int dyngrid_set_speed(double speed) {
     Application& a = holding("dyngrid_set_speed");
     a.whereabouts.agree_on_call("dyngrid_set_speed");
     a.processes.set_speed(speed);
-    a.tell_control_who_is_where();
+    if (a.control) a.control->know(a.processes);
   });
 }
 
@@ -507,16 +511,16 @@ int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* 
 }
 
 dyngrid_matrix* dyngrid_matrix_find(const char* name) {
-  return name ? app().matrices.find(name) : nullptr;
+  return name ? app().registered.matrices.find(name) : nullptr;
 }
 
 int dyngrid_matrix_free(dyngrid_matrix** matrix) {
   return guard([&] {
     if (!matrix || !*matrix) return;
     Application& a = holding("dyngrid_matrix_free");
-    a.routines.refuse_inside("dyngrid_matrix_free", {Inside::panel}); // it may be the one that is factored
+    a.registered.routines.refuse_inside("dyngrid_matrix_free", {Inside::panel}); // it may be the one that is factored
     a.phases.freed(*matrix);
-    a.matrices.free(*matrix);
+    a.registered.matrices.free(*matrix);
     *matrix = nullptr;
   });
 }
@@ -525,7 +529,7 @@ int dyngrid_copy(const dyngrid_matrix* from, dyngrid_matrix* to) {
   return guard([&] {
     Application& a = begun("dyngrid_copy");
     a.whereabouts.agree_on_call("dyngrid_copy");
-    a.copier.copy(from, to, a.matrices, a.grid.site());
+    a.copier.copy(from, to, a.registered.matrices, a.grid.site());
   });
 }
 
@@ -563,7 +567,11 @@ int dyngrid_phase_layout_weighted(dyngrid_phase* phase, dyngrid_matrix* matrix, 
 }
 
 int dyngrid_phase_begin(dyngrid_phase* phase) {
-  return guard([&] { changing("dyngrid_phase_begin").phases.begin(phase); });
+  return guard([&] {
+    Application& a = changing("dyngrid_phase_begin");
+    a.whereabouts.agree_on_call("dyngrid_phase_begin");
+    a.phases.begin(phase);
+  });
 }
 
 int dyngrid_phase_end(dyngrid_phase* phase) {
@@ -571,7 +579,11 @@ int dyngrid_phase_end(dyngrid_phase* phase) {
 }
 
 int dyngrid_phases_plan(int64_t cycles) {
-  return guard([&] { changing("dyngrid_phases_plan").phases.plan(cycles); });
+  return guard([&] {
+    Application& a = changing("dyngrid_phases_plan");
+    a.whereabouts.agree_on_call("dyngrid_phases_plan");
+    a.phases.plan(cycles);
+  });
 }
 
 int dyngrid_run_on(int nprow, int npcol, int nb, const char* routine) {
@@ -598,7 +610,7 @@ int dyngrid_phases_keep(int64_t bytes) {
 int dyngrid_matrix_written(const dyngrid_matrix* matrix) {
   return guard([&] {
     base::detail::not_null(matrix, "blacs-dyn: dyngrid_matrix_written: matrix");
-    begun("dyngrid_matrix_written").matrices.written(matrix);
+    begun("dyngrid_matrix_written").registered.matrices.written(matrix);
   });
 }
 
@@ -644,18 +656,19 @@ int dyngrid_lu_pivots(const dyngrid_matrix* a, const int* pivots, int* ipiv) {
 int dyngrid_share(const char* name, void* data, size_t bytes) {
   return guard([&] {
     Application& a = holding("dyngrid_share");
-    if (!a.shared.has_early(name)) a.whereabouts.agree_on_call("dyngrid_share");
-    a.shared.share(name, data, bytes, a.grid.comm());
+    if (!a.registered.shared.has_early(name)) a.whereabouts.agree_on_call("dyngrid_share");
+    a.registered.shared.share(name, data, bytes, a.grid.comm());
   });
 }
 
 int dyngrid_unshare(const char* name) {
-  return guard([&] { holding("dyngrid_unshare").shared.unshare(name); });
+  return guard([&] { holding("dyngrid_unshare").registered.shared.unshare(name); });
 }
 
 int dyngrid_checkpoint(const char* path) {
   return guard([&] {
-    begun("dyngrid_checkpoint").routines.refuse_inside("dyngrid_checkpoint", {Inside::panel}); // A is not whole
+    begun("dyngrid_checkpoint")
+        .registered.routines.refuse_inside("dyngrid_checkpoint", {Inside::panel}); // A is not whole
     app().whereabouts.agree_on_call("dyngrid_checkpoint");
     app().checkpoints.write(path);
   });

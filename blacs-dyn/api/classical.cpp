@@ -77,22 +77,13 @@ void Application::grow_as_setup_says() {
   headroom.check(setup.processes, grid.shape().size() + setup.processes, policy, false);
   Change change;
   together(grid.comm(), [&] { change = grown(processes.process_set(), setup.processes, policy); });
-  Resize growth(*this, {}, std::nullopt);
-  growth.decide_by(std::move(change));
-  if (growth.must_await()) growth.await_newcomers();
-  grid.close_all_contexts();
-  growth.gather();
-  changes.see_through(growth);
+  changes.grow(std::move(change), [this] { grid.close_all_contexts(); });
 }
 
 void Application::classical_join() {
   if (!processes.is_started()) start(Mode::classical);
   if (!processes.is_newcomer() || !is_classical()) return;
-  const double started = MPI_Wtime();
-  if (auto gathered = processes.join()) {
-    Resize growth(*this, std::move(*gathered), started);
-    if (changes.see_through(growth) == DYNGRID_RESIZED) return;
-  }
+  if (changes.join() == DYNGRID_RESIZED) return;
   finalize(); // the growth was given up: there is no application for this process to run
   if (!we_started_mpi_) MPI_Finalize();
   linger_wait();

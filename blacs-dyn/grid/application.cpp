@@ -28,15 +28,6 @@ using base::Status;
 
 namespace {
 
-/// Groups as they are called outside.
-std::vector<advise::GroupInfo> groups_of(const Processes& processes) {
-  std::vector<advise::GroupInfo> all;
-  for (const SpawnGroup& group : processes.process_set().groups)
-    if (group.id != 0)
-      all.push_back({processes.number_of(group.id), static_cast<int>(group.members.size()), group.active()});
-  return all;
-}
-
 int finalize_hook(MPI_Comm, int, void*, void*) {
   Application::instance().at_mpi_finalize();
   return MPI_SUCCESS;
@@ -82,6 +73,15 @@ Application& Application::instance() {
   // never destroyed: a program may end it last of all, in an atexit handler or the destructor of a global
   static auto* const application = new Application;
   return *application;
+}
+
+Application::Application() {
+  calls::belong_to(processes, control);
+  grid.on_close = [this] {
+    copier.close();
+    phases.grid_changes();
+    relayout.forget();
+  };
 }
 
 /// Brings MPI up if need be and finds out what this process is: started by mpirun, or spawned by an application of
@@ -183,10 +183,6 @@ LossText Application::loss_text() const {
   return text;
 }
 
-SpawnOptions Application::spawn_options() const {
-  return newcomers.options(processes.mode(), whereabouts.name_for_newcomers(), settings.join_limit_s);
-}
-
 void Application::use(LauncherKind way) {
   const MPI_Comm comm = grid.has_me() ? grid.comm() : processes.world();
   together(comm, [&] {
@@ -278,16 +274,7 @@ void Application::open_control(Shape first_grid) {
     control = std::make_unique<Control>(
         settings, first_grid, is_classical() ? "this application changes its grid itself, by blacs_setup" : "");
   balancing.set_mode(settings.balance);
-  tell_control_who_is_where();
-}
-
-void Application::tell_control_who_is_where() {
-  if (!control) return;
-  std::vector<advise::ProcessInfo> all = processes.process_set().everybody();
-  for (advise::ProcessInfo& process : all)
-    if (process.unit != 0) process.unit = processes.number_of(static_cast<int>(process.unit));
-  control->know(std::move(all), processes.process_set().grid.shape.npcol);
-  control->know_groups(groups_of(processes));
+  if (control) control->know(processes);
 }
 
 void Application::require_begun(const char* routine) const {
@@ -301,7 +288,7 @@ void Application::require_begun(const char* routine) const {
 void Application::finalize() {
   if (!is_active())
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_finalize without dyngrid_init before it, or called twice");
-  routines.refuse_inside("dyngrid_finalize");
+  registered.routines.refuse_inside("dyngrid_finalize");
   drop_everything();
   if (processes.was_spawned()) linger_prepare();
   int finalized = 0;
@@ -327,15 +314,11 @@ void Application::drop_everything() {
   else if (grid.is_still_outside())
     changes.sleep_until_needed();
   balancing.end();
-  copier.close();
-  phases.grid_changes();
   grid.close_contexts(MPI_COMM_NULL, {}, "dyngrid_finalize");
   if (processes.is_member()) processes.finish();
   is_finished_ = true;
   phases.clear();
-  matrices.clear();
-  shared.clear();
-  routines.clear();
+  registered.clear();
   processes.close();
 }
 

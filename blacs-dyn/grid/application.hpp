@@ -5,23 +5,23 @@
 
 #include "dyngrid.h"
 #include "grid/balancing.hpp"
-#include "grid/change_routines.hpp"
+#include "grid/change_reports.hpp"
 #include "grid/checkpoints.hpp"
 #include "grid/control.hpp"
 #include "grid/copier.hpp"
 #include "grid/grid.hpp"
 #include "grid/headroom.hpp"
 #include "grid/machine_figures.hpp"
-#include "grid/matrices.hpp"
+#include "grid/newcomer_command.hpp"
 #include "grid/phases.hpp"
+#include "grid/registered.hpp"
 #include "grid/relayout.hpp"
 #include "grid/resize_points.hpp"
 #include "grid/settings.hpp"
-#include "grid/shared_state.hpp"
+#include "grid/state_transfer.hpp"
 #include "grid/whereabouts.hpp"
 #include "processes/hosts.hpp"
 #include "processes/launchers/ways.hpp"
-#include "processes/newcomer_command.hpp"
 #include "processes/processes.hpp"
 
 namespace blacs_dyn {
@@ -35,23 +35,27 @@ public:
   Processes processes;
   Settings settings;
   Hosts hosts;
-  Matrices matrices;
-  SharedState shared;
-  Grid grid{processes, matrices};
+  Registered registered;
+  Grid grid{processes, registered.matrices};
   Copier copier; ///< of this grid
-  ChangeRoutines routines;
   MachineFigures machine{control};
-  Headroom headroom{processes, settings, hosts, matrices};
-  Checkpoints checkpoints{processes, settings, grid, matrices, shared};
-  Relayout relayout{*this};
-  Phases phases{*this};
-  NewcomerCommand newcomers;
-  std::unique_ptr<Control> control; ///< on process 0
-  Balancing balancing{processes, settings, grid, matrices, machine, control};
-  Whereabouts whereabouts{*this};
-  Changes changes{*this}; ///< its requests die before `control`
-  ResizePoints points{*this};
-  dyngrid_resize_report last_resize{};
+  Headroom headroom{processes, settings, hosts, registered.matrices};
+  Checkpoints checkpoints{processes, settings, grid, registered, control};
+  ChangeReports reports{processes, settings, control};
+  Relayout relayout{grid, registered, settings, whereabouts, copier, checkpoints, reports};
+  Phases phases{grid, registered.matrices, machine, copier, control};
+  std::unique_ptr<Control> control; ///< on process 0; the requests of `changes` die before it
+  Balancing balancing{processes, settings, grid, registered.matrices, machine, control};
+  Whereabouts whereabouts{grid};
+  NewcomerCommand newcomers{processes, settings, whereabouts};
+  StateTransfer transfer{processes, settings, registered, whereabouts, machine, balancing};
+  Changes changes{{processes, grid, settings, registered, newcomers, transfer, checkpoints, reports},
+                  headroom,
+                  machine,
+                  relayout,
+                  balancing,
+                  control};
+  ResizePoints points{grid, settings, whereabouts, checkpoints, balancing, changes};
 
   /// True from dyngrid_init, a classical growth, or the start of a spawned process on: the BLACS set-up layer is ours
   /// then.
@@ -68,15 +72,13 @@ public:
   /// New processes come that way from here on. Collective over group 0 or the grid. @throws agreed Error{bad_state,
   /// unsupported}
   void use(LauncherKind way);
-  SpawnOptions spawn_options() const;
-  void tell_control_who_is_where(); ///< local, on process 0
 
   // the classical way: classical.cpp
   void classical_setup(int* iam, int* nprocs);
   void classical_join();
 
 private:
-  Application() = default;
+  Application();
   void start(Mode mode_of_unit0);
   void start_mpi();
   [[noreturn]] void end_unwanted();

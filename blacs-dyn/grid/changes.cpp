@@ -1,16 +1,122 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "grid/changes.hpp"
 
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <utility>
+
 #include <fmt/format.h>
 
-#include "grid/application.hpp"
+#include "dyngrid/balance.h"
+#include "grid/change_reports.hpp"
+#include "grid/control.hpp"
+#include "grid/headroom.hpp"
+#include "grid/machine_figures.hpp"
+#include "grid/newcomer_command.hpp"
+#include "grid/place.hpp"
+#include "grid/relayout.hpp"
 
 namespace blacs_dyn {
 
 using base::Error;
 
+// ---- what is asked for
+
+void Changes::request(Shape to, advise::Without without) {
+  requested_.reset();
+  if (to.size() == 0) return;
+  requested_.emplace();
+  requested_->to = to;
+  requested_->without = std::move(without);
+}
+
+/// The program's own, the timetable's, or one from outside, in this order.
+Changes::Asked Changes::next_asked() {
+  Settings& settings = parts_.settings;
+  const std::int64_t point = settings.points++;
+  Asked asked;
+  if (requested_) {
+    asked.goal = std::exchange(requested_, std::nullopt);
+    if (!asked.goal->is_at_point) asked.goal->placement = settings.placement; // it did not wait for a growth
+  } else if (parts_.processes.id() == 0) {
+    for (const TimedRequest& entry : settings.requests)
+      if (entry.step == point) {
+        asked.goal.emplace();
+        asked.goal->to = entry.to;
+        asked.goal->placement = entry.placement.value_or(settings.placement);
+      }
+  }
+  if (control_) asked.request = control_->resize_point(parts_.registered.matrices, asked.goal.has_value());
+  return asked;
+}
+
+std::uint64_t Changes::Asked::flags() const {
+  if (request) return PlaceWord::outside_request;
+  return goal ? std::uint64_t{PlaceWord::own_request} : 0;
+}
+
+void Changes::pass_point() {
+  ++parts_.settings.points;
+  if (control_) control_->resize_point(parts_.registered.matrices, true); // of the step
+}
+
+void Changes::put_off(Asked asked) {
+  if (asked.request)
+    asked.request->put_off();
+  else
+    requested_ = std::move(asked.goal);
+}
+
+bool Changes::is_due() {
+  const auto is_now = [&](const TimedRequest& entry) { return entry.step == parts_.settings.points; };
+  const std::vector<TimedRequest>& timetable = parts_.settings.requests;
+  const bool is_timed = parts_.processes.id() == 0 && std::any_of(timetable.begin(), timetable.end(), is_now);
+  return requested_ || is_timed || (control_ && control_->is_pending()) || news() != 0;
+}
+
+/// A request from outside. Groups that have gone are left out.
+Resize::Goal Changes::goal_of(const control::ResizeRequest& request) const {
+  Resize::Goal goal;
+  goal.to = {request.to.nprow, request.to.npcol};
+  goal.placement = request.placement.value_or(parts_.settings.placement);
+  goal.without = request.without;
+  for (const SpawnGroup& group : parts_.processes.process_set().groups) {
+    const std::int64_t number = parts_.processes.number_of(group.id);
+    if (group.id != 0 && std::find(request.groups.begin(), request.groups.end(), number) != request.groups.end())
+      goal.leave.push_back(group.id);
+  }
+  goal.is_forced = request.force;
+  goal.growth.hosts = request.hosts;
+  goal.growth.form = request.form;
+  goal.growth.seconds_left = control_ ? control_->seconds_left() : -1;
+  return goal;
+}
+
+Resize::Goal Changes::agree_on_goal(const Asked& asked, bool is_own) {
+  const MPI_Comm grid = parts_.grid.comm();
+  int root = 0;
+  if (is_own) {
+    const int mine = asked.goal ? parts_.grid.rank() : INT_MAX;
+    check_mpi(MPI_Allreduce(&mine, &root, 1, MPI_INT, MPI_MIN, grid), "MPI_Allreduce");
+  }
+  Resize::Goal goal = asked.request ? goal_of(*asked.request) : asked.goal.value_or(Resize::Goal{});
+  goal.is_at_point = true;
+  // sent with the rest: only process 0 knows what earlier runs measured
+  const int size = parts_.processes.process_set().grid.shape.size();
+  const double bandwidth = machine_.figures().bandwidth_bytes_per_s;
+  goal.growth.seconds_to_move_all = parts_.registered.matrices.bytes() / bandwidth / size;
+  Packet packet;
+  packet.put(goal);
+  broadcast(packet.bytes(), root, grid);
+  goal = Packet(packet.bytes()).get<Resize::Goal>();
+  return goal;
+}
+
+// ---- what is done
+
 int Changes::make(Resize::Goal goal, std::optional<control::ResizeRequest> request, std::uint64_t all) {
-  Resize next(app_, std::move(goal), std::move(request));
+  Resize next(parts_, std::move(goal), std::move(request));
   const bool is_at_point = next.goal().is_at_point;
   if (is_at_point && under_way_ && under_way_->goal().to == next.goal().to && next.goal().without.is_empty() &&
       under_way_->goal().growth.is_like(next.goal().growth)) {
@@ -21,7 +127,7 @@ int Changes::make(Resize::Goal goal, std::optional<control::ResizeRequest> reque
     if ((all & PlaceWord::own_request) == 0)
       next.put_off();
     else
-      app_.points.ask_again(next.goal());
+      requested_ = next.goal();
     return let_in(all);
   }
   next.say_why();
@@ -30,8 +136,8 @@ int Changes::make(Resize::Goal goal, std::optional<control::ResizeRequest> reque
   } catch (const Error& error) {
     if (is_at_point)
       next.failed(error);
-    else if (app_.control)
-      app_.control->asks_no_more(); // what the scheduler has granted is given back where nothing comes of it
+    else if (control_)
+      control_->asks_no_more(); // what the scheduler has granted is given back where nothing comes of it
     throw;
   }
 }
@@ -42,7 +148,7 @@ int Changes::make(Resize::Goal goal, std::optional<control::ResizeRequest> reque
 bool Changes::waits_for_growth(const Resize& newer) const {
   const Resize::Goal& goal = newer.goal();
   if (has_called_off_) return true;
-  return goal.to.size() > app_.processes.process_set().grid.shape.size() && goal.without.is_empty() &&
+  return goal.to.size() > parts_.processes.process_set().grid.shape.size() && goal.without.is_empty() &&
          goal.leave.empty() && !goal.exact && under_way_->goal().growth.is_like(goal.growth);
 }
 
@@ -51,22 +157,22 @@ int Changes::carry_out(Resize& next) {
   const Resize::Goal& goal = next.goal();
   const bool is_there = next.is_grid_already();
   try {
-    next.ask_scheduler();
+    next.ask_scheduler(control_.get());
   } catch (const Error&) { // a program that asks anew has given back what it was granted before
-    if (app_.settings.is_scheduled) call_off("other processes were asked of the scheduler, which refuses them");
+    if (parts_.settings.is_scheduled) call_off("other processes were asked of the scheduler, which refuses them");
     throw;
   }
-  if (!under_way_ || !(under_way_->goal().to == goal.to)) next.check_room();
+  if (!under_way_ || !(under_way_->goal().to == goal.to)) next.check_room(headroom_);
   has_called_off_ = has_called_off_ || under_way_;
   call_off(fmt::format("{} is requested instead", to_string(goal.to)));
   if (is_there) {
-    const int outcome = app_.relayout.all(); // the rules may say otherwise by now
+    const int outcome = relayout_.all(); // the rules may say otherwise by now
     next.already_there();
     return outcome;
   }
   next.decide();
   const bool must_await = next.must_await() && !next.are_they_there_already();
-  if (must_await && goal.is_at_point && !app_.settings.waits) {
+  if (must_await && goal.is_at_point && !parts_.settings.waits) {
     next.say_sent_for();
     under_way_ = std::move(next);
     return DYNGRID_SAME;
@@ -106,7 +212,7 @@ int Changes::see_through(Resize& change) {
     switch (change.move_and_commit()) {
     case Resize::Outcome::resized:
       has_called_off_ = false;
-      app_.balancing.joined(app_.last_resize.total_s);
+      balancing_.joined(parts_.reports.last().total_s);
       return DYNGRID_RESIZED;
     case Resize::Outcome::redirected:
       under_way_ = std::move(change);
@@ -114,7 +220,7 @@ int Changes::see_through(Resize& change) {
     case Resize::Outcome::gone:
       return leave();
     case Resize::Outcome::asleep:
-      app_.points.request({}); // made while this change was on its way: the others have made it too
+      requested_.reset(); // made while this change was on its way: the others have made it too
       break;
     }
     change.rest();
@@ -124,20 +230,26 @@ int Changes::see_through(Resize& change) {
   }
 }
 
+std::optional<int> Changes::come_in() {
+  if (parts_.processes.is_newcomer()) return join();
+  if (parts_.grid.is_still_outside()) return sleep_until_needed();
+  return std::nullopt;
+}
+
 int Changes::join() {
   const double started = MPI_Wtime();
-  auto gathered = app_.processes.join();
+  auto gathered = parts_.processes.join();
   if (!gathered) return leave();
-  Resize change(app_, std::move(*gathered), started);
+  Resize change(parts_, std::move(*gathered), started);
   return see_through(change);
 }
 
 /// Until this process is called into a change; empty: until the end.
 std::optional<Resize> Changes::sleep() {
   const double started = MPI_Wtime();
-  auto woken = app_.processes.sleep(app_.spawn_options());
+  auto woken = parts_.processes.sleep(parts_.newcomers.options());
   if (!woken) return std::nullopt;
-  return Resize(app_, std::move(*woken), started);
+  return Resize(parts_, std::move(*woken), started);
 }
 
 int Changes::sleep_until_needed() {
@@ -146,42 +258,108 @@ int Changes::sleep_until_needed() {
 }
 
 int Changes::leave() {
-  app_.grid.leave();
-  app_.matrices.leave();
+  parts_.grid.leave();
+  parts_.registered.matrices.leave();
   return DYNGRID_LEAVE;
+}
+
+int Changes::pop() {
+  const ProcessSet& process_set = parts_.processes.process_set();
+  if (!parts_.grid.has_me() || process_set.levels.size() < 2)
+    throw Error(base::Status::bad_state, "blacs-dyn: dyngrid_pop: this is the first grid, there is none below it");
+  const GridMap& level = process_set.levels[process_set.levels.size() - 2];
+  const auto is_here = [&](int id) { return has(process_set.grid.ids, id); };
+  Resize::Goal goal;
+  goal.to = level.shape;
+  goal.placement = parts_.settings.placement;
+  if (std::all_of(level.ids.begin(), level.ids.end(), is_here)) goal.exact = level;
+  return make(std::move(goal));
+}
+
+int Changes::balance(const Balancing::Verdict& verdict) {
+  using Kind = Balancing::Verdict::Kind;
+  if (verdict.kind == Kind::nothing) return DYNGRID_SAME;
+  const std::vector<double> speeds = parts_.processes.know_speeds(verdict.ids, verdict.speeds);
+  Matrix* factored = parts_.registered.matrices.find(verdict.for_factors);
+  const int order = factored ? std::exchange(factored->order, int{DYNGRID_ORDER_FACTOR}) : 0;
+  if (factored) ++factored->relayouts; // a process that sleeps receives it
+  int outcome = DYNGRID_SAME;
+  try {
+    if (verdict.kind == Kind::relayout) {
+      outcome = lay_out_anew(verdict.to);
+    } else {
+      Resize::Goal goal;
+      goal.to = verdict.to.shape;
+      goal.exact = verdict.to;
+      goal.is_at_point = true;
+      outcome = make(std::move(goal));
+    }
+  } catch (const Error& error) {
+    parts_.processes.know_speeds(verdict.ids, speeds);
+    if (factored) {
+      factored->order = order;
+      --factored->relayouts;
+    }
+    balancing_.failed(error.what());
+    throw;
+  }
+  balancing_.carried_out(parts_.reports.last().total_s);
+  return outcome;
+}
+
+/// New layouts by the speeds and shares of `to`. Collective over the grid. @throws agreed Error, all as before.
+int Changes::lay_out_anew(const GridMap& to) {
+  const ProcessSet& set = parts_.processes.process_set();
+  const GridMap before = set.grid;
+  parts_.processes.take_speeds(set.speeds_on(to), to);
+  try {
+    return relayout_.all();
+  } catch (...) {
+    parts_.processes.take_speeds(set.speeds_on(before), before);
+    throw;
+  }
+}
+
+int Changes::grow(Change change, const std::function<void()>& before_gather) {
+  Resize growth(parts_, {}, std::nullopt);
+  growth.decide_by(std::move(change));
+  if (growth.must_await()) growth.await_newcomers();
+  before_gather();
+  growth.gather();
+  return see_through(growth);
 }
 
 // ---- those that were requested, or are kept
 
 std::uint64_t Changes::news() {
-  if (app_.processes.id() != 0) return 0;
-  app_.processes.look_after_called_off();
-  if (!under_way_) return app_.processes.is_keeping_over() ? std::uint64_t{PlaceWord::process0_tells} : 0;
+  if (parts_.processes.id() != 0) return 0;
+  parts_.processes.look_after_called_off();
+  if (!under_way_) return parts_.processes.is_keeping_over() ? std::uint64_t{PlaceWord::process0_tells} : 0;
   const std::optional<Resize::News> heard = under_way_->news();
   if (!heard) return 0;
   return *heard == Resize::News::they_are_there ? PlaceWord::newcomers_are_there : PlaceWord::newcomers_do_not_come;
 }
 
 std::uint64_t Changes::introductions() const {
-  const bool has_some = app_.processes.id() == 0 && !under_way_ && app_.processes.has_to_introduce();
+  const bool has_some = parts_.processes.id() == 0 && !under_way_ && parts_.processes.has_to_introduce();
   return has_some ? std::uint64_t{PlaceWord::process0_tells} : 0;
 }
 
 std::uint64_t Changes::introduce(std::uint64_t all) {
   constexpr std::uint64_t tells = PlaceWord::process0_tells;
-  return (all & tells) == 0 || app_.processes.introduce() ? all : all & ~tells;
+  return (all & tells) == 0 || parts_.processes.introduce() ? all : all & ~tells;
 }
 
 void Changes::keep_warm() {
-  const GroupPolicy& policy = app_.settings.group_policy;
-  if (app_.processes.id() != 0 || policy.warm == 0) return;
-  if (!under_way_) app_.processes.keep_warm(warm_groups(policy), [this] { return app_.spawn_options(); });
-  if (app_.control) app_.control->know_warm(app_.processes.warm());
+  const GroupPolicy& policy = parts_.settings.group_policy;
+  if (parts_.processes.id() != 0 || policy.warm == 0) return;
+  if (!under_way_) parts_.processes.keep_warm(warm_groups(policy), [this] { return parts_.newcomers.options(); });
+  if (control_) control_->know_warm(parts_.processes.warm());
 }
 
 void Changes::release_kept() {
-  app_.processes.release_kept();
-  app_.tell_control_who_is_where();
+  parts_.processes.release_kept();
+  if (control_) control_->know(parts_.processes);
 }
 
 } // namespace blacs_dyn

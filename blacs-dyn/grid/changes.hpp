@@ -1,19 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "grid/balancing.hpp"
 #include "grid/resize.hpp"
 
 namespace blacs_dyn {
 
-class Application;
+class Headroom;
+class MachineFigures;
+class Relayout;
 
-/// The changes of the application's grid: carries them out, and holds the one that is under way.
+/// The changes of the application's grid: what this process asks for, the goal that all agree on, and the change that
+/// is carried out or under way.
 class Changes {
 public:
-  explicit Changes(Application& app) : app_(app) {}
+  Changes(const Resize::Parts& parts, const Headroom& headroom, const MachineFigures& machine, Relayout& relayout,
+          Balancing& balancing, const std::unique_ptr<Control>& control)
+      : parts_(parts), headroom_(headroom), machine_(machine), relayout_(relayout), balancing_(balancing),
+        control_(control) {}
+
+  // ---- what is asked for at a resize point. Local
+  struct Asked {
+    std::optional<Resize::Goal> goal = std::nullopt; ///< of this process: its program's, or the timetable's
+    std::optional<control::ResizeRequest> request = std::nullopt; ///< process 0: from outside
+    std::uint64_t flags() const;                                  ///< PlaceWord::Flag of what this process asks for
+  };
+  void request(Shape to, advise::Without without = {}); ///< by the program, at the next point
+  Asked next_asked();                                   ///< a point is passed, and this is taken there
+  void pass_point();                                    ///< a point is passed, and what is asked for waits
+  void put_off(Asked asked);                            ///< to the next point
+  bool is_due();                                        ///< at the next point something would be done
+
+  /// The goal that counts: that of the lowest rank with a goal of its own, where some process has one (is_own), else
+  /// that of process 0. That process sends it to the others. Collective over the grid.
+  Resize::Goal agree_on_goal(const Asked& asked, bool is_own);
 
   // ---- the result of each: a dyngrid_outcome
   /// Makes the grid the requested one, or starts the processes that it needs. all: what the processes found out at this
@@ -24,9 +49,16 @@ public:
   /// Carries the change through on this process, through all sleeps, until it goes on in the program. Collective over
   /// the union.
   int see_through(Resize& change);
+  /// A process that is not in the grid comes into it, or does not. Empty: it is in the grid.
+  std::optional<int> come_in();
   int join(); ///< on a new process
   int sleep_until_needed();
   int leave();
+  int pop();                                      ///< dyngrid_pop
+  int balance(const Balancing::Verdict& verdict); ///< @throws agreed Error when it could not be done
+  /// A growth that is decided already, by blacs_setup.dat. before_gather: called before the processes
+  /// are brought together.
+  int grow(Change change, const std::function<void()>& before_gather);
 
   // ---- the one that is under way: new processes start while the application computes on, or this process is led to
   // where the others wait. Local
@@ -48,9 +80,17 @@ public:
 private:
   int carry_out(Resize& next);
   bool waits_for_growth(const Resize& newer) const;
+  Resize::Goal goal_of(const control::ResizeRequest& request) const;
+  int lay_out_anew(const GridMap& to);
   std::optional<Resize> sleep();
 
-  Application& app_;
+  const Resize::Parts parts_;
+  const Headroom& headroom_;
+  const MachineFigures& machine_;
+  Relayout& relayout_;
+  Balancing& balancing_;
+  const std::unique_ptr<Control>& control_; ///< of process 0; null on others
+  std::optional<Resize::Goal> requested_;   ///< by the program, for the next point
   std::optional<Resize> under_way_;
   bool has_called_off_ = false; ///< a growth, for a newer request, and the grid has not changed since
 };

@@ -93,8 +93,9 @@ void Checkpoints::write(const char* path) {
   std::vector<SpreadMatrix> matrices;
   together(grid_.comm(), [&] {
     if (processes_.id() == 0) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
-    state = state_of(processes_, settings_, shared_);
-    for (const auto& a : matrices_.all()) matrices.push_back(spread(*a, a->layout, a->local_size, a->local.data()));
+    state = state_of(processes_, settings_, registered_.shared);
+    for (const auto& a : registered_.matrices.all())
+      matrices.push_back(spread(*a, a->layout, a->local_size, a->local.data()));
   });
   write_checkpoint(grid_.comm(), 0, name, std::move(state), matrices);
 }
@@ -116,6 +117,15 @@ void Checkpoints::restore(const char* path) {
     if (!is_environments) throw;
     end_without_restore(error.what());
   }
+}
+
+bool Checkpoints::restore_if_due(const std::function<void()>& before) {
+  if (!must_restore_) return false;
+  before();
+  registered_.routines.call_before();
+  restore(nullptr);
+  registered_.routines.call_after();
+  return true;
 }
 
 void Checkpoints::end_without_restore(const std::string& why) const {
@@ -141,7 +151,7 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
   std::vector<SpreadMatrix> matrices;
   std::vector<std::vector<char>> contents; // of shared state, on the reader
   std::vector<char> buffer;
-  const std::size_t shared_before = shared_.count();
+  const std::size_t shared_before = registered_.shared.count();
   // speeds that this run was given go before those of the file, which are for its grid alone
   GridMap map = processes_.process_set().grid;
   const bool takes_speeds = state.speeds.size() == map.ids.size() && map.shape == Shape{state.nprow, state.npcol} &&
@@ -150,16 +160,16 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
   try {
     together(grid_.comm(), [&] {
       for (const SavedMatrix& saved : state.matrices)
-        if (!matrices_.find(saved.name)) unknown.push_back(unknown_matrix(saved));
-      shared_.check(state.shared);
+        if (!registered_.matrices.find(saved.name)) unknown.push_back(unknown_matrix(saved));
+      registered_.shared.check(state.shared);
       const auto add = [&](const Matrix& a, redist::Layout layout) {
         sizes.push_back(a.local_size_on(layout, grid_.rank()));
         arrays.push_back(a.array_of(a.bytes(sizes.back())));
         matrices.push_back(spread(a, std::move(layout), sizes.back(), arrays.back().data()));
       };
-      for (const auto& a : matrices_.all()) add(*a, a->order != 0 ? a->on(map) : a->layout);
+      for (const auto& a : registered_.matrices.all()) add(*a, a->order != 0 ? a->on(map) : a->layout);
       for (const auto& a : unknown) add(*a, a->on(map));
-      shared_.expect(state.shared, false);
+      registered_.shared.expect(state.shared, false);
       buffer = SharedState::buffer_for(state.shared);
       for (SavedShared& one : state.shared) {
         if (grid_.rank() != reader) break;
@@ -169,20 +179,20 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
     });
     read_checkpoint(grid_.comm(), reader, name, matrices, state.shared);
   } catch (...) {
-    shared_.forget_from(shared_before);
+    registered_.shared.forget_from(shared_before);
     throw;
   }
 
   // from here on nothing fails
-  for (auto& a : unknown) matrices_.add(std::move(a));
+  for (auto& a : unknown) registered_.matrices.add(std::move(a));
   for (std::size_t k = 0; k < matrices.size(); ++k) {
-    Matrix& a = *matrices_.all()[k];
+    Matrix& a = *registered_.matrices.all()[k];
     a.place(std::move(matrices[k].layout), sizes[k], std::move(arrays[k]), grid_.context());
     ++a.writes;
   }
   if (takes_speeds) processes_.take_speeds(state.speeds, std::move(map));
-  matrices_.changed();
-  shared_.spread(grid_.comm(), reader, state.shared, true, buffer);
+  registered_.matrices.changed();
+  registered_.shared.spread(grid_.comm(), reader, state.shared, true, buffer);
   settings_.points = state.resize_points;
   must_restore_ = false;
   last_s_ = MPI_Wtime();
@@ -230,12 +240,23 @@ void Checkpoints::heed_signal() const {
 }
 
 std::uint64_t Checkpoints::flags() const {
-  if (!has_signal.load(std::memory_order_relaxed)) return 0;
-  return PlaceWord::checkpoint | (settings_.checkpoint_signal == SIGTERM ? std::uint64_t{PlaceWord::ends_after_it} : 0);
+  const std::uint64_t of_clients = control_ ? control_->checkpoint_flags() : 0;
+  if (!has_signal.load(std::memory_order_relaxed)) return of_clients;
+  const bool ends = settings_.checkpoint_signal == SIGTERM;
+  return of_clients | PlaceWord::checkpoint | (ends ? std::uint64_t{PlaceWord::ends_after_it} : 0);
 }
 
 void Checkpoints::forget_signal() {
   has_signal = false;
+}
+
+bool Checkpoints::save_as_asked() {
+  std::optional<control::CheckpointRequest> request;
+  if (control_) request = control_->take_checkpoint();
+  forget_signal();
+  const std::string failure = save();
+  if (control_) control_->checkpointed(request, settings_.checkpoint, failure);
+  return failure.empty();
 }
 
 std::string Checkpoints::save() {

@@ -2,12 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
+#include "grid/control.hpp"
 #include "grid/grid.hpp"
-#include "grid/matrices.hpp"
+#include "grid/registered.hpp"
 #include "grid/settings.hpp"
-#include "grid/shared_state.hpp"
 #include "processes/processes.hpp"
 
 namespace blacs_dyn {
@@ -15,8 +16,9 @@ namespace blacs_dyn {
 /// Checkpoints of the application: what it holds to a file, and back on any grid. Collective over the grid.
 class Checkpoints {
 public:
-  Checkpoints(Processes& processes, Settings& settings, const Grid& grid, Matrices& matrices, SharedState& shared)
-      : processes_(processes), settings_(settings), grid_(grid), matrices_(matrices), shared_(shared) {}
+  Checkpoints(Processes& processes, Settings& settings, const Grid& grid, Registered& registered,
+              const std::unique_ptr<Control>& control)
+      : processes_(processes), settings_(settings), grid_(grid), registered_(registered), control_(control) {}
 
   void begin(); ///< the first grid is there
   /// To the path, null or empty: to where the environment says.
@@ -24,6 +26,9 @@ public:
   /// The program's own path: a status. The environment's: taken, or the end of the run. The user that set it expects
   /// the run to go on from there. A program that does not look at statuses would compute on from zeros.
   void restore(const char* path);
+  /// At a resize point: what DYNGRID_RESTORE asks for. All local arrays have moved then, as in a change of the grid.
+  /// before: called when something is restored. @return false: nothing was
+  bool restore_if_due(const std::function<void()>& before);
   /// At a resize point: what the environment asks for. A checkpoint that cannot be written is reported and does not
   /// stop the application.
   /// before: called when a checkpoint is written here.
@@ -31,9 +36,11 @@ public:
   bool is_due() const; ///< to be written at this resize point; collective
   /// @return why there is none; empty: it was written
   std::string save();
+  /// One that a signal or a client asked for. @return whether it was written
+  bool save_as_asked();
   /// DYNGRID_CHECKPOINT=signal=...: this process heeds it from here on.
   void heed_signal() const;
-  /// A signal came, to this process at least: PlaceWord::Flag.
+  /// A signal came, to this process at least, or a client asks for one: PlaceWord::Flag.
   std::uint64_t flags() const;
   static void forget_signal();
 
@@ -48,8 +55,8 @@ private:
   Processes& processes_;
   Settings& settings_;
   const Grid& grid_;
-  Matrices& matrices_;
-  SharedState& shared_;
+  Registered& registered_;
+  const std::unique_ptr<Control>& control_; ///< of process 0; null on others
   bool must_restore_ = false;
   mutable double last_s_ = -1; ///< when the last one was written or restored
 };

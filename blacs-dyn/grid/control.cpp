@@ -53,6 +53,15 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// As they are called outside.
+std::vector<advise::GroupInfo> groups_of(const Processes& processes) {
+  std::vector<advise::GroupInfo> all;
+  for (const SpawnGroup& group : processes.process_set().groups)
+    if (group.id != 0)
+      all.push_back({processes.number_of(group.id), static_cast<int>(group.members.size()), group.active()});
+  return all;
+}
+
 } // namespace
 
 Control::Control(const Settings& settings, Shape first_grid, const std::string& why_fixed)
@@ -86,6 +95,15 @@ Control::Control(const Settings& settings, Shape first_grid, const std::string& 
   } catch (const base::Error& error) {
     std::fprintf(stderr, "dyngrid: job %s cannot be controlled from outside: %s\n", name_.c_str(), error.what());
   }
+}
+
+void Control::know(const Processes& processes) {
+  const ProcessSet& set = processes.process_set();
+  std::vector<advise::ProcessInfo> all = set.everybody();
+  for (advise::ProcessInfo& process : all)
+    if (process.unit != 0) process.unit = processes.number_of(static_cast<int>(process.unit));
+  state_->set_processes(std::move(all), set.grid.shape.npcol);
+  state_->set_groups(groups_of(processes));
 }
 
 void Control::hang_up() {

@@ -12,7 +12,7 @@
 #include "dyngrid.h"
 #include "grid/matrices.hpp"
 #include "grid/settings.hpp"
-#include "processes/launchers/launcher.hpp"
+#include "processes/processes.hpp"
 
 namespace blacs_dyn {
 
@@ -27,10 +27,7 @@ public:
   void hang_up(); ///< says good-bye: no request is received or answered any more
 
   const std::string& name() const { return name_; }
-  void know(std::vector<advise::ProcessInfo> processes, int npcol) {
-    state_->set_processes(std::move(processes), npcol);
-  }
-  void know_groups(std::vector<advise::GroupInfo> groups) { state_->set_groups(std::move(groups)); }
+  void know(const Processes& processes);
   void know_warm(Reserve::Count warm) { state_->set_warm(warm.asleep, warm.starting); }
   void know_machine(const advise::Machine& machine) { state_->set_machine(machine); }
   advise::Machine machine() const { return state_->machine(); } ///< as measured, in this run or an earlier one

@@ -10,9 +10,10 @@
 #include <fmt/format.h>
 
 #include "base/fnv1a.hpp"
-#include "grid/application.hpp"
+#include "grid/checkpoints.hpp"
 #include "grid/registered_name.hpp"
 #include "gridmap/dealing.hpp"
+#include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
 
@@ -48,9 +49,9 @@ private:
 };
 
 /// A handle of no living matrix is refused with the others.
-Factoring::Factoring(Application& app, const Asked& asked)
-    : app_(app), asked_(asked),
-      place_(place_of(asked.routine, app.matrices.has(asked.matrix) ? asked.matrix : nullptr)) {}
+Factoring::Factoring(const Parts& parts, const Asked& asked)
+    : parts_(parts), asked_(asked),
+      place_(place_of(asked.routine, parts.registered.matrices.has(asked.matrix) ? asked.matrix : nullptr)) {}
 
 void Factoring::check() const {
   const auto fail = [&](Status status, const std::string& what) {
@@ -62,7 +63,7 @@ void Factoring::check() const {
   if ((asked_.options & ~DYNGRID_GIVE_BACK) != 0)
     fail(Status::bad_argument,
          fmt::format("options is {}, expected 0 or DYNGRID_GIVE_BACK ({})", asked_.options, int{DYNGRID_GIVE_BACK}));
-  if (!app_.matrices.has(a)) fail(Status::not_found, "the handle is of no living matrix");
+  if (!parts_.registered.matrices.has(a)) fail(Status::not_found, "the handle is of no living matrix");
   if (a->type == 'i') fail(Status::bad_type, fmt::format("\"{}\" has integers, expected s, d, c or z", a->name));
   if (asked_.kind != FactorKind::lu && a->rows.n != a->cols.n)
     fail(Status::shape_mismatch,
@@ -71,8 +72,7 @@ void Factoring::check() const {
 
 /// All are at the same factorization.
 void Factoring::agree() const {
-  const MPI_Comm grid = app_.grid.comm();
-  app_.whereabouts.agree_on_call(asked_.routine);
+  const MPI_Comm grid = parts_.grid.comm();
   together(grid, [&] { check(); });
   const base::Fnv1a mine = base::Fnv1a()
                                .text(place_.text)
@@ -86,16 +86,16 @@ void Factoring::agree() const {
 }
 
 int Factoring::run() {
-  const bool is_in_grid = app_.grid.has_me();
+  const bool is_in_grid = parts_.grid.has_me();
   if (is_in_grid)
     agree();
   else
     check();
   const std::int64_t columns = std::min(asked_.matrix->rows.n, asked_.matrix->cols.n);
   told_.assign(static_cast<std::size_t>(pivots_ + (asked_.kind == FactorKind::lu ? columns : 0)), 0);
-  const InShared shared(app_.shared, place_.text, told_, app_.grid.comm());
-  panels_.emplace(app_.balancing, *asked_.matrix, place_);
-  if (const std::optional<int> outcome = app_.points.come_in(place_)) {
+  const InShared shared(parts_.registered.shared, place_.text, told_, parts_.grid.comm());
+  panels_.emplace(parts_.balancing, *asked_.matrix, place_);
+  if (const std::optional<int> outcome = parts_.points.come_in(place_)) {
     outcome_ = *outcome;
     if (outcome_ != DYNGRID_RESIZED) return outcome_;
     came_of_point_ = outcome_;
@@ -113,9 +113,9 @@ void Factoring::do_panel() {
   const int came_of_point = std::exchange(came_of_point_, DYNGRID_SAME);
   if (progress_.next == first) return; // it failed
   const Matrix& a = *asked_.matrix;
-  const Shape grid = app_.grid.shape();
-  app_.routines.call_on_panel({first, progress_.next - first, std::min(a.rows.n, a.cols.n), grid.nprow, grid.npcol,
-                               MPI_Wtime() - begun_s, came_of_point});
+  const Shape grid = parts_.grid.shape();
+  parts_.registered.routines.call_on_panel({first, progress_.next - first, std::min(a.rows.n, a.cols.n), grid.nprow,
+                                            grid.npcol, MPI_Wtime() - begun_s, came_of_point});
 }
 
 bool Factoring::is_done() const {
@@ -125,17 +125,17 @@ bool Factoring::is_done() const {
 
 /// The resize point before a panel. @return false: this process is not in the grid any more
 bool Factoring::come_to_panel() {
-  const Balancing::Point here(app_.balancing);
+  const Balancing::Point here(parts_.balancing);
   for (;;) {
     if (found_ && is_whole()) {
-      check_mpi(MPI_Barrier(app_.grid.comm()), "MPI_Barrier");
+      check_mpi(MPI_Barrier(parts_.grid.comm()), "MPI_Barrier");
       panels_->all_came();
     }
     if (found_ && is_whole() && !act(*std::exchange(found_, std::nullopt))) return false;
     if (has_looked_ || is_done()) return true; // a process that slept in act() wakes as the others are now
     save_if_due();
     give_back();
-    ResizePoints::Findings found = app_.points.look();
+    ResizePoints::Findings found = parts_.points.look();
     panels_->all_came();
     has_looked_ = true;
     if (found.is_anything() || found.wants_checkpoint()) found_ = std::move(found);
@@ -146,14 +146,14 @@ bool Factoring::come_to_panel() {
 /// A checkpoint, too, wants the matrix whole; and what the environment asks to be restored comes before the first
 /// panel.
 void Factoring::save_if_due() {
-  if (app_.points.restore_if_due()) {
+  if (parts_.points.restore_if_due()) {
     outcome_ = came_of_point_ = DYNGRID_RESIZED;
     hear();
-  } else if (must_save_ || app_.checkpoints.is_due()) {
+  } else if (must_save_ || parts_.checkpoints.is_due()) {
     must_save_ = !is_whole();
     if (must_save_) return;
     tell();
-    app_.checkpoints.save();
+    parts_.checkpoints.save();
   }
 }
 
@@ -163,7 +163,7 @@ bool Factoring::act(ResizePoints::Findings found) {
   steps_.reset(); // its communicators go with the grid
   int outcome = DYNGRID_SAME;
   try {
-    outcome = app_.points.act(std::move(found));
+    outcome = parts_.points.act(std::move(found));
   } catch (const Error& error) { // was said; the grid and all data are as they were
     if (error.status() == Status::mpi_failure) throw;
     base::detail::set_last_message(error.what()); // for the caller that gets the status
@@ -188,7 +188,7 @@ void Factoring::step() {
   } catch (const std::exception& error) { // of this process alone: the others wait for it in the middle of a panel
     std::fprintf(stderr, "dyngrid: %s: %s; the application ends\n", asked_.routine, error.what());
     std::fflush(stderr);
-    MPI_Abort(app_.grid.comm(), 1);
+    MPI_Abort(parts_.grid.comm(), 1);
   }
 }
 
@@ -211,13 +211,13 @@ void Factoring::hear() {
 void Factoring::give_back() {
   if ((asked_.options & DYNGRID_GIVE_BACK) == 0 || progress_.next == 0) return;
   const Matrix& a = *asked_.matrix;
-  const Shape now = app_.grid.shape();
+  const Shape now = parts_.grid.shape();
   const base::GridShape enough =
       gridmap::grid_for_rest({now.nprow, now.npcol}, a.rows.n - progress_.next, a.cols.n - progress_.next);
   const Shape to{enough.nprow, enough.npcol};
   if (to == now || to == given_back_) return; // the second: it was refused
   given_back_ = to;
-  app_.points.request(to);
+  parts_.changes.request(to);
 }
 
 } // namespace blacs_dyn

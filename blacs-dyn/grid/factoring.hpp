@@ -12,7 +12,7 @@
 
 namespace blacs_dyn {
 
-class Application;
+class Checkpoints;
 
 /// dyngrid_lu and dyngrid_cholesky: a factorization of a registered matrix, each of whose panels is a resize point.
 /// What is known of it between two panels is shared state while it runs, so those that join or wake take it up.
@@ -28,7 +28,16 @@ public:
     int options;           ///< DYNGRID_GIVE_BACK
     bool has_place = true; ///< for what comes out
   };
-  Factoring(Application& app, const Asked& asked);
+  /// What it works on.
+  struct Parts {
+    const Grid& grid;
+    Registered& registered;
+    Checkpoints& checkpoints;
+    Balancing& balancing;
+    Changes& changes;
+    ResizePoints& points;
+  };
+  Factoring(const Parts& parts, const Asked& asked);
 
   /// Collective over the grid. @return a dyngrid_outcome: resized when the grid is another one than at the beginning.
   /// @throws agreed Error before anything was factored. A change that fails is printed, and the factorization goes on.
@@ -50,7 +59,7 @@ private:
   void tell();
   void hear();
 
-  Application& app_;
+  const Parts parts_;
   Asked asked_;
   Place place_;
   pblas::Progress progress_;

@@ -26,6 +26,12 @@ int Grid::rank() const {
   return rank;
 }
 
+Participants Grid::participants() const {
+  Change same_grid;
+  same_grid.to = map();
+  return {processes_.process_set(), same_grid, processes_.id()};
+}
+
 int Grid::system_handle() {
   if (system_handle_ < 0) system_handle_ = Csys2blacs_handle(comm());
   return system_handle_;
@@ -57,6 +63,7 @@ void Grid::forget_contexts() {
 }
 
 void Grid::close_contexts(MPI_Comm gathered, const std::vector<int>& staying_ranks, const std::string& by) {
+  on_close();
   forget_contexts();
   const base::Group world = base::Group::of(processes_.world());
   const base::Group staying =

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include <mpi.h>
 
 #include "grid/matrices.hpp"
+#include "processes/participants.hpp"
 #include "processes/processes.hpp"
 #include "redist/grid_life.hpp"
 
@@ -18,10 +20,13 @@ public:
 
   bool has_me() const { return comm() != MPI_COMM_NULL; }
   MPI_Comm comm() const { return processes_.grid(); }
-  Shape shape() const { return processes_.process_set().grid.shape; }
+  const GridMap& map() const { return processes_.process_set().grid; }
+  Shape shape() const { return map().shape; }
   int rank() const; ///< -1 outside
+  /// Of a move on this grid: all its processes, and no others.
+  Participants participants() const;
   int context() const { return context_; }
-  Matrices::Site site() const { return {comm(), shape(), context_, &processes_.process_set().grid}; }
+  Matrices::Site site() const { return {comm(), shape(), context_, &map()}; }
 
   /// The numbers by which blacs_get names it; made once per grid.
   int system_handle();
@@ -34,6 +39,9 @@ public:
   void enter_or_go() { is_still_outside_ = false; }
 
   void open_context(); ///< collective over the grid
+  /// Frees what is kept for this grid. Called before its contexts are closed for a change or the end. Collective over
+  /// the grid.
+  std::function<void()> on_close;
   /// The contexts that do not outlive a change to the processes of `staying_ranks` in `gathered`; MPI_COMM_NULL at the
   /// end of the application. Local to the BLACS, collective over the contexts' grids.
   /// by: "the change at step 3".

@@ -8,7 +8,9 @@
 
 #include "base/fnv1a.hpp"
 #include "base/statistics.hpp"
-#include "grid/application.hpp"
+#include "grid/control.hpp"
+#include "grid/copier.hpp"
+#include "grid/machine_figures.hpp"
 #include "grid/registered_name.hpp"
 #include "processes/mpi_util.hpp"
 #include "redist/plan.hpp"
@@ -61,7 +63,7 @@ Phase& Phases::known(const char* routine, Phase* phase) const {
 Phase::Use& Phases::use_of(const char* routine, Phase* phase, Matrix* matrix) const {
   known(routine, phase);
   if (!matrix) throw wrong(Status::null_pointer, routine, "the matrix is null");
-  if (!app_.matrices.has(matrix)) throw wrong(Status::not_found, routine, "the handle is of no living matrix");
+  if (!matrices_.has(matrix)) throw wrong(Status::not_found, routine, "the handle is of no living matrix");
   auto& uses = phase->uses;
   const auto at = std::find_if(uses.begin(), uses.end(), [&](const auto& use) { return use.number == matrix->number; });
   if (at != uses.end()) return *at;
@@ -74,7 +76,7 @@ Phase::Use& Phases::use_of(const char* routine, Phase* phase, Matrix* matrix) co
 }
 
 bool Phases::is_living(const Phase::Use& use) const {
-  return app_.matrices.has(use.matrix) && use.matrix->number == use.number;
+  return matrices_.has(use.matrix) && use.matrix->number == use.number;
 }
 
 void Phases::use(Phase* phase, Matrix* matrix, int use) {
@@ -116,7 +118,7 @@ bool Phases::has_order() const {
 
 std::vector<double> Phases::shares_now() const {
   if (!has_order()) return {};
-  const GridMap& grid = app_.processes.process_set().grid;
+  const GridMap& grid = grid_.map();
   std::vector<double> shares(grid.row_shares.begin(), grid.row_shares.end());
   shares.insert(shares.end(), grid.col_shares.begin(), grid.col_shares.end());
   return shares;
@@ -160,13 +162,13 @@ std::int64_t Phases::Shared::copy_bytes() const {
 
 /// The number of this layout; a new one unless the matrix has it already.
 int Phases::layout_number(Shared& shared, const OfferedLayout& offered) {
-  const GridMap& grid = app_.processes.process_set().grid;
+  const GridMap& grid = grid_.map();
   const redist::Layout layout = layout_on(grid, offered.rows, offered.cols, offered.order);
   for (std::size_t k = 0; k < shared.copies.size(); ++k) {
     const redist::Layout& other = shared.copies[k].layout;
     if (other.rows == layout.rows && other.cols == layout.cols) return static_cast<int>(k);
   }
-  const redist::LocalSize size = shared.matrix->local_size_on(layout, app_.grid.rank());
+  const redist::LocalSize size = shared.matrix->local_size_on(layout, grid_.rank());
   shared.copies.push_back({layout, size, {}});
   return static_cast<int>(shared.copies.size()) - 1;
 }
@@ -258,11 +260,10 @@ void Phases::check_begin(const Phase* phase) const {
 }
 
 void Phases::begin(Phase* phase) {
-  if (!app_.grid.has_me())
+  if (!grid_.has_me())
     throw wrong(Status::bad_state, "dyngrid_phase_begin",
                 "before the first resize point of a new process: its matrices have no content yet");
-  const MPI_Comm comm = app_.grid.comm();
-  app_.whereabouts.agree_on_call("dyngrid_phase_begin");
+  const MPI_Comm comm = grid_.comm();
   std::int64_t number = 0;
   bool is_new = false;
   const std::optional<Error> mine = attempt([&] {
@@ -276,7 +277,7 @@ void Phases::begin(Phase* phase) {
                   "blacs-dyn: dyngrid_phase_begin: the processes begin different phases, or declared them differently");
   const int p = index_of(phase);
   if (!executor_) {
-    app_.machine.measure_once(comm);
+    machine_.measure_once(comm);
     executor_.emplace(comm);
   }
   const double t0 = MPI_Wtime();
@@ -356,7 +357,7 @@ void Phases::make_room(int phase, const Candidate& candidate) {
     }
   if (missing.empty()) return;
   std::vector<redist::SharedArray> arrays;
-  together(app_.grid.comm(), [&] {
+  together(grid_.comm(), [&] {
     for (const auto& [shared, copy] : missing)
       arrays.push_back(shared->matrix->array_of(shared->matrix->bytes(copy->size)));
   });
@@ -372,16 +373,16 @@ Phases::Move& Phases::move_between(int shared, int from, int to) {
   const Shared& s = shared_[static_cast<std::size_t>(shared)];
   const auto layout = [&](int k) { return s.copies[static_cast<std::size_t>(k)].layout; };
   Move made;
-  together(app_.grid.comm(), [&] {
+  together(grid_.comm(), [&] {
     redist::PlanOptions options;
     options.element_bytes = static_cast<int>(element_bytes(s.matrix->type));
-    if (executor_->ranks_on_host() == app_.grid.shape().size()) options.schedule = redist::Schedule::async;
+    if (executor_->ranks_on_host() == grid_.shape().size()) options.schedule = redist::Schedule::async;
     const redist::Plan plan(layout(from), layout(to), options);
     const std::vector<double> each =
-        plan.predicted_seconds_of_ranks(app_.machine.figures(), options.element_bytes, app_.grid.shape().size());
+        plan.predicted_seconds_of_ranks(machine_.figures(), options.element_bytes, grid_.shape().size());
     made.predicted_s = *std::max_element(each.begin(), each.end());
     made.moved_bytes = plan.totals().moved_elements * options.element_bytes;
-    made.plan = plan.for_rank(app_.grid.rank(), s.matrix->type);
+    made.plan = plan.for_rank(grid_.rank(), s.matrix->type);
   });
   Move& kept = moves_[{shared, from, to}] = std::move(made);
   kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, *executor_));
@@ -397,11 +398,11 @@ void Phases::fill(int shared, int from, int to) {
   const double t0 = MPI_Wtime();
   move.exchange->run({{is_in_use ? s.matrix->local.data() : source.array.data(), source.size.lld(), copy.array.data(),
                        copy.size.lld()}});
-  const double seconds = longest_of(app_.grid.comm(), MPI_Wtime() - t0);
+  const double seconds = longest_of(grid_.comm(), MPI_Wtime() - t0);
   copy.is_valid = true;
   last_.moved_bytes += move.moved_bytes;
   if (move.predicted_s > 0) trials_.moved({shared, from, to}, seconds / move.predicted_s);
-  if (app_.control) app_.control->phase_took(key_of(MoveKey{shared, from, to}), seconds);
+  if (control_) control_->phase_took(key_of(MoveKey{shared, from, to}), seconds);
 }
 
 /// The copy in layout `to` becomes the matrix. Local.
@@ -411,10 +412,10 @@ void Phases::take(int shared, int to) {
   Copy& now = s.copies[static_cast<std::size_t>(to)];
   before.array = std::move(s.matrix->local);
   before.is_allocated = true;
-  s.matrix->place(now.layout, now.size, std::move(now.array), app_.grid.context());
+  s.matrix->place(now.layout, now.size, std::move(now.array), grid_.context());
   now.is_valid = true;
   s.now = to;
-  app_.copier.forget(); // not as a change of the matrices: to a balance a step is a step
+  copier_.forget(); // not as a change of the matrices: to a balance a step is a step
 }
 
 /// Copies beside those in use go until the rest may be kept: what is not valid first, then what the plan wants last.

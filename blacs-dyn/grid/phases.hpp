@@ -13,6 +13,7 @@
 #include "control/phase_times.hpp"
 #include "dyngrid.h"
 #include "dyngrid/phases.h"
+#include "grid/grid.hpp"
 #include "grid/matrices.hpp"
 #include "redist/exchange.hpp"
 #include "redist/executor.hpp"
@@ -43,7 +44,9 @@ struct dyngrid_phase {
 
 namespace blacs_dyn {
 
-class Application;
+class Control;
+class Copier;
+class MachineFigures;
 using Phase = dyngrid_phase;
 
 /// The phases of a program: which layout each has, by gridmap's plan (docs/decisions/0063), and the valid copies of
@@ -52,7 +55,9 @@ using Phase = dyngrid_phase;
 /// change of them begins anew.
 class Phases {
 public:
-  explicit Phases(Application& app) : app_(app) {}
+  Phases(const Grid& grid, const Matrices& matrices, MachineFigures& machine, Copier& copier,
+         const std::unique_ptr<Control>& control)
+      : grid_(grid), matrices_(matrices), machine_(machine), copier_(copier), control_(control) {}
 
   // local, the same on all processes
   Phase* create(const char* name);
@@ -136,7 +141,11 @@ private:
   advise::PhaseProblem problem(const std::vector<double>& seconds, int processes) const;
   std::vector<double> move_seconds(int shared, int from, int to, int processes) const;
 
-  Application& app_;
+  const Grid& grid_;
+  const Matrices& matrices_;
+  MachineFigures& machine_;
+  Copier& copier_;
+  const std::unique_ptr<Control>& control_; ///< of process 0; null on others
   std::vector<std::unique_ptr<Phase>> phases_;
   std::int64_t keep_bytes_ = -1;
 

@@ -6,7 +6,7 @@
 
 #include "base/parse_json.hpp"
 #include "base/statistics.hpp"
-#include "grid/application.hpp"
+#include "grid/control.hpp"
 #include "grid/phases.hpp"
 #include "processes/mpi_util.hpp"
 #include "redist/plan.hpp"
@@ -40,7 +40,7 @@ std::string Phases::layouts_name(const Candidate& candidate) const {
 }
 
 control::PhaseKey Phases::key_of(int phase, int candidate) const {
-  const Shape shape = app_.grid.shape();
+  const Shape shape = grid_.shape();
   const auto& list = candidates_[static_cast<std::size_t>(phase)];
   return {{shape.nprow, shape.npcol},
           phases_[static_cast<std::size_t>(phase)]->name,
@@ -50,7 +50,7 @@ control::PhaseKey Phases::key_of(int phase, int candidate) const {
 
 control::PhaseKey Phases::key_of(const MoveKey& move) const {
   const auto [shared, from, to] = move;
-  const Shape shape = app_.grid.shape();
+  const Shape shape = grid_.shape();
   return {{shape.nprow, shape.npcol},
           shared_[static_cast<std::size_t>(shared)].matrix->name,
           layout_name(shared, from),
@@ -63,37 +63,37 @@ void Phases::settle() {
   const auto [phase, candidate, seconds] = *ended_;
   ended_.reset();
   double longest = 0;
-  check_mpi(MPI_Allreduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, app_.grid.comm()), "MPI_Allreduce");
+  check_mpi(MPI_Allreduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, grid_.comm()), "MPI_Allreduce");
   std::vector<double>& own = candidates_[static_cast<std::size_t>(phase)][static_cast<std::size_t>(candidate)].seconds;
   const bool is_first = own.empty();
   if (own.size() == advise::PhaseTrials::kept) own.erase(own.begin());
   own.push_back(seconds);
   trials_.took(phase, candidate, longest);
-  if (app_.control && !is_first) app_.control->phase_took(key_of(phase, candidate), longest);
+  if (control_ && !is_first) control_->phase_took(key_of(phase, candidate), longest);
 }
 
 /// Stores the candidates that ran only once on this grid before the plan, as they were too slow for a second time.
 void Phases::remember_single_runs() {
-  if (!app_.control) return;
-  const control::PhaseTimes known = app_.control->phase_times();
+  if (!control_) return;
+  const control::PhaseTimes known = control_->phase_times();
   for (int p = 0; p < static_cast<int>(candidates_.size()); ++p)
     for (int c = 0; c < static_cast<int>(candidates_[static_cast<std::size_t>(p)].size()); ++c) {
       if (candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(c)].seconds.size() != 1) continue;
       const control::PhaseKey key = key_of(p, c);
-      if (known.count(key) == 0) app_.control->phase_took(key, trials_.typical_s(p, c));
+      if (known.count(key) == 0) control_->phase_took(key, trials_.typical_s(p, c));
     }
 }
 
 /// Collective, when the layouts are new: what earlier runs, or this one on an earlier stay on this grid, know of them.
 void Phases::recall() {
-  const MPI_Comm comm = app_.grid.comm();
+  const MPI_Comm comm = grid_.comm();
   std::vector<Recalled> list;
   Packet packet;
   together(comm, [&] {
-    if (app_.grid.rank() != 0) return;
-    if (app_.control) {
-      app_.control->know_matrices(app_.matrices);
-      const control::PhaseTimes known = app_.control->phase_times();
+    if (grid_.rank() != 0) return;
+    if (control_) {
+      control_->know_matrices(matrices_);
+      const control::PhaseTimes known = control_->phase_times();
       const auto recalled = [&](const control::PhaseKey& key, Recalled what) {
         const auto at = known.find(key);
         if (at == known.end()) return;
@@ -119,7 +119,7 @@ void Phases::recall() {
       trials_.knows(r.which, r.to, r.seconds);
       continue;
     }
-    const std::vector<double> each = move_seconds(r.which, r.from, r.to, app_.grid.shape().size());
+    const std::vector<double> each = move_seconds(r.which, r.from, r.to, grid_.shape().size());
     const double predicted = *std::max_element(each.begin(), each.end()) / trials_.move_factor({r.which, r.from, r.to});
     if (predicted > 0) trials_.knows_move({r.which, r.from, r.to}, r.seconds / predicted);
   }
@@ -127,7 +127,7 @@ void Phases::recall() {
 
 /// For the clients that watch: what is expected of each phase of a cycle.
 void Phases::tell_of_plan() const {
-  if (!app_.control) return;
+  if (!control_) return;
   control::Json steps = control::Json::array();
   double cycle_s = 0;
   for (std::size_t k = plan_.lead_in; k < plan_.steps.size(); ++k) {
@@ -138,7 +138,7 @@ void Phases::tell_of_plan() const {
     cycle_s += step.seconds;
   }
   const double cycles = static_cast<double>(steps.size()) / static_cast<double>(phases_.size());
-  app_.control->phases_planned({{"steps", steps}, {"cycle_s", cycle_s / std::max(1.0, cycles)}});
+  control_->phases_planned({{"steps", steps}, {"cycle_s", cycle_s / std::max(1.0, cycles)}});
 }
 
 } // namespace blacs_dyn

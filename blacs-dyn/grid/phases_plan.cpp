@@ -6,7 +6,7 @@
 
 #include "advise/phase_trials.hpp"
 #include "base/statistics.hpp"
-#include "grid/application.hpp"
+#include "grid/machine_figures.hpp"
 #include "grid/phases.hpp"
 #include "processes/mpi_util.hpp"
 #include "redist/plan.hpp"
@@ -57,9 +57,8 @@ std::vector<std::vector<int>> Phases::known() const {
 
 void Phases::plan(std::int64_t cycles) {
   const char* const routine = "blacs-dyn: dyngrid_phases_plan";
-  if (!app_.grid.has_me())
+  if (!grid_.has_me())
     throw Error(Status::bad_state, fmt::format("{}: before the first resize point of a new process", routine));
-  app_.whereabouts.agree_on_call("dyngrid_phases_plan");
   const std::optional<Error> objection = attempt([&] {
     if (cycles < 0)
       throw Error(Status::bad_argument,
@@ -75,8 +74,8 @@ void Phases::plan(std::int64_t cycles) {
                     fmt::format("{}: phase \"{}\" has not run on this grid, expected one cycle before", routine,
                                 phases_[p]->name));
   });
-  agree_on_number(app_.grid.comm(), objection ? objection->status() : Status::success,
-                  objection ? objection->what() : "", cycles,
+  agree_on_number(grid_.comm(), objection ? objection->status() : Status::success, objection ? objection->what() : "",
+                  cycles,
                   "blacs-dyn: dyngrid_phases_plan: called with different numbers of cycles on different processes");
   settle();
   plan_for(cycles);
@@ -84,8 +83,8 @@ void Phases::plan(std::int64_t cycles) {
 
 /// Collective; all candidates of known() are planned.
 void Phases::plan_for(std::int64_t cycles) {
-  const MPI_Comm comm = app_.grid.comm();
-  const int size = app_.grid.shape().size(), rank = app_.grid.rank();
+  const MPI_Comm comm = grid_.comm();
+  const int size = grid_.shape().size(), rank = grid_.rank();
   const std::vector<std::vector<int>> tried = known();
   std::vector<double> mine, all;
   together(comm, [&] {
@@ -167,8 +166,8 @@ std::vector<double> Phases::move_seconds(int shared, int from, int to, int proce
   const Shared& s = shared_[static_cast<std::size_t>(shared)];
   const redist::Plan plan(s.copies[static_cast<std::size_t>(from)].layout,
                           s.copies[static_cast<std::size_t>(to)].layout);
-  std::vector<double> each = plan.predicted_seconds_of_ranks(
-      app_.machine.figures(), static_cast<int>(element_bytes(s.matrix->type)), processes);
+  std::vector<double> each =
+      plan.predicted_seconds_of_ranks(machine_.figures(), static_cast<int>(element_bytes(s.matrix->type)), processes);
   const double factor = trials_.move_factor({shared, from, to});
   for (double& seconds : each) seconds *= factor;
   return each;

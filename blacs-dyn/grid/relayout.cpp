@@ -9,7 +9,12 @@
 #include <fmt/format.h>
 
 #include "base/fnv1a.hpp"
-#include "grid/application.hpp"
+#include "grid/change_reports.hpp"
+#include "grid/change_routines.hpp"
+#include "grid/copier.hpp"
+#include "grid/move_orders.hpp"
+#include "grid/whereabouts.hpp"
+#include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
 
@@ -17,7 +22,7 @@ using base::Error;
 using base::Status;
 
 int Relayout::all() {
-  return carry_out("dyngrid_relayout", app_.matrices.list(), [] {});
+  return carry_out("dyngrid_relayout", matrices_.list(), [] {});
 }
 
 int Relayout::reblock(Matrix* matrix, std::int64_t mb, std::int64_t nb) {
@@ -29,7 +34,7 @@ int Relayout::set_rule(Matrix* matrix, dyngrid_distribution rule, void* context)
 }
 
 int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule cols, bool wants_rule) {
-  const bool is_known = app_.matrices.has(matrix);
+  const bool is_known = matrices_.has(matrix);
   AxisRule rows_before, cols_before;
   const int order_before = is_known ? matrix->order : 0;
   const bool was_missing = is_known && matrix->is_rule_missing;
@@ -72,8 +77,8 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
 std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::vector<Matrix*>& asked,
                                                const std::function<void()>& check) const {
   std::vector<Matrix*> moving;
-  const GridMap& grid = app_.processes.process_set().grid;
-  const Matrices::Told told = Matrices::told_by_others(app_.grid.comm(), asked, grid);
+  const GridMap& grid = grid_.map();
+  const Matrices::Told told = Matrices::told_by_others(grid_.comm(), asked, grid);
   base::Fnv1a hash;
   const std::optional<Error> objection = attempt([&] {
     check();
@@ -83,16 +88,16 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
       if (!(layout.rows == a->layout.rows && layout.cols == a->layout.cols)) moving.push_back(a);
     }
   });
-  const bool is_quiet = !objection && moving.empty() && asked.size() == app_.matrices.list().size();
+  const bool is_quiet = !objection && moving.empty() && asked.size() == matrices_.list().size();
   const Place here(Place::Kind::call, routine);
   constexpr std::uint64_t has_something = PlaceWord::own_request;
-  if ((app_.whereabouts.agree(here, is_quiet ? 0 : has_something) & has_something) == 0) return {};
+  if ((whereabouts_.agree(here, is_quiet ? 0 : has_something) & has_something) == 0) return {};
   const std::int64_t print = hash.positive();
   const std::array<std::int64_t, 3> mine{objection ? 1 : 0, print, -print};
   std::array<std::int64_t, 3> most{};
-  check_mpi(MPI_Allreduce(mine.data(), most.data(), 3, MPI_INT64_T, MPI_MAX, app_.grid.comm()), "MPI_Allreduce");
+  check_mpi(MPI_Allreduce(mine.data(), most.data(), 3, MPI_INT64_T, MPI_MAX, grid_.comm()), "MPI_Allreduce");
   if (most[0] != 0)
-    together(app_.grid.comm(), [&] {
+    together(grid_.comm(), [&] {
       if (objection) throw *objection;
     });
   if (most[1] != -most[2])
@@ -104,7 +109,7 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
 }
 
 int Relayout::carry_out(const char* routine, const std::vector<Matrix*>& asked, const std::function<void()>& check) {
-  if (!app_.grid.has_me()) {
+  if (!grid_.has_me()) {
     check();
     return DYNGRID_SAME;
   }
@@ -116,46 +121,21 @@ int Relayout::carry_out(const char* routine, const std::vector<Matrix*>& asked, 
 
 void Relayout::move(std::vector<Matrix*> moving) {
   const double started = MPI_Wtime();
-  const ProcessSet& processes = app_.processes.process_set();
-  Change same_grid;
-  same_grid.to = processes.grid;
-  const Participants who(processes, same_grid, app_.processes.id());
-  const Shape shape = app_.grid.shape();
+  const Participants who = grid_.participants();
   MatrixMove move(who);
   move.spare = &spare_;
   try {
-    move.told = Matrices::told_by_others(app_.grid.comm(), moving, processes.grid);
-    move.run_by(app_.copier.executor(app_.grid.comm()), app_.grid.comm(), processes.grid, std::move(moving),
-                move_orders(app_.settings, app_.checkpoints, app_.routines));
+    move.told = Matrices::told_by_others(grid_.comm(), moving, grid_.map());
+    move.run_by(copier_.executor(grid_.comm()), grid_.comm(), grid_.map(), std::move(moving),
+                move_orders(settings_, checkpoints_, routines_));
   } catch (...) {
-    if (app_.routines.owes_after()) app_.routines.call_after();
+    if (routines_.owes_after()) routines_.call_after();
     throw;
   }
-  move.use_new(app_.grid.context());
-  app_.matrices.changed();
-
-  const std::array<double, 3> mine{move.plan_s, move.exchange_s, MPI_Wtime() - started};
-  std::array<double, 3> most{};
-  check_mpi(MPI_Allreduce(mine.data(), most.data(), 3, MPI_DOUBLE, MPI_MAX, app_.grid.comm()), "MPI_Allreduce");
-  dyngrid_resize_report& r = app_.last_resize;
-  r = {};
-  r.asked_at_step = r.changed_at_step = -1;
-  r.from_nprow = r.to_nprow = shape.nprow;
-  r.from_npcol = r.to_npcol = shape.npcol;
-  r.plan_s = most[0];
-  r.exchange_s = most[1];
-  r.total_s = most[2];
-  r.moved_bytes = move.moved_bytes;
-  r.kept_bytes = move.kept_bytes;
-  if (app_.control) app_.control->relaid();
-  if (app_.settings.is_verbose && app_.processes.id() == 0)
-    std::fputs(fmt::format("dyngrid: {} laid out anew: plan {:.4f} s, exchange {:.3f} s{}, all {:.3f} s; {} bytes "
-                           "moved, {} kept\n",
-                           to_string(shape), r.plan_s, r.exchange_s, move.is_in_slabs ? " in slabs" : "", r.total_s,
-                           r.moved_bytes, r.kept_bytes)
-                   .c_str(),
-               stderr);
-  app_.routines.call_after();
+  move.use_new(grid_.context());
+  matrices_.changed();
+  reports_.relaid(move, started);
+  routines_.call_after();
 }
 
 } // namespace blacs_dyn

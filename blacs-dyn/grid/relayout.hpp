@@ -4,18 +4,26 @@
 #include <functional>
 #include <vector>
 
-#include "grid/matrices.hpp"
+#include "grid/grid.hpp"
+#include "grid/registered.hpp"
 
 namespace blacs_dyn {
 
-class Application;
+class ChangeReports;
+class Checkpoints;
+class Copier;
+class Whereabouts;
+struct Settings;
 
 /// New layouts on the current grid: matrices move, no process joins or leaves, and contexts stay open. Collective over
 /// the grid; on a process that is not in it yet, a change of what it declared. @return a dyngrid_outcome. @throws
 /// agreed Error, all as before.
 class Relayout {
 public:
-  explicit Relayout(Application& app) : app_(app) {}
+  Relayout(const Grid& grid, Registered& registered, const Settings& settings, Whereabouts& whereabouts, Copier& copier,
+           Checkpoints& checkpoints, ChangeReports& reports)
+      : grid_(grid), matrices_(registered.matrices), routines_(registered.routines), settings_(settings),
+        whereabouts_(whereabouts), copier_(copier), checkpoints_(checkpoints), reports_(reports) {}
 
   int all(); ///< asks all rules again
   /// The matrix in blocks of mb x nb from here on, on every grid.
@@ -31,7 +39,14 @@ private:
   int carry_out(const char* routine, const std::vector<Matrix*>& asked, const std::function<void()>& check);
   void move(std::vector<Matrix*> moving);
 
-  Application& app_;
+  const Grid& grid_;
+  Matrices& matrices_;
+  ChangeRoutines& routines_;
+  const Settings& settings_;
+  Whereabouts& whereabouts_;
+  Copier& copier_;
+  Checkpoints& checkpoints_;
+  ChangeReports& reports_;
   redist::SharedArray spare_; ///< layouts that change often would wait for fresh pages longer than for their data
 };
 

@@ -6,15 +6,22 @@
 
 #include "control/ask.hpp"
 #include "control/resize_request.hpp"
+#include "grid/grid.hpp"
 #include "grid/matrix_move.hpp"
-#include "grid/shared_state.hpp"
+#include "grid/registered.hpp"
+#include "grid/settings.hpp"
 #include "processes/packet.hpp"
 #include "processes/participants.hpp"
 #include "processes/processes.hpp"
 
 namespace blacs_dyn {
 
-class Application;
+class ChangeReports;
+class Checkpoints;
+class Control;
+class Headroom;
+class NewcomerCommand;
+class StateTransfer;
 
 /// One change of the grid. On a process of the grid: decide, await the new processes, gather. Then, with every process
 /// that takes part, move and commit, or all is as it was. It knows which processes are new, which wake, which leave,
@@ -37,10 +44,22 @@ public:
   };
   enum class Outcome { resized, redirected, asleep, gone };
 
-  /// On a process of the grid. request: on process 0, when one came from outside.
-  Resize(Application& app, Goal goal, std::optional<control::ResizeRequest> request);
+  /// What a change of the grid works on.
+  struct Parts {
+    Processes& processes;
+    Grid& grid;
+    Settings& settings;
+    Registered& registered;
+    const NewcomerCommand& newcomers;
+    StateTransfer& transfer;
+    Checkpoints& checkpoints; ///< one is written before matrices move in slabs
+    ChangeReports& reports;
+  };
+
+  /// On a process of the grid. request: on process 0, when one came from outside. parts: live longer.
+  Resize(const Parts& parts, Goal goal, std::optional<control::ResizeRequest> request);
   /// On a process that is new or woken: the others have decided.
-  Resize(Application& app, Processes::Union gathered, double started);
+  Resize(const Parts& parts, Processes::Union gathered, double started);
 
   const Goal& goal() const { return goal_; }
   bool is_led() const { return state_.has_value(); } ///< to the resize point where the others are
@@ -51,8 +70,9 @@ public:
   bool is_grid_already();
   /// Asks whether the program may grow as it requests; waits asleep for what it needs. @throws agreed Error{no_slots,
   /// timeout, unsupported, bad_argument}
-  void ask_scheduler();
-  void check_room() const; ///< before anything is decided. @throws agreed Error{no_slots, ...}
+  /// @param control  of process 0; null on others
+  void ask_scheduler(Control* control);
+  void check_room(const Headroom& headroom) const; ///< before anything is decided. @throws agreed Error{no_slots, ...}
   /// Determines which processes join, wake and leave; starts the new ones. @throws agreed Error, and nothing was
   /// started.
   void decide();
@@ -91,21 +111,16 @@ public:
   void take_over(Resize& newer);         ///< which requests the same: its request counts from here on
 
 private:
-  void ask();
-  void ask_for_need();
+  void ask(Control& control);
+  void ask_for_need(Control& control);
   void take(const control::Grant& grant);
   void send_for();
   template <class Decision> void agree_to_begin(Decision&& decision);
   bool look_for_newcomers();
-  bool share_state();
-  Packet write_state() const;
-  void read_state(Packet& state, const std::vector<SavedShared>& shared);
   Outcome abandon();
   Outcome commit(MatrixMove& move);
-  void report(const MatrixMove& move, double merge_s);
-  void say_report(const MatrixMove& move) const;
 
-  Application* app_;
+  const Parts* parts_;
   Goal goal_;
   std::vector<int> without_; ///< ids of those that goal_.without names
   double started_;

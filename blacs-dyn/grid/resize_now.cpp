@@ -6,7 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/fnv1a.hpp"
-#include "grid/application.hpp"
+#include "grid/resize_points.hpp"
+#include "grid/settings.hpp"
+#include "grid/whereabouts.hpp"
+#include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
 
@@ -15,8 +18,8 @@ using base::Status;
 
 int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* without) {
   if (const std::optional<int> outcome = come_in(Place())) return *outcome;
-  app_.whereabouts.agree_on_call("dyngrid_resize");
-  const MPI_Comm grid = app_.grid.comm();
+  whereabouts_.agree_on_call("dyngrid_resize");
+  const MPI_Comm grid = grid_.comm();
   const auto number = static_cast<int>(placement);
   Resize::Goal goal;
   together(grid, [&] {
@@ -42,52 +45,43 @@ int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* wit
 
 int ResizePoints::need(const char* grids) {
   if (const std::optional<int> outcome = come_in(Place())) return *outcome;
-  app_.whereabouts.agree_on_call("dyngrid_need");
+  whereabouts_.agree_on_call("dyngrid_need");
   advise::Allowed needed;
-  together(app_.grid.comm(), [&] {
+  together(grid_.comm(), [&] {
     if (!grids) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_need: the text is null");
     needed = advise::Allowed::parse(grids);
     if (needed.text().empty())
       throw Error(Status::bad_argument, "blacs-dyn: dyngrid_need: no grids are named, expected e.g. \"8:32\"");
   });
-  check_same(app_.grid.comm(), base::Fnv1a().text(needed.text()).positive(),
+  check_same(grid_.comm(), base::Fnv1a().text(needed.text()).positive(),
              "blacs-dyn: dyngrid_need: the grids differ between processes");
-  const Shape here = app_.grid.shape();
+  const Shape here = grid_.shape();
   if (needed.permits({here.nprow, here.npcol})) return DYNGRID_SAME;
   Resize::Goal goal;
   goal.need = needed.text();
-  goal.placement = app_.settings.placement;
+  goal.placement = settings_.placement;
   return change_now(std::move(goal));
 }
 
 /// The program waits for it.
 int ResizePoints::change_now(Resize::Goal goal) {
-  return app_.changes.make(std::move(goal));
+  return changes_.make(std::move(goal));
 }
 
 int ResizePoints::pop() {
-  app_.whereabouts.come_to(Place());
-  const ProcessSet& process_set = app_.processes.process_set();
-  if (!app_.grid.has_me() || process_set.levels.size() < 2)
-    throw Error(Status::bad_state, "blacs-dyn: dyngrid_pop: this is the first grid, there is none below it");
-  app_.whereabouts.agree_on_call("dyngrid_pop");
-  const GridMap& level = process_set.levels[process_set.levels.size() - 2];
-  const auto is_here = [&](int id) { return has(process_set.grid.ids, id); };
-  Resize::Goal goal;
-  goal.to = level.shape;
-  goal.placement = app_.settings.placement;
-  if (std::all_of(level.ids.begin(), level.ids.end(), is_here)) goal.exact = level;
-  return change_now(std::move(goal));
+  whereabouts_.come_to(Place());
+  whereabouts_.agree_on_call("dyngrid_pop");
+  return changes_.pop();
 }
 
 int ResizePoints::rebalance() {
   if (const std::optional<int> outcome = come_in(Place())) return *outcome;
-  app_.whereabouts.agree_on_call("dyngrid_rebalance");
-  if (const Resize* under_way = app_.changes.under_way())
+  whereabouts_.agree_on_call("dyngrid_rebalance");
+  if (const Resize* under_way = changes_.under_way())
     throw Error(Status::bad_state, fmt::format("blacs-dyn: dyngrid_rebalance while new processes for {} are on their "
                                                "way: ask again when they are there",
                                                to_string(under_way->goal().to)));
-  return balance_as(app_.balancing.exchange(true));
+  return changes_.balance(balancing_.exchange(true));
 }
 
 } // namespace blacs_dyn

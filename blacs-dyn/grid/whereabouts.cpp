@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "grid/application.hpp"
+#include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
 
@@ -15,7 +15,7 @@ std::uint64_t Whereabouts::agree(const Place& place, std::uint64_t flags) {
   static const Place some_line(Place::Kind::plain);
   const std::uint64_t mine = PlaceWord::of(counts ? place : some_line, flags);
   std::uint64_t all = 0;
-  check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_BOR, app_.grid.comm()), "MPI_Allreduce");
+  check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_BOR, grid_.comm()), "MPI_Allreduce");
   if (PlaceWord::is_one_place(all)) {
     place.check_name();
     return all;
@@ -26,14 +26,14 @@ std::uint64_t Whereabouts::agree(const Place& place, std::uint64_t flags) {
 }
 
 void Whereabouts::agree_on_call(const char* routine) {
-  if (app_.grid.has_me()) agree(Place(Place::Kind::call, routine), 0);
+  if (grid_.has_me()) agree(Place(Place::Kind::call, routine), 0);
 }
 
 void Whereabouts::check(const Place& place) const {
   Packet packet;
   place.write(packet);
-  broadcast(packet.bytes(), 0, app_.grid.comm());
-  together(app_.grid.comm(), [&] {
+  broadcast(packet.bytes(), 0, grid_.comm());
+  together(grid_.comm(), [&] {
     place.check_name();
     Packet told(packet.bytes());
     const Place first = Place::read(told);
@@ -42,13 +42,13 @@ void Whereabouts::check(const Place& place) const {
       throw Error(Status::rank_mismatch,
                   fmt::format("blacs-dyn: the processes of the grid make different calls: rank 0 is at {}, rank {} at "
                               "{}; expected the same on all",
-                              first.shown(), app_.grid.rank(), place.shown()));
+                              first.shown(), grid_.rank(), place.shown()));
     else
       throw Error(Status::bad_state,
                   fmt::format("blacs-dyn: the processes of the grid are at different resize points: rank 0 at {}, rank "
                               "{} at {}; all of them have to come to the "
                               "same one (two lines that mean one place take one name, by dyngrid_resize_point_at)",
-                              first.shown(), app_.grid.rank(), place.shown()));
+                              first.shown(), grid_.rank(), place.shown()));
   });
 }
 
@@ -70,6 +70,7 @@ void Whereabouts::write(Packet& packet) const {
 
 void Whereabouts::read(Packet& packet) {
   plain_places_count_ = packet.get<bool>();
+  entry_point_.clear(); // this process is where it was led
 }
 
 Whereabouts::Where Whereabouts::compare(const Place& others, bool may_be_led) const {

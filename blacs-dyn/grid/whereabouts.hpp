@@ -3,17 +3,16 @@
 #include <cstdint>
 #include <string>
 
+#include "grid/grid.hpp"
 #include "grid/place.hpp"
 #include "processes/packet.hpp"
 
 namespace blacs_dyn {
 
-class Application;
-
 /// Where this process is in its program, and whether all are at the same place. Local unless stated otherwise.
 class Whereabouts {
 public:
-  explicit Whereabouts(Application& app) : app_(app) {}
+  explicit Whereabouts(const Grid& grid) : grid_(grid) {}
 
   void come_to(const Place& place) {
     if (place_.hash != place.hash) place_ = place;
@@ -42,7 +41,7 @@ public:
 private:
   void check(const Place& place) const;
 
-  Application& app_;
+  const Grid& grid_;
   Place place_;
   bool plain_places_count_ = true; ///< false where programs differ; the same on all processes of the grid
   std::string entry_point_;

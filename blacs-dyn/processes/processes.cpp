@@ -588,7 +588,7 @@ Processes::Fate Processes::commit(Union& gathered) {
   }
   grid_.close();
   grid_ = std::move(next);
-  const ProcessSet before = std::move(gathered.before);
+  const ProcessSet& before = gathered.before;
   process_set_ = after;
   own_speed_ = 0; // it is in there
   state_ = State::member;

@@ -2,23 +2,32 @@
 #include "grid/calls/account.hpp"
 
 #include <cstdio>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include <mpi.h>
 
 #include "base/files.hpp"
-#include "grid/application.hpp"
 #include "grid/calls/calls.hpp"
 #include "grid/control.hpp"
 #include "grid/stock_blacs.hpp"
 #include "grid/stock_program.hpp"
 #include "processes/preflight.hpp"
+#include "processes/processes.hpp"
 
 namespace blacs_dyn::calls {
 namespace {
 
 bool is_this_teller = false;
+struct { // null where the program uses nothing of dyngrid
+  const Processes* processes = nullptr;
+  const std::unique_ptr<Control>* control = nullptr;
+} application;
+
+bool is_in_application() {
+  return application.processes != nullptr && application.processes->is_started();
+}
 
 std::string& job_name() { // as Control calls it
   static auto* name = new std::string;
@@ -47,11 +56,14 @@ const control::CallsBoard& board() {
   return counts();
 }
 
+void belong_to(const Processes& processes, const std::unique_ptr<Control>& control) {
+  application = {&processes, &control};
+}
+
 void find_teller() {
-  const Application& app = Application::instance();
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank); // only so that it is reported once
-  is_this_teller = (app.is_active() ? app.processes.id() : rank) == 0;
+  is_this_teller = (is_in_application() ? application.processes->id() : rank) == 0;
 }
 
 void say_once(const std::string& what, const std::string& text) {
@@ -62,10 +74,9 @@ void say_once(const std::string& what, const std::string& text) {
 void show(base::GridShape grid) {
   static bool is_shown = false;
   if (!is_this_teller || std::exchange(is_shown, true)) return;
-  const Application& app = Application::instance();
-  if (!app.is_active()) show_stock_program(Shape{grid.nprow, grid.npcol}, true);
-  const Control* control = app.is_active() ? app.control.get() : shown_stock_program();
-  if (control != nullptr) job_name() = control->name();
+  if (!is_in_application()) show_stock_program(Shape{grid.nprow, grid.npcol}, true);
+  const Control* shown = is_in_application() ? application.control->get() : shown_stock_program();
+  if (shown != nullptr) job_name() = shown->name();
 }
 
 CallHost& host() {

@@ -2,13 +2,21 @@
 // Calls of ScaLAPACK's routines that come to this library: to run where the program asked (dyngrid_run_on), or where
 // libdyngrid-calls decides.
 #pragma once
+#include <memory>
 
 namespace control {
 class CallsBoard;
 }
+namespace blacs_dyn {
+class Control;
+class Processes;
+} // namespace blacs_dyn
 
 namespace blacs_dyn::calls {
 
+/// The application whose process 0 prints what is said of calls, and whose clients see them. Both live as long as this
+/// process; control: null but on process 0. Local.
+void belong_to(const Processes& processes, const std::unique_ptr<Control>& control);
 /// The statistics of calls so far; outlives everything. Local.
 const control::CallsBoard& board();
 /// DYNGRID_CALLS names routines, and no call of one of them came here. Local.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "processes/newcomer_command.hpp"
+#include "grid/newcomer_command.hpp"
 
 #include <algorithm>
 #include <array>
@@ -104,12 +104,14 @@ void NewcomerCommand::check() const {
   check_start_folder();
 }
 
-SpawnOptions NewcomerCommand::options(Mode mode, const std::string& entry, double join_limit_s) const {
+SpawnOptions NewcomerCommand::options() const {
   SpawnOptions options;
   options.program = find_program("env"); // which sets the variables
-  options.join_limit_s = join_limit_s;
-  options.arguments.push_back(mode == Mode::classical ? "DYNGRID_NEWCOMER=classical" : "DYNGRID_NEWCOMER=managed");
-  if (!entry.empty()) options.arguments.push_back("DYNGRID_ENTRY=" + entry);
+  options.join_limit_s = settings_.join_limit_s;
+  options.arguments.push_back(processes_.mode() == Mode::classical ? "DYNGRID_NEWCOMER=classical"
+                                                                   : "DYNGRID_NEWCOMER=managed");
+  if (const std::string entry = whereabouts_.name_for_newcomers(); !entry.empty())
+    options.arguments.push_back("DYNGRID_ENTRY=" + entry);
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text = *variable;
     if (goes_along(text.substr(0, text.find('=')))) options.arguments.emplace_back(text);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "grid/settings.hpp"
+#include "grid/whereabouts.hpp"
 #include "processes/launchers/launcher.hpp"
 #include "processes/processes.hpp"
 
@@ -12,15 +14,20 @@ namespace blacs_dyn {
 /// What new processes run: this program with its arguments, unless a setting names another.
 class NewcomerCommand {
 public:
+  NewcomerCommand(const Processes& processes, const Settings& settings, const Whereabouts& whereabouts)
+      : processes_(processes), settings_(settings), whereabouts_(whereabouts) {}
+
   /// The classical way: what blacs_setup.dat says. No arguments: this process's own.
   void set(std::string program, std::optional<std::vector<std::string>> arguments);
-  /// @param entry  name of the resize point where the others wait; empty: it has none
-  SpawnOptions options(Mode mode, const std::string& entry, double join_limit_s) const;
+  SpawnOptions options() const;
   /// @throws Error{not_found, spawn_failure} when it cannot be started. Local.
   void check() const;
 
 private:
-  std::string program_; ///< empty: DYNGRID_START=program=PATH, or this one
+  const Processes& processes_;
+  const Settings& settings_;
+  const Whereabouts& whereabouts_; ///< the name of the resize point where the others wait goes along
+  std::string program_;            ///< empty: DYNGRID_START=program=PATH, or this one
   std::optional<std::vector<std::string>> arguments_;
 };
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/state_transfer.hpp"
+
+#include "grid/balancing.hpp"
+#include "grid/machine_figures.hpp"
+#include "grid/whereabouts.hpp"
+#include "processes/mpi_util.hpp"
+
+namespace blacs_dyn {
+
+Packet StateTransfer::write(bool some_wake) const {
+  Packet packet;
+  packet.put(registered_.matrices.may_lack_rules(some_wake));
+  packet.put(registered_.shared.list());
+  whereabouts_.write(packet);
+  settings_.write(packet);
+  balancing_.write(packet);
+  machine_.write(packet);
+  registered_.matrices.write(packet);
+  return packet;
+}
+
+void StateTransfer::read(Packet& state, const std::vector<SavedShared>& shared, bool is_outside) {
+  const bool is_newcomer = processes_.is_newcomer();
+  whereabouts_.read(state);
+  registered_.shared.expect(shared, is_newcomer);
+  settings_.read(state);
+  balancing_.read(state);
+  machine_.read(state);
+  registered_.matrices.read(state, is_newcomer || is_outside, is_newcomer);
+}
+
+bool StateTransfer::share(Processes::Union& gathered, const Participants& who, bool is_outside,
+                          std::optional<Packet>& led) {
+  if (gathered.change.is_growth() && !share_with_joining(gathered, who, is_outside, led)) return false;
+  machine_.measure_once(gathered.comm.get());
+  return true;
+}
+
+bool StateTransfer::share_with_joining(Processes::Union& gathered, const Participants& who, bool is_outside,
+                                       std::optional<Packet>& led) {
+  const MPI_Comm comm = gathered.comm.get();
+  const bool was_led = led.has_value();
+  Packet state;
+  if (was_led) {
+    state = std::move(*led);
+  } else {
+    if (!who.is_joining) state = write(!gathered.change.wake.empty());
+    broadcast(state.bytes(), who.old_ranks[0], comm);
+  }
+  Packet told(state.bytes());
+  const bool may_lack_rules = told.get<bool>();
+  const auto shared = told.get_vector<SavedShared>();
+  const Place others = Place::read(told);
+  using Where = Whereabouts::Where;
+  const Where where = who.is_joining ? whereabouts_.compare(others, !was_led) : Where::here;
+  bool is_one_led = was_led;
+  if (!was_led) {
+    const auto worst = static_cast<Where>(processes_.hear_all(gathered, static_cast<int>(where)));
+    is_one_led = worst == Where::elsewhere;
+  }
+  if (where == Where::elsewhere && is_one_led) {
+    whereabouts_.lead_to(others);
+    led = std::move(state);
+    return false;
+  }
+  if (is_one_led) { // the others wait for those, and receive again what they send
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Ibarrier(comm, &request), "MPI_Ibarrier");
+    wait_asleep(&request);
+    processes_.hear_all(gathered, 0);
+  }
+  std::vector<char> buffer;
+  together(comm, [&] {
+    if (where == Where::nowhere) whereabouts_.refuse(others, processes_.is_newcomer() ? "new" : "woken");
+    buffer = SharedState::buffer_for(shared);
+    if (who.is_joining && where == Where::here) read(told, shared, is_outside);
+  });
+  if (may_lack_rules) registered_.matrices.compare_rules(comm);
+  // before the matrices are laid out, since a rule may look at it
+  const bool is_teller = who.my_rank == who.old_ranks[0];
+  registered_.shared.spread(comm, who.old_ranks[0], is_teller ? registered_.shared.list() : shared, who.is_joining,
+                            buffer);
+  return true;
+}
+
+} // namespace blacs_dyn
