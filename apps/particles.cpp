@@ -4,7 +4,7 @@
 // is unequal and moves: A-MPI's case [Weatherly2002, section 5.6].
 //
 // A rule lays out the cells by two inputs: the work of every cell, from counts that all processes have as shared state,
-// and the speeds of the processes (dyngrid_rule_speed). common/cells.hpp cuts rows and columns by both. From time to
+// and the speeds of the processes (dyngrid_rule_speed). dyngrid_cut_cells cuts rows and columns by both. From time to
 // time the program checks whether a new cut is worthwhile, and redistributes the cells.
 //
 // With --deal items dyngrid does this: after each step every process reports the costs of its rows and columns
@@ -14,7 +14,6 @@
 // every cell is compared with a run by one process alone after every step, and no particle is ever lost.
 #include "base/command_line.hpp"
 #include "common/app.hpp"
-#include "common/cells.hpp"
 #include "common/ghosted.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
@@ -124,23 +123,30 @@ private:
   Counts counts_;
 };
 
+/// A cut of the cells on a grid, and what the slowest process takes.
+struct Borders {
+  std::vector<std::int64_t> first_row, first_col;
+  double rounds = 0;
+};
+
 /// How the cells are cut on a grid, by counts that all processes have.
 class Cut {
 public:
   Cut(const Settings& settings, const Counts& counts) : settings_(settings), counts_(counts) {}
 
-  apps::CellsRequest request(const Counts& counts, int nprow, int npcol, std::vector<double> speeds) const {
+  Borders of(const Counts& counts, int nprow, int npcol, const std::vector<double>& speeds) const {
     const std::int64_t n = settings_.n();
-    apps::CellsRequest r;
-    r.m = r.n = n;
-    r.nprow = nprow;
-    r.npcol = npcol;
-    r.speeds = std::move(speeds);
-    r.costs.resize(counts.size());
+    std::vector<double> costs(counts.size()); // row by row
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < n; ++i)
-        r.costs[static_cast<std::size_t>(i * n + j)] = settings_.cost(counts[static_cast<std::size_t>(i + j * n)]);
-    return r;
+        costs[static_cast<std::size_t>(i * n + j)] = settings_.cost(counts[static_cast<std::size_t>(i + j * n)]);
+    Borders borders;
+    borders.first_row.resize(static_cast<std::size_t>(nprow) + 1);
+    borders.first_col.resize(static_cast<std::size_t>(npcol) + 1);
+    apps::require(dyngrid_cut_cells(n, n, costs.data(), nprow, npcol, speeds.data(), borders.first_row.data(),
+                                    borders.first_col.data(), &borders.rounds),
+                  "dyngrid_cut_cells");
+    return borders;
   }
 
   /// dyngrid's question, a dyngrid_distribution.
@@ -152,12 +158,12 @@ public:
       for (int col = 0; col < npcol; ++col) speeds.push_back(dyngrid_rule_speed(row, col));
     if (self.known_shape_ != std::array{nprow, npcol} || self.known_speeds_ != speeds ||
         self.known_counts_ != self.counts_) { // shared state, which may have been received from another process
-      self.cells_ = apps::balance_cells(self.request(self.counts_, nprow, npcol, speeds));
+      self.borders_ = self.of(self.counts_, nprow, npcol, speeds);
       self.known_shape_ = {nprow, npcol};
       self.known_speeds_ = std::move(speeds);
       self.known_counts_ = self.counts_;
     }
-    const std::vector<std::int64_t>& first = axis == 'R' ? self.cells_.first_row : self.cells_.first_col;
+    const std::vector<std::int64_t>& first = axis == 'R' ? self.borders_.first_row : self.borders_.first_col;
     if (sizes != nullptr)
       for (std::size_t k = 0; k + 1 < first.size(); ++k) sizes[k] = first[k + 1] - first[k];
     return static_cast<std::int64_t>(first.size()) - 1;
@@ -166,7 +172,7 @@ public:
 private:
   const Settings& settings_;
   const Counts& counts_;
-  apps::Cells cells_;
+  Borders borders_;
   std::array<int, 2> known_shape_{};
   std::vector<double> known_speeds_;
   Counts known_counts_;
@@ -260,7 +266,7 @@ void look(apps::Run& run, const Settings& settings, const Cut& cut, dyngrid_matr
   dyngrid::for_each<std::int32_t>(
       cells, [&](std::int64_t, std::int64_t, std::int32_t count) { rounds += settings.cost(count); });
   const double now = apps::max_over_grid(rounds / dyngrid_speed());
-  const double then = apps::balance_cells(cut.request(here, nprow, npcol, speeds)).seconds;
+  const double then = cut.of(here, nprow, npcol, speeds).rounds;
   // seconds of a unit of this clock: the measured time of all rounds over their nominal time
   const double unit_s =
       apps::sum_over_grid(last.seconds) / std::max(1.0, apps::sum_over_grid(rounds / dyngrid_speed()));
@@ -289,8 +295,7 @@ void say_cut(apps::Run& run, const Settings& settings, const Cut& cut, const dyn
   dyngrid::for_each<std::int32_t>(
       cells, [&](std::int64_t, std::int64_t, std::int32_t count) { rounds += settings.cost(count); });
   const double here = apps::max_over_grid(rounds / dyngrid_speed());
-  const double exact =
-      apps::balance_cells(cut.request(gathered(cells, settings.n()), nprow, npcol, on_all(dyngrid_speed()))).seconds;
+  const double exact = cut.of(gathered(cells, settings.n()), nprow, npcol, on_all(dyngrid_speed())).rounds;
   run.print(fmt::format("  dealt out by dyngrid before step {}: the slowest process has {:.0f} rounds, {:.3f} times "
                         "the exact cut{}",
                         step, here, here / exact, here <= 1.05 * exact ? ", within 5 %" : ""));

@@ -2,6 +2,7 @@
 // The part of dyngrid/gridmap.h that knows times: shapes, balance, payoff. Arguments checked for null and turned into
 // the C++ requests, one guarded call, outputs on success only.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "advise/balance.hpp"
+#include "advise/cells.hpp"
+#include "advise/chain.hpp"
 #include "advise/payoff.hpp"
 #include "advise/topology.hpp"
 #include "base/grid_shape.hpp"
@@ -27,6 +30,11 @@ void put_text(char* output, size_t size, const std::string& text) {
   const std::size_t length = std::min(text.size(), size - 1);
   std::memcpy(output, text.data(), length);
   output[length] = '\0';
+}
+
+std::size_t positive(int value, const char* name) {
+  if (value < 1) throw Error(Status::bad_argument, fmt::format("advise: {} is {}, expected at least 1", name, value));
+  return static_cast<std::size_t>(value);
 }
 
 } // namespace
@@ -89,6 +97,37 @@ int dyngrid_parse_set(const char* text, int capacity, int* values, int* count) {
     }
     put_all(values, set);
     put(count, set.size());
+  });
+}
+
+int dyngrid_cut(int64_t count, const double* costs, int nprocs, const double* speeds, int64_t* first, double* seconds) {
+  return guard([&] {
+    advise::ChainRequest r;
+    r.costs = list(costs, count, "costs");
+    r.speeds = speeds ? list(speeds, nprocs, "speeds") : std::vector<double>(positive(nprocs, "nprocs"), 1.0);
+    const advise::Chain chain = advise::balance_chain(r);
+    put_all(first, chain.first);
+    put(seconds, chain.seconds);
+  });
+}
+
+int dyngrid_cut_cells(int64_t m, int64_t n, const double* costs, int nprow, int npcol, const double* speeds,
+                      int64_t* first_row, int64_t* first_col, double* seconds) {
+  return guard([&] {
+    if (m < 0 || n < 0 || (n > 0 && m > INT64_MAX / n))
+      throw Error(Status::bad_argument, fmt::format("advise: cells: {} x {} cells, expected at least 0", m, n));
+    advise::CellsRequest r;
+    r.m = m;
+    r.n = n;
+    r.costs = list(costs, m * n, "costs");
+    r.nprow = nprow;
+    r.npcol = npcol;
+    const std::int64_t count = places(nprow, npcol);
+    r.speeds = speeds ? list(speeds, count, "speeds") : std::vector<double>(static_cast<std::size_t>(count), 1.0);
+    const advise::Cells cells = advise::balance_cells(r);
+    put_all(first_row, cells.first_row);
+    put_all(first_col, cells.first_col);
+    put(seconds, cells.seconds);
   });
 }
 

@@ -118,6 +118,21 @@ static void mapping(void) {
   CHECK(dyngrid_map(1, 2, speeds, 3, 6, 5, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_ARGUMENT);
   CHECK(dyngrid_natural_blocks(9, 4, speeds, rows) == DYNGRID_SUCCESS && rows[0] == 2 && rows[1] == 4 && rows[2] == 1);
   CHECK(dyngrid_natural_blocks(9, 0, speeds, rows) == DYNGRID_ERR_ARGUMENT);
+  const double costs[6] = {1, 1, 1, 1, 4, 5}, unequal[3] = {1, 1, 2}; /* 4, 4 and 5/2: all others are slower */
+  int64_t first[4], first_row[3], first_col[3];
+  double slowest;
+  CHECK(dyngrid_cut(6, costs, 3, unequal, first, &slowest) == DYNGRID_SUCCESS && slowest == 4);
+  CHECK(first[0] == 0 && first[1] == 4 && first[2] == 5 && first[3] == 6);
+  CHECK(dyngrid_cut(6, costs, 2, NULL, first, &slowest) == DYNGRID_SUCCESS && first[1] == 5 && slowest == 8);
+  CHECK(dyngrid_cut(0, NULL, 2, NULL, first, &slowest) == DYNGRID_SUCCESS && first[2] == 0 && slowest == 0);
+  CHECK(dyngrid_cut(6, NULL, 2, NULL, first, NULL) == DYNGRID_ERR_NULL);
+  CHECK(dyngrid_cut(6, costs, 0, NULL, first, NULL) == DYNGRID_ERR_ARGUMENT);
+  CHECK(dyngrid_cut_cells(2, 3, costs, 2, 1, NULL, first_row, first_col, &slowest) == DYNGRID_SUCCESS);
+  CHECK(first_row[1] == 1 && first_col[1] == 3 && slowest == 10);
+  CHECK(dyngrid_cut_cells(2, 3, costs, 1, 2, NULL, first_row, first_col, &slowest) == DYNGRID_SUCCESS);
+  CHECK(first_row[1] == 2 && first_col[1] == 2 && slowest == 7);
+  CHECK(dyngrid_cut_cells(2, 3, costs, 0, 2, NULL, first_row, first_col, NULL) == DYNGRID_ERR_ARGUMENT);
+  CHECK(dyngrid_cut_cells(-2, 3, costs, 1, 2, NULL, first_row, first_col, NULL) == DYNGRID_ERR_ARGUMENT);
   CHECK(dyngrid_order_grid(&axis, &axis, 2, fives, 2, fives, same, row_order, col_order, &retained) == DYNGRID_SUCCESS);
   CHECK(retained == 100 && row_order[0] == 1 && col_order[0] == 0);
   CHECK(dyngrid_select(2, 2, speeds, 4, available, 7, DYNGRID_SELECT_BEST, 300, 300, &n_chosen, chosen, &p, &q,

@@ -150,7 +150,9 @@ contains
   end subroutine
 
   subroutine mapping()
-    real(c_double) :: speeds(4), available(4), r(2), c(2), t, used
+    real(c_double) :: speeds(4), available(4), r(2), c(2), t, used, slowest
+    real(c_double), parameter :: costs(6) = [1, 1, 1, 1, 4, 5]
+    integer(c_int64_t) :: first(3), first_row(2), first_col(3)
     integer(c_int) :: order(4), n_chosen, chosen(4), p, q, row_order(2), col_order(2)
     integer(c_int64_t) :: rows(8), cols(8), retained
     integer(c_int64_t), target :: five(1)
@@ -170,6 +172,10 @@ contains
     speeds(3) = 1
     call check(dyngrid_natural_blocks(9_c_int64_t, 4, speeds, rows) == DYNGRID_SUCCESS .and. rows(2) == 4, &
       'natural blocks')
+    call check(dyngrid_cut(6_c_int64_t, costs, 2, first=first, seconds=slowest) == DYNGRID_SUCCESS .and. &
+      first(2) == 5 .and. slowest == 8, 'cut')
+    call check(dyngrid_cut_cells(2_c_int64_t, 3_c_int64_t, costs, 1, 2, first_row=first, first_col=first_col, &
+      seconds=slowest) == DYNGRID_SUCCESS .and. first_col(2) == 2 .and. slowest == 7, 'cut of cells')
     call check(dyngrid_select(2, 2, speeds, 4, available, 7.0_c_double, DYNGRID_SELECT_BEST, 300_c_int64_t, &
       300_c_int64_t, n_chosen, chosen, &
                               p, q, tpp_used=used, t=t) == DYNGRID_SUCCESS, 'select')

@@ -175,6 +175,22 @@ DYNGRID_API int dyngrid_balance_plan(const dyngrid_balance_request* request, int
                                      int* order, int64_t* rows, int64_t* cols, double* step_now_s, double* step_then_s,
                                      double* change_s, int64_t* payoff_steps, char* why, size_t why_size);
 
+/* ---- cutting items of unequal cost ---- */
+
+/* Cuts `count` items in a row into one stretch for each of nprocs processes, so that the slowest takes the least time.
+ * Exact, after Pinar, Tabak, Aykanat 2008. costs: of each item, in seconds at speed 1, at least 0. speeds: of each
+ * process, above 0; null: all 1. first: nprocs + 1 indices; process k has items first[k] .. first[k+1]-1. seconds: of
+ * the slowest. */
+DYNGRID_API int dyngrid_cut(int64_t count, const double* costs, int nprocs, const double* speeds, int64_t* first,
+                            double* seconds);
+/* The same for m x n cells on an nprow x npcol grid: each grid row gets a stretch of rows, each grid column one of
+ * columns. costs: row-major, m * n. speeds: row-major, nprow * npcol; null: all 1. first_row, first_col: nprow + 1 and
+ * npcol + 1 indices. Rows exact for the columns and columns for the rows, in turn, after Nicol 1994: never slower than
+ * equal stretches, exact on one grid row or column. The differences of the indices are what a rule gives
+ * (dyngrid_matrix_create_by). */
+DYNGRID_API int dyngrid_cut_cells(int64_t m, int64_t n, const double* costs, int nprow, int npcol, const double* speeds,
+                                  int64_t* first_row, int64_t* first_col, double* seconds);
+
 /* ---- figures of merit ---- */
 
 /* Both are of times that the caller has measured or guessed, and predict none themselves. A running program and

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "common/cells.hpp"
+#include "advise/cells.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -12,7 +12,7 @@
 #include "base/index.hpp"
 
 namespace {
-using apps::Borders;
+using advise::Borders;
 using base::at;
 
 TEST(Cells, ExactOnOneRowAndNeverSlowerThanEqualStretches) {
@@ -22,7 +22,7 @@ TEST(Cells, ExactOnOneRowAndNeverSlowerThanEqualStretches) {
     return std::uniform_real_distribution<double>(least, most)(engine);
   };
   for (int run = 0; run < 300; ++run) {
-    apps::CellsRequest request;
+    advise::CellsRequest request;
     request.m = whole(0, 6);
     request.n = whole(0, 6);
     request.nprow = whole(1, 2);
@@ -50,7 +50,7 @@ TEST(Cells, ExactOnOneRowAndNeverSlowerThanEqualStretches) {
     Borders equal_rows, equal_cols;
     for (int i = 0; i <= request.nprow; ++i) equal_rows.push_back(request.m * i / request.nprow);
     for (int j = 0; j <= request.npcol; ++j) equal_cols.push_back(request.n * j / request.npcol);
-    const apps::Cells cells = apps::balance_cells(request);
+    const advise::Cells cells = advise::balance_cells(request);
     ASSERT_NEAR(cells.seconds, time(cells.first_row, cells.first_col), 1e-9);
     ASSERT_LE(cells.seconds, time(equal_rows, equal_cols) + 1e-9);
     ASSERT_GE(cells.seconds, least - 1e-9);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A matrix of cells with unequal work on a grid whose places are given: row i of the grid gets one stretch of the
-// matrix's rows, column j one of its columns.
+// matrix's rows, column j one of its columns. Pure.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 #include "base/cut.hpp"
 
-namespace apps {
+namespace advise {
 
 using base::Borders;
 
@@ -25,6 +25,7 @@ struct Cells {
 
 /// Rows exact for the present columns, columns exact for the rows, in turn, while the time falls: rectilinear
 /// partitioning after Nicol 1994. Never slower than equal stretches. On 1 x P and P x 1 grids exact.
+/// @throws Error{bad_argument, shape_mismatch}
 Cells balance_cells(const CellsRequest& request);
 
-} // namespace apps
+} // namespace advise

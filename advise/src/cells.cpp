@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "common/cells.hpp"
+#include "advise/cells.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
 
 #include "base/index.hpp"
+#include "base/status.hpp"
 
-namespace apps {
+namespace advise {
 namespace {
 
 using base::at;
@@ -88,13 +93,35 @@ private:
   Cells cells_;
 };
 
+void check_all(std::string_view what, const std::vector<double>& values, std::int64_t count, bool may_be_0) {
+  if (static_cast<std::int64_t>(values.size()) != count)
+    throw base::Error(base::Status::shape_mismatch,
+                      fmt::format("advise: cells: {} {}s, expected {}", values.size(), what, count));
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (!std::isfinite(values[k]) || values[k] < 0 || (values[k] == 0 && !may_be_0))
+      throw base::Error(base::Status::bad_argument,
+                        fmt::format("advise: cells: {} {} is {}, expected a finite number {}", what, k, values[k],
+                                    may_be_0 ? "from 0" : "above 0"));
+}
+
+void check(const CellsRequest& r) {
+  if (r.m < 0 || r.n < 0 || r.nprow < 1 || r.npcol < 1)
+    throw base::Error(base::Status::bad_argument,
+                      fmt::format("advise: cells: {} x {} cells on a {}x{} grid, expected cells from 0 and a grid from "
+                                  "1x1",
+                                  r.m, r.n, r.nprow, r.npcol));
+  check_all("cost", r.costs, r.m * r.n, true);
+  check_all("speed", r.speeds, std::int64_t{r.nprow} * r.npcol, false);
+}
+
 } // namespace
 
 Cells balance_cells(const CellsRequest& request) {
+  check(request);
   CellBalance balance(request);
   const Cells start = balance.evenly();
   Cells by_rows = balance.better(start, true), by_cols = balance.better(start, false);
   return by_cols.seconds < by_rows.seconds ? by_cols : by_rows;
 }
 
-} // namespace apps
+} // namespace advise
