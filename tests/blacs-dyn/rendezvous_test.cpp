@@ -145,6 +145,20 @@ TEST(Rendezvous, AWordIsGoodOnceForEachProcessAndForItsUnitOnly) {
   host.rendezvous.let_go(group);
 }
 
+TEST(Rendezvous, AProcessThatHasEndedIsNotHeld) {
+  for (int round = 0; round < 20; ++round) { // whether the host's thread has seen it or not
+    Host host;
+    const int fd = raw_connection(host.place());
+    const std::string hello = "hello " + host.place().token + " 7 0 host 1\n";
+    send(fd, hello.data(), hello.size(), MSG_NOSIGNAL);
+    char answer[64] = "";
+    EXPECT_GT(recv(fd, answer, sizeof answer, 0), 0);
+    close(fd);
+    EXPECT_FALSE(host.hold());
+    EXPECT_EQ(host.losses, 0);
+  }
+}
+
 TEST(Rendezvous, NamesOfAnyLength) {
   Host host;
   const std::string name(200, 'h'), mpirun(100, 'm');

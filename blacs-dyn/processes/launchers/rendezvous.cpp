@@ -470,6 +470,12 @@ void Rendezvous::tell_all(int group, const std::string& line) {
 bool Rendezvous::hold(int group, double limit_s, std::string* why) {
   const std::lock_guard lock(state_->mutex);
   State::UnitState& u = state_->groups[group];
+  char next = 0; // of a process that has ended there is nothing to read, which the thread may not have seen yet
+  for (const auto& c : state_->connections)
+    if (c->group == group && recv(c->socket.fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+      u.presence = Presence::gone;
+      u.why = c->who + " ended";
+    }
   *why = u.why.empty() ? "it ended" : u.why;
   if (u.presence == Presence::gone) return false;
   u.is_held = true;
