@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The decisions of blacs-dyn, without MPI: texts, groups, processes that join, sleep and leave.
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <optional>
@@ -10,8 +11,10 @@
 #include <gtest/gtest.h>
 
 #include "base/status.hpp"
+#include "control/variables.hpp"
 #include "grid/checkpoint.hpp"
 #include "grid/move_memory.hpp"
+#include "grid/settings.hpp"
 #include "gridmap/mapping.hpp"
 #include "processes/names.hpp"
 #include "processes/packet.hpp"
@@ -797,6 +800,20 @@ TEST(MoveMemory, SlabsTakeWhatAHostGetsMore) {
   several.add(160 * mb, 160 * mb, 100);
   several.add(0, 16 * mb, 100);
   EXPECT_EQ(several.in_slabs(), static_cast<std::int64_t>(16 * mb + 11 * mb + 2 * buffers));
+}
+
+TEST(Settings, EveryExampleOfAVariableIsRead) {
+  for (const control::Variable& v : control::variables()) {
+    const std::string example = v.example;
+    EXPECT_EQ(example.empty(), v.is_internal) << v.name;
+    if (v.is_internal) continue;
+    if (*v.key) {
+      EXPECT_NE(("," + example).find("," + std::string(v.key) + "="), std::string::npos) << v.name << " " << v.key;
+    }
+    setenv(v.name, v.example, 1);
+    EXPECT_NO_THROW(Settings::from_environment()) << v.name << "=" << example;
+    unsetenv(v.name);
+  }
 }
 
 TEST(Room, SharesOfTheHosts) {

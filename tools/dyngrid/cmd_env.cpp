@@ -49,7 +49,8 @@ std::string name_of(const control::Variable& v) {
 void print_markdown() {
   for (const control::Variable& v : control::variables())
     if (!v.is_internal)
-      fmt::print("{}", list_item(fmt::format("`{}={}`: {}. Default: {}.", name_of(v), v.value, v.meaning, v.fallback)));
+      fmt::print("{}", list_item(fmt::format("`{}={}`: {}. Default: {}. Example: `{}={}`.", name_of(v), v.value,
+                                             v.meaning, v.fallback, v.name, v.example)));
 }
 
 void run(const EnvOptions& o) {
@@ -73,7 +74,8 @@ void run(const EnvOptions& o) {
                     {"source", is_set ? "environment" : "default"},
                     {"default", v.fallback},
                     {"allowed", v.value},
-                    {"meaning", v.meaning}});
+                    {"meaning", v.meaning},
+                    {"example", v.example}});
     lines.push_back({name_of(v), value.value_or(v.fallback), is_set ? "environment" : "default", v.meaning});
   }
   Json of_mpi = Json::array();

@@ -15,6 +15,7 @@ struct Variable {
   const char* value; ///< the permitted values, as in a usage line
   const char* fallback; ///< the default
   const char* meaning;
+  const char* example;      ///< a value of the whole variable; "" of internal ones
   bool is_internal = false; ///< set by dyngrid itself, or for its tests
 };
 
