@@ -11,10 +11,11 @@
 
 namespace blacs_dyn {
 
-MoveOrders move_orders(const Settings& settings, Checkpoints& checkpoints, ChangeRoutines& routines) {
+MoveOrders move_orders(const Settings& settings, bool has_data, Checkpoints& checkpoints, ChangeRoutines& routines) {
   MoveOrders orders;
   orders.schedule = settings.exchange_order;
   orders.is_low = settings.is_exchange_low;
+  if (!has_data) return orders;
   orders.before_slabs = [&settings, &checkpoints] {
     if (settings.checkpoint.empty()) return;
     const std::string why = checkpoints.save();

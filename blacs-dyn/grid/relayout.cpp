@@ -127,7 +127,7 @@ void Relayout::move(std::vector<Matrix*> moving) {
   try {
     move.told = Matrices::told_by_others(grid_.comm(), moving, grid_.map());
     move.run_by(copier_.executor(grid_.comm()), grid_.comm(), grid_.map(), std::move(moving),
-                move_orders(settings_, checkpoints_, routines_));
+                move_orders(settings_, true, checkpoints_, routines_));
   } catch (...) {
     if (routines_.owes_after()) routines_.call_after();
     throw;

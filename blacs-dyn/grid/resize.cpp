@@ -287,10 +287,8 @@ Resize::Outcome Resize::move_and_commit() {
     parts_->processes.share_out(*gathered_);
     const GridMap& to = gathered_->change.to;
     move.told = Matrices::told_by_others(gathered_->comm.get(), parts_->registered.matrices.list(), to);
-    const bool has_anything = !who_->is_joining;
-    const MoveOrders orders =
-        has_anything ? move_orders(parts_->settings, parts_->checkpoints, parts_->registered.routines) : MoveOrders{};
-    move.run(gathered_->comm.get(), to, parts_->registered.matrices.list(), orders);
+    move.run(gathered_->comm.get(), to, parts_->registered.matrices.list(),
+             move_orders(parts_->settings, !who_->is_joining, parts_->checkpoints, parts_->registered.routines));
   } catch (const Error& error) {
     if (error.status() == Status::mpi_failure) throw; // not agreed: the union's communicator is of no use any more
     const Outcome outcome = abandon();

@@ -283,6 +283,8 @@ TEST_P(EveryTransport, OneWrongRankIsEverybodysError) {
   const int p = world_size(), rank = world_rank();
   const Problem x = columns_to_rows(30, 4, 4);
   const RankPlan plan = plan_of(x, rank, 'd'), wrong_type = plan_of(x, rank, 'q');
+  RankPlan wrong_steps = plan_of(x, rank, 'd'); // as of another schedule
+  ++wrong_steps.steps;
   Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
   const Pointers good{from.data(), from.lld, to.data(), to.lld};
   const auto status_of = [&](const RankPlan& what, const std::vector<Pointers>& pointers, std::size_t matrices = 1) {
@@ -302,6 +304,7 @@ TEST_P(EveryTransport, OneWrongRankIsEverybodysError) {
     EXPECT_EQ(status_of(plan, {bad}), base::Status::bad_argument);
     EXPECT_EQ(status_of(rank == wrong ? wrong_type : plan, {good}), base::Status::bad_type);
     EXPECT_EQ(rank == wrong ? status_of(plan, {good, good}, 2) : status_of(plan, {good}), base::Status::rank_mismatch);
+    EXPECT_EQ(status_of(rank == wrong ? wrong_steps : plan, {good}), base::Status::rank_mismatch);
     EXPECT_EQ(status_of(plan, {good}), base::Status::success);
     EXPECT_TRUE(to.bytes == expected(x, rank, 'd', 0).bytes);
   }

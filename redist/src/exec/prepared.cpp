@@ -16,7 +16,7 @@ constexpr std::int64_t short_exchange_bytes = std::int64_t{512} << 10;
 
 std::int64_t signature_of(const std::vector<const RankPlan*>& plans, Slab slab) {
   std::int64_t signature = static_cast<std::int64_t>(plans.size()) * 65537 + slab.of;
-  for (const RankPlan* plan : plans) signature = (signature * 31 + plan->type) & 0xffffffffff;
+  for (const RankPlan* plan : plans) signature = ((signature * 31 + plan->type) * 31 + plan->steps) & 0xffffffffff;
   return signature;
 }
 
