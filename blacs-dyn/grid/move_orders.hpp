@@ -19,8 +19,8 @@ struct MoveOrders {
   std::function<void()> before_exchange = [] {}; ///< when nothing can refuse the move any more
 };
 
-/// As the settings say. On a process that has data, that is of the old grid, with a checkpoint before slabs where one is
-/// configured, and with the program's routines. The others outlive it.
+/// As the settings say. On a process that has data, which are those of the old grid, with a checkpoint before slabs
+/// where one is configured, and with the program's routines. The others outlive it.
 MoveOrders move_orders(const Settings& settings, bool has_data, Checkpoints& checkpoints, ChangeRoutines& routines);
 
 } // namespace blacs_dyn
