@@ -301,7 +301,8 @@ void nearest_neighbour(Report& report) {
               {},
               "Best: brute force over all sets of nodes with their best shares. The nodes follow the cost model of our "
               "decision: told the model,\nit is best by construction; believing 50 % it is not told how much the load "
-              "slows messages. A-MPI's own choice was the\nbest of its four in 106 cases.\nNot printed: one of the seven ratios, 50 here, and the configurations with several "
+              "slows messages. A-MPI's own choice was the\nbest of its four in 106 cases.\nNot printed: one of the "
+              "seven ratios, 50 here, and the configurations with several "
               "loaded nodes,\n(2,1) (1,1) of 4 and (1,1) (3,2,1) of 8 here."};
   for (const double part : {1.0, 0.5, 0.0}) {
     const published::WorkFunction work_function = work_functions(part);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tables of the five papers that can be worked out again, ours beside the printed figures, with a verdict for each, and
-// figures that only follow from others of the same paper, which are called arithmetic. No process is started. studies/papers/published.csv has the figures of [Chinnusamy2004] that other benchmarks show too.
+// figures that only follow from others of the same paper, which are called arithmetic. No process is started.
+// studies/papers/published.csv has the figures of [Chinnusamy2004] that other benchmarks show too.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -87,10 +88,9 @@ private:
                        count[Verdict::within_rounding] == expected.within_rounding &&
                        count[Verdict::differs] == expected.differs;
     failures_ += holds ? 0 : 1;
-    const std::string summary = fmt::format("{}: {} of {} {}, {} within rounding, {} not{}", table.title,
-                                            count[Verdict::exact], entries.size(), exact,
-                                            count[Verdict::within_rounding], count[Verdict::differs],
-                                            why.empty() ? "" : " (" + why + ")");
+    const std::string summary = fmt::format(
+        "{}: {} of {} {}, {} within rounding, {} not{}", table.title, count[Verdict::exact], entries.size(), exact,
+        count[Verdict::within_rounding], count[Verdict::differs], why.empty() ? "" : " (" + why + ")");
     if (!table.rows.empty()) report_.add(table);
     report_.text(holds ? summary
                        : summary + fmt::format("; EXPECTED {}, {} and {}", expected.exact, expected.within_rounding,
