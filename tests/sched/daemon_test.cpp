@@ -642,6 +642,8 @@ public:
   Json is_on;                       ///< "hosts" of its events of a shrink
   std::atomic<int> pages{0};        ///< of its history, which has three, that were asked for
   std::atomic<bool> regrets{false}; ///< a growth: goes back by itself, and declines from then on
+  std::atomic<int> gives_more{0};   ///< at a shrink, than it must
+  std::atomic<int> counts_from{0};  ///< at a shrink: another grid than it has said; 0: it does not
 
   Json offered(std::size_t k) const { return offered_.at(k); }
 
@@ -670,13 +672,21 @@ private:
     const auto request = control::parse_request(line);
     const Json grid = Json::array({1, procs_});
     Json fields = Json::object();
+    Json target; // the grid that it is told, or decides on
+    if (request.op == "resize")
+      target = request.body->at("grid");
+    else if (request.op == "shrink")
+      target = Json::array({1, procs_ - request.body->at("by").get<int>() - gives_more});
     if (request.op == "status")
       fields = {{"grid", grid},        {"resizable", true},  {"step", 3},    {"steps", 0},
                 {"allowed", allowed_}, {"pending", nullptr}, {"asks", asks_}};
-    else if (request.op == "resize" && has_regretted_)
+    else if (!target.is_null() && has_regretted_)
       fields = {{"accepted", false}, {"reason", "it was tried"}};
-    else if (request.op == "resize")
-      fields = {{"accepted", true}, {"request", ++resizes}, {"grid", request.body->at("grid")}};
+    else if (!target.is_null())
+      fields = {{"accepted", true},
+                {"request", ++resizes},
+                {"from", counts_from > 0 ? Json::array({1, counts_from.load()}) : grid},
+                {"grid", target}};
     else if (request.op == "offer" || request.op == "grow") {
       Json host = request.body->at("hosts")[0];
       host["slots"] = claims ? 99 : 1;
@@ -706,11 +716,10 @@ private:
       server_.send(watcher_,
                    control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}}));
     }
-    if (request.op == "resize" && obeys_ && !has_regretted_) {
+    if (!target.is_null() && obeys_ && !has_regretted_) {
       const int before = procs_;
-      const Json to = request.body->at("grid");
-      procs_ = to[0].get<int>() * to[1].get<int>();
-      Json event{{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}};
+      procs_ = target[0].get<int>() * target[1].get<int>();
+      Json event{{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", target}};
       if (!is_on.is_null()) event["hosts"] = is_on;
       server_.send(watcher_, control::to_line(event));
       server_.send(watcher_,
@@ -719,10 +728,10 @@ private:
       EXPECT_EQ(request.body->value("undo", false), true) << "the scheduler leaves it to the application to go back";
       has_regretted_ = true;
       procs_ = before;
+      server_.send(watcher_, control::to_line(
+                                 {{"event", "undo"}, {"request", resizes.load()}, {"from", target}, {"grid", grid}}));
       server_.send(watcher_,
-                   control::to_line({{"event", "undo"}, {"request", resizes.load()}, {"from", to}, {"grid", grid}}));
-      server_.send(watcher_,
-                   control::to_line({{"event", "resize"}, {"request", nullptr}, {"from", to}, {"grid", grid}}));
+                   control::to_line({{"event", "resize"}, {"request", nullptr}, {"from", target}, {"grid", grid}}));
     }
   }
   control::LineServer server_;
@@ -990,6 +999,38 @@ TEST_F(SchedulerTest, AJobThatShrinksHasTheProcessorsThatItKept) {
   until("the second runs", [&] { return job(second)["phase"] == "running"; });
   EXPECT_EQ(job(id)["processors"], Json::array({2, 3}));
   EXPECT_EQ(job(second)["processors"], Json::array({0, 1, 4}));
+}
+
+TEST_F(SchedulerTest, AJobChoosesHowMuchItGivesBack) {
+  start({"--procs", "16", "--policy", "rs", "--deadline", "100"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "4,9,16"}});
+  FakeApplication application(folder_ + "/run", "s1", 16, true);
+  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  application.gives_more = 5; // of the sizes that it allows 9 is the largest that leaves 5, and it keeps 4
+  const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "5"}});
+  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  std::vector<Json> had;
+  const Json timeline = call("timeline");
+  for (const Json& segment : timeline.at("segments"))
+    if (segment.at("job") == id) had.push_back(segment.at("processors"));
+  ASSERT_GE(had.size(), 2u);
+  EXPECT_EQ(had[1], Json::array({0, 1, 2, 3}));
+  EXPECT_EQ(job(second)["processors"].size(), 5u);
+}
+
+TEST_F(SchedulerTest, AShrinkThatCountsFromAnotherGridIsCancelled) {
+  start({"--procs", "4", "--policy", "rs", "--deadline", "100", "--unresponsive", "100"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s1", 4, false);
+  application.counts_from = 3; // the event of that change is still under way
+  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  submit({"sleep", "100"}, {{"allow", "2"}});
+  until("it is cancelled", [&] { return application.cancels > 0; });
+  until("that is recorded", [&] { return job(id)["unanswered"] > 0; });
+  EXPECT_EQ(job(id)["procs"], 4);
+  application.counts_from = 0;
+  const int before = application.resizes;
+  until("it is asked again", [&] { return application.resizes > before; });
 }
 
 TEST_F(SchedulerTest, AJobAsksBeforeItGrows) {

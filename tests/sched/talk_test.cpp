@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <random>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "base/status.hpp"
 #include "sched/asks.hpp"
@@ -75,90 +79,135 @@ TEST(Talk, StepsCountSpeed) {
   EXPECT_DOUBLE_EQ(steps_by_speed({6}, {2}, speeds, {}, {2, 3, 4}, 1)[0], 2); // one that waits gets the fastest
 }
 
-// Jobs of all kinds: they take some, all or nothing of an offer, claim what they were not offered, grow to another size
-// than they said, shrink, end, and are asked again. Nothing is ever booked twice, lost, or above what was offered.
+// Jobs of all kinds: they take some, all or nothing of an offer, claim what they were not offered; asked to shrink they
+// keep as many as they are left, or fewer, or decline, or end; they change by themselves. The scheduler dies now and
+// then, and the next one reads its journal. Nothing is ever booked twice, lost, or above what was offered.
 TEST(Talk, AHundredThousandRandomTalks) {
   const Hosts hosts = Hosts::parse("a:4:2,b:8,c:3:0.5,d:9:1.25");
   const int procs = hosts.procs();
   std::mt19937 random(11);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  JobTable table;
-  table.set_speeds(speeds_of(hosts));
-  table.apply(table.open(0, procs, "rs", "boot"));
+  std::optional<JobTable> table(std::in_place);
+  std::string journal;
+  int entries = 0;
+  const auto commit = [&](const Entry& entry) {
+    table->apply(entry);
+    journal += encode(entry);
+    ++entries;
+  };
+  const auto restart = [&] {
+    table.emplace();
+    table->set_speeds(speeds_of(hosts));
+    for (const Entry& entry : read_journal(journal_head(journal_version) + journal).entries) table->apply(entry);
+  };
+  table->set_speeds(speeds_of(hosts));
+  commit(table->open(0, procs, "rs", "boot"));
   std::vector<std::int64_t> running;
-  int talks = 0, taken_some = 0, refused = 0, lied = 0;
+  int talks = 0, taken_some = 0, refused = 0, lied = 0, shrunk = 0, restarts = 0;
   double t = 0;
-  while (talks < 100000) {
-    t += 1;
-    if (running.size() < 4) {
-      const auto free = static_cast<int>(table.free_ids().size());
-      if (free > 0) {
-        JobSpec spec;
-        spec.command = {"x"};
-        const Entry e = table.submit(t, spec);
-        table.apply(e);
-        table.apply(table.start(t, e.job, 1 + below(std::min(free, 4)), 1, 1));
-        running.push_back(e.job);
-      }
-    }
-    const auto at = static_cast<std::size_t>(below(static_cast<int>(running.size())));
+  const auto end = [&](std::size_t at) {
+    commit(table->end(t, running[at], "-", "killed"));
+    running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
+  };
+  const auto shrink = [&](std::size_t at) {
     const std::int64_t id = running[at];
-    const JobRecord& job = *table.find(id);
-    const auto free = static_cast<int>(table.free_ids().size());
-    if (free == 0 || below(4) == 0) { // it shrinks, or ends
-      if (job.processors.size() > 1) {
-        table.apply(table.size(t, id, 1 + below(static_cast<int>(job.processors.size()) - 1)));
-      } else if (below(200) == 0) { // the table looks at ended ones, too
-        table.apply(table.end(t, id, "0", ""));
-        running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
-      }
-      continue;
-    }
-    ++talks;
-    const std::vector<int> before = job.processors;
-    table.apply(table.ask(t, id, static_cast<int>(before.size()) + 1 + below(free)));
-    const std::vector<int> reserved = job.reserved;
+    const auto has = static_cast<int>(table->find(id)->processors.size());
+    const int most = 1 + below(has - 1);
+    commit(table->ask(t, id, most));
+    if (below(100) == 0) restart(), ++restarts;
+    ASSERT_EQ(table->find(id)->target, most);
+    ASSERT_TRUE(table->find(id)->reserved.empty());
+    const int answer = below(12);
+    if (answer == 0) return commit(table->answer(t, id, "declined", t + 1));
+    if (answer == 1) return end(at);
+    const int keeps = answer < 6 ? most : 1 + below(most);
+    if (keeps < most) commit(table->ask(t, id, keeps));
+    commit(table->size(t, id, keeps));
+    ASSERT_EQ(static_cast<int>(table->find(id)->processors.size()), keeps);
+    ++shrunk;
+  };
+  const auto grow = [&](std::int64_t id) {
+    const std::vector<int> before = table->find(id)->processors;
+    commit(table->ask(t, id, static_cast<int>(before.size()) + 1 + below(static_cast<int>(table->free_ids().size()))));
+    if (below(100) == 0) restart(), ++restarts;
+    const std::vector<int> reserved = table->find(id)->reserved;
     const std::vector<Host> offer = offer_of(hosts, reserved);
     const int answer = below(10);
     if (answer == 0) { // declined, or no answer
-      table.apply(table.answer(t, id, "declined", t + 1));
       ++refused;
-    } else {
-      std::vector<Host> said;
-      for (const Host& host : offer)
-        if (const int n = below(host.slots + 1); n > 0) said.push_back({host.name, n, host.speed});
-      if (answer == 1) said.push_back({hosts.list[static_cast<std::size_t>(below(4))].name, 1 + below(9), 1});
-      try {
-        const std::vector<int> taken = taken_of(hosts, reserved, said);
-        ASSERT_LE(power_of(offer_of(hosts, taken)), power_of(offer) + 1e-9);
-        ASSERT_TRUE(std::includes(reserved.begin(), reserved.end(), taken.begin(), taken.end()));
-        ASSERT_EQ(static_cast<int>(taken.size()), [&] {
-          int sum = 0;
-          for (const Host& host : said) sum += host.slots;
-          return sum;
-        }());
-        if (taken.empty()) {
-          table.apply(table.answer(t, id, "nothing is of use", t + 1));
-        } else {
-          table.apply(table.narrow(t, id, taken));
-          ASSERT_EQ(job.reserved, taken);
-          table.apply(table.size(t, id, job.target));
-          std::vector<int> all = before;
-          all.insert(all.end(), taken.begin(), taken.end());
-          std::sort(all.begin(), all.end());
-          ASSERT_EQ(job.processors, all) << "what was answered is booked";
-          ++taken_some;
-        }
-      } catch (const base::Error&) {
-        table.apply(table.answer(t, id, "nonsense", t + 1));
-        ++lied;
-      }
+      return commit(table->answer(t, id, "declined", t + 1));
     }
-    ASSERT_EQ(owners(table, running), std::vector<int>(static_cast<std::size_t>(procs), 1)) << "talk " << talks;
+    std::vector<Host> said;
+    for (const Host& host : offer)
+      if (const int n = below(host.slots + 1); n > 0) said.push_back({host.name, n, host.speed});
+    if (answer == 1) said.push_back({hosts.list[static_cast<std::size_t>(below(4))].name, 1 + below(9), 1});
+    std::vector<int> taken;
+    try {
+      taken = taken_of(hosts, reserved, said);
+    } catch (const base::Error&) {
+      ++lied;
+      return commit(table->answer(t, id, "nonsense", t + 1));
+    }
+    ASSERT_LE(power_of(offer_of(hosts, taken)), power_of(offer) + 1e-9);
+    ASSERT_TRUE(std::includes(reserved.begin(), reserved.end(), taken.begin(), taken.end()));
+    const auto add = [](int sum, const Host& host) { return sum + host.slots; };
+    ASSERT_EQ(static_cast<int>(taken.size()), std::accumulate(said.begin(), said.end(), 0, add));
+    if (taken.empty()) return commit(table->answer(t, id, "nothing is of use", t + 1));
+    commit(table->narrow(t, id, taken));
+    ASSERT_EQ(table->find(id)->reserved, taken);
+    commit(table->size(t, id, table->find(id)->target));
+    std::vector<int> all = before;
+    all.insert(all.end(), taken.begin(), taken.end());
+    std::sort(all.begin(), all.end());
+    ASSERT_EQ(table->find(id)->processors, all) << "what was answered is booked";
+    ++taken_some;
+  };
+  while (talks < 100000) {
+    t += 1;
+    if (const auto free = static_cast<int>(table->free_ids().size()); running.size() < 4 && free > 0) {
+      JobSpec spec;
+      spec.command = {"x"};
+      const Entry e = table->submit(t, spec);
+      commit(e);
+      commit(table->start(t, e.job, 1 + below(std::min(free, 4)), 1, 1));
+      running.push_back(e.job);
+    }
+    const auto at = static_cast<std::size_t>(below(static_cast<int>(running.size())));
+    const std::int64_t id = running[at];
+    const auto has = static_cast<int>(table->find(id)->processors.size());
+    const int kind = table->free_ids().empty() ? below(2) : below(8);
+    if (has > 1 && kind == 0) { // by itself
+      commit(table->size(t, id, 1 + below(has - 1)));
+      continue;
+    }
+    if (has == 1 && kind < 2) {
+      if (below(200) == 0) end(at); // the table looks at ended ones, too
+      continue;
+    }
+    ++talks;
+    if (kind == 1)
+      shrink(at);
+    else
+      grow(id);
+    ASSERT_FALSE(testing::Test::HasFatalFailure());
+    ASSERT_EQ(owners(*table, running), std::vector<int>(static_cast<std::size_t>(procs), 1)) << "talk " << talks;
+    if (entries > 1000) { // it is rewritten from time to time, as the scheduler does: here the old jobs end
+      while (!running.empty()) end(0);
+      const std::int64_t next = table->next_id();
+      table.emplace();
+      table->set_speeds(speeds_of(hosts));
+      journal.clear();
+      entries = 0;
+      Entry open = table->open(t, procs, "rs", "boot");
+      open.fields[2] = std::to_string(next);
+      commit(open);
+    }
   }
-  EXPECT_GT(taken_some, 50000);
+  EXPECT_GT(taken_some, 40000);
   EXPECT_GT(refused, 5000);
   EXPECT_GT(lied, 1000);
+  EXPECT_GT(shrunk, 10000);
+  EXPECT_GT(restarts, 500);
 }
 
 // Whether the last of some jobs that wait can go on some day: by all orders in which those that get what they need end.

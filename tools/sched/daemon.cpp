@@ -375,6 +375,8 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
   const bool ok = line.value("ok", false);
   if (op == "offer" || op == "grow") {
     heard_choice(id, live, op, line);
+  } else if (op == "shrink") {
+    heard_shrink(id, live, line);
   } else if (op == "resize") {
     if (ok && line.value("accepted", false))
       live.request = line.value("request", std::int64_t{0});
@@ -474,6 +476,31 @@ void Daemon::heard_choice(std::int64_t id, Live& live, const std::string& op, co
     live.request = line.value("request", std::int64_t{0});
   else
     offer(id, "grow");
+}
+
+/// The job's reply to a request to shrink: how many processors it keeps is its choice.
+void Daemon::heard_shrink(std::int64_t id, Live& live, const Json& line) {
+  const JobRecord& job = *table_.find(id);
+  const bool was_asked = job.target > 0 && job.target <= job.procs, ok = line.value("ok", false);
+  if (!ok || !line.value("accepted", false)) {
+    if (was_asked) give_up(id, line.value(ok ? "reason" : "error", "declined"));
+    return;
+  }
+  const auto size_of = [&](const char* name) {
+    const auto grid = control::shape_from(line.value(name, Json()));
+    return grid.nprow * grid.npcol;
+  };
+  const int keeps = size_of("grid");
+  if (was_asked && size_of("from") == job.procs && keeps > 0 && keeps <= job.target) {
+    live.request = line.value("request", std::int64_t{0});
+    if (keeps == job.target) return;
+    say(fmt::format("job {} keeps {} processors; at most {} were requested: {}", id, keeps, job.target,
+                    line.value("why", "")));
+    return commit(table_.ask(unix_time_s(), id, keeps));
+  }
+  // it counts from a grid that it has meanwhile left, or that this scheduler does not know of yet
+  tell(id, live, "cancel", {{"request", line.value("request", Json())}});
+  if (was_asked) commit(table_.answer(unix_time_s(), id, "its grid has changed meanwhile", unix_time_s()));
 }
 
 /// `offer`, or `grow` onto what it chose of it.
@@ -839,6 +866,10 @@ void Daemon::ask(std::int64_t id, int procs) {
   live.request = 0;
   if (procs > table_.find(id)->procs && !options_.dictates && options_.launch.hosts.procs() > 0) {
     offer(id, "offer");
+    return;
+  }
+  if (const int procs_now = table_.find(id)->procs; procs < procs_now && !options_.dictates) {
+    tell(id, live, "shrink", {{"by", procs_now - procs}, {"deadline_s", options_.deadline_s}});
     return;
   }
   // this scheduler decides whether the growth is worthwhile, since it knows the other requests; but a job that measures

@@ -37,7 +37,8 @@ struct DaemonOptions {
   std::string runtime_folder; ///< of the socket sched.sock
   LaunchOptions launch;
   double deadline_s = 60; ///< for an answer to a request
-  bool dictates = false;  ///< gives jobs their grid; otherwise, where hosts are known, it offers, and they choose
+  bool dictates = false;  ///< gives jobs their grid; otherwise a shrink says how many processors at least, and a growth
+                          ///< is an offer where hosts are known: the job chooses
   bool suspends = false;  ///< stops a job that ignores a shrink beyond its deadline
   std::string shell = "ssh -o BatchMode=yes -o ConnectTimeout=5"; ///< the command that reaches a host, to stop jobs
                                                                   ///< there
@@ -144,6 +145,7 @@ private:
   void grant(std::int64_t id, int procs);
   void refuse(std::int64_t id, const std::string& why);
   void heard_choice(std::int64_t id, Live& live, const std::string& op, const Json& line);
+  void heard_shrink(std::int64_t id, Live& live, const Json& line);
 
   void answer(control::LineServer::Client client, std::string_view line);
   void serve_request(control::LineServer::Client client, const control::Request& request);
