@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,8 +14,10 @@
 #include "base/parse_json.hpp"
 #include "command.hpp"
 #include "control/load_reader.hpp"
+#include "control/runtime_dir.hpp"
 #include "job_balance.hpp"
 #include "job_text.hpp"
+#include "load_by_host.hpp"
 #include "shared/text.hpp"
 
 namespace command {
@@ -21,7 +26,7 @@ namespace {
 struct LoadOptions {
   std::string job, balance;
   double seconds = 1, timeout_s = 30;
-  bool self_test = false, json = false;
+  bool all = false, self_test = false, json = false;
 };
 
 /// One thread that computes meanwhile: its share is the one that a process of a grid would get here.
@@ -89,7 +94,54 @@ void show_job(const LoadOptions& o) {
     std::printf("%s\n", balance_text(last).c_str());
 }
 
+/// All running jobs, by host. The first question to each only starts the measurement, so all are asked first.
+void show_all(const LoadOptions& o) {
+  std::map<std::string, Json> loads;
+  for (const control::FoundJob& found : control::find_jobs()) {
+    if (!found.is_alive) continue;
+    try {
+      control::Client::to_job(found.name, 2).call("load", {}, 2);
+      loads[found.name] = Json::array();
+    } catch (const std::exception& error) { // it has just ended, or it is stopped
+      std::fprintf(stderr, "dyngrid: load: job %s does not answer: %s\n", found.name.c_str(), error.what());
+    }
+  }
+  for (auto& [job, list] : loads) {
+    try {
+      LoadOptions one = o;
+      one.job = job;
+      list = loads_of(one).at("loads");
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "dyngrid: load: %s\n", error.what());
+    }
+  }
+  const Json rows = load_by_host(loads);
+  if (print_json(o.json, {{"hosts", rows}})) return;
+  if (rows.empty()) {
+    std::printf("no jobs\n");
+    return;
+  }
+  const auto number = [](const Json& value) {
+    return value.is_null() ? std::string("-") : fmt::format("{:.2f}", value.get<double>());
+  };
+  std::vector<std::vector<std::string>> lines{
+      {"JOB", "host", "processes", "asleep", "share", "least", "competing", "beside"}};
+  for (const Json& row : rows)
+    lines.push_back({row.at("job").get<std::string>(), row.at("host").get<std::string>(),
+                     std::to_string(row.at("processes").get<int>()), std::to_string(row.at("asleep").get<int>()),
+                     number(row.at("share")), number(row.at("least_share")), number(row.at("competing")),
+                     fmt::format("{}", fmt::join(row.at("beside").get<std::vector<std::string>>(), ", "))});
+  std::printf("%s", table(std::move(lines)).c_str());
+}
+
 void run(const LoadOptions& o) {
+  if (o.all) {
+    if (o.self_test || !o.balance.empty() || !o.job.empty())
+      throw Failure(fmt::format("got --all and {}, expected one of them", o.self_test         ? "--self-test"
+                                                                          : o.balance.empty() ? "job " + o.job
+                                                                                              : "--balance"));
+    return show_all(o);
+  }
   if (!o.balance.empty()) {
     if (o.self_test) throw Failure("got --balance and --self-test, expected one of them");
     return ask_for_balance({o.job, o.balance, o.timeout_s, o.json});
@@ -130,6 +182,10 @@ void add_load(CommandLine& root) {
       root.add_command("load", "What part of a processor each process of a job gets; balances the job by it");
   auto o = std::make_shared<LoadOptions>();
   app.add_option("JOB", o->job, "name of the job, as dyngrid ps shows it; without it, the only one that runs");
+  app.add_flag(
+      "--all", o->all,
+      "every running job, a line for each of its hosts: the share that its processes get, and which other jobs "
+      "have processes there");
   app.add_option("--timeout", o->timeout_s,
                  "so long it waits until all processes have been measured, or for the answer to --balance")
       .type_name("SECONDS")
