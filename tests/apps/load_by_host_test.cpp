@@ -13,7 +13,8 @@ Json process(const char* host, Json place, double share, Json competing, int sam
 
 TEST(LoadByHost, TwoJobsThatShareAHost) {
   const Json rows = command::load_by_host(
-      {{"a", {process("n1", 0, 1, 0), process("n1", 1, 0.5, 2), process("n2", 2, 0.25, 3), process("n3", nullptr, 1, 0)}},
+      {{"a",
+        {process("n1", 0, 1, 0), process("n1", 1, 0.5, 2), process("n2", 2, 0.25, 3), process("n3", nullptr, 1, 0)}},
        {"b", {process("n2", 0, 0.75, nullptr), process("n3", 1, 0.9, 0, 0)}},
        {"c", Json::array()}});
   ASSERT_EQ(rows.size(), 5u);

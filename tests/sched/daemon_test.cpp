@@ -636,14 +636,15 @@ public:
   std::atomic<bool> wants{false};    ///< it asks now
   std::atomic<bool> gives_up{false}; ///< what it is granted
   std::atomic<int> grants{0}, refusals{0};
-  std::atomic<int> checkpoints{0};  ///< that were asked for
-  std::string asked_at;             ///< for checkpoints: by these signals. To be read when it has ended
-  std::string why_refused;          ///< when `refusals` has grown
-  Json is_on;                       ///< "hosts" of its events of a shrink
-  std::atomic<int> pages{0};        ///< of its history, which has three, that were asked for
-  std::atomic<bool> regrets{false}; ///< a growth: goes back by itself, and declines from then on
-  std::atomic<int> gives_more{0};   ///< at a shrink, than it must
-  std::atomic<int> counts_from{0};  ///< at a shrink: another grid than it has said; 0: it does not
+  std::atomic<int> checkpoints{0};      ///< that were asked for
+  std::string asked_at;                 ///< for checkpoints: by these signals. To be read when it has ended
+  std::string why_refused;              ///< when `refusals` has grown
+  Json is_on;                           ///< "hosts" of its events of a shrink
+  std::atomic<int> pages{0};            ///< of its history, which has three, that were asked for
+  std::atomic<bool> regrets{false};     ///< a growth: goes back by itself, and declines from then on
+  std::atomic<int> gives_more{0};       ///< at a shrink, than it must
+  std::atomic<int> takes_at_most{1000}; ///< of an offer without hosts
+  std::atomic<int> counts_from{0};      ///< at a shrink: another grid than it has said; 0: it does not
 
   Json offered(std::size_t k) const { return offered_.at(k); }
 
@@ -675,6 +676,8 @@ private:
     Json target; // the grid that it is told, or decides on
     if (request.op == "resize")
       target = request.body->at("grid");
+    else if (request.op == "grow" && !request.body->contains("hosts"))
+      target = Json::array({1, procs_ + request.body->at("by").get<int>()});
     else if (request.op == "shrink")
       target = Json::array({1, procs_ - request.body->at("by").get<int>() - gives_more});
     if (request.op == "status")
@@ -687,7 +690,14 @@ private:
                 {"request", ++resizes},
                 {"from", counts_from > 0 ? Json::array({1, counts_from.load()}) : grid},
                 {"grid", target}};
-    else if (request.op == "offer" || request.op == "grow") {
+    else if (request.op == "offer" && !request.body->contains("hosts")) {
+      const int takes = std::min(request.body->at("procs").get<int>(), takes_at_most.load());
+      offered_.push_back(*request.body);
+      fields = {{"accepted", takes > 0 && !has_regretted_},
+                {"reason", has_regretted_ ? "it was tried" : "of no use"},
+                {"from", grid},
+                {"grid", Json::array({1, procs_ + takes})}};
+    } else if (request.op == "offer" || request.op == "grow") {
       Json host = request.body->at("hosts")[0];
       host["slots"] = claims ? 99 : 1;
       if (request.op == "offer") offered_.push_back(*request.body);
@@ -711,7 +721,7 @@ private:
     server_.send(client, control::to_line(control::reply(request.id, fields)));
     if (request.op == "grant") take(*request.body);
     if (request.op == "offer") ++offers;
-    if (request.op == "grow" && obeys_) {
+    if (request.op == "grow" && target.is_null() && obeys_) {
       const Json to = Json::array({1, ++procs_});
       server_.send(watcher_,
                    control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}}));
@@ -725,7 +735,7 @@ private:
       server_.send(watcher_,
                    control::to_line({{"event", "outcome"}, {"request", resizes.load()}, {"outcome", "done"}}));
       if (!regrets || procs_ <= before) return;
-      EXPECT_EQ(request.body->value("undo", false), true) << "the scheduler leaves it to the application to go back";
+      EXPECT_EQ(request.body->value("undo", true), true) << "the scheduler leaves it to the application to go back";
       has_regretted_ = true;
       procs_ = before;
       server_.send(watcher_, control::to_line(
@@ -1018,6 +1028,23 @@ TEST_F(SchedulerTest, AJobChoosesHowMuchItGivesBack) {
   EXPECT_EQ(job(second)["processors"].size(), 5u);
 }
 
+TEST_F(SchedulerTest, WhatAJobDoesNotTakeGoesToTheNext) {
+  start({"--procs", "9", "--policy", "rs", "--unresponsive", "100"});
+  const auto rigid = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "7"}});
+  until("it runs", [&] { return job(rigid)["phase"] == "running"; });
+  const auto first = submit({"sleep", "100"}, {{"allow", "1:9"}}),
+             second = submit({"sleep", "100"}, {{"allow", "1:9"}});
+  FakeApplication one(folder_ + "/run", "s2", 1, true), other(folder_ + "/run", "s3", 1, true);
+  one.takes_at_most = 2;
+  until("both are found",
+        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
+  std::ofstream(folder_ + "/go") << "go";
+  until("one has two more, then none, and the other has the rest",
+        [&] { return job(first)["procs"].get<int>() + job(second)["procs"].get<int>() == 9; });
+  EXPECT_GE(job(first)["procs"], 3);
+  EXPECT_EQ(call("queue")["free"], 0);
+}
+
 TEST_F(SchedulerTest, AShrinkThatCountsFromAnotherGridIsCancelled) {
   start({"--procs", "4", "--policy", "rs", "--deadline", "100", "--unresponsive", "100"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
@@ -1187,7 +1214,7 @@ TEST_F(SchedulerTest, PdgemmAsksForWhatItsTimetableWants) {
 // A factorization, one call of the program, makes room for another job and takes the processor back when that has
 // ended; pivots, factors and the solution are right.
 TEST_F(SchedulerTest, AFactorizationShrinksAndGrowsInside) {
-  start({"--procs", "2", "--policy", "rs"}, true);
+  start({"--procs", "2", "--policy", "rs", "--dictate"}, true);
   const auto lu = submit({FACTORING, "lu", "d", "480x480", "8", "0", "1x2"},
                          {{"allow", "1:2"}, {"variables", {"TEST_HOLD=2", "TEST_CHANGES=2"}}});
   until("it can be resized", [&] { return job(lu).value("resizable", false); });
@@ -1215,7 +1242,7 @@ TEST_F(SchedulerTest, AFactorizationShrinksAndGrowsInside) {
 // processors, so both shrink to one; when it has ended both grow again. Then the mpirun of a fourth is
 // killed.
 TEST_F(SchedulerTest, TwoPdgemmShrinkForAThirdAndGrowBack) {
-  start({"--procs", "4", "--policy", "rs"}, true);
+  start({"--procs", "4", "--policy", "rs", "--dictate"}, true);
   const auto pdgemm = [&](const char* n, const char* steps, const char* allow) {
     return submit({PDGEMM, "--n", n, "--nb", "32", "--steps", steps, "--check"}, {{"allow", allow}});
   };
@@ -1223,7 +1250,7 @@ TEST_F(SchedulerTest, TwoPdgemmShrinkForAThirdAndGrowBack) {
   until("both can be resized", [&] { return job(a).value("resizable", false) && job(b).value("resizable", false); });
   const Json pids{job(a)["pid"], job(b)["pid"]};
   crash();
-  start({"--procs", "4", "--policy", "rs"}, true);
+  start({"--procs", "4", "--policy", "rs", "--dictate"}, true);
   EXPECT_EQ(Json({job(a)["pid"], job(b)["pid"]}), pids);
   until("both are found again", [&] { return job(a).value("resizable", false) && job(b).value("resizable", false); });
   const auto c = pdgemm("64", "3", "2");

@@ -71,6 +71,12 @@ std::vector<Host> hosts_in(const Json& said) {
   return hosts;
 }
 
+/// Processes of the grid that a job's message has under this name; 0 where it has none.
+int size_in(const Json& said, const char* name) {
+  const auto grid = control::shape_from(said.value(name, Json()));
+  return grid.nprow * grid.npcol;
+}
+
 /// A list of words of a submitted job; empty where it is absent.
 std::vector<std::string> words_of(const control::Request& request, const char* member) {
   std::vector<std::string> list;
@@ -443,6 +449,23 @@ void Daemon::end_ask(std::int64_t id, Live& live) {
     commit(table_.answer(unix_time_s(), id, "did not grow as it had asked", unix_time_s()));
 }
 
+/// Of the offered processors those that the job takes: on the hosts that it names, or, where the scheduler does not
+/// know hosts, as many as its grid has more. @throws Error{bad_state} for others
+std::vector<int> Daemon::taken_in(const Json& line, const JobRecord& job) const {
+  if (options_.launch.hosts.procs() > 0) {
+    const std::vector<Host> hosts = hosts_in(line.value("chosen", Json()));
+    if (hosts.empty()) throw Error(Status::bad_state, "scheduler: the job takes processors and names no hosts");
+    return taken_of(options_.launch.hosts, job.reserved, hosts);
+  }
+  const int from = size_in(line, "from"), more = size_in(line, "grid") - from;
+  const auto offered = static_cast<int>(job.reserved.size());
+  if (from != job.procs || more < 1 || more > offered)
+    throw Error(Status::bad_state, fmt::format("scheduler: the job takes {} processors to its {}, expected 1 to {} to "
+                                               "its {}",
+                                               more, from, offered, job.procs));
+  return {job.reserved.begin(), job.reserved.begin() + more};
+}
+
 /// The job's reply to the offer: the processors that it takes are recorded, and the rest is free from here on.
 void Daemon::heard_choice(std::int64_t id, Live& live, const std::string& op, const Json& line) {
   const JobRecord& job = *table_.find(id);
@@ -452,17 +475,14 @@ void Daemon::heard_choice(std::int64_t id, Live& live, const std::string& op, co
     return;
   }
   const bool ok = line.value("ok", false);
-  const Json chosen = line.value("chosen", Json());
-  if (!ok || !line.value("accepted", false) || !chosen.is_object()) {
+  if (!ok || !line.value("accepted", false)) {
     give_up(id, line.value(ok ? "reason" : "error", "declined"));
     return;
   }
   try {
-    const std::vector<Host> hosts = hosts_in(chosen);
-    if (hosts.empty()) throw Error(Status::bad_state, "scheduler: the job takes processors and names no hosts");
-    const std::vector<int> taken = taken_of(options_.launch.hosts, job.reserved, hosts);
+    const std::vector<int> taken = taken_in(line, job);
     say(fmt::format("job {} takes {} of {} processors offered: {}", id, taken.size(), job.reserved.size(),
-                    chosen.value("left_because", "")));
+                    line.value("why", "")));
     if (taken.size() < job.reserved.size()) commit(table_.narrow(unix_time_s(), id, taken));
   } catch (const NoRoom&) {
     throw;
@@ -486,12 +506,8 @@ void Daemon::heard_shrink(std::int64_t id, Live& live, const Json& line) {
     if (was_asked) give_up(id, line.value(ok ? "reason" : "error", "declined"));
     return;
   }
-  const auto size_of = [&](const char* name) {
-    const auto grid = control::shape_from(line.value(name, Json()));
-    return grid.nprow * grid.npcol;
-  };
-  const int keeps = size_of("grid");
-  if (was_asked && size_of("from") == job.procs && keeps > 0 && keeps <= job.target) {
+  const int keeps = size_in(line, "grid");
+  if (was_asked && size_in(line, "from") == job.procs && keeps > 0 && keeps <= job.target) {
     live.request = line.value("request", std::int64_t{0});
     if (keeps == job.target) return;
     say(fmt::format("job {} keeps {} processors; at most {} were requested: {}", id, keeps, job.target,
@@ -505,9 +521,14 @@ void Daemon::heard_shrink(std::int64_t id, Live& live, const Json& line) {
 
 /// `offer`, or `grow` onto what it chose of it.
 void Daemon::offer(std::int64_t id, const char* op) {
-  const std::vector<Host> hosts = offer_of(options_.launch.hosts, table_.find(id)->reserved);
-  Json fields{{"hosts", control::to_json(hosts)}, {"tpp", advise::power_of(hosts)}};
-  if (op == std::string("grow")) fields["deadline_s"] = options_.deadline_s;
+  const std::vector<int>& reserved = table_.find(id)->reserved;
+  const bool is_growth = op == std::string("grow");
+  Json fields{{is_growth ? "by" : "procs", reserved.size()}};
+  if (options_.launch.hosts.procs() > 0) {
+    const std::vector<Host> hosts = offer_of(options_.launch.hosts, reserved);
+    fields = {{"hosts", control::to_json(hosts)}, {"tpp", advise::power_of(hosts)}};
+  }
+  if (is_growth) fields["deadline_s"] = options_.deadline_s;
   tell(id, live_.at(id), op, fields);
 }
 
@@ -864,12 +885,12 @@ void Daemon::ask(std::int64_t id, int procs) {
   if (!shape) return;
   commit(table_.ask(unix_time_s(), id, procs));
   live.request = 0;
-  if (procs > table_.find(id)->procs && !options_.dictates && options_.launch.hosts.procs() > 0) {
-    offer(id, "offer");
-    return;
-  }
-  if (const int procs_now = table_.find(id)->procs; procs < procs_now && !options_.dictates) {
-    tell(id, live, "shrink", {{"by", procs_now - procs}, {"deadline_s", options_.deadline_s}});
+  if (!options_.dictates) {
+    const int has = table_.find(id)->procs;
+    if (procs > has)
+      offer(id, "offer");
+    else
+      tell(id, live, "shrink", {{"by", has - procs}, {"deadline_s", options_.deadline_s}});
     return;
   }
   // this scheduler decides whether the growth is worthwhile, since it knows the other requests; but a job that measures

@@ -38,7 +38,7 @@ struct DaemonOptions {
   LaunchOptions launch;
   double deadline_s = 60; ///< for an answer to a request
   bool dictates = false;  ///< gives jobs their grid; otherwise a shrink says how many processors at least, and a growth
-                          ///< is an offer where hosts are known: the job chooses
+                          ///< is an offer: the job chooses
   bool suspends = false;  ///< stops a job that ignores a shrink beyond its deadline
   std::string shell = "ssh -o BatchMode=yes -o ConnectTimeout=5"; ///< the command that reaches a host, to stop jobs
                                                                   ///< there
@@ -144,6 +144,7 @@ private:
   std::vector<Need> needs_but(std::int64_t id) const;
   void grant(std::int64_t id, int procs);
   void refuse(std::int64_t id, const std::string& why);
+  std::vector<int> taken_in(const Json& line, const JobRecord& job) const;
   void heard_choice(std::int64_t id, Live& live, const std::string& op, const Json& line);
   void heard_shrink(std::int64_t id, Live& live, const Json& line);
 

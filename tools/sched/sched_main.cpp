@@ -76,7 +76,7 @@ void add_options(base::CommandLine& cli, Given& given) {
       .show_default();
   cli.add_flag("--payoff", o.policy_options.payoff, "rs: ask to grow only where history says that it pays");
   cli.add_flag("--dictate", o.dictates,
-               "choose the grids of jobs; otherwise they choose what to release and, with --hosts, what to take");
+               "choose the grids of jobs; otherwise they choose what to release, and what to take of an offer");
   cli.add_flag("--suspend", o.suspends,
                "stop a job that ignores a shrink beyond its deadline, until its processors are free again");
   cli.add_option("--shell", o.shell, "with --suspend and --hosts: what reaches a host; its name and a line follow")
