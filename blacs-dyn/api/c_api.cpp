@@ -446,6 +446,18 @@ int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64
   });
 }
 
+int dyngrid_matrix_adopt(const char* name, char type, const int* desc, void* local, size_t bytes,
+                         dyngrid_allocator allocate, void* data, dyngrid_matrix** matrix) {
+  return guard([&] {
+    Application& a = holding("dyngrid_matrix_adopt");
+    a.whereabouts.agree_on_call("dyngrid_matrix_adopt");
+    const char* const lack = !desc ? "desc" : !allocate ? "allocate" : lacks(matrix);
+    dyngrid_matrix* made =
+        a.registered.matrices.adopt(name, type, {desc, local, bytes, {allocate, data}}, lack, a.grid.site());
+    *matrix = made;
+  });
+}
+
 int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t* first, int64_t* last) {
   return guard([&] {
     base::detail::not_null(matrix, "blacs-dyn: dyngrid_my_range: matrix");
@@ -506,7 +518,7 @@ int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* 
     base::detail::not_null(matrix, "blacs-dyn: dyngrid_matrix_shape: matrix");
     if (m_loc) *m_loc = matrix->local_size.rows;
     if (n_loc) *n_loc = matrix->local_size.cols;
-    if (lld) *lld = matrix->local_size.lld();
+    if (lld) *lld = matrix->lld();
   });
 }
 

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::int64_t block_of_unknown = 64; ///< of a matrix that the program has not made and that lay as a rule said
 
-SpreadMatrix spread(const Matrix& a, redist::Layout layout, redist::LocalSize size, void* local) {
+SpreadMatrix spread(const Matrix& a, redist::Layout layout, void* local, std::int64_t lld) {
   SpreadMatrix s;
   s.saved.name = a.name;
   s.saved.type = a.type;
@@ -37,7 +37,7 @@ SpreadMatrix spread(const Matrix& a, redist::Layout layout, redist::LocalSize si
   s.saved.nb = a.cols.rule ? 0 : a.cols.nb;
   s.layout = std::move(layout);
   s.local = local;
-  s.lld = size.lld();
+  s.lld = lld;
   return s;
 }
 
@@ -95,7 +95,7 @@ void Checkpoints::write(const char* path) {
     if (processes_.id() == 0) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
     state = state_of(processes_, settings_, registered_.shared);
     for (const auto& a : registered_.matrices.all())
-      matrices.push_back(spread(*a, a->layout, a->local_size, a->local.data()));
+      matrices.push_back(spread(*a, a->layout, a->local.data(), a->lld()));
   });
   write_checkpoint(grid_.comm(), 0, name, std::move(state), matrices);
 }
@@ -147,7 +147,7 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
   SavedState state = look_into_checkpoint(grid_.comm(), reader, name);
   std::vector<std::unique_ptr<Matrix>> unknown; // what the program made must be there; what it did not make comes along
   std::vector<redist::LocalSize> sizes;
-  std::vector<redist::SharedArray> arrays;
+  std::vector<LocalArray> arrays;
   std::vector<SpreadMatrix> matrices;
   std::vector<std::vector<char>> contents; // of shared state, on the reader
   std::vector<char> buffer;
@@ -164,8 +164,8 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
       registered_.shared.check(state.shared);
       const auto add = [&](const Matrix& a, redist::Layout layout) {
         sizes.push_back(a.local_size_on(layout, grid_.rank()));
-        arrays.push_back(a.array_of(a.bytes(sizes.back())));
-        matrices.push_back(spread(a, std::move(layout), sizes.back(), arrays.back().data()));
+        arrays.push_back(a.array_of(sizes.back()));
+        matrices.push_back(spread(a, std::move(layout), arrays.back().data(), sizes.back().lld()));
       };
       for (const auto& a : registered_.matrices.all()) add(*a, a->order != 0 ? a->on(map) : a->layout);
       for (const auto& a : unknown) add(*a, a->on(map));

@@ -24,7 +24,7 @@ void Copier::copy(const Matrix* from, Matrix* to, const Matrices& matrices, cons
   });
   Kept& kept = kept_.front();
   if (!kept.exchange) kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, *executor_));
-  kept.exchange->run({{from->local.data(), from->local_size.lld(), to->local.data(), to->local_size.lld()}});
+  kept.exchange->run({{from->local.data(), from->lld(), to->local.data(), to->lld()}});
   ++to->writes;
 }
 

@@ -12,6 +12,7 @@
 #include "dyngrid/balance.h"
 #include "grid/registered_name.hpp"
 #include "processes/mpi_util.hpp"
+#include "redist/descriptor.hpp"
 
 namespace blacs_dyn {
 namespace {
@@ -119,7 +120,7 @@ Matrix* Matrices::create(const char* name, char type, AxisRule rows, AxisRule co
 
   redist::Layout layout;
   redist::LocalSize size;
-  redist::SharedArray local;
+  LocalArray local;
   std::int64_t print = 0;
   together(site.grid, [&] {
     int at = 0;
@@ -127,12 +128,86 @@ Matrix* Matrices::create(const char* name, char type, AxisRule rows, AxisRule co
     layout = a->on(*site.map);
     size = a->local_size_on(layout, at);
     print = fingerprint({&layout});
-    local = a->array_of(a->bytes(size));
+    local = a->array_of(size);
   });
   if (a->has_rule())
     check_same(site.grid, print,
                "blacs-dyn: dyngrid_matrix_create: the rules give different block sizes on different processes");
   together(site.grid, [&] { a->place(std::move(layout), size, std::move(local), site.context); });
+  return keep(std::move(a));
+}
+
+namespace {
+
+constexpr const char* adopt_routine = "blacs-dyn: dyngrid_matrix_adopt";
+
+/// Of the process at rank `at` of the grid, -1 on a process outside. @throws Error
+redist::Descriptor read_adopted(const int* desc, int at, const Matrices::Site& site) {
+  redist::GridPosition position;
+  if (at >= 0) position = {site.shape.nprow, site.shape.npcol, at / site.shape.npcol, at % site.shape.npcol};
+  redist::Descriptor read = redist::read_descriptor(desc, redist::Descriptor::fixed, position);
+  if (read.dtype != redist::Descriptor::block_cyclic)
+    throw Error(Status::bad_descriptor, fmt::format("{}: DTYPE_ is {}, expected {}", adopt_routine, read.dtype,
+                                                    int{redist::Descriptor::block_cyclic}));
+  if (at >= 0 && read.ctxt != site.context)
+    throw Error(Status::bad_descriptor, fmt::format("{}: CTXT_ is {}, expected {}, which dyngrid_context() returns",
+                                                    adopt_routine, read.ctxt, site.context));
+  if (read.rows.src != 0 || read.cols.src != 0)
+    throw Error(Status::bad_descriptor, fmt::format("{}: RSRC_ and CSRC_ are {} and {}, expected 0 and 0",
+                                                    adopt_routine, read.rows.src, read.cols.src));
+  return read;
+}
+
+/// @throws Error{shape_mismatch} when the array is too small
+void check_array(const Matrix& a, const Matrices::Adopted& array, redist::LocalSize size, std::int64_t lld) {
+  const bool has_elements = size.rows > 0 && size.cols > 0;
+  // the last column may end with its last row
+  const std::int64_t elements = has_elements ? lld * (size.cols - 1) + size.rows : 0;
+  const std::size_t needed = static_cast<std::size_t>(elements) * element_bytes(a.type);
+  if (array.bytes < needed || (needed > 0 && !array.local))
+    throw Error(
+        Status::shape_mismatch,
+        fmt::format("{}: the local array of \"{}\" has {} bytes{}, expected at least {} for {} x {} elements of "
+                    "type {} with LLD_ {}",
+                    adopt_routine, a.name, array.bytes, array.local ? "" : " at a null pointer", needed, size.rows,
+                    size.cols, a.type, lld));
+}
+
+} // namespace
+
+Matrix* Matrices::adopt(const char* name, char type, const Adopted& array, const char* lacks, const Site& site) {
+  auto a = std::make_unique<Matrix>();
+  const bool is_in_grid = site.grid != MPI_COMM_NULL;
+  int at = -1;
+  if (is_in_grid) MPI_Comm_rank(site.grid, &at);
+  redist::Descriptor desc;
+  const auto check = [&] {
+    AxisRule rows{'R'}, cols{'C'};
+    if (!lacks) {
+      desc = read_adopted(array.desc, at, site);
+      rows = {'R', desc.rows.n, desc.rows.sizes[0]};
+      cols = {'C', desc.cols.n, desc.cols.sizes[0]};
+    }
+    check_new(*a, name, type, rows, cols, std::nullopt, lacks);
+  };
+  if (is_in_grid)
+    together(site.grid, check);
+  else
+    check();
+  a->is_adopted = true;
+  if (!is_in_grid) {
+    a->owner = array.owner;
+    a->local = LocalArray(array.owner, array.local); // which is freed when the first one that counts is there
+    return declare(std::move(a));
+  }
+  compare_forms(*a, site.grid);
+  together(site.grid, [&] {
+    redist::Layout layout = a->on(*site.map);
+    const redist::LocalSize size = a->local_size_on(layout, at);
+    check_array(*a, array, size, desc.lld);
+    a->place(std::move(layout), size, LocalArray(array.owner, array.local), site.context, desc.lld);
+  });
+  a->owner = array.owner; // not before it is placed: nothing was replaced, and the allocator is not to be called
   return keep(std::move(a));
 }
 
@@ -220,7 +295,7 @@ Matrix* Matrices::largest() const {
 void Matrices::write(Packet& packet) const {
   packet.put(static_cast<int>(matrices_.size()));
   for (const auto& a : matrices_) {
-    packet.put(a->name).put(a->type).put(a->order).put(a->relayouts);
+    packet.put(a->name).put(a->type).put(a->order).put(a->relayouts).put(a->is_adopted);
     packet.put(a->rows.rule != nullptr).put(a->rows.nb);
     packet.put(a->cols.rule != nullptr).put(a->cols.nb);
     put_axis(packet, a->layout.rows);
@@ -301,6 +376,7 @@ Received receive_matrix(Packet& packet) {
   a.type = packet.get<char>();
   a.order = packet.get<int>();
   a.relayouts = packet.get<int>();
+  a.is_adopted = packet.get<bool>();
   received.rows_have_rule = packet.get<bool>();
   a.rows.nb = packet.get<std::int64_t>();
   received.cols_have_rule = packet.get<bool>();
@@ -325,6 +401,10 @@ void compare_with_known(const Received& received, bool is_newcomer) {
                 fmt::format("blacs-dyn: matrix \"{}\" is {} on a {} process and {}{} on the others", a.name,
                             known.form(), is_newcomer ? "new" : "woken", a.form(),
                             received.has_rule() ? " with a rule" : ""));
+  if (is_newcomer && known.is_adopted && !a.is_adopted)
+    throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: a new process adopted matrix \"{}\", which the others "
+                                                   "made by dyngrid_matrix_create",
+                                                   a.name));
 }
 
 } // namespace
@@ -362,9 +442,12 @@ void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
   matrices_.reserve(all.size());
 
   for (Received& one : all) {
+    const bool is_adopted = one.matrix->is_adopted;
     if (one.known)
       one.matrix =
           std::move(*std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.get() == one.known; }));
+    if (!is_adopted) one.matrix->owner = {}; // freed and made again while this process slept, with the library's memory
+    one.matrix->is_adopted = is_adopted;
     one.matrix->layout = std::move(one.layout);
     matrices_.push_back(std::move(one.matrix));
     ++revision_;

@@ -30,6 +30,14 @@ public:
   /// order: DYNGRID_ORDER_* of one that is dealt out by speed. lacks: an argument that is null, and may not be
   Matrix* create(const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order, const char* lacks,
                  const Site& site);
+  /// An array that the program has.
+  struct Adopted {
+    const int* desc = nullptr;
+    void* local = nullptr;
+    std::size_t bytes = 0;
+    ProgramMemory owner;
+  };
+  Matrix* adopt(const char* name, char type, const Adopted& array, const char* lacks, const Site& site);
   void free(Matrix* matrix);
   Matrix* find(const std::string& name);
   /// Local. A number for the two, to compare between processes. @throws Error when `from` cannot be copied to `to`

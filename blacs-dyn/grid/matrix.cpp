@@ -151,31 +151,41 @@ std::size_t dyngrid_matrix::bytes(redist::LocalSize size) const {
   return static_cast<std::size_t>(size.lld() * std::max<std::int64_t>(1, size.cols)) * blacs_dyn::element_bytes(type);
 }
 
-redist::SharedArray dyngrid_matrix::array_of(std::size_t bytes) const {
+blacs_dyn::LocalArray dyngrid_matrix::array_of(redist::LocalSize size) const {
+  const std::size_t needed = bytes(size);
   try {
-    return redist::SharedArray(bytes);
+    return {owner, needed, size};
   } catch (const std::bad_alloc&) {
-    throw base::out_of_memory(
-        fmt::format("matrix \"{}\" ({} x {}, type {}) on this process", name, rows.n, cols.n, type), bytes);
+    throw base::out_of_memory(fmt::format("matrix \"{}\" ({} x {}, type {}) on this process{}", name, rows.n, cols.n,
+                                          type, owner.allocate ? ", from the program's allocator" : ""),
+                              needed);
   }
 }
 
-void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, redist::SharedArray array, int context) {
+void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, blacs_dyn::LocalArray array, int context,
+                           std::int64_t lld) {
   layout = std::move(on_grid);
   local_size = size;
+  adopted_lld_ = lld;
   stretches_ = {};
-  local = std::move(array);
+  std::swap(local, array);
   redist::Descriptor descriptor;
   const bool is_uniform = layout.rows.is_uniform() && layout.cols.is_uniform(); // ScaLAPACK takes it
   descriptor.dtype = is_uniform ? redist::Descriptor::block_cyclic : redist::Descriptor::heterogeneous;
   descriptor.ctxt = context;
   descriptor.rows = layout.rows;
   descriptor.cols = layout.cols;
-  descriptor.lld = static_cast<int>(local_size.lld());
+  descriptor.lld = static_cast<int>(this->lld());
   const std::vector<int> written = redist::write_descriptor(descriptor);
   desc.resize(std::max<std::size_t>(10, written.size())); // of blocks of one size always ten: its address stays
   std::copy(written.begin(), written.end(), desc.begin());
   is_placed = true;
+  // last, so that the program's allocator finds all as it is from here on. With null where it had none: it learns so
+  // that the new array counts
+  if (owner.allocate) {
+    void* const old = array.leave_to_program();
+    if (old || local.data()) owner.give_back(old);
+  }
 }
 
 const std::vector<gridmap::Axis::Stretch>& dyngrid_matrix::stretches(bool is_row, int rank,
@@ -190,6 +200,7 @@ const std::vector<gridmap::Axis::Stretch>& dyngrid_matrix::stretches(bool is_row
 void dyngrid_matrix::unplace() {
   local.clear();
   local_size = {};
+  adopted_lld_ = 0;
   stretches_ = {};
   if (!desc.empty()) desc[1] = -1;
 }

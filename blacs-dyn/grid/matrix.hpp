@@ -8,10 +8,10 @@
 
 #include "dyngrid.h"
 #include "dyngrid/layout.h"
+#include "grid/local_array.hpp"
 #include "gridmap/axis.hpp"
 #include "processes/names.hpp"
 #include "redist/layout.hpp"
-#include "redist/shared_array.hpp"
 
 namespace blacs_dyn {
 
@@ -47,7 +47,10 @@ struct dyngrid_matrix {
   blacs_dyn::AxisRule rows{'R'}, cols{'C'};
   redist::Layout layout; ///< now; ranks are those of the grid's communicator
   redist::LocalSize local_size;
-  redist::SharedArray local;
+  blacs_dyn::LocalArray local;
+  blacs_dyn::ProgramMemory owner; ///< of the local arrays, where they are this process's program's
+  bool is_adopted = false; ///< the program made it, with memory of its own; the same on all processes, though one that
+                           ///< joins or wakes may have the library's memory
   std::vector<int> desc;
   bool is_placed = false;       ///< false on a new process before its first resize point
   int order = 0;                ///< DYNGRID_ORDER_*: dealt out by speed, in blocks of rows.nb x cols.nb; 0: it is not
@@ -56,6 +59,13 @@ struct dyngrid_matrix {
   const std::int64_t number = next_number(); ///< of no other matrix of this process, living or freed
   std::int64_t writes = 0;                   ///< how often its elements got other values, as far as dyngrid knows
 
+  dyngrid_matrix() = default;
+  dyngrid_matrix(const dyngrid_matrix&) = delete;
+  dyngrid_matrix& operator=(const dyngrid_matrix&) = delete;
+  ~dyngrid_matrix() { local.leave_to_program(); } ///< an array that is the program's outlives the matrix
+
+  /// The leading dimension of the local array.
+  std::int64_t lld() const { return adopted_lld_ > 0 ? adopted_lld_ : local_size.lld(); }
   bool lacks_rule() const { return rows.rule == blacs_dyn::rule_of_others || cols.rule == blacs_dyn::rule_of_others; }
 
   bool has_rule() const { return rows.rule || cols.rule || order != 0; } ///< beside its block sizes
@@ -70,9 +80,11 @@ struct dyngrid_matrix {
   redist::LocalSize local_size_on(const redist::Layout& on_grid, int at) const;
   /// Bytes of a local array; one element at least, so that the pointer is never null in the grid.
   std::size_t bytes(redist::LocalSize size) const;
-  /// Memory of that many bytes for a local array. @throws Error{out_of_memory} naming the matrix
-  redist::SharedArray array_of(std::size_t bytes) const;
-  void place(redist::Layout on_grid, redist::LocalSize size, redist::SharedArray array, int context);
+  /// Memory for a local array of that size. @throws Error{out_of_memory} naming the matrix
+  blacs_dyn::LocalArray array_of(redist::LocalSize size) const;
+  /// The old array is freed. lld: of an array that the program made; 0: that of the size
+  void place(redist::Layout on_grid, redist::LocalSize size, blacs_dyn::LocalArray array, int context,
+             std::int64_t lld = 0);
   /// Which rows, or columns, the process of that rank has: this one.
   const std::vector<gridmap::Axis::Stretch>& stretches(bool is_row, int rank, blacs_dyn::Shape shape) const;
   void unplace(); ///< this process has no part of it any more
@@ -83,6 +95,7 @@ private:
     bool is_known = false;
     std::vector<gridmap::Axis::Stretch> list;
   };
+  std::int64_t adopted_lld_ = 0; ///< of the array that the program had, until the first change; 0: as the rows say
   mutable std::array<Known, 2> stretches_; ///< worked out when asked for
 };
 

@@ -80,7 +80,9 @@ MoveMemory MatrixMove::memory_of_host(const redist::Executor& executor) const {
       }
       return bytes;
     };
-    const double before = bytes_here(a.layout, who_.old_ranks), after = bytes_here(moved_[i].layout, who_.new_ranks);
+    // the program's arrays stay whole until the new ones are filled
+    const double before = a.is_adopted ? 0 : bytes_here(a.layout, who_.old_ranks);
+    const double after = bytes_here(moved_[i].layout, who_.new_ranks);
     memory.add(before, after, columns);
   }
   return memory;
@@ -104,7 +106,7 @@ void MatrixMove::plan(redist::Schedule schedule) {
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     const Matrix& a = *matrices_[i];
     Moved& moved = moved_[i];
-    moved.array = array_of(a, who_.my_position < to_.size() ? a.bytes(moved.local_size) : 0);
+    if (who_.my_position < to_.size()) moved.array = array_of(a, moved.local_size);
     redist::PlanOptions options;
     options.schedule = schedule;
     options.element_bytes = static_cast<int>(element_bytes(a.type));
@@ -117,9 +119,11 @@ void MatrixMove::plan(redist::Schedule schedule) {
   plan_s = MPI_Wtime() - t0;
 }
 
-redist::SharedArray MatrixMove::array_of(const Matrix& a, std::size_t bytes) {
-  if (spare && bytes <= spare->bytes() && bytes > spare->bytes() / 2) return std::move(*spare);
-  return a.array_of(bytes);
+LocalArray MatrixMove::array_of(const Matrix& a, redist::LocalSize size) {
+  const std::size_t bytes = a.bytes(size);
+  if (spare && !a.owner.allocate && bytes <= spare->bytes() && bytes > spare->bytes() / 2)
+    return LocalArray(std::move(*spare));
+  return a.array_of(size);
 }
 
 void MatrixMove::exchange(redist::Executor& executor) {
@@ -129,8 +133,8 @@ void MatrixMove::exchange(redist::Executor& executor) {
     const Matrix& a = *matrices_[i];
     Moved& moved = moved_[i];
     plans_.push_back(&moved.plan);
-    pointers_.push_back(
-        {who_.is_joining ? nullptr : a.local.data(), a.local_size.lld(), moved.array.data(), moved.local_size.lld()});
+    pointers_.push_back({who_.is_joining ? nullptr : a.local.data(), a.lld(), moved.array.data(),
+                         moved.local_size.lld(), a.is_adopted});
   }
   if (is_in_slabs) {
     if (spare) spare->clear();
@@ -144,7 +148,7 @@ void MatrixMove::exchange(redist::Executor& executor) {
 void MatrixMove::use_new(int context) {
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     Moved& moved = moved_[i];
-    redist::SharedArray old = std::move(matrices_[i]->local);
+    redist::SharedArray old = matrices_[i]->local.take_own();
     matrices_[i]->place(std::move(moved.layout), moved.local_size, std::move(moved.array), context);
     if (spare && !is_in_slabs && old.bytes() > spare->bytes() && old.lend()) *spare = std::move(old);
   }

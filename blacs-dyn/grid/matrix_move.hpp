@@ -40,14 +40,14 @@ private:
   MoveMemory memory_of_host(const redist::Executor& executor) const;
   bool must_go_in_slabs(const MoveMemory& memory, bool is_low) const;
   void plan(redist::Schedule schedule);
-  redist::SharedArray array_of(const Matrix& a, std::size_t bytes);
+  LocalArray array_of(const Matrix& a, redist::LocalSize size);
   void exchange(redist::Executor& executor);
 
   /// A matrix on the new grid.
   struct Moved {
     redist::Layout layout;
     redist::LocalSize local_size;
-    redist::SharedArray array;
+    LocalArray array;
     redist::RankPlan plan;
   };
 

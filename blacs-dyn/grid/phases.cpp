@@ -356,10 +356,9 @@ void Phases::make_room(int phase, const Candidate& candidate) {
       if (!copy.is_allocated) missing.emplace_back(&shared_[m], &copy);
     }
   if (missing.empty()) return;
-  std::vector<redist::SharedArray> arrays;
+  std::vector<LocalArray> arrays;
   together(grid_.comm(), [&] {
-    for (const auto& [shared, copy] : missing)
-      arrays.push_back(shared->matrix->array_of(shared->matrix->bytes(copy->size)));
+    for (const auto& [shared, copy] : missing) arrays.push_back(shared->matrix->array_of(copy->size));
   });
   for (std::size_t k = 0; k < missing.size(); ++k) {
     missing[k].second->array = std::move(arrays[k]);
@@ -396,8 +395,8 @@ void Phases::fill(int shared, int from, int to) {
   Copy &source = s.copies[static_cast<std::size_t>(from)], &copy = s.copies[static_cast<std::size_t>(to)];
   const bool is_in_use = from == s.now;
   const double t0 = MPI_Wtime();
-  move.exchange->run({{is_in_use ? s.matrix->local.data() : source.array.data(), source.size.lld(), copy.array.data(),
-                       copy.size.lld()}});
+  move.exchange->run({{is_in_use ? s.matrix->local.data() : source.array.data(),
+                       is_in_use ? s.matrix->lld() : source.size.lld(), copy.array.data(), copy.size.lld()}});
   const double seconds = longest_of(grid_.comm(), MPI_Wtime() - t0);
   copy.is_valid = true;
   last_.moved_bytes += move.moved_bytes;
@@ -410,8 +409,12 @@ void Phases::take(int shared, int to) {
   Shared& s = shared_[static_cast<std::size_t>(shared)];
   Copy& before = s.copies[static_cast<std::size_t>(s.now)];
   Copy& now = s.copies[static_cast<std::size_t>(to)];
-  before.array = std::move(s.matrix->local);
-  before.is_allocated = true;
+  if (s.matrix->is_adopted) { // the program has one array of it: place() has it free the old one
+    before.is_allocated = before.is_valid = false;
+  } else {
+    before.array = std::move(s.matrix->local);
+    before.is_allocated = true;
+  }
   s.matrix->place(now.layout, now.size, std::move(now.array), grid_.context());
   now.is_valid = true;
   s.now = to;

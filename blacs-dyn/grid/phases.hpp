@@ -80,7 +80,7 @@ private:
   struct Copy {
     redist::Layout layout;
     redist::LocalSize size;
-    redist::SharedArray array;
+    LocalArray array;
     bool is_valid = false, is_allocated = false; ///< the same on all processes
   };
   struct Shared {

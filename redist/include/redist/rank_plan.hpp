@@ -91,6 +91,7 @@ struct Pointers {
   std::int64_t lld_from = 1;
   void* to = nullptr;
   std::int64_t lld_to = 1;
+  bool keeps_from = false; ///< its pages are not given back to the system, where others' are
 };
 
 } // namespace redist

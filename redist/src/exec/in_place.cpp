@@ -39,7 +39,7 @@ void GoneColumns::give_back(Slab slab) {
   for (std::size_t t = 0; t < plans_.size(); ++t) {
     const RankPlan& plan = *plans_[t];
     const Pointers& x = pointers_[t];
-    if (plan.transposed || x.from == nullptr) continue;
+    if (plan.transposed || x.from == nullptr || x.keeps_from) continue;
     now_.assign(gone_[t].size(), false);
     for (const auto* messages : {&plan.sends, &plan.keeps})
       for (const Message& message : *messages)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices whose rows and columns lie by a rule, and matrices that change their layout while the grid stays. Statuses,
- * outcomes and "collective" are those of dyngrid.h. */
+/* Matrices whose rows and columns lie by a rule, matrices in memory of the program's own, and matrices that change
+ * their layout while the grid stays. Statuses, outcomes and "collective" are those of dyngrid.h. */
 #ifndef DYNGRID_LAYOUT_H
 #define DYNGRID_LAYOUT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "dyngrid.h"
@@ -34,6 +35,41 @@ DYNGRID_API int64_t dyngrid_block_rule(void* context, char axis, int64_t length,
  * the rule is asked for; the same on all processes. 0 elsewhere, and outside that grid. So a rule can deal out work
  * that it knows by item to processes that differ. Local. */
 DYNGRID_API double dyngrid_rule_speed(int row, int col);
+
+/* ---- matrices in memory of the program's own ---- */
+
+/* Gives memory for a local array, or takes an array back, on this process alone. `data` is what was registered.
+ *   bytes above 0: returns new memory of at least `bytes` bytes, for lld x columns elements in column-major order; null
+ *                  when there is none. old is null.
+ *   bytes 0:       frees old and returns null.
+ * In a change it is asked for the new array before anything moves, and gets the old array back after the commit. old is
+ * null then where this process had none. At that moment dyngrid_local, dyngrid_desc and dyngrid_matrix_shape have the
+ * new values. When a change fails, it gets the new array back instead. So whoever keeps the address of the array takes
+ * the new one over when an array that is not the new one comes back. It may call local routines only. A C++ exception
+ * that leaves it is taken for null. */
+typedef void* (*dyngrid_allocator)(void* data, void* old, size_t bytes, int64_t lld, int64_t columns);
+/* A matrix whose local array the program, or a library, has allocated. From here on it follows the grid as others do,
+ * with all its elements: changes of the grid, dyngrid_relayout, _reblock, _set_rule, dyngrid_restore. Collective.
+ *   desc      ScaLAPACK's nine integers: DTYPE_ 1, CTXT_ dyngrid_context(), RSRC_ and CSRC_ 0. LLD_ may be larger than
+ *             the local rows need. The arrays that `allocate` returns have LLD_ max(1, local rows).
+ *   local     this process's array of `bytes` bytes; null where it has no elements
+ *   allocate  for the arrays of later grids, with `data`; both live as long as the matrix
+ * A new process, or one outside the first grid, declares it before its first resize point, with the same M_, N_, MB_
+ * and NB_; its CTXT_ is not used. An array that it passes has no elements yet: `allocate` frees it at that resize
+ * point. A process that joins or wakes without having adopted the matrix has memory of dyngrid's own.
+ *
+ * A process that leaves the grid, for good or to sleep, has no array any more: `allocate` frees it after the commit. At
+ * dyngrid_matrix_free and dyngrid_finalize the array stays as it is, with its elements: it is the program's.
+ *
+ * No page of the program's arrays is given back to the system during a change, since memory of a pool, or memory that a
+ * device or a network card knows, must not lose its pages. A change needs memory for the old and the new array,
+ * also with DYNGRID_EXCHANGE=memory=low. Phases (dyngrid/phases.h) keep no copies of such a matrix.
+ *
+ * DYNGRID_ERR_NULL, _TYPE, _ARGUMENT (name), _DESCRIPTOR, _SHAPE when `bytes` is too small for desc, _MISMATCH when
+ * processes differ: the same on all processes, and the array is the program's as before. A later change is refused with
+ * DYNGRID_ERR_MEMORY on all processes when `allocate` has no memory on one: nothing was changed. */
+DYNGRID_API int dyngrid_matrix_adopt(const char* name, char type, const int* desc, void* local, size_t bytes,
+                                     dyngrid_allocator allocate, void* data, dyngrid_matrix** matrix);
 
 /* ---- another layout on the same grid ---- */
 
