@@ -56,6 +56,19 @@ std::int64_t handle_of(const void* object) {
   extern "C" decltype(name##_) name##__ __attribute__((alias(#name "_"), visibility("default")));                      \
   extern "C" result name##_ arguments
 
+// Where an allocatable of the program lies: for the module alone, which declares them with the allocatable as argument.
+// Compilers pass the address of its descriptor.
+#define ADDRESS_OF_ALLOCATABLE(letter)                                                                                 \
+  extern "C"                                                                                                           \
+      __attribute__((visibility("hidden"))) void dyngrid_allocatable_##letter##_(void* descriptor, void** address) {   \
+    *address = descriptor;                                                                                             \
+  }
+ADDRESS_OF_ALLOCATABLE(s)
+ADDRESS_OF_ALLOCATABLE(d)
+ADDRESS_OF_ALLOCATABLE(c)
+ADDRESS_OF_ALLOCATABLE(z)
+ADDRESS_OF_ALLOCATABLE(i)
+
 FORTRAN77(void, dyngrid_grid, (int* nprow, int* npcol, int* myrow, int* mycol)) {
   dyngrid_grid(nprow, npcol, myrow, mycol);
 }

@@ -33,8 +33,8 @@ public:
 
   void* data() const { return owner_.allocate ? of_program_ : own_.data(); } ///< null when empty
   bool is_of_program() const { return owner_.allocate != nullptr; }
-  void clear() noexcept;                 ///< frees it, or has the program free it
-  void* leave_to_program() noexcept;     ///< empty from here on; the program's array is not freed
+  void clear() noexcept;                   ///< frees it, or has the program free it
+  void* leave_to_program() noexcept;       ///< empty from here on; the program's array is not freed
   redist::SharedArray take_own() noexcept; ///< empty where it is the program's, which stays
 
 private:

@@ -5,8 +5,8 @@
 // adopted refused FILE: the allocator of one process has no memory, in each kind of change.
 // adopted bad: arguments that do not fit, the same error on all processes.
 // adopted phases: a cycle in two layouts, on processes that adopted the matrix and on one that did not.
-// adopted newcomer KIND: the new process has no memory (fails), has not adopted it (made), has an array already (given),
-// or adopts what the others made (alone).
+// adopted newcomer KIND: the new process has no memory (fails), has not adopted it (made), has an array already
+// (given), or adopts what the others made (alone).
 #include <algorithm>
 #include <map>
 
@@ -87,8 +87,9 @@ std::int64_t local_count(int n, int nb, int at, int nprocs) {
 /// A matrix that the program allocated, with `extra` rows between the columns.
 struct Own {
   Own(const char* as, char of_type, int m, int n, int mb, int nb, int extra)
-      : name(as), type(of_type), desc{1, dyngrid_context(), m, n, mb, nb, 0, 0, 1},
-        pool(of_type == 'z' ? 16 : of_type == 'd' ? 8 : 4) {
+      : name(as), type(of_type), desc{1, dyngrid_context(), m, n, mb, nb, 0, 0, 1}, pool(of_type == 'z'   ? 16
+                                                                                         : of_type == 'd' ? 8
+                                                                                                          : 4) {
     int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
     dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
     if (myrow < 0) return;
@@ -273,7 +274,8 @@ int bad() {
     o.desc[8] += 1;
   });
   wrong(DYNGRID_ERR_TYPE, "type", "type is 'x'", [](Own& o) { o.type = 'x'; });
-  wrong(DYNGRID_ERR_ARGUMENT, "no name", "name", [](Own& o) { o.name = ""; }, true);
+  wrong(
+      DYNGRID_ERR_ARGUMENT, "no name", "name", [](Own& o) { o.name = ""; }, true);
   Own own("own", 'd', 61, 47, 5, 4, 1);
   const auto with = [&](const int* desc, dyngrid_allocator allocator, dyngrid_matrix** handle) {
     return dyngrid_matrix_adopt("own", 'd', desc, own.pool.current, own.bytes, allocator, &own.pool, handle);

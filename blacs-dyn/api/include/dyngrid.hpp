@@ -24,6 +24,7 @@
 #include "dyngrid/control.h"
 #include "dyngrid/factor.h"
 #include "dyngrid/gridmap.h"
+#include "dyngrid/layout.h"
 #include "dyngrid/phases.h"
 #include "dyngrid/redist.h"
 
@@ -350,6 +351,29 @@ struct RuleInUse {
   }
 };
 
+/// Memory of the program's own behind a matrix.
+struct MemoryInUse {
+  virtual ~MemoryInUse() = default;
+};
+/// A vector of the program, and the one that takes its place in a change.
+template <class Vector> struct VectorInUse final : MemoryInUse {
+  explicit VectorInUse(Vector& of_program) : local(of_program), next(of_program.get_allocator()) {}
+  Vector& local;
+  Vector next;
+  static void* allocate(void* data, void* old, std::size_t bytes, std::int64_t lld, std::int64_t columns) noexcept {
+    auto& self = *static_cast<VectorInUse*>(data);
+    Vector& next = self.next;
+    if (bytes == 0 && (next.empty() || old != next.data())) self.local.swap(next); // the change is done
+    try {
+      const auto size = bytes > 0 ? static_cast<std::size_t>(lld * columns) : std::size_t{0};
+      Vector(size, next.get_allocator()).swap(next);
+    } catch (...) {
+      return nullptr;
+    }
+    return bytes > 0 ? next.data() : nullptr;
+  }
+};
+
 template <class T> struct TypeLetter;
 template <> struct TypeLetter<float> { static constexpr char value = 's'; };
 template <> struct TypeLetter<double> { static constexpr char value = 'd'; };
@@ -380,12 +404,23 @@ public:
     check(dyngrid_matrix_create_weighted(name.c_str(), detail::TypeLetter<T>::value, m, n, mb, nb,
                                          static_cast<int>(order), &matrix_));
   }
-  Matrix(Matrix&& other) noexcept : matrix_(std::exchange(other.matrix_, nullptr)), rule_(std::move(other.rule_)) {}
+  /// In a vector of the program's; see adopt(). @throws Error
+  template <class Allocator> Matrix(const std::string& name, std::vector<T, Allocator>& local, const int* desc) {
+    using Kept = detail::VectorInUse<std::vector<T, Allocator>>;
+    auto kept = std::make_unique<Kept>(local);
+    check(dyngrid_matrix_adopt(name.c_str(), detail::TypeLetter<T>::value, desc, local.data(), local.size() * sizeof(T),
+                               &Kept::allocate, kept.get(), &matrix_));
+    memory_ = std::move(kept);
+  }
+  Matrix(Matrix&& other) noexcept
+      : matrix_(std::exchange(other.matrix_, nullptr)), rule_(std::move(other.rule_)),
+        memory_(std::move(other.memory_)) {}
   Matrix& operator=(Matrix&& other) noexcept {
     if (this != &other) {
       free();
       matrix_ = std::exchange(other.matrix_, nullptr);
       rule_ = std::move(other.rule_);
+      memory_ = std::move(other.memory_);
     }
     return *this;
   }
@@ -441,14 +476,30 @@ private:
     check(dyngrid_matrix_shape(matrix_, &sizes[0], &sizes[1], &sizes[2]));
     return sizes[which];
   }
-  /// A matrix that cannot be freed now, inside on_change, lives on and will ask its rule: that is left to it.
+  /// A matrix that cannot be freed now, inside on_change, lives on and will ask its rule and its memory: these are left
+  /// to it.
   void free() noexcept {
-    if (dyngrid_matrix_free(&matrix_) < 0 && dyngrid_comm() != MPI_COMM_NULL) static_cast<void>(rule_.release());
+    if (dyngrid_matrix_free(&matrix_) < 0 && dyngrid_comm() != MPI_COMM_NULL) {
+      static_cast<void>(rule_.release());
+      static_cast<void>(memory_.release());
+    }
     rule_.reset();
+    memory_.reset();
   }
   dyngrid_matrix* matrix_ = nullptr;
-  std::unique_ptr<detail::RuleInUse> rule_; ///< its address is known to dyngrid
+  std::unique_ptr<detail::RuleInUse> rule_;     ///< its address is known to dyngrid
+  std::unique_ptr<detail::MemoryInUse> memory_; ///< likewise; null where the memory is dyngrid's
 };
+
+/// A matrix whose local array is `local`, of LLD_ x columns elements as ScaLAPACK's descriptor says; see
+/// dyngrid_matrix_adopt. After a change the vector has the new local array: LLD_ max(1, local rows), its address is
+/// another one. It is empty on a process that leaves the grid or sleeps, and keeps its elements when the matrix ends.
+/// It outlives the matrix, and the program does not change its size. On a new process it may be empty. Collective.
+/// @throws Error
+template <class T, class Allocator>
+Matrix<T> adopt(const std::string& name, std::vector<T, Allocator>& local, const int* desc) {
+  return Matrix<T>(name, local, desc);
+}
 
 /// All elements into a matrix of the same size that may lie in any other way; see dyngrid_copy. Collective.
 /// @throws Error
