@@ -5,7 +5,7 @@
 // adopted refused FILE: the allocator of one process has no memory, in each kind of change.
 // adopted bad: arguments that do not fit, the same error on all processes.
 // adopted phases: a cycle in two layouts, on processes that adopted the matrix and on one that did not.
-// adopted newcomer KIND: the new process has no memory (fails), has not adopted it (made), has an array already
+// adopted new KIND: the new process has no memory (fails), has not adopted it (made), has an array already
 // (given), or adopts what the others made (alone).
 #include <algorithm>
 #include <map>
@@ -178,7 +178,7 @@ int moves(const std::string& file) {
   }
   for (Own* one : all) {
     expect((one->pool.current != nullptr) == (dyngrid_context() >= 0), "an array in the grid, none outside");
-    expect(one->pool.abandoned == 0, "nothing was asked for in vain");
+    expect(one->pool.abandoned == 0, "all that was asked for was used");
   }
   if (dyngrid_context() >= 0) {
     const auto* const x = static_cast<const double*>(large.pool.current);
@@ -330,7 +330,7 @@ int phases() {
   return dyngrid_finalize();
 }
 
-int newcomer(const std::string& kind) {
+int joins(const std::string& kind) {
   expect(dyngrid_init_grid(1, 2) == 0, "init");
   Own own("own", 'd', 61, 47, 5, 4, 0);
   const bool is_new = dyngrid_is_newcomer() != 0;
@@ -364,9 +364,9 @@ int newcomer(const std::string& kind) {
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "", more = argc > 2 ? argv[2] : "-";
-  return mode == "moves"      ? moves(more)
-         : mode == "refused"  ? refused(more)
-         : mode == "phases"   ? phases()
-         : mode == "newcomer" ? newcomer(more)
-                              : bad();
+  return mode == "moves"     ? moves(more)
+         : mode == "refused" ? refused(more)
+         : mode == "phases"  ? phases()
+         : mode == "new"     ? joins(more)
+                             : bad();
 }
