@@ -327,6 +327,27 @@ int Phases::choose(int phase) {
 /// Every matrix of the phase into its layout, in which it has a valid copy, or is about to be overwritten.
 void Phases::go_to(int phase, const Candidate& candidate) {
   make_room(phase, candidate);
+  try {
+    fill_and_take(phase, candidate);
+  } catch (...) {
+    give_back_spare_of_program();
+    throw;
+  }
+  trim();
+}
+
+/// Of the program's memory, which has one array of a matrix besides that in a change. Local, the same on all processes.
+void Phases::give_back_spare_of_program() {
+  for (Shared& shared : shared_)
+    for (std::size_t k = 0; k < shared.copies.size(); ++k) {
+      Copy& copy = shared.copies[k];
+      if (!shared.matrix->is_adopted || static_cast<int>(k) == shared.now) continue;
+      copy.array.clear();
+      copy.is_allocated = copy.is_valid = false;
+    }
+}
+
+void Phases::fill_and_take(int phase, const Candidate& candidate) {
   for (const Phase::Use& use : phases_[static_cast<std::size_t>(phase)]->uses) {
     const auto at =
         std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.matrix == use.matrix; });
@@ -342,7 +363,6 @@ void Phases::go_to(int phase, const Candidate& candidate) {
     }
     if ((use.use & DYNGRID_WRITE) != 0) at->was_written();
   }
-  trim();
 }
 
 /// Arrays for the layouts that have none. Collective where one has: all know it.

@@ -131,6 +131,8 @@ private:
   void remember_single_runs();
   void tell_of_plan() const;
   void go_to(int phase, const Candidate& candidate);
+  void fill_and_take(int phase, const Candidate& candidate);
+  void give_back_spare_of_program();
   void make_room(int phase, const Candidate& candidate);
   void fill(int shared, int from, int to);
   void take(int shared, int to);

@@ -3,6 +3,7 @@
 // while it counts.
 // adopted moves FILE: all elements after every kind of change; FILE: for a checkpoint, "-": none.
 // adopted refused FILE: the allocator of one process has no memory, in each kind of change.
+// adopted restarted: with DYNGRID_RESTORE, after `moves FILE`, on another grid.
 // adopted bad: arguments that do not fit, the same error on all processes.
 // adopted phases: a cycle in two layouts, on processes that adopted the matrix and on one that did not.
 // adopted new KIND: the new process has no memory (fails), has not adopted it (made), has an array already
@@ -113,6 +114,15 @@ struct Own {
   dyngrid_matrix* a = nullptr;
 };
 
+int turn = 0;
+
+/// A rule that changes its answer at each turn.
+std::int64_t turning(void*, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
+  int context = forty_two;
+  return turn % 2 == 0 ? follow::unequal(&context, axis, length, nprow, npcol, sizes)
+                       : dyngrid_block_rule(nullptr, axis, length, nprow, npcol, sizes);
+}
+
 int moves(const std::string& file) {
   expect(dyngrid_init_grid(1, 2) == 0, "init");
   // of the second one most processes have no element
@@ -138,6 +148,12 @@ int moves(const std::string& file) {
     follow::fill(large.a, 'd', -1);
     expect(dyngrid_copy(copy, large.a) == 0 && dyngrid_matrix_free(&copy) == 0, "copied into it");
     check("copied");
+    if (file != "-") { // with rows between the columns
+      expect(dyngrid_checkpoint(file.c_str()) == 0, "checkpoint");
+      for (Own* one : all) follow::fill(one->a, one->type, -1);
+      expect(dyngrid_restore(file.c_str()) == 0, "restore");
+      check("restored at once");
+    }
   }
   struct Step {
     const char* grid;
@@ -163,11 +179,12 @@ int moves(const std::string& file) {
     if (!done.has_others) continue;
     expect(dyngrid_matrix_reblock(large.a, 7, 3) == DYNGRID_RESIZED, "reblock");
     check("reblock");
-    int context = forty_two;
-    expect(dyngrid_matrix_set_rule(large.a, follow::unequal, &context) == DYNGRID_RESIZED, "rule");
+    turn = 0;
+    expect(dyngrid_matrix_set_rule(large.a, turning, nullptr) == DYNGRID_RESIZED, "rule");
     check("rule");
-    expect(dyngrid_matrix_set_rule(large.a, dyngrid_block_rule, nullptr) == DYNGRID_RESIZED, "another rule");
-    check("another rule");
+    turn = 1;
+    expect(dyngrid_relayout() == DYNGRID_RESIZED, "relayout");
+    check("relayout");
     expect(dyngrid_matrix_reblock(large.a, 5, 4) == DYNGRID_RESIZED, "back");
     check("back");
     if (file == "-") continue;
@@ -193,6 +210,23 @@ int moves(const std::string& file) {
     if (one->pool.current) std::free(one->pool.current);
   }
   return status;
+}
+
+/// The checkpoint of moves() into arrays of the program on another grid.
+int restarted() {
+  expect(dyngrid_init_grid(3, 1) == 0, "init");
+  Own large("large", 'd', 61, 47, 5, 4, 1), whole("whole", 'i', 40, 9, 7, 2, 0);
+  expect(large.adopt() == 0 && whole.adopt() == 0, "adopt");
+  int step = 0;
+  expect(dyngrid_share("step", &step, sizeof step) == 0 && dyngrid_is_restarted() == 1, "a run that goes on");
+  expect(dyngrid_resize_point_at("change") == DYNGRID_RESIZED && step > 0, "restored");
+  for (const Own* one : {&large, &whole}) {
+    one->check("restored");
+    expect(one->pool.asked == 1 && one->pool.committed == 1, "into new arrays of the program");
+  }
+  dyngrid_matrix* small = dyngrid_matrix_find("small"); // which this program has not made
+  expect(small && follow::wrong(small, 'z', 3) == 0, "the library's");
+  return dyngrid_finalize();
 }
 
 /// All processes have the error of the one that has no memory, and go on with what they had.
@@ -227,9 +261,9 @@ int refused(const std::string& file) {
   expect(dyngrid_phase_create("phase", &phase) == 0 && dyngrid_phase_uses(phase, own.a, DYNGRID_READ) == 0 &&
              dyngrid_phase_layout(phase, own.a, 9, 9) == 0,
          "phase");
-  for (int context = forty_two, who = 0; who < 2; ++who) {
+  for (int who = 0; who < 2; ++who) {
     no_memory(own, who, "reblock", [&] { return dyngrid_matrix_reblock(own.a, 3, 3); });
-    no_memory(own, who, "rule", [&] { return dyngrid_matrix_set_rule(own.a, follow::unequal, &context); });
+    no_memory(own, who, "rule", [&] { return dyngrid_matrix_set_rule(own.a, turning, nullptr); });
     no_memory(own, who, "another grid", [] { return dyngrid_resize(2, 1, DYNGRID_OPTIMAL); });
     no_memory(own, who, "a growth", [] {
       expect(dyngrid_request(1, 3) == 0, "request");
@@ -240,6 +274,9 @@ int refused(const std::string& file) {
     expect(dyngrid_checkpoint(file.c_str()) == 0, "checkpoint");
     no_memory(own, who, "restore", [&] { return dyngrid_restore(file.c_str()); });
   }
+  expect(dyngrid_matrix_set_rule(own.a, turning, nullptr) == DYNGRID_RESIZED, "rule");
+  turn = 1;
+  for (int who = 0; who < 2; ++who) no_memory(own, who, "relayout", [] { return dyngrid_relayout(); });
   expect(own.pool.abandoned >= 5, "what was asked for was given back");
   expect(follow::wrong(other, 's', 4) == 0, "the other matrix");
   expect(dyngrid_matrix_reblock(own.a, 3, 3) == DYNGRID_RESIZED, "all goes on");
@@ -364,9 +401,10 @@ int joins(const std::string& kind) {
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "", more = argc > 2 ? argv[2] : "-";
-  return mode == "moves"     ? moves(more)
-         : mode == "refused" ? refused(more)
-         : mode == "phases"  ? phases()
-         : mode == "new"     ? joins(more)
-                             : bad();
+  return mode == "moves"       ? moves(more)
+         : mode == "refused"   ? refused(more)
+         : mode == "restarted" ? restarted()
+         : mode == "phases"    ? phases()
+         : mode == "new"       ? joins(more)
+                               : bad();
 }

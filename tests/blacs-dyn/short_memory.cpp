@@ -69,6 +69,20 @@ template <class Call> int limited(int who, int mib, Call&& call) {
   return call();
 }
 
+/// "a" in memory of the program.
+dyngrid_matrix* in_own_memory() {
+  const int desc[9] = {1, dyngrid_context(), n, n, n, n / 2, 0, 0, n};
+  const std::size_t bytes = std::size_t{n} * (n / 2) * sizeof(double);
+  const dyngrid_allocator provide = [](void*, void* old, std::size_t asked, std::int64_t, std::int64_t) {
+    if (asked > 0) return std::malloc(asked);
+    std::free(old);
+    return static_cast<void*>(nullptr);
+  };
+  dyngrid_matrix* made = nullptr;
+  expect(dyngrid_matrix_adopt("a", 'd', desc, std::malloc(bytes), bytes, provide, nullptr, &made) == 0, "adopt");
+  return made;
+}
+
 } // namespace
 
 // the libraries open files by it, the C++ library too
@@ -138,5 +152,22 @@ int main(int argc, char** argv) {
     expect(dyngrid_resize(2 - who, 1 + who, DYNGRID_OPTIMAL) >= 0, "another grid with 100 MiB");
   }
   expect(failed > 10, "what fails was tried");
+
+  // an array of the program's stays whole until the new one is filled: slabs do not help
+  expect(dyngrid_matrix_free(&a) == 0 && dyngrid_resize(1, 2, DYNGRID_OPTIMAL) >= 0, "free");
+  a = in_own_memory();
+  follow::fill(a, 'd', 3);
+  for (const int who : {0, 1}) {
+    {
+      const FullHost host(dyngrid_process_id() == who, 17);
+      const int status = dyngrid_matrix_reblock(a, 40 + who, 40);
+      check(status, who, 17, "the program's array");
+      expect(status == DYNGRID_ERR_MEMORY, "it does not move in slabs");
+    }
+    const FullHost host(dyngrid_process_id() == who, 100);
+    const int status = dyngrid_matrix_reblock(a, 40 + who, 40);
+    check(status, who, 100, "the program's array");
+    expect(status == DYNGRID_RESIZED, "it moves");
+  }
   return dyngrid_finalize();
 }

@@ -42,11 +42,11 @@ DYNGRID_API double dyngrid_rule_speed(int row, int col);
  *   bytes above 0: returns new memory of at least `bytes` bytes, for lld x columns elements in column-major order; null
  *                  when there is none. old is null.
  *   bytes 0:       frees old and returns null.
- * In a change it is asked for the new array before anything moves, and gets the old array back after the commit. old is
- * null then where this process had none. At that moment dyngrid_local, dyngrid_desc and dyngrid_matrix_shape have the
- * new values. When a change fails, it gets the new array back instead. So whoever keeps the address of the array takes
- * the new one over when an array that is not the new one comes back. It may call local routines only. A C++ exception
- * that leaves it is taken for null. */
+ * In a change it is asked for the new array before anything moves, one at a time, and gets the old array back after the
+ * commit; old is null then where this process had none. At that moment dyngrid_local, dyngrid_desc and
+ * dyngrid_matrix_shape have the new values. When a change fails, it gets the new array back instead. So a program that
+ * keeps the address takes the new one when an array comes back that is not the new one. The allocator may call local
+ * routines only. A C++ exception that leaves it is taken for null. */
 typedef void* (*dyngrid_allocator)(void* data, void* old, size_t bytes, int64_t lld, int64_t columns);
 /* A matrix whose local array the program, or a library, has allocated. From here on it follows the grid as others do,
  * with all its elements: changes of the grid, dyngrid_relayout, _reblock, _set_rule, dyngrid_restore. Collective.
@@ -61,9 +61,9 @@ typedef void* (*dyngrid_allocator)(void* data, void* old, size_t bytes, int64_t 
  * A process that leaves the grid, for good or to sleep, has no array any more: `allocate` frees it after the commit. At
  * dyngrid_matrix_free and dyngrid_finalize the array stays as it is, with its elements: it is the program's.
  *
- * No page of the program's arrays is given back to the system during a change, since memory of a pool, or memory that a
- * device or a network card knows, must not lose its pages. A change needs memory for the old and the new array,
- * also with DYNGRID_EXCHANGE=memory=low. Phases (dyngrid/phases.h) keep no copies of such a matrix.
+ * No page of the program's arrays is given back to the system during a change: memory of a pool, or memory that a
+ * device or a network card knows, must not lose its pages. So a change needs memory for the old and the new array, also
+ * with DYNGRID_EXCHANGE=memory=low. Phases (dyngrid/phases.h) keep no copies of such a matrix.
  *
  * DYNGRID_ERR_NULL, _TYPE, _ARGUMENT (name), _DESCRIPTOR, _SHAPE when `bytes` is too small for desc, _MISMATCH when
  * processes differ: the same on all processes, and the array is the program's as before. A later change is refused with
