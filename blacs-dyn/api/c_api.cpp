@@ -70,6 +70,16 @@ const char* lacks(const dyngrid_matrix* const* handle) {
   return handle ? nullptr : "matrix, the place for the handle,";
 }
 
+void create_on(const char* routine, const char* name, char type, blacs_dyn::AxisRule rows, blacs_dyn::AxisRule cols,
+               const blacs_dyn::MatrixGrid& lies_on, dyngrid_matrix** matrix) {
+  Application& a = holding(routine);
+  a.whereabouts.agree_on_call(routine);
+  dyngrid_matrix* made =
+      a.registered.matrices.create(name, type, rows, cols, std::nullopt, lacks(matrix), a.grid.site(), lies_on);
+  if (a.grid.has_me()) a.grid.open_contexts_of_matrices();
+  *matrix = made;
+}
+
 base::Error null_argument(const char* routine, const char* what) {
   return {base::Status::null_pointer, std::string("blacs-dyn: ") + routine + ": " + what + " is null"};
 }
@@ -458,6 +468,22 @@ int dyngrid_matrix_adopt(const char* name, char type, const int* desc, void* loc
   });
 }
 
+int dyngrid_matrix_create_on(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb, int shape,
+                             dyngrid_matrix** matrix) {
+  return guard([&] {
+    const blacs_dyn::MatrixGrid lies_on{static_cast<blacs_dyn::MatrixGrid::Kind>(shape)};
+    create_on("dyngrid_matrix_create_on", name, type, {'R', m, mb}, {'C', n, nb}, lies_on, matrix);
+  });
+}
+
+int dyngrid_matrix_create_on_part(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb,
+                                  int nprow_at_most, int npcol_at_most, dyngrid_matrix** matrix) {
+  return guard([&] {
+    const blacs_dyn::MatrixGrid lies_on{blacs_dyn::MatrixGrid::Kind::part, {nprow_at_most, npcol_at_most}};
+    create_on("dyngrid_matrix_create_on_part", name, type, {'R', m, mb}, {'C', n, nb}, lies_on, matrix);
+  });
+}
+
 int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t* first, int64_t* last) {
   return guard([&] {
     base::detail::not_null(matrix, "blacs-dyn: dyngrid_my_range: matrix");
@@ -465,8 +491,7 @@ int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t
     if (k < 0)
       throw base::Error(base::Status::bad_argument,
                         "blacs-dyn: dyngrid_my_range: k is " + std::to_string(k) + ", expected 0 or more");
-    const int rank = index_in_grid();
-    const std::vector<gridmap::Axis::Stretch>& mine = matrix->stretches(is_row, rank, app().grid.shape());
+    const std::vector<gridmap::Axis::Stretch>& mine = matrix->stretches(is_row, index_in_grid());
     if (k >= static_cast<std::int64_t>(mine.size())) return 0;
     if (first) *first = mine[static_cast<std::size_t>(k)].first;
     if (last) *last = mine[static_cast<std::size_t>(k)].last;

@@ -196,7 +196,7 @@ void Balancing::work_items(const Matrix* a, const ItemTimes::Told& told) {
   if (!matrices_.has(a))
     throw Error(base::Status::not_found, "blacs-dyn: dyngrid_work_items: the handle is of no living matrix");
   const int rank = grid_.has_me() ? grid_.rank() : -1;
-  items_.tell(*a, told, a->stretches(told.axis == 'R', rank, grid_.shape()));
+  items_.tell(*a, told, a->stretches(told.axis == 'R', rank));
 }
 
 // ---- process 0
@@ -260,7 +260,7 @@ advise::Cost Balancing::price(const advise::BalanceChoice& choice, std::int64_t 
   advise::Cost planned;
   for (const Matrix* a : matrices_.list()) {
     redist::Layout layout = a->on(to);
-    layout.grid.ranks = ranks;
+    layout.grid.renumber(ranks);
     planned += advise::exchange_cost(machine_.figures(), volume_of(move_of(*a, std::move(layout)), *a));
   }
   if (from.shape == to.shape && from.ids == to.ids) return planned;

@@ -32,7 +32,9 @@ struct Part {
 
 Part part_of(const SpreadMatrix& a, const Slab& slab, int rank) {
   const gridmap::Axis &rows = a.layout.rows, &cols = a.layout.cols;
-  const int p = rank / a.layout.grid.npcol, q = rank % a.layout.grid.npcol;
+  const auto [p, q] = a.layout.axes_of(rank);
+  const bool is_copy = a.layout.replicated && rank != a.layout.grid.ranks[0]; // one goes to the file and comes from it
+  if (p < 0 || is_copy) return {};
   Part part;
   part.i = rows.count_before(p, slab.i);
   part.j = cols.count_before(q, slab.j);
@@ -46,7 +48,7 @@ Part part_of(const SpreadMatrix& a, const Slab& slab, int rank) {
 void scatter_or_gather(const SpreadMatrix& a, const Slab& slab, int rank, const Part& part, char* packed, char* whole,
                        bool into_slab) {
   const std::size_t bytes = element_bytes(a.saved.type);
-  const int p = rank / a.layout.grid.npcol, q = rank % a.layout.grid.npcol;
+  const int p = a.layout.axes_of(rank).first, q = a.layout.axes_of(rank).second; // a lambda may not capture such names
   struct Run {
     std::int64_t from, to, length; ///< from: row of the part, to: row of the slab
   };
@@ -258,6 +260,15 @@ void scatter_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::ve
   for (Lane& lane : lanes) lane.wait();
 }
 
+/// The copy of the first process to all others. Collective.
+void spread_copies(MPI_Comm comm, const SpreadMatrix& a) {
+  const std::int64_t bytes = a.saved.m * a.saved.n * static_cast<std::int64_t>(element_bytes(a.saved.type));
+  for (std::int64_t at = 0; at < bytes; at += slab_bytes)
+    check_mpi(MPI_Bcast(static_cast<char*>(a.local) + at, static_cast<int>(std::min(slab_bytes, bytes - at)), MPI_BYTE,
+                        a.layout.grid.ranks[0], comm),
+              "MPI_Bcast");
+}
+
 } // namespace
 
 std::vector<Slab> slabs_of(std::int64_t m, std::int64_t n, std::int64_t element_bytes, std::int64_t limit_bytes) {
@@ -361,9 +372,11 @@ void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std
       }
     });
     FirstError error;
-    for (std::size_t k = 0; k < matrices.size(); ++k)
+    for (std::size_t k = 0; k < matrices.size(); ++k) {
       scatter_slabs(comm.get(), root, matrices[k], lanes->slabs[k], *lanes, error,
                     [&](const Slab& slab, void* bytes) { reader->read(at[k], slab, bytes); });
+      if (matrices[k].layout.replicated) spread_copies(comm.get(), matrices[k]);
+    }
     together(comm.get(), [&] { error.rethrow(); });
   } catch (const Error& error) {
     if (error.status() != Status::mpi_failure) comm.close();

@@ -35,6 +35,9 @@ SpreadMatrix spread(const Matrix& a, redist::Layout layout, void* local, std::in
   s.saved.n = a.cols.n;
   s.saved.mb = a.rows.rule ? 0 : a.rows.nb;
   s.saved.nb = a.cols.rule ? 0 : a.cols.nb;
+  s.saved.shape = static_cast<int>(a.lies_on.kind);
+  s.saved.nprow = a.lies_on.most.nprow;
+  s.saved.npcol = a.lies_on.most.npcol;
   s.layout = std::move(layout);
   s.local = local;
   s.lld = lld;
@@ -75,6 +78,7 @@ std::unique_ptr<Matrix> unknown_matrix(const SavedMatrix& saved) {
   a->cols.n = saved.n;
   a->rows.nb = saved.mb > 0 ? saved.mb : block_of_unknown;
   a->cols.nb = saved.nb > 0 ? saved.nb : block_of_unknown;
+  a->lies_on = {static_cast<MatrixGrid::Kind>(saved.shape), {saved.nprow, saved.npcol}};
   return a;
 }
 
@@ -187,9 +191,10 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
   for (auto& a : unknown) registered_.matrices.add(std::move(a));
   for (std::size_t k = 0; k < matrices.size(); ++k) {
     Matrix& a = *registered_.matrices.all()[k];
-    a.place(std::move(matrices[k].layout), sizes[k], std::move(arrays[k]), grid_.context());
+    a.place(std::move(matrices[k].layout), sizes[k], std::move(arrays[k]), a.context());
     ++a.writes;
   }
+  grid_.open_contexts_of_matrices();
   if (takes_speeds) processes_.take_speeds(state.speeds, std::move(map));
   registered_.matrices.changed();
   registered_.shared.spread(grid_.comm(), reader, state.shared, true, buffer);

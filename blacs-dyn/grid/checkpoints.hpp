@@ -16,7 +16,7 @@ namespace blacs_dyn {
 /// Checkpoints of the application: what it holds to a file, and back on any grid. Collective over the grid.
 class Checkpoints {
 public:
-  Checkpoints(Processes& processes, Settings& settings, const Grid& grid, Registered& registered,
+  Checkpoints(Processes& processes, Settings& settings, Grid& grid, Registered& registered,
               const std::unique_ptr<Control>& control)
       : processes_(processes), settings_(settings), grid_(grid), registered_(registered), control_(control) {}
 
@@ -54,7 +54,7 @@ private:
 
   Processes& processes_;
   Settings& settings_;
-  const Grid& grid_;
+  Grid& grid_;
   Registered& registered_;
   const std::unique_ptr<Control>& control_; ///< of process 0; null on others
   bool must_restore_ = false;

@@ -13,6 +13,7 @@
 extern "C" {
 int Csys2blacs_handle(MPI_Comm comm);
 void Cblacs_gridinit(int* context, const char* order, int nprow, int npcol);
+void Cblacs_gridmap(int* context, int* ranks, int ld, int nprow, int npcol);
 }
 
 namespace blacs_dyn {
@@ -50,13 +51,33 @@ void Grid::rank_and_size(int* iam, int* nprocs) const {
 void Grid::open_context() {
   context_ = system_handle();
   Cblacs_gridinit(&context_, "Row", shape().nprow, shape().npcol);
-  matrices_.set_context(context_);
+  arranged_.push_back({redist::Grid::row_major(shape().nprow, shape().npcol), context_});
+  open_contexts_of_matrices();
+}
+
+void Grid::open_contexts_of_matrices() {
+  matrices_.set_contexts([this](const Matrix& a) { return a.layout.replicated ? -1 : context_of(a.layout.grid); });
+}
+
+/// A context is made the first time.
+int Grid::context_of(const redist::Grid& grid) {
+  for (const Arranged& known : arranged_)
+    if (known.grid.nprow == grid.nprow && known.grid.npcol == grid.npcol && known.grid.ranks == grid.ranks)
+      return known.context;
+  std::vector<int> column_major;
+  for (int q = 0; q < grid.npcol; ++q)
+    for (int p = 0; p < grid.nprow; ++p) column_major.push_back(grid.rank_at(p, q));
+  int context = system_handle();
+  Cblacs_gridmap(&context, column_major.data(), grid.nprow, grid.nprow, grid.npcol);
+  arranged_.push_back({grid, context});
+  return context;
 }
 
 void Grid::forget_contexts() {
   context_ = -1;
   system_handle_ = -1;
-  matrices_.set_context(-1);
+  arranged_.clear();
+  matrices_.set_contexts([](const Matrix&) { return -1; });
   calls::contexts_are_closed();
   pblas::forget_all_contexts();
   redist::forget_all_contexts();

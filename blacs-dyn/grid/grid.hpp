@@ -38,7 +38,9 @@ public:
   void stay_outside() { is_still_outside_ = true; }
   void enter_or_go() { is_still_outside_ = false; }
 
-  void open_context(); ///< collective over the grid
+  void open_context(); ///< and those of matrices; collective over the grid
+  /// Those of matrices that were made since. Collective over the grid.
+  void open_contexts_of_matrices();
   /// Frees what is kept for this grid. Called before its contexts are closed for a change or the end. Collective over
   /// the grid.
   std::function<void()> on_close;
@@ -64,11 +66,17 @@ private:
     std::weak_ptr<redist::GridLife> life;
     std::vector<int> ids;
   };
+  struct Arranged { ///< processes of this grid, as a matrix lies on them
+    redist::Grid grid;
+    int context = -1; ///< -1: this process is not among them
+  };
+  int context_of(const redist::Grid& grid);
   void forget_contexts();
 
   const Processes& processes_;
   Matrices& matrices_;
   int context_ = -1;
+  std::vector<Arranged> arranged_;
   int system_handle_ = -1;
   bool is_still_outside_ = false;
   std::vector<Tied> tied_;

@@ -73,8 +73,11 @@ Room Headroom::room_for(const std::vector<HostShare>& shares, int after) const {
     MoveMemory memory;
     const auto processes = static_cast<double>(host.living), with_fresh = static_cast<double>(host.living + host.fresh);
     memory.processes = static_cast<int>(host.living + host.fresh);
-    memory.add(matrices_.bytes() * std::min(1.0, processes / std::max(1, processes_.process_set().grid.shape.size())),
+    const double before = std::max(1, processes_.process_set().grid.shape.size());
+    memory.add(matrices_.bytes() * std::min(1.0, processes / before),
                matrices_.bytes() * with_fresh / std::max(1, after), redist::usual_slabs);
+    memory.add(matrices_.bytes_on_each() * std::min(processes, before), matrices_.bytes_on_each() * with_fresh,
+               redist::usual_slabs);
     room.matrix_bytes = memory.in_slabs();
   }
   return room;

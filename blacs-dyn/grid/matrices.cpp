@@ -34,20 +34,50 @@ Axis get_axis(Packet& packet) {
   return axis;
 }
 
+void put_layout(Packet& packet, const redist::Layout& layout) {
+  put_axis(packet, layout.rows);
+  put_axis(packet, layout.cols);
+  packet.put(layout.grid.nprow).put(layout.grid.npcol).put(layout.grid.ranks).put(layout.replicated);
+}
+
+redist::Layout get_layout(Packet& packet) {
+  redist::Layout layout;
+  layout.rows = get_axis(packet);
+  layout.cols = get_axis(packet);
+  layout.grid.nprow = packet.get<int>();
+  layout.grid.npcol = packet.get<int>();
+  layout.grid.ranks = packet.get_vector<int>();
+  layout.replicated = packet.get<bool>();
+  return layout;
+}
+
 /// The same on all processes of the grid? Collective. @throws agreed Error{rank_mismatch}
 void compare_forms(const Matrix& a, MPI_Comm grid) {
-  const std::array<std::int64_t, 9> mine{base::Fnv1a().text(a.name).positive(),
-                                         a.type,
-                                         a.rows.n,
-                                         a.cols.n,
-                                         a.rows.rule ? 0 : a.rows.nb,
-                                         a.cols.rule ? 0 : a.cols.nb,
-                                         a.rows.rule != nullptr,
-                                         a.cols.rule != nullptr,
-                                         a.order};
-  static const char* const names[] = {
-      "name", "type", "m", "n", "mb", "nb", "having a rule for the rows", "having a rule for the columns", "order"};
-  std::array<std::int64_t, 18> range{}, extremes{};
+  const std::array<std::int64_t, 12> mine{base::Fnv1a().text(a.name).positive(),
+                                          a.type,
+                                          a.rows.n,
+                                          a.cols.n,
+                                          a.rows.rule ? 0 : a.rows.nb,
+                                          a.cols.rule ? 0 : a.cols.nb,
+                                          a.rows.rule != nullptr,
+                                          a.cols.rule != nullptr,
+                                          a.order,
+                                          static_cast<std::int64_t>(a.lies_on.kind),
+                                          a.lies_on.most.nprow,
+                                          a.lies_on.most.npcol};
+  static const char* const names[] = {"name",
+                                      "type",
+                                      "m",
+                                      "n",
+                                      "mb",
+                                      "nb",
+                                      "having a rule for the rows",
+                                      "having a rule for the columns",
+                                      "order",
+                                      "shape",
+                                      "nprow_at_most",
+                                      "npcol_at_most"};
+  std::array<std::int64_t, 2 * mine.size()> range{}, extremes{};
   for (std::size_t i = 0; i < mine.size(); ++i) {
     range[2 * i] = mine[i];
     range[2 * i + 1] = -mine[i];
@@ -69,7 +99,7 @@ void compare_forms(const Matrix& a, MPI_Comm grid) {
 } // namespace
 
 void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols,
-                         std::optional<int> order, const char* lacks) {
+                         std::optional<int> order, const char* lacks, const MatrixGrid& lies_on) {
   check_registered_name("dyngrid_matrix_create", name);
   if (lacks) throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_matrix_create: {} is null", lacks));
   if (element_bytes(type) == 0)
@@ -77,6 +107,7 @@ void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule row
                 fmt::format("blacs-dyn: dyngrid_matrix_create: type is '{}', expected s, d, c, z or i", type));
   rows.check("dyngrid_matrix_create");
   cols.check("dyngrid_matrix_create");
+  lies_on.check("dyngrid_matrix_create_on");
   if (order && (*order < DYNGRID_ORDER_BLOCK || *order > DYNGRID_ORDER_FACTOR))
     throw Error(Status::bad_argument,
                 fmt::format("blacs-dyn: dyngrid_matrix_create_weighted: order is {}, expected DYNGRID_ORDER_BLOCK "
@@ -91,6 +122,7 @@ void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule row
   made.rows = rows;
   made.cols = cols;
   made.order = order.value_or(0);
+  made.lies_on = lies_on;
 }
 
 Matrix* Matrices::keep(std::unique_ptr<Matrix> matrix) {
@@ -108,9 +140,9 @@ Matrix* Matrices::declare(std::unique_ptr<Matrix> matrix) {
 }
 
 Matrix* Matrices::create(const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order,
-                         const char* lacks, const Site& site) {
+                         const char* lacks, const Site& site, const MatrixGrid& lies_on) {
   auto a = std::make_unique<Matrix>();
-  const auto check = [&] { check_new(*a, name, type, rows, cols, order, lacks); };
+  const auto check = [&] { check_new(*a, name, type, rows, cols, order, lacks, lies_on); };
   if (site.grid == MPI_COMM_NULL) {
     check();
     return declare(std::move(a));
@@ -188,7 +220,7 @@ Matrix* Matrices::adopt(const char* name, char type, const Adopted& array, const
       rows = {'R', desc.rows.n, desc.rows.sizes[0]};
       cols = {'C', desc.cols.n, desc.cols.sizes[0]};
     }
-    check_new(*a, name, type, rows, cols, std::nullopt, lacks);
+    check_new(*a, name, type, rows, cols, std::nullopt, lacks, {});
   };
   if (is_in_grid)
     together(site.grid, check);
@@ -274,32 +306,42 @@ std::int64_t Matrices::bytes_of_mine() const {
   return sum;
 }
 
+namespace {
+
+double bytes_of(const Matrix& a) {
+  return static_cast<double>(a.rows.n) * static_cast<double>(a.cols.n) * static_cast<double>(element_bytes(a.type));
+}
+
+} // namespace
+
 double Matrices::bytes() const {
   double sum = 0;
   for (const auto& a : matrices_)
-    sum +=
-        static_cast<double>(a->rows.n) * static_cast<double>(a->cols.n) * static_cast<double>(element_bytes(a->type));
+    if (a->lies_on.kind != MatrixGrid::Kind::all) sum += bytes_of(*a);
+  return sum;
+}
+
+double Matrices::bytes_on_each() const {
+  double sum = 0;
+  for (const auto& a : matrices_)
+    if (a->lies_on.kind == MatrixGrid::Kind::all) sum += bytes_of(*a);
   return sum;
 }
 
 Matrix* Matrices::largest() const {
   Matrix* largest = nullptr;
-  const auto bytes = [](const Matrix& a) {
-    return static_cast<double>(a.rows.n) * static_cast<double>(a.cols.n) * static_cast<double>(element_bytes(a.type));
-  };
   for (const auto& a : matrices_)
-    if (!largest || bytes(*a) > bytes(*largest)) largest = a.get();
+    if (a->lies_on.is_whole() && (!largest || bytes_of(*a) > bytes_of(*largest))) largest = a.get();
   return largest;
 }
 
 void Matrices::write(Packet& packet) const {
   packet.put(static_cast<int>(matrices_.size()));
   for (const auto& a : matrices_) {
-    packet.put(a->name).put(a->type).put(a->order).put(a->relayouts).put(a->is_adopted);
+    packet.put(a->name).put(a->type).put(a->order).put(a->relayouts).put(a->is_adopted).put(a->lies_on);
     packet.put(a->rows.rule != nullptr).put(a->rows.nb);
     packet.put(a->cols.rule != nullptr).put(a->cols.nb);
-    put_axis(packet, a->layout.rows);
-    put_axis(packet, a->layout.cols);
+    put_layout(packet, a->layout);
   }
 }
 
@@ -341,17 +383,14 @@ Matrices::Told Matrices::told_by_others(MPI_Comm comm, const std::vector<Matrix*
                                 "wake one that has it",
                                 asked[i]->name));
       if (teller[i] != rank) continue;
-      const redist::Layout layout = asked[i]->on(map);
-      put_axis(packets[i], layout.rows);
-      put_axis(packets[i], layout.cols);
+      put_layout(packets[i], asked[i]->on(map));
     }
   });
   for (std::size_t i = 0; i < asked.size(); ++i) {
     broadcast(packets[i].bytes(), teller[i], comm);
     if (!asked[i]->lacks_rule()) continue;
     Packet packet(std::move(packets[i].bytes()));
-    Axis rows = get_axis(packet);
-    told.emplace(asked[i], redist::Layout::row_major(std::move(rows), get_axis(packet)));
+    told.emplace(asked[i], get_layout(packet));
   }
   return told;
 }
@@ -377,14 +416,14 @@ Received receive_matrix(Packet& packet) {
   a.order = packet.get<int>();
   a.relayouts = packet.get<int>();
   a.is_adopted = packet.get<bool>();
+  packet.get(a.lies_on);
   received.rows_have_rule = packet.get<bool>();
   a.rows.nb = packet.get<std::int64_t>();
   received.cols_have_rule = packet.get<bool>();
   a.cols.nb = packet.get<std::int64_t>();
-  Axis rows = get_axis(packet), cols = get_axis(packet);
-  a.rows.n = rows.n;
-  a.cols.n = cols.n;
-  received.layout = redist::Layout::row_major(std::move(rows), std::move(cols));
+  received.layout = get_layout(packet);
+  a.rows.n = received.layout.rows.n;
+  a.cols.n = received.layout.cols.n;
   return received;
 }
 
@@ -456,9 +495,9 @@ void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
     if (k) retired_.push_back(std::move(k)); // freed by the others while this process slept
 }
 
-void Matrices::set_context(int context) {
+void Matrices::set_contexts(const std::function<int(const Matrix&)>& context_of) {
   for (const auto& a : matrices_)
-    if (!a->desc.empty()) a->desc[1] = context;
+    if (!a->desc.empty()) a->desc[1] = context_of(*a);
 }
 
 void Matrices::leave() {

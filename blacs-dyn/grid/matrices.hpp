@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,7 +30,7 @@ public:
 
   /// order: DYNGRID_ORDER_* of one that is dealt out by speed. lacks: an argument that is null, and may not be
   Matrix* create(const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order, const char* lacks,
-                 const Site& site);
+                 const Site& site, const MatrixGrid& lies_on = {});
   /// An array that the program has.
   struct Adopted {
     const int* desc = nullptr;
@@ -42,8 +43,9 @@ public:
   Matrix* find(const std::string& name);
   /// Local. A number for the two, to compare between processes. @throws Error when `from` cannot be copied to `to`
   std::int64_t check_copy(const Matrix* from, const Matrix* to) const;
-  Matrix* largest() const;            ///< null when there is none
-  double bytes() const;               ///< of all matrices, on all processes together
+  Matrix* largest() const;            ///< of those over the whole grid; null when there is none
+  double bytes() const;               ///< of all matrices of which processes have parts, on all processes together
+  double bytes_on_each() const;       ///< of those that every process has whole
   std::int64_t bytes_of_mine() const; ///< of the local arrays of this process
   const std::vector<std::unique_ptr<Matrix>>& all() const { return matrices_; }
   std::vector<Matrix*> list() const;
@@ -67,7 +69,7 @@ public:
   static Told told_by_others(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map);
   void add(std::unique_ptr<Matrix> matrix) { matrices_.push_back(std::move(matrix)); } ///< from a checkpoint
 
-  void set_context(int context);
+  void set_contexts(const std::function<int(const Matrix&)>& context_of);
   void leave(); ///< the handles stay readable
   void clear();
 
@@ -75,7 +77,7 @@ private:
   Matrix* declare(std::unique_ptr<Matrix> matrix);
   Matrix* keep(std::unique_ptr<Matrix> matrix);
   void check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order,
-                 const char* lacks);
+                 const char* lacks, const MatrixGrid& lies_on);
 
   std::vector<std::unique_ptr<Matrix>> matrices_;
   std::vector<std::unique_ptr<Matrix>>

@@ -106,7 +106,8 @@ bool dyngrid_matrix::has_same_form(const dyngrid_matrix& other) const {
   const auto same = [](const blacs_dyn::AxisRule& a, const blacs_dyn::AxisRule& b) {
     return a.n == b.n && (a.rule != nullptr) == (b.rule != nullptr) && (a.rule || a.nb == b.nb);
   };
-  return type == other.type && order == other.order && same(rows, other.rows) && same(cols, other.cols);
+  return type == other.type && order == other.order && lies_on == other.lies_on && same(rows, other.rows) &&
+         same(cols, other.cols);
 }
 
 void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_newcomer) {
@@ -127,19 +128,24 @@ std::string dyngrid_matrix::form() const {
   const auto blocks = [](const blacs_dyn::AxisRule& axis) {
     return axis.rule ? std::string("rule-sized") : std::to_string(axis.nb);
   };
-  return fmt::format("'{}' {} x {} in {} x {} blocks{}", type, rows.n, cols.n, blocks(rows), blocks(cols),
-                     order != 0 ? " by speed" : "");
+  return fmt::format("'{}' {} x {} in {} x {} blocks{}{}", type, rows.n, cols.n, blocks(rows), blocks(cols),
+                     order != 0 ? " by speed" : "", lies_on.text());
 }
 
-redist::Layout blacs_dyn::layout_on(const GridMap& grid, const AxisRule& rows, const AxisRule& cols, int order) {
+redist::Layout blacs_dyn::layout_on(const GridMap& grid, const AxisRule& rows, const AxisRule& cols, int order,
+                                    const MatrixGrid& lies_on) {
+  if (!lies_on.is_whole()) {
+    const GridMap map = lies_on.map_on(grid);
+    return lies_on.layout(rows.on(map), cols.on(map), grid.shape);
+  }
   if (order == 0) return redist::Layout::row_major(rows.on(grid), cols.on(grid));
   const auto how = static_cast<gridmap::DealOrder>(order);
   return redist::Layout::row_major(gridmap::deal_out(rows.n, rows.nb, grid.shape.nprow, grid.row_shares, how),
                                    gridmap::deal_out(cols.n, cols.nb, grid.shape.npcol, grid.col_shares, how));
 }
 
-redist::LocalSize dyngrid_matrix::local_size_on(const redist::Layout& on_grid, int at) const {
-  const redist::LocalSize size = on_grid.local_size(at);
+redist::LocalSize dyngrid_matrix::local_size_on(const redist::Layout& on_grid, int rank) const {
+  const redist::LocalSize size = on_grid.local_size_of(rank);
   if (size.rows > INT_MAX)
     throw Error(Status::shape_mismatch,
                 fmt::format("blacs-dyn: matrix \"{}\" has {} local rows on a {}x{} grid, more than LLD_ can hold ({})",
@@ -188,11 +194,10 @@ void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, blacs
   }
 }
 
-const std::vector<gridmap::Axis::Stretch>& dyngrid_matrix::stretches(bool is_row, int rank,
-                                                                     blacs_dyn::Shape shape) const {
+const std::vector<gridmap::Axis::Stretch>& dyngrid_matrix::stretches(bool is_row, int rank) const {
   Known& known = stretches_[is_row ? 0 : 1];
-  if (!known.is_known && is_placed && rank >= 0)
-    known.list = is_row ? layout.rows.stretches(rank / shape.npcol) : layout.cols.stretches(rank % shape.npcol);
+  const auto [p, q] = is_placed ? layout.axes_of(rank) : std::pair{-1, -1};
+  if (!known.is_known && p >= 0) known.list = is_row ? layout.rows.stretches(p) : layout.cols.stretches(q);
   known.is_known = true;
   return known.list;
 }

@@ -9,6 +9,7 @@
 #include "dyngrid.h"
 #include "dyngrid/layout.h"
 #include "grid/local_array.hpp"
+#include "grid/matrix_grid.hpp"
 #include "gridmap/axis.hpp"
 #include "processes/names.hpp"
 #include "redist/layout.hpp"
@@ -32,8 +33,9 @@ struct AxisRule {
   gridmap::Axis on(const GridMap& grid) const;
 };
 
-/// order: DYNGRID_ORDER_*, dealt out by speed; 0: it is not. @throws Error{bad_argument}
-redist::Layout layout_on(const GridMap& grid, const AxisRule& rows, const AxisRule& cols, int order);
+/// order: DYNGRID_ORDER_*, dealt out by speed over the whole grid; 0: it is not. @throws Error{bad_argument}
+redist::Layout layout_on(const GridMap& grid, const AxisRule& rows, const AxisRule& cols, int order,
+                         const MatrixGrid& lies_on = {});
 
 /// Of the process at (row, col) of the grid for which this thread asks a rule now; 0 where there is none.
 double rule_speed(int row, int col);
@@ -45,6 +47,7 @@ struct dyngrid_matrix {
   std::string name;
   char type = 'd';
   blacs_dyn::AxisRule rows{'R'}, cols{'C'};
+  blacs_dyn::MatrixGrid lies_on;
   redist::Layout layout; ///< now; ranks are those of the grid's communicator
   redist::LocalSize local_size;
   blacs_dyn::LocalArray local;
@@ -75,9 +78,11 @@ struct dyngrid_matrix {
   void follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_newcomer);
   std::string form() const; ///< "'d' 100 x 100 in 8 x 8 blocks"
   /// The matrix on another grid. @throws Error{bad_argument}
-  redist::Layout on(const blacs_dyn::GridMap& grid) const { return blacs_dyn::layout_on(grid, rows, cols, order); }
-  /// The local array of row-major position `at`. @throws Error{shape_mismatch} when LLD_ cannot hold it
-  redist::LocalSize local_size_on(const redist::Layout& on_grid, int at) const;
+  redist::Layout on(const blacs_dyn::GridMap& grid) const {
+    return blacs_dyn::layout_on(grid, rows, cols, order, lies_on);
+  }
+  /// The local array of the process of that rank in the grid. @throws Error{shape_mismatch} when LLD_ cannot hold it
+  redist::LocalSize local_size_on(const redist::Layout& on_grid, int rank) const;
   /// Bytes of a local array; one element at least, so that the pointer is never null in the grid.
   std::size_t bytes(redist::LocalSize size) const;
   /// Memory for a local array of that size. @throws Error{out_of_memory} naming the matrix
@@ -85,8 +90,9 @@ struct dyngrid_matrix {
   /// The old array is freed. lld: of an array that the program made; 0: that of the size
   void place(redist::Layout on_grid, redist::LocalSize size, blacs_dyn::LocalArray array, int context,
              std::int64_t lld = 0);
+  int context() const { return desc.empty() ? -1 : desc[1]; }
   /// Which rows, or columns, the process of that rank has: this one.
-  const std::vector<gridmap::Axis::Stretch>& stretches(bool is_row, int rank, blacs_dyn::Shape shape) const;
+  const std::vector<gridmap::Axis::Stretch>& stretches(bool is_row, int rank) const;
   void unplace(); ///< this process has no part of it any more
 
 private:

@@ -72,9 +72,9 @@ MoveMemory MatrixMove::memory_of_host(const redist::Executor& executor) const {
     std::int64_t columns = redist::usual_slabs;
     const auto bytes_here = [&](const redist::Layout& layout, const std::vector<int>& ranks) {
       double bytes = 0;
-      for (std::size_t at = 0; at < ranks.size(); ++at) {
-        if (!executor.shares_memory_with(ranks[at])) continue;
-        const redist::LocalSize size = layout.local_size(static_cast<int>(at));
+      for (const int at : layout.grid.ranks) {
+        if (!executor.shares_memory_with(ranks[static_cast<std::size_t>(at)])) continue;
+        const redist::LocalSize size = layout.local_size_of(at);
         bytes += static_cast<double>(a.bytes(size));
         if (size.cols > 0) columns = std::min(columns, size.cols);
       }
@@ -99,7 +99,7 @@ bool MatrixMove::must_go_in_slabs(const MoveMemory& memory, bool is_low) const {
 
 void MatrixMove::plan(redist::Schedule schedule) {
   const auto in_union = [](redist::Layout layout, const std::vector<int>& ranks) {
-    layout.grid.ranks = ranks;
+    layout.grid.renumber(ranks);
     return layout;
   };
   const double t0 = MPI_Wtime();
@@ -145,11 +145,12 @@ void MatrixMove::exchange(redist::Executor& executor) {
   exchange_s += MPI_Wtime() - t0;
 }
 
-void MatrixMove::use_new(int context) {
+void MatrixMove::use_new() {
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     Moved& moved = moved_[i];
-    redist::SharedArray old = matrices_[i]->local.take_own();
-    matrices_[i]->place(std::move(moved.layout), moved.local_size, std::move(moved.array), context);
+    Matrix& a = *matrices_[i];
+    redist::SharedArray old = a.local.take_own();
+    a.place(std::move(moved.layout), moved.local_size, std::move(moved.array), a.context());
     if (spare && !is_in_slabs && old.bytes() > spare->bytes() && old.lend()) *spare = std::move(old);
   }
 }

@@ -25,7 +25,7 @@ public:
   /// The same by an executor over `gathered` that is there.
   void run_by(redist::Executor& executor, MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices,
               const MoveOrders& orders);
-  void use_new(int context); ///< the old arrays are freed, but for the spare one
+  void use_new(); ///< the old arrays are freed, but for the spare one
 
   Matrices::Told told; ///< before run(): how those lie whose rules this process lacks
   /// Before run(): memory that one of the new arrays may take. After use_new(): that of an old array, lent to the

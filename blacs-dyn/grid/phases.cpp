@@ -64,6 +64,10 @@ Phase::Use& Phases::use_of(const char* routine, Phase* phase, Matrix* matrix) co
   known(routine, phase);
   if (!matrix) throw wrong(Status::null_pointer, routine, "the matrix is null");
   if (!matrices_.has(matrix)) throw wrong(Status::not_found, routine, "the handle is of no living matrix");
+  if (!matrix->lies_on.is_whole())
+    throw wrong(Status::unsupported, routine,
+                fmt::format("matrix \"{}\" lies{}, expected one over the whole grid (DYNGRID_ON_GRID)", matrix->name,
+                            matrix->lies_on.text()));
   auto& uses = phase->uses;
   const auto at = std::find_if(uses.begin(), uses.end(), [&](const auto& use) { return use.number == matrix->number; });
   if (at != uses.end()) return *at;
@@ -435,7 +439,7 @@ void Phases::take(int shared, int to) {
     before.array = std::move(s.matrix->local);
     before.is_allocated = true;
   }
-  s.matrix->place(now.layout, now.size, std::move(now.array), grid_.context());
+  s.matrix->place(now.layout, now.size, std::move(now.array), s.matrix->context());
   now.is_valid = true;
   s.now = to;
   copier_.forget(); // not as a change of the matrices: to a balance a step is a step

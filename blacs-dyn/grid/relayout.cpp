@@ -132,7 +132,7 @@ void Relayout::move(std::vector<Matrix*> moving) {
     if (routines_.owes_after()) routines_.call_after();
     throw;
   }
-  move.use_new(grid_.context());
+  move.use_new();
   matrices_.changed();
   reports_.relaid(move, started);
   routines_.call_after();

@@ -322,7 +322,7 @@ Resize::Outcome Resize::commit(MatrixMove& move) {
                                               : fmt::format("to {}", to_string(change_.to.shape));
   parts_->grid.close_contexts(gathered_->comm.get(), who_->new_ranks, "the change " + which);
   parts_->grid.enter_or_go();
-  move.use_new(parts_->grid.context());
+  move.use_new();
   const Processes::Fate fate = parts_->processes.commit(*gathered_);
   parts_->grid.tie();
   parts_->processes.keep_for(parts_->settings.keep_s);

@@ -286,6 +286,9 @@ void CheckpointWriter::begin_matrix(const SavedMatrix& a, const Slab& first) {
   put_number(at, "n", a.n, f.path);
   put_number(at, "mb", a.mb, f.path);
   put_number(at, "nb", a.nb, f.path);
+  put_number(at, "shape", a.shape, f.path);
+  put_number(at, "nprow_at_most", a.nprow, f.path);
+  put_number(at, "npcol_at_most", a.npcol, f.path);
 }
 
 namespace {
@@ -416,6 +419,11 @@ SavedMatrix get_matrix(hid_t data, const std::string& path) {
   a.n = get_number(data, "n", path);
   a.mb = get_number(data, "mb", path);
   a.nb = get_number(data, "nb", path);
+  if (H5Aexists(data, "shape") > 0) { // files of dyngrid 1.0 have none: all matrices lay over the whole grid
+    a.shape = static_cast<int>(get_number(data, "shape", path));
+    a.nprow = static_cast<int>(get_number(data, "nprow_at_most", path));
+    a.npcol = static_cast<int>(get_number(data, "npcol_at_most", path));
+  }
   const Id space(H5Dget_space(data), H5Sclose, path, "read a shape");
   hsize_t shape[2] = {0, 0};
   if (H5Sget_simple_extent_ndims(space.get()) == 2) H5Sget_simple_extent_dims(space.get(), shape, nullptr);

@@ -19,10 +19,16 @@ Grid Grid::row_major(int nprow, int npcol, int first_rank) {
 }
 
 std::pair<int, int> Grid::position_of(int rank) const {
+  if (rank >= 0 && rank < size() && ranks[static_cast<std::size_t>(rank)] == rank) // of most grids all are there
+    return {rank / npcol, rank % npcol};
   for (int p = 0; p < nprow; ++p)
     for (int q = 0; q < npcol; ++q)
       if (rank_at(p, q) == rank) return {p, q};
   return {-1, -1};
+}
+
+void Grid::renumber(const std::vector<int>& ranks_now) {
+  for (int& rank : ranks) rank = ranks_now[static_cast<std::size_t>(rank)];
 }
 
 Layout Layout::row_major(gridmap::Axis rows, gridmap::Axis cols) {
@@ -49,6 +55,16 @@ std::int64_t Layout::local_cols(int q) const {
 LocalSize Layout::local_size(int at) const {
   if (at < 0 || at >= grid.size()) return {};
   return {local_rows(at / grid.npcol), local_cols(at % grid.npcol)};
+}
+
+std::pair<int, int> Layout::axes_of(int rank) const {
+  const std::pair<int, int> position = grid.position_of(rank);
+  return replicated && position.first >= 0 ? std::pair{0, 0} : position;
+}
+
+LocalSize Layout::local_size_of(int rank) const {
+  const auto [p, q] = axes_of(rank);
+  return p < 0 ? LocalSize{} : LocalSize{local_rows(p), local_cols(q)};
 }
 
 void Layout::validate(const char* which) const {

@@ -269,6 +269,20 @@ private:
 /// How a matrix is dealt out by the speeds of the processes.
 enum class Order { block = DYNGRID_ORDER_BLOCK, cyclic = DYNGRID_ORDER_CYCLIC, factor = DYNGRID_ORDER_FACTOR };
 
+/// On which processes of the grid a matrix lies; see DYNGRID_ON_* in dyngrid/layout.h.
+enum class On {
+  grid = DYNGRID_ON_GRID,
+  row = DYNGRID_ON_ROW,
+  column = DYNGRID_ON_COLUMN,
+  first = DYNGRID_ON_FIRST,
+  all = DYNGRID_ON_ALL
+};
+
+/// The first rows and columns of the grid, at most so many.
+struct Part {
+  int nprow = 1, npcol = 1;
+};
+
 /// Neighbouring rows or columns first <= i < last, from 0, that a process has.
 struct Range {
   std::int64_t first = 0, last = 0;
@@ -403,6 +417,16 @@ public:
   Matrix(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, Order order) {
     check(dyngrid_matrix_create_weighted(name.c_str(), detail::TypeLetter<T>::value, m, n, mb, nb,
                                          static_cast<int>(order), &matrix_));
+  }
+  /// On a row, a column or the first of the processes, or whole on each; see dyngrid_matrix_create_on. @throws Error
+  Matrix(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, On shape) {
+    check(dyngrid_matrix_create_on(name.c_str(), detail::TypeLetter<T>::value, m, n, mb, nb, static_cast<int>(shape),
+                                   &matrix_));
+  }
+  /// On a part of the grid; see dyngrid_matrix_create_on_part. @throws Error
+  Matrix(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, Part part) {
+    check(dyngrid_matrix_create_on_part(name.c_str(), detail::TypeLetter<T>::value, m, n, mb, nb, part.nprow,
+                                        part.npcol, &matrix_));
   }
   /// In a vector of the program's; see adopt(). @throws Error
   template <class Allocator> Matrix(const std::string& name, std::vector<T, Allocator>& local, const int* desc) {
@@ -576,26 +600,24 @@ public:
 };
 
 namespace detail {
-inline std::vector<std::int64_t> global_indices(const int* desc, char axis, std::int64_t count, int position,
-                                                int procs) {
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(count));
-  for (std::size_t k = 0; k < indices.size(); ++k) // ScaLAPACK's maps count from 1
-    indices[k] = check(dyngrid_desc_indxl2g(desc, axis, static_cast<int>(k) + 1, position, procs)) - 1;
+/// My global rows or columns, in the order of their local indices.
+inline std::vector<std::int64_t> global_indices(const dyngrid_matrix* matrix, char axis) {
+  std::vector<std::int64_t> indices;
+  std::int64_t i = 0, last = 0;
+  for (std::int64_t k = 0; check(dyngrid_my_range(matrix, axis, k, &i, &last)) == 1; ++k)
+    for (; i < last; ++i) indices.push_back(i);
   return indices;
 }
 } // namespace detail
 
 /// Calls f(i, j, element) for every element of this process, column by column: i and j are its row and column in the
-/// whole matrix, from 0, std::int64_t; element is a T&. For matrices in blocks of any sizes; nothing outside the grid.
-/// Local.
+/// whole matrix, from 0, std::int64_t; element is a T&. For matrices in blocks of any sizes on any of the processes;
+/// nothing outside the grid. Local.
 template <class T, class F> void for_each(const dyngrid_matrix* matrix, F&& f) {
-  std::int64_t m_loc = 0, n_loc = 0, lld = 1;
-  int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
-  check(dyngrid_matrix_shape(matrix, &m_loc, &n_loc, &lld));
-  check(dyngrid_grid(&nprow, &npcol, &myrow, &mycol));
+  std::int64_t lld = 1;
+  check(dyngrid_matrix_shape(matrix, nullptr, nullptr, &lld));
   T* const local = static_cast<T*>(dyngrid_local(matrix));
-  const std::vector<std::int64_t> i = detail::global_indices(dyngrid_desc(matrix), 'R', m_loc, myrow, nprow);
-  const std::vector<std::int64_t> j = detail::global_indices(dyngrid_desc(matrix), 'C', n_loc, mycol, npcol);
+  const std::vector<std::int64_t> i = detail::global_indices(matrix, 'R'), j = detail::global_indices(matrix, 'C');
   for (std::size_t j_loc = 0; j_loc < j.size(); ++j_loc) {
     T* const column = local + static_cast<std::int64_t>(j_loc) * lld;
     for (std::size_t i_loc = 0; i_loc < i.size(); ++i_loc) f(i[i_loc], j[j_loc], column[i_loc]);

@@ -12,6 +12,8 @@ struct SavedMatrix {
   std::string name;
   char type = 'd'; ///< s d c z i
   std::int64_t m = 0, n = 0, mb = 1, nb = 1;
+  int shape = 0;            ///< DYNGRID_ON_* of dyngrid/layout.h
+  int nprow = 1, npcol = 1; ///< of a sub-grid, at most
 };
 
 /// State that all processes have alike.
@@ -37,7 +39,7 @@ struct SavedState {
 
 // The fields of each in a packet to another process.
 template <class Archive> void fields(Archive& a, SavedMatrix& matrix) {
-  a(matrix.name, matrix.type, matrix.m, matrix.n, matrix.mb, matrix.nb);
+  a(matrix.name, matrix.type, matrix.m, matrix.n, matrix.mb, matrix.nb, matrix.shape, matrix.nprow, matrix.npcol);
 }
 template <class Archive> void fields(Archive& a, SavedShared& shared) {
   a(shared.name, shared.bytes);

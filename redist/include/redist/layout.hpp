@@ -20,6 +20,8 @@ struct Grid {
   }
   /// (row, column) of a rank, (-1, -1) when it is not in the grid.
   std::pair<int, int> position_of(int rank) const;
+  /// Rank r becomes ranks_now[r]: the same processes in another communicator.
+  void renumber(const std::vector<int>& ranks_now);
   int size() const { return nprow * npcol; }
 };
 
@@ -52,6 +54,10 @@ struct Layout {
   std::int64_t local_cols(int q) const;
   /// The same of row-major number `at` in the grid; 0 x 0 of a number that is not in it.
   LocalSize local_size(int at) const;
+  /// Where a rank is along the two axes: (0, 0) where all have the whole, (-1, -1) of a rank without a part.
+  std::pair<int, int> axes_of(int rank) const;
+  /// The local array of a rank; 0 x 0 without a part.
+  LocalSize local_size_of(int rank) const;
   /// @throws Error{bad_argument, shape_mismatch} that calls this layout `which`.
   void validate(const char* which) const;
 };

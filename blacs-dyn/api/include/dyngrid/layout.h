@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices whose rows and columns lie by a rule, matrices in memory of the program's own, and matrices that change
- * their layout while the grid stays. Statuses, outcomes and "collective" are those of dyngrid.h. */
+/* Matrices whose rows and columns lie by a rule, matrices on other processes than the whole p x q grid, matrices in
+ * memory of the program's own, and matrices that change their layout while the grid stays. Statuses, outcomes and
+ * "collective" are those of dyngrid.h. */
 #ifndef DYNGRID_LAYOUT_H
 #define DYNGRID_LAYOUT_H
 
@@ -35,6 +36,34 @@ DYNGRID_API int64_t dyngrid_block_rule(void* context, char axis, int64_t length,
  * the rule is asked for; the same on all processes. 0 elsewhere, and outside that grid. So a rule can deal out work
  * that it knows by item to processes that differ. Local. */
 DYNGRID_API double dyngrid_rule_speed(int row, int col);
+
+/* ---- matrices on a row, a column or a part of the processes, or on each ---- */
+
+/* On which processes of a p x q grid a matrix lies. It follows every change: to the same arrangement of the new grid's
+ * processes. */
+enum {
+  DYNGRID_ON_GRID = 0,   /* over all, as p x q: what dyngrid_matrix_create makes */
+  DYNGRID_ON_ROW = 1,    /* over all, row by row, as one row 1 x pq: each process has all rows and some columns */
+  DYNGRID_ON_COLUMN = 2, /* over all, row by row, as one column pq x 1: each has all columns and some rows */
+  DYNGRID_ON_FIRST = 3,  /* on process (0, 0) alone */
+  DYNGRID_ON_ALL = 4     /* the whole matrix on each process */
+};
+/* As dyngrid_matrix_create, on the processes that `shape` says, DYNGRID_ON_*. dyngrid_copy copies between any two of
+ * them; reblock, rules, checkpoints and dyngrid_my_range work as for other matrices. Phases, dyngrid_lu and
+ * dyngrid_cholesky refuse it with DYNGRID_ERR_UNSUPPORTED: they want DYNGRID_ON_GRID.
+ * dyngrid_desc: CTXT_ is a BLACS context of these processes in this arrangement, for ScaLAPACK. dyngrid opens it and
+ * closes it at the next change. CTXT_ is -1 on a process that has no part of the matrix; its m_loc and n_loc are 0.
+ * DYNGRID_ON_ALL: CTXT_ is -1 on all processes. Each has an ordinary m x n array, for LAPACK. The program keeps the
+ * copies equal: dyngrid does not compare them. A process that joins receives the copy of one of the others.
+ * dyngrid_copy from such a matrix takes each process's own copy; dyngrid_copy to it writes all copies. A checkpoint
+ * holds the copy of process (0, 0). DYNGRID_ERR_ARGUMENT when shape is another number; DYNGRID_ERR_MISMATCH when it
+ * differs between processes. */
+DYNGRID_API int dyngrid_matrix_create_on(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb,
+                                         int shape, dyngrid_matrix** matrix);
+/* The same on the first rows and columns of the grid: nprow_at_most x npcol_at_most processes, fewer where the grid has
+ * fewer. DYNGRID_ERR_ARGUMENT when one of the two is below 1. */
+DYNGRID_API int dyngrid_matrix_create_on_part(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb,
+                                              int nprow_at_most, int npcol_at_most, dyngrid_matrix** matrix);
 
 /* ---- matrices in memory of the program's own ---- */
 

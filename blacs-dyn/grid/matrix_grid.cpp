@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/matrix_grid.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/index.hpp"
+#include "base/status.hpp"
+
+namespace blacs_dyn {
+
+using base::at;
+using base::Error;
+using base::Status;
+
+void MatrixGrid::check(const char* routine) const {
+  if (kind < Kind::whole || kind > Kind::all)
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: {}: shape is {}, expected DYNGRID_ON_GRID ({}) .. DYNGRID_ON_ALL ({})", routine,
+                            static_cast<int>(kind), static_cast<int>(DYNGRID_ON_GRID),
+                            static_cast<int>(DYNGRID_ON_ALL)));
+  for (const auto& [what, value] : {std::pair("nprow_at_most", most.nprow), std::pair("npcol_at_most", most.npcol)})
+    if (value < 1)
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: {}: {} is {}, expected at least 1", routine, what, value));
+}
+
+GridMap MatrixGrid::map_on(const GridMap& grid) const {
+  GridMap map;
+  map.shape = grid.shape;
+  map.speeds = grid.speeds;
+  switch (kind) {
+  case Kind::whole:
+    break;
+  case Kind::row:
+    map.shape = {1, grid.shape.size()};
+    break;
+  case Kind::column:
+    map.shape = {grid.shape.size(), 1};
+    break;
+  case Kind::all:
+    map.shape = {1, 1};
+    map.speeds.clear();
+    break;
+  case Kind::part:
+    map.shape = {std::min(most.nprow, grid.shape.nprow), std::min(most.npcol, grid.shape.npcol)};
+    map.speeds.clear();
+    for (int p = 0; p < map.shape.nprow && !grid.speeds.empty(); ++p)
+      for (int q = 0; q < map.shape.npcol; ++q) map.speeds.push_back(grid.speeds[at(p * grid.shape.npcol + q)]);
+  }
+  return map;
+}
+
+redist::Layout MatrixGrid::layout(gridmap::Axis rows, gridmap::Axis cols, Shape grid) const {
+  if (kind == Kind::all) {
+    redist::Layout layout{std::move(rows), std::move(cols), redist::Grid::row_major(grid.nprow, grid.npcol)};
+    layout.replicated = true;
+    return layout;
+  }
+  redist::Layout layout = redist::Layout::row_major(std::move(rows), std::move(cols));
+  if (kind == Kind::part)
+    for (int& rank : layout.grid.ranks) {
+      const int p = rank / layout.grid.npcol, q = rank % layout.grid.npcol;
+      rank = p * grid.npcol + q;
+    }
+  return layout;
+}
+
+std::string MatrixGrid::text() const {
+  switch (kind) {
+  case Kind::row:
+    return " on one row of processes";
+  case Kind::column:
+    return " on one column of processes";
+  case Kind::part:
+    return fmt::format(" on at most {} processes", to_string(most));
+  case Kind::all:
+    return " whole on each process";
+  case Kind::whole:
+    break;
+  }
+  return {};
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+
+#include "dyngrid/layout.h"
+#include "gridmap/axis.hpp"
+#include "processes/names.hpp"
+#include "redist/layout.hpp"
+
+namespace blacs_dyn {
+
+/// On which processes of the grid a matrix lies, and how they are arranged for it; the same on every grid. Pure.
+struct MatrixGrid {
+  enum class Kind : int {
+    whole = DYNGRID_ON_GRID,
+    row = DYNGRID_ON_ROW,
+    column = DYNGRID_ON_COLUMN,
+    part = DYNGRID_ON_FIRST, ///< the first rows and columns; of 1 x 1: process (0, 0)
+    all = DYNGRID_ON_ALL     ///< each has the whole matrix
+  };
+  Kind kind = Kind::whole;
+  Shape most{1, 1}; ///< of a part
+
+  /// @throws Error{bad_argument}
+  void check(const char* routine) const;
+  bool is_whole() const { return kind == Kind::whole; }
+  /// The processes as the axes of the matrix are over them: what its rules are asked with. Without ids.
+  GridMap map_on(const GridMap& grid) const;
+  /// rows, cols: over the processes of map_on(). Ranks are row-major numbers in `grid`.
+  redist::Layout layout(gridmap::Axis rows, gridmap::Axis cols, Shape grid) const;
+  std::string text() const; ///< " on one row of processes"; empty of the whole grid
+
+  bool operator==(const MatrixGrid& other) const { return kind == other.kind && most == other.most; }
+};
+
+} // namespace blacs_dyn
