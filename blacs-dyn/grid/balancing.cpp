@@ -431,7 +431,8 @@ Balancing::Verdict Balancing::decide(const Asked& asked) {
       return nothing;
     }
     is_decision_near_ = false;
-    if (!matrices_.largest()) return fail("no matrix is registered: there is nothing that could be given out anew");
+    if (!matrices_.largest())
+      return fail("no matrix over the whole grid is registered: there is nothing that could be given out anew");
     BalanceDecision decided = decide_balance(subject(), memory_, now);
     if (!decided.balance) return fail(decided.why_not + ": ask again after a few steps");
     const bool would_stay = decided.balance->action == BalanceAction::stay;

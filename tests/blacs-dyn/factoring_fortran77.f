@@ -5,8 +5,8 @@ C     LU and Cholesky while the grid changes, called without modules.
       INCLUDE 'dyngrid.fh'
       INTEGER N, NB
       PARAMETER (N = 90, NB = 8)
-      INTEGER*8 A, W
-      INTEGER DW(9), NR, NC, MR, MC
+      INTEGER*8 A, V, W
+      INTEGER DW(9), NR, NC, MR, MC, MLOC, NLOC, LLD
       INTEGER INFO, OUTC, PIVOTS(N), IPIV(N + NB), ROUND, K
       COMMON /STATE/ ROUND
       CALL DYNGRID_INIT_GRID(2, 2, INFO)
@@ -31,6 +31,22 @@ C     a descriptor of more than nine integers is none here
       END IF
       CALL DYNGRID_DESC(A, DW)
       IF (MR .GE. 0) CALL NEED(DW(1), 1)
+C     rows on each process, and a part of the grid
+      CALL DYNGRID_MATRIX_CREATE_ON('v', 'd', N, 3, NB, 1,
+     $                              DYNGRID_ON_COLUMN, V, INFO)
+      CALL NEED(INFO, DYNGRID_SUCCESS)
+      CALL DYNGRID_MATRIX_SHAPE(V, MLOC, NLOC, LLD, INFO)
+      IF (MR .GE. 0) CALL NEED(NLOC, 3)
+      CALL DYNGRID_MATRIX_FREE(V, INFO)
+      CALL NEED(INFO, DYNGRID_SUCCESS)
+      CALL DYNGRID_MATRIX_CREATE_ON_PART('v', 'd', N, N, NB, NB, 1, 1,
+     $                                   V, INFO)
+      CALL NEED(INFO, DYNGRID_SUCCESS)
+      CALL DYNGRID_MATRIX_SHAPE(V, MLOC, NLOC, LLD, INFO)
+      IF (MR .EQ. 0 .AND. MC .EQ. 0) CALL NEED(MLOC, N)
+      IF (MR .GT. 0 .OR. MC .GT. 0) CALL NEED(MLOC, 0)
+      CALL DYNGRID_MATRIX_FREE(V, INFO)
+      CALL NEED(INFO, DYNGRID_SUCCESS)
 C     of zeros: every pivot is 0, and no leading minor is positive
    10 IF (ROUND .EQ. 1) THEN
         CALL DYNGRID_LU(A, 0, PIVOTS, INFO, OUTC)

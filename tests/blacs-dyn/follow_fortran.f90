@@ -147,6 +147,7 @@ program follow_fortran
       call dyngrid_matrix_reblock(a, int(nb, int64), int(nb, int64), outcome)
       call need(outcome == DYNGRID_RESIZED, 'and back')
       call each(a, .false.)
+      call on_other_processes(a)
       call in_phases(a)
       call each(a, .false.)
     end if
@@ -160,6 +161,41 @@ program follow_fortran
   call dyngrid_finalize(info); call need(info == DYNGRID_SUCCESS, 'finalize')
 
 contains
+
+  !> To one column of processes, to the first one, to all, and back; on 1 x 2.
+  subroutine on_other_processes(m)
+    type(dyngrid_matrix), intent(in) :: m
+    type(dyngrid_matrix) :: rows, first_one, part, all_of_it
+    real(real64), pointer :: z(:, :)
+    integer :: i, j
+    call dyngrid_matrix_create_on('rows', 'd', n, n, nb, nb, 5, rows, info)
+    call need(info == DYNGRID_ERR_ARGUMENT, 'no such shape')
+    call dyngrid_matrix_create_on('rows', 'd', n, n, 15, n, DYNGRID_ON_COLUMN, rows, info)
+    call need(info == DYNGRID_SUCCESS, 'on one column')
+    call dyngrid_matrix_create_on('first', 'd', int(n, int64), int(n, int64), 4_int64, 4_int64, DYNGRID_ON_FIRST, &
+      first_one, info)
+    call need(info == DYNGRID_SUCCESS, 'on the first, of 64-bit sizes')
+    call dyngrid_matrix_create_on_part('part', 'd', n, n, nb, nb, 0, 1, part, info)
+    call need(info == DYNGRID_ERR_ARGUMENT, 'a part without rows')
+    call dyngrid_matrix_create_on_part('part', 'd', n, n, nb, nb, 2, 2, part, info)
+    call need(info == DYNGRID_SUCCESS, 'on a part')
+    call dyngrid_matrix_create_on('all', 'd', n, n, n, n, DYNGRID_ON_ALL, all_of_it, info)
+    call need(info == DYNGRID_SUCCESS, 'on all')
+    call dyngrid_copy(m, rows, info); call need(info == DYNGRID_SUCCESS, 'copy')
+    call dyngrid_local(rows, z) ! rows 1 .. 15, and 16 .. 29
+    call need(all([((z(i, j) == (15 * mycol + i) * n + j, i = 1, merge(15, 14, mycol == 0)), j = 1, n)]), 'its rows')
+    desc = dyngrid_desc(rows)
+    call need(desc(2) >= 0 .and. desc(2) /= dyngrid_context(), 'a context of its own')
+    call dyngrid_copy(rows, first_one, info); call need(info == DYNGRID_SUCCESS, 'copy to the first')
+    call dyngrid_copy(first_one, part, info); call need(info == DYNGRID_SUCCESS, 'copy to the part')
+    call dyngrid_copy(part, all_of_it, info); call need(info == DYNGRID_SUCCESS, 'copy to all')
+    call dyngrid_local(all_of_it, z)
+    call need(all([((z(i, j) == i * n + j, i = 1, n), j = 1, n)]), 'all of it')
+    call dyngrid_matrix_free(rows, info); call need(info == DYNGRID_SUCCESS, 'free')
+    call dyngrid_matrix_free(first_one, info); call need(info == DYNGRID_SUCCESS, 'free')
+    call dyngrid_matrix_free(part, info); call need(info == DYNGRID_SUCCESS, 'free')
+    call dyngrid_matrix_free(all_of_it, info); call need(info == DYNGRID_SUCCESS, 'free')
+  end subroutine
 
   !> Through two layouts and back; a is read in both.
   subroutine in_phases(m)

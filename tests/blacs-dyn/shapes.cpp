@@ -38,9 +38,9 @@ struct Form {
 
 dyngrid_matrix* make(const std::string& name, const Form& f) {
   dyngrid_matrix* a = nullptr;
-  const int status = f.shape == on_part ? dyngrid_matrix_create_on_part(name.c_str(), 'd', f.m, f.n, f.mb, f.nb,
-                                                                        f.nprow, f.npcol, &a)
-                                        : dyngrid_matrix_create_on(name.c_str(), 'd', f.m, f.n, f.mb, f.nb, f.shape, &a);
+  const int status = f.shape == on_part
+                         ? dyngrid_matrix_create_on_part(name.c_str(), 'd', f.m, f.n, f.mb, f.nb, f.nprow, f.npcol, &a)
+                         : dyngrid_matrix_create_on(name.c_str(), 'd', f.m, f.n, f.mb, f.nb, f.shape, &a);
   expect(status == 0, "create " + name);
   return a;
 }
@@ -132,10 +132,10 @@ std::int64_t below(std::mt19937& random, std::int64_t end) {
 // ---- one of each
 
 const std::vector<std::pair<std::string, Form>> one_of_each{
-    {"grid", {DYNGRID_ON_GRID, 1, 1, 23, 17, 3, 2, 1}},     {"row", {DYNGRID_ON_ROW, 1, 1, 24, 24, 5, 2, 2}},
-    {"column", {DYNGRID_ON_COLUMN, 1, 1, 49, 1, 3, 1, 3}},  {"first", {DYNGRID_ON_FIRST, 1, 1, 7, 5, 2, 2, 4}},
-    {"all", {DYNGRID_ON_ALL, 1, 1, 11, 13, 4, 4, 5}},       {"part", {on_part, 2, 2, 19, 21, 2, 3, 6}},
-    {"narrow", {on_part, 1, 3, 8, 40, 8, 1, 7}},            {"empty", {DYNGRID_ON_ROW, 1, 1, 0, 9, 1, 1, 8}},
+    {"grid", {DYNGRID_ON_GRID, 1, 1, 23, 17, 3, 2, 1}},    {"row", {DYNGRID_ON_ROW, 1, 1, 24, 24, 5, 2, 2}},
+    {"column", {DYNGRID_ON_COLUMN, 1, 1, 49, 1, 3, 1, 3}}, {"first", {DYNGRID_ON_FIRST, 1, 1, 7, 5, 2, 2, 4}},
+    {"all", {DYNGRID_ON_ALL, 1, 1, 11, 13, 4, 4, 5}},      {"part", {on_part, 2, 2, 19, 21, 2, 3, 6}},
+    {"narrow", {on_part, 1, 3, 8, 40, 8, 1, 7}},           {"empty", {DYNGRID_ON_ROW, 1, 1, 0, 9, 1, 1, 8}},
     {"all empty", {DYNGRID_ON_ALL, 1, 1, 6, 0, 1, 1, 9}}};
 
 /// Norms and a product with known results, in the contexts of a row, a column and a part of the processes.
@@ -161,8 +161,8 @@ void use_scalapack(dyngrid_matrix* row, dyngrid_matrix* column, dyngrid_matrix* 
   dyngrid::for_each<double>(part, [](std::int64_t, std::int64_t j, double& y) { y = j == 5 ? -2 : 1; });
   if (const int* d = dyngrid_desc(part); d[1] >= 0) {
     std::vector<double> work(static_cast<std::size_t>(d[2] + d[3]));
-    const double largest = pdlange_("1", &d[2], &d[3], static_cast<double*>(dyngrid_local(part)), &one_i, &one_i, d,
-                                    work.data());
+    const double largest =
+        pdlange_("1", &d[2], &d[3], static_cast<double*>(dyngrid_local(part)), &one_i, &one_i, d, work.data());
     expect(largest == 2.0 * d[2], "pdlange of a part of the grid");
   }
 }
@@ -293,7 +293,8 @@ void take_step(State& state, int most, const char* file) {
   case 0:
   case 1:
   case 2: {
-    const int nprow = 1 + static_cast<int>(below(random, most)), npcol = 1 + static_cast<int>(below(random, most / nprow));
+    const int nprow = 1 + static_cast<int>(below(random, most)),
+              npcol = 1 + static_cast<int>(below(random, most / nprow));
     expect(dyngrid_request(nprow, npcol) == 0, "request");
     ++state.changes;
     break;
@@ -361,7 +362,8 @@ int at_random(std::uint32_t seed, int count, int most, const char* file) {
 
 int statuses() {
   dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create_on("a", 'd', 4, 4, 1, 1, DYNGRID_ON_ROW, &a) == DYNGRID_ERR_STATE, "before dyngrid_init");
+  expect(dyngrid_matrix_create_on("a", 'd', 4, 4, 1, 1, DYNGRID_ON_ROW, &a) == DYNGRID_ERR_STATE,
+         "before dyngrid_init");
   expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

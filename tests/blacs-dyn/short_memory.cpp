@@ -151,6 +151,14 @@ int main(int argc, char** argv) {
     expect(dyngrid_matrix_reblock(a, 40 + who, 40) >= 0, "reblock with 100 MiB");
     expect(dyngrid_resize(2 - who, 1 + who, DYNGRID_OPTIMAL) >= 0, "another grid with 100 MiB");
   }
+  dyngrid_matrix* copies = nullptr; // 128 MiB on each process: a third process needs as much again
+  expect(!dyngrid_matrix_create_on("copies", 'd', 4096, 4096, 64, 64, DYNGRID_ON_ALL, &copies), "create copies");
+  {
+    const FullHost host(dyngrid_process_id() == 0, 130);
+    const int status = dyngrid_resize(1, 3, DYNGRID_OPTIMAL);
+    expect(status == DYNGRID_ERR_NO_SLOTS && std::strstr(dyngrid_last_message(), "memory") != nullptr,
+           "growth without room for one more copy: " + std::to_string(status));
+  }
   expect(failed > 10, "what fails was tried");
 
   // an array of the program's stays whole until the new one is filled: slabs do not help
