@@ -359,7 +359,8 @@ def f77(template, headers):
         parameters += [f"int* {line.status}"] + lengths
         text += f"FORTRAN77(void, {line.name}, ({', '.join(parameters)})) {{\n"
         if made:
-            text += f"  {made.base}* made = nullptr;\n"
+            now = f"{made.base.removeprefix('dyngrid_')}_of({made.name})" if made.is_inout else "nullptr"
+            text += f"  {made.base}* made = {now};\n"
         called = f"{line.c_name}({', '.join(passed)})"
         if "text_of" in called:  # which needs memory
             called = f"guard([&] {{ return {called}; }})"

@@ -39,8 +39,8 @@ C     rows on each process, and a part of the grid
       IF (MR .GE. 0) CALL NEED(NLOC, 3)
       CALL DYNGRID_MATRIX_FREE(V, INFO)
       CALL NEED(INFO, DYNGRID_SUCCESS)
-      CALL DYNGRID_MATRIX_CREATE_ON_PART('v', 'd', N, N, NB, NB, 1, 1,
-     $                                   V, INFO)
+      CALL DYNGRID_MATRIX_CREATE_ON_PART('v', 'd', N, N, NB, NB, 1,
+     $                                   1, V, INFO)
       CALL NEED(INFO, DYNGRID_SUCCESS)
       CALL DYNGRID_MATRIX_SHAPE(V, MLOC, NLOC, LLD, INFO)
       IF (MR .EQ. 0 .AND. MC .EQ. 0) CALL NEED(MLOC, N)
@@ -70,7 +70,9 @@ C     of zeros: every pivot is 0, and no leading minor is positive
 
       SUBROUTINE NEED(GOT, WANTED)
       INTEGER GOT, WANTED
+      CHARACTER*160 TEXT
       IF (GOT .EQ. WANTED) RETURN
-      PRINT *, 'FAILED: got ', GOT, ', expected ', WANTED
+      CALL DYNGRID_MESSAGE(TEXT)
+      PRINT *, 'FAILED: got ', GOT, ', expected ', WANTED, TEXT
       CALL ABORT
       END
