@@ -278,7 +278,7 @@ enum class On {
   all = DYNGRID_ON_ALL
 };
 
-/// The first rows and columns of the grid, at most so many.
+/// The first rows and columns of the grid, at most nprow x npcol.
 struct Part {
   int nprow = 1, npcol = 1;
 };

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// On which processes the shapes of matrices lie: each rank's place, its size, and what a rule is asked with.
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/status.hpp"
+#include "grid/matrix_grid.hpp"
+
+namespace {
+
+using blacs_dyn::GridMap;
+using blacs_dyn::MatrixGrid;
+using blacs_dyn::Shape;
+using gridmap::Axis;
+using Kind = MatrixGrid::Kind;
+using Place = std::pair<int, int>;
+
+GridMap grid_of(Shape shape) {
+  GridMap map;
+  map.shape = shape;
+  for (int rank = 0; rank < shape.size(); ++rank) map.speeds.push_back(rank + 1);
+  return map;
+}
+
+/// Counted out from the meaning of each shape.
+Place expected(const MatrixGrid& lies_on, Shape grid, int rank) {
+  const int p = rank / grid.npcol, q = rank % grid.npcol;
+  switch (lies_on.kind) {
+  case Kind::row:
+    return {0, rank};
+  case Kind::column:
+    return {rank, 0};
+  case Kind::all:
+    return {0, 0};
+  case Kind::part:
+    return p < lies_on.most.nprow && q < lies_on.most.npcol ? Place{p, q} : Place{-1, -1};
+  case Kind::whole:
+    break;
+  }
+  return {p, q};
+}
+
+TEST(MatrixGrid, EachRankHasItsPlace) {
+  constexpr std::int64_t m = 13, n = 17;
+  const std::vector<MatrixGrid> all{{Kind::whole}, {Kind::row},          {Kind::column},      {Kind::part},
+                                    {Kind::all},   {Kind::part, {2, 3}}, {Kind::part, {9, 1}}};
+  for (const Shape grid : {Shape{1, 1}, Shape{2, 3}, Shape{3, 2}, Shape{1, 5}, Shape{4, 4}})
+    for (const MatrixGrid& lies_on : all) {
+      const GridMap map = lies_on.map_on(grid_of(grid));
+      const redist::Layout layout =
+          lies_on.layout(Axis::block_cyclic(m, 2, map.shape.nprow), Axis::block_cyclic(n, 3, map.shape.npcol), grid);
+      layout.validate("test");
+      std::int64_t sum = 0;
+      for (int rank = 0; rank < grid.size(); ++rank) {
+        EXPECT_EQ(layout.axes_of(rank), expected(lies_on, grid, rank)) << to_string(grid) << lies_on.text();
+        const auto [p, q] = layout.axes_of(rank);
+        const redist::LocalSize size = layout.local_size_of(rank);
+        sum += size.rows * size.cols;
+        if (p < 0 || lies_on.kind == Kind::all) continue;
+        EXPECT_EQ(map.speeds[static_cast<std::size_t>(p * map.shape.npcol + q)], rank + 1) << "what a rule is asked with";
+      }
+      EXPECT_EQ(sum, m * n * (lies_on.kind == Kind::all ? grid.size() : 1)) << to_string(grid) << lies_on.text();
+      EXPECT_EQ(layout.local_size_of(grid.size()).rows, 0) << "of a rank outside";
+    }
+}
+
+TEST(MatrixGrid, OtherRanksKeepTheirPlaces) {
+  const Shape grid{2, 3};
+  redist::Layout layout = MatrixGrid{Kind::part, {2, 2}}.layout(Axis::block(4, 2), Axis::block(4, 2), grid);
+  EXPECT_EQ(layout.grid.ranks, (std::vector<int>{0, 1, 3, 4}));
+  layout.grid.renumber({5, 4, 3, 2, 1, 0});
+  EXPECT_EQ(layout.grid.ranks, (std::vector<int>{5, 4, 2, 1}));
+  EXPECT_EQ(layout.axes_of(2), (Place{1, 0}));
+  EXPECT_EQ(layout.axes_of(3), (Place{-1, -1}));
+}
+
+TEST(MatrixGrid, RefusesWhatIsNoShape) {
+  EXPECT_NO_THROW((MatrixGrid{Kind::part, {1, 9}}.check("f")));
+  for (const MatrixGrid& bad : {MatrixGrid{static_cast<Kind>(-1)}, MatrixGrid{static_cast<Kind>(5)},
+                                MatrixGrid{Kind::part, {0, 1}}, MatrixGrid{Kind::part, {1, -3}}})
+    EXPECT_THROW(bad.check("f"), base::Error);
+}
+
+} // namespace
