@@ -59,7 +59,8 @@ TEST(MatrixGrid, EachRankHasItsPlace) {
         const redist::LocalSize size = layout.local_size_of(rank);
         sum += size.rows * size.cols;
         if (p < 0 || lies_on.kind == Kind::all) continue;
-        EXPECT_EQ(map.speeds[static_cast<std::size_t>(p * map.shape.npcol + q)], rank + 1) << "what a rule is asked with";
+        EXPECT_EQ(map.speeds[static_cast<std::size_t>(p * map.shape.npcol + q)], rank + 1)
+            << "what a rule is asked with";
       }
       EXPECT_EQ(sum, m * n * (lies_on.kind == Kind::all ? grid.size() : 1)) << to_string(grid) << lies_on.text();
       EXPECT_EQ(layout.local_size_of(grid.size()).rows, 0) << "of a rank outside";
