@@ -79,6 +79,7 @@ std::unique_ptr<Matrix> unknown_matrix(const SavedMatrix& saved) {
   a->rows.nb = saved.mb > 0 ? saved.mb : block_of_unknown;
   a->cols.nb = saved.nb > 0 ? saved.nb : block_of_unknown;
   a->lies_on = {static_cast<MatrixGrid::Kind>(saved.shape), {saved.nprow, saved.npcol}};
+  a->lies_on.check("dyngrid_restore");
   return a;
 }
 

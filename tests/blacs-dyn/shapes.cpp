@@ -11,6 +11,7 @@
 #include <random>
 
 #include "dyngrid.hpp"
+#include "dyngrid/halo.h"
 #include "follow.hpp"
 
 extern "C" {
@@ -417,6 +418,24 @@ int statuses() {
   dyngrid::for_each(row, [&](auto, auto j, double& x) { expect(x == static_cast<double>(j % 4), "by a rule"); });
   const std::int64_t sizes[] = {0, 5, 1, 2};
   expect(row.rows() == 8 && row.columns() == sizes[rank], "columns by the rule");
+
+  // borders of rows that lie on one column of processes
+  dyngrid::Matrix<double> rows("rows", 12, 3, 3, 3, dyngrid::On::column);
+  dyngrid::for_each(rows, [](auto i, auto j, double& x) { x = static_cast<double>(10 * i + j); });
+  dyngrid_layout* layout = nullptr;
+  dyngrid_halo* halo = nullptr;
+  expect(dyngrid_layout_create(rows.desc(), 4, 1, nullptr, &layout) == 0 &&
+             dyngrid_halo_create(dyngrid_comm(), layout, 1, DYNGRID_NEIGHBOURS_FOUR, 0, 0, sizeof(double), &halo) == 0,
+         "a halo of rows");
+  double framed[5 * 5] = {};
+  expect(dyngrid_halo_to_ghosted(halo, rows.local(), rows.lld(), framed, 5) == 0 &&
+             dyngrid_halo_exchange(halo, framed, 5) == 0,
+         "exchange");
+  for (int i = 0; i < 5; ++i) {
+    const int i_glo = 3 * rank + i - 1;
+    if (i_glo >= 0 && i_glo < 12) expect(framed[i + 2 * 5] == 10 * i_glo + 1, "a row of a neighbour");
+  }
+  expect(dyngrid_halo_destroy(&halo) == 0 && dyngrid_layout_destroy(&layout) == 0, "destroy");
   if (rank == 0) std::printf("all right\n");
   return 0;
 }
