@@ -72,10 +72,10 @@ DYNGRID_API int dyngrid_matrix_create_on_part(const char* name, char type, int64
  *                  when there is none. old is null.
  *   bytes 0:       frees old and returns null.
  * In a change it is asked for the new array before anything moves, one at a time, and gets the old array back after the
- * commit; old is null then where this process had none. At that moment dyngrid_local, dyngrid_desc and
- * dyngrid_matrix_shape have the new values. When a change fails, it gets the new array back instead. So a program that
- * keeps the address takes the new one when an array comes back that is not the new one. The allocator may call local
- * routines only. A C++ exception that leaves it is taken for null. */
+ * commit; old is null then where this process had none. At that moment dyngrid_local, dyngrid_matrix_shape and, but
+ * for CTXT_, dyngrid_desc have the new values. When a change fails, it gets the new array back instead. So a program
+ * that keeps the address takes the new one when an array comes back that is not the new one. The allocator may call
+ * local routines only. A C++ exception that leaves it is taken for null. */
 typedef void* (*dyngrid_allocator)(void* data, void* old, size_t bytes, int64_t lld, int64_t columns);
 /* A matrix whose local array the program, or a library, has allocated. From here on it follows the grid as others do,
  * with all its elements: changes of the grid, dyngrid_relayout, _reblock, _set_rule, dyngrid_restore. Collective.
