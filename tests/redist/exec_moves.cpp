@@ -8,6 +8,7 @@
 
 #include "base/status.hpp"
 #include "exec_brute.hpp"
+#include "exec_transports.hpp"
 #include "redist/executor.hpp"
 #include "redist/shared_array.hpp"
 #include "world.hpp"
@@ -15,16 +16,11 @@
 namespace {
 
 using namespace brute;
-using redist::ExecuteOptions;
 using redist::Executor;
 using redist::Pointers;
 using redist::RankPlan;
-using redist::Transport;
 
 constexpr const char* types = "sdczi";
-
-/// Which sources lie in library-made arrays.
-enum class Home { ordinary, shared, mixed };
 
 Home home = Home::ordinary;
 
@@ -73,43 +69,12 @@ Problem columns_to_rows(std::int64_t n, std::int64_t nb_from, std::int64_t nb_to
                uniform(n, n, nb_to, nb_to, redist::Grid::row_major(p, 1)));
 }
 
-struct Case {
-  Transport transport;
-  std::size_t extra_bytes;
-  const char* name;
-  int hosts = 1; ///< pretended ones
-  Home home = Home::ordinary;
-  redist::PanelWrites panel_writes = redist::PanelWrites::automatic;
-};
-
-class EveryTransport : public ::testing::TestWithParam<Case> {
+class EveryTransport : public OnTransport {
 protected:
   void SetUp() override { home = GetParam().home; }
-  ExecuteOptions options() const {
-    ExecuteOptions o;
-    o.transport = GetParam().transport;
-    o.extra_bytes = GetParam().extra_bytes;
-    o.host_key = world_rank() % GetParam().hosts;
-    o.panel_writes = GetParam().panel_writes;
-    return o;
-  }
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Executors, EveryTransport,
-    ::testing::Values(Case{Transport::mpi, std::size_t{64} << 20, "mpi"},
-                      Case{Transport::mpi, 16384, "mpi_small_buffers"},
-                      Case{Transport::shared, std::size_t{64} << 20, "shared"},
-                      Case{Transport::shared, 65536, "shared_small_buffers"},
-                      Case{Transport::shared, std::size_t{64} << 20, "non_temporal", 1, Home::ordinary,
-                           redist::PanelWrites::non_temporal},
-                      Case{Transport::shared, 65536, "non_temporal_small_buffers", 1, Home::ordinary,
-                           redist::PanelWrites::non_temporal},
-                      Case{Transport::automatic, std::size_t{64} << 20, "both_on_two_hosts", 2},
-                      Case{Transport::automatic, std::size_t{64} << 20, "in_place_reads", 1, Home::shared},
-                      Case{Transport::automatic, std::size_t{64} << 20, "some_in_place_reads", 1, Home::mixed},
-                      Case{Transport::automatic, std::size_t{64} << 20, "shared_arrays_on_two_hosts", 2, Home::shared}),
-    [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Executors, EveryTransport, transports(), name_of_transport);
 
 TEST_P(EveryTransport, RandomProblemsInEveryOrder) {
   Executor executor(MPI_COMM_WORLD, options());
@@ -197,6 +162,19 @@ TEST_P(EveryTransport, MoreThanOneExchangeMayBeOutstandingElsewhere) {
       whole(uniform(30, 50, 7, 5, redist::Grid::row_major(p, 1)), uniform(30, 50, 4, 9, redist::Grid::row_major(1, p)));
   for (int round = 0; round < 200; ++round)
     move_and_compare(executor, {round % 2 == 0 ? x : y}, "z", Order::none, "round");
+  executor.close();
+}
+
+TEST_P(EveryTransport, ArraysThatAreOfferedInSomeExchangesOnly) {
+  // a rank that nobody reads from may be in its next exchange, and offer there, while others begin to read
+  Executor executor(MPI_COMM_WORLD, options());
+  const int p = world_size();
+  const Problem x =
+      whole(uniform(40, 40, 3, 5, redist::Grid::row_major(1, p)), uniform(40, 40, 4, 2, redist::Grid::row_major(p, 1)));
+  for (int round = 0; round < 200; ++round) {
+    if (home != Home::ordinary) home = round % 2 == 0 ? Home::mixed : Home::shared;
+    move_and_compare(executor, {x}, "d", Order::none, "round " + std::to_string(round));
+  }
   executor.close();
 }
 

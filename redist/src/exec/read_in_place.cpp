@@ -13,13 +13,10 @@ SharedHost::Offer offered(const SharedHost& host, int rank_of_source, int matrix
   return host.offer_of(rank_of_source, matrix);
 }
 
-/// A bit for each matrix that the rank offers.
-std::uint64_t offers_of(const SharedHost& host, int rank_of_source, std::size_t matrices) {
+/// A bit for each matrix. Beyond offers_at_most there are none.
+std::uint64_t bit_of(int matrix) {
   static_assert(SharedHost::offers_at_most <= 64, "one bit each");
-  std::uint64_t bits = 0;
-  for (std::size_t t = 0; t < std::min<std::size_t>(matrices, SharedHost::offers_at_most); ++t)
-    if (host.offer_of(rank_of_source, static_cast<int>(t)).fd >= 0) bits |= std::uint64_t{1} << t;
-  return bits;
+  return std::uint64_t{1} << matrix;
 }
 
 } // namespace
@@ -34,6 +31,7 @@ void Prepared::find_pulls() {
   std::stable_sort(pulls.begin(), pulls.end(),
                    [&](const Piece& a, const Piece& b) { return distance(a) > distance(b); });
   pulls_left.assign(static_cast<std::size_t>(work.size), 0);
+  matrices_read.assign(static_cast<std::size_t>(work.size), 0);
 }
 
 const Message& Prepared::pulled_message_of(const Piece& pull) const {
@@ -44,7 +42,8 @@ const Message& Prepared::pulled_message_of(const Piece& pull) const {
 /// read. Local.
 bool Prepared::offer() {
   if (!ranks->host) return false;
-  bool any = false;
+  std::uint64_t& mine = matrices_read[static_cast<std::size_t>(work.rank)];
+  mine = 0;
   const std::size_t count = std::min(work.plans.size(), static_cast<std::size_t>(SharedHost::offers_at_most));
   for (std::size_t t = 0; t < count; ++t) {
     SharedHost::Offer offer;
@@ -53,9 +52,9 @@ bool Prepared::offer() {
       offer = {place.fd, static_cast<std::int64_t>(place.bytes), static_cast<std::int64_t>(place.offset),
                work.pointers[t].lld_from, place.inode};
     ranks->host->offer(static_cast<int>(t), offer);
-    any |= place.fd >= 0;
+    if (place.fd >= 0) mine |= bit_of(static_cast<int>(t));
   }
-  return any;
+  return mine != 0;
 }
 
 void Prepared::read_in_place() {
@@ -67,9 +66,11 @@ void Prepared::read_in_place() {
   add_keeps();
 }
 
-/// Puts what is offered to me into `copies`, alone. False when some of it cannot be mapped. Local.
+/// Puts what is offered to me into `copies`, alone, and notes it: after the agreement a rank that nobody reads from may
+/// be offering for its next exchange already. False when some of it cannot be mapped. Local.
 bool Prepared::map_pulls() {
   copies.clear();
+  for (const Stream& stream : work.in) matrices_read[static_cast<std::size_t>(stream.peer)] = 0;
   for (const Piece& pull : pulls) {
     const Message& message = pulled_message_of(pull);
     const SharedHost::Offer offer = offered(*ranks->host, message.peer, pull.matrix);
@@ -79,6 +80,7 @@ bool Prepared::map_pulls() {
     copy.source.lld = offer.lld;
     if (copy.source.base == nullptr) return false;
     copies.push_back(copy);
+    matrices_read[static_cast<std::size_t>(message.peer)] |= bit_of(pull.matrix);
   }
   return true;
 }
@@ -86,10 +88,9 @@ bool Prepared::map_pulls() {
 /// Takes out of the streams what is read in place, mine and the others', and puts what I keep after the pulls. What
 /// would have left my columns with them goes alone.
 void Prepared::leave_to_readers() {
-  const SharedHost& host = *ranks->host;
   for (const LocalCopy& pull : copies) ++pulls_left[static_cast<std::size_t>(pull.peer)];
-  const auto leave_out = [this, &host](Stream& stream, int source) {
-    return stream.shared && stream.leave_out(offers_of(host, source, work.plans.size()));
+  const auto leave_out = [this](Stream& stream, int source) {
+    return stream.shared && stream.leave_out(matrices_read[static_cast<std::size_t>(source)]);
   };
   for (Stream& stream : work.in) leave_out(stream, stream.peer);
   bool any_left_out = false;
