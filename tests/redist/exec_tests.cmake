@@ -3,6 +3,8 @@
 set(exec_link redist_private MPI::MPI_C)
 dyngrid_test(redist.exec_moves SOURCES exec_moves.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
 dyngrid_test(redist.exec_moves NP 7)
+dyngrid_test(redist.exec_scaled SOURCES exec_scaled.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
+dyngrid_test(redist.exec_scaled NP 7)
 dyngrid_test(redist.exec_schedules SOURCES exec_schedules.cpp IN test_redist_mpi NP 4 LINK ${exec_link})
 dyngrid_test(redist.exec_schedules NP 7)
 dyngrid_test(redist.exec_prepared SOURCES exec_prepared.cpp IN test_redist_mpi NP 4 LINK ${exec_link})

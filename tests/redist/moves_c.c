@@ -96,6 +96,16 @@ static int wrong_places(const matrix* b, int it, int jt, int m, int n, int is, i
   return wrong;
 }
 
+/* Elements of b that are not alpha value + beta (-1). */
+static int wrong_sums(const matrix* b, double alpha, double beta) {
+  int i, j, wrong = 0;
+  for (j = 0; j < b->cols.n; ++j)
+    for (i = 0; i < b->rows.n; ++i)
+      if (b->rows.owner[i] == b->p && b->cols.owner[j] == b->q)
+        wrong += b->at[b->rows.local[i] + b->cols.local[j] * b->lld] != alpha * value(i, j) - beta;
+  return wrong;
+}
+
 int main(int argc, char** argv) {
   static matrix a = {{M, 3, 2, 1, {3, 0, 2}, {0}, {0}, {0}}, {N, 1, 2, 0, {4}, {0}, {0}, {0}}, NULL, 0, 0, 0, NULL};
   static matrix b = {{M, 1, 1, 0, {5}, {0}, {0}, {0}}, {N, 2, 4, 2, {1, 3}, {0}, {0}, {0}}, NULL, 0, 0, 0, NULL};
@@ -146,6 +156,23 @@ int main(int argc, char** argv) {
       EXPECT(wrong_places(&b, 0, 0, M, N, 0, 0, 0) == 0);
       EXPECT(dyngrid_plan_of_rank(whole, rank, NULL, NULL, &out, NULL, &kept) == DYNGRID_SUCCESS);
       EXPECT(report.bytes_out == 8 * out && report.bytes_kept == 8 * kept && report.peak_bytes <= 6 << 20);
+
+      /* b := -2 a + 3 b; every element of b has the same value before */
+      fill(&b, 0);
+      {
+        const double alpha = -2, beta = 3, one = 1, zero = 0;
+        dyngrid_scaling by = {&alpha, &beta}, none = {NULL, &beta}, differs = {&alpha, rank == 1 ? &one : &beta};
+        dyngrid_scaling copy = {&one, &zero};
+        EXPECT(dyngrid_execute_scaled(executor, 1, list, &by, &report) == DYNGRID_SUCCESS);
+        EXPECT(wrong_sums(&b, alpha, beta) == 0);
+        EXPECT(report.bytes_out == 8 * out && report.bytes_kept == 8 * kept);
+        EXPECT(dyngrid_execute_scaled(executor, 1, list, NULL, NULL) == DYNGRID_ERR_NULL);
+        EXPECT(dyngrid_execute_scaled(executor, 1, list, rank == 2 ? &none : &by, NULL) == DYNGRID_ERR_NULL);
+        EXPECT(dyngrid_execute_scaled(executor, 1, list, &differs, NULL) == DYNGRID_ERR_MISMATCH);
+        EXPECT(wrong_sums(&b, alpha, beta) == 0);
+        EXPECT(dyngrid_execute_scaled(executor, 1, list, &copy, NULL) == DYNGRID_SUCCESS);
+        EXPECT(wrong_places(&b, 0, 0, M, N, 0, 0, 0) == 0);
+      }
 
       /* two matrices in one round, computing meanwhile */
       fill(&b, 0);

@@ -20,6 +20,9 @@ program moves_fortran
   complex(c_double_complex), pointer :: a(:, :)
   complex(c_double_complex), target, asynchronous :: b(3, m)
   integer(c_int), target, asynchronous :: k(6, 6), l(3, n)
+  complex(c_double_complex), target :: alpha = (2, -3), beta = (-1, 4)
+  integer(c_int), target :: minus_two = -2, five = 5
+  type(dyngrid_scaling) :: scalings(2)
 
   call MPI_Init(ierr)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
@@ -71,6 +74,24 @@ program moves_fortran
             call expect(b(il, j + 1) == cmplx(j - 3, -(i + 3), c_double), 'a complex number')
           else
             call expect(b(il, j + 1) == (-1, -1), 'outside the window')
+          end if
+        end do
+      end do
+      ! l := 5 l - 2 k, and b stays outside the window: every element of b has been set above
+      scalings(1) = dyngrid_scaling(c_loc(alpha), c_loc(beta))
+      scalings(2) = dyngrid_scaling(c_loc(minus_two), c_loc(five))
+      b = (-1, -1)
+      call expect(dyngrid_execute_scaled(executor, 2, transfers, scalings, report) == 0, 'scaled')
+      do il = 1, 3
+        i = rank * 3 + il - 1
+        do j = 0, n - 1
+          call expect(l(il, j + 1) == 3 * (100 * i + j), 'a scaled integer')
+        end do
+        do j = 0, m - 1
+          if (i < 8 .and. j >= 4) then
+            call expect(b(il, j + 1) == alpha * cmplx(j - 3, -(i + 3), c_double) - beta * (1, 1), 'a scaled number')
+          else
+            call expect(b(il, j + 1) == (-1, -1), 'outside the scaled window')
           end if
         end do
       end do

@@ -156,7 +156,20 @@ DYNGRID_API int dyngrid_executor_create_f(MPI_Fint comm, const dyngrid_executor_
 /* Collective: moves `count` matrices in one round. report may be null. */
 DYNGRID_API int dyngrid_execute(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers,
                                 dyngrid_execute_report* report);
-/* The same in two halves, to compute in between; neither side's memory may be touched until finish. */
+/* What becomes of a matrix: to := alpha op(from) + beta to, where op is that of its plan and `to` is the window of the
+ * plan. alpha, beta: one element of the matrix's type each: float, double, float[2], double[2] (real and imaginary
+ * part) or int32_t, which is calculated modulo 2^32. With alpha = 0 nothing of `from` is read and with beta = 0 nothing
+ * of `to`, as in PxGEADD: a NaN there does no harm. */
+typedef struct dyngrid_scaling {
+  const void* alpha;
+  const void* beta;
+} dyngrid_scaling;
+/* Collective: dyngrid_execute with one scaling for each transfer, in the same pass over the data. A target of a
+ * replicated layout is scaled in each copy. Both numbers are the same on all ranks, also on those that have no share,
+ * bit by bit: otherwise DYNGRID_ERR_MISMATCH. DYNGRID_ERR_NULL when one of them is null. Nothing has moved then. */
+DYNGRID_API int dyngrid_execute_scaled(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers,
+                                       const dyngrid_scaling* scalings, dyngrid_execute_report* report);
+/* dyngrid_execute in two halves, to compute in between; neither side's memory may be touched until finish. */
 DYNGRID_API int dyngrid_execute_start(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers);
 /* Moves what can be moved without waiting; *done is 1 when finish will not wait. Local. */
 DYNGRID_API int dyngrid_execute_advance(dyngrid_executor* executor, int* done);

@@ -86,12 +86,18 @@ struct RankPlan {
 
 /// Where one matrix lies in an exchange. `from` is this rank's share of the source (null when it has none), `to` its
 /// share of the target; they do not overlap.
+///
+/// With `alpha` and `beta` the target becomes alpha op(source) + beta target. They are elements of the matrix's type
+/// and the same on all ranks. As in PxGEADD nothing of the source is read with alpha = 0, and nothing of the target
+/// with beta = 0. Without them (null) it is a copy, as with 1 and 0.
 struct Pointers {
   const void* from = nullptr;
   std::int64_t lld_from = 1;
   void* to = nullptr;
   std::int64_t lld_to = 1;
   bool keeps_from = false; ///< its pages are not given back to the system, where others' are
+  const void* alpha = nullptr;
+  const void* beta = nullptr;
 };
 
 } // namespace redist

@@ -40,16 +40,26 @@ struct Transfers {
 };
 
 /// Where they cannot be read the other ranks throw, too. Collective then.
-Transfers read(dyngrid_executor& executor, int count, const dyngrid_transfer* list) {
+/// @param scalings none: copies
+Transfers read(dyngrid_executor& executor, int count, const dyngrid_transfer* list,
+               std::optional<const dyngrid_scaling*> scalings = std::nullopt) {
   Transfers transfers;
   const std::optional<Error> wrong = base::attempt([&] {
     if (count < 0) throw Error(Status::bad_argument, fmt::format("redist: {} transfers, expected at least 0", count));
     if (count > 0) not_null(list, "redist: transfers");
+    if (count > 0 && scalings) not_null(*scalings, "redist: scalings");
     for (int t = 0; t < count; ++t) {
       const dyngrid_transfer& x = list[t];
       const dyngrid_plan& plan = not_null(x.plan, "redist: plan of a transfer");
       transfers.plans.push_back(&plan.of_rank(executor.rank, x.type));
       transfers.pointers.push_back({x.from, x.lld_from, x.to, x.lld_to});
+      if (!scalings) continue;
+      const dyngrid_scaling& by = (*scalings)[t];
+      if (by.alpha == nullptr || by.beta == nullptr)
+        throw Error(Status::null_pointer, fmt::format("redist: transfer {}: {} is null, expected an element of type {}",
+                                                      t, by.alpha == nullptr ? "alpha" : "beta", x.type));
+      transfers.pointers.back().alpha = by.alpha;
+      transfers.pointers.back().beta = by.beta;
     }
   });
   if (wrong) executor.executor.refuse(*wrong);
@@ -130,6 +140,15 @@ int dyngrid_execute(dyngrid_executor* executor, int count, const dyngrid_transfe
   return guard([&] {
     dyngrid_executor& with = not_null(executor, "redist: executor");
     const Transfers all = read(with, count, transfers);
+    write(report, with.executor.execute(all.plans, all.pointers));
+  });
+}
+
+int dyngrid_execute_scaled(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers,
+                           const dyngrid_scaling* scalings, dyngrid_execute_report* report) {
+  return guard([&] {
+    dyngrid_executor& with = not_null(executor, "redist: executor");
+    const Transfers all = read(with, count, transfers, scalings);
     write(report, with.executor.execute(all.plans, all.pointers));
   });
 }

@@ -107,9 +107,10 @@ std::optional<bool> Connections::agreed(const Outcome& mine, const std::int64_t 
   }
   if (may_differ && (all[1] != -all[2] || all[1] < 0)) return std::nullopt;
   if (all[1] != -all[2])
-    throw Error(Status::rank_mismatch,
-                "redist: transfers: their number, types, schedules or slabs differ between ranks, expected the same "
-                "everywhere");
+    throw Error(
+        Status::rank_mismatch,
+        "redist: transfers: their number, types, schedules, slabs, alpha or beta differ between ranks, expected "
+        "the same everywhere");
   return all[3] <= static_cast<std::int64_t>(PutDown::sources);
 }
 

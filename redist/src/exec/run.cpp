@@ -30,7 +30,7 @@ bool begin_run(Connections& ranks, Prepared* exchange, const std::vector<Pointer
   PutDown ahead = PutDown::nothing;
   if (exchange != nullptr && mine.status == base::Status::success)
     mine = ranks.attempt([&] { ahead = exchange->bind(pointers); });
-  std::int64_t signature = exchange != nullptr ? exchange->signature : 0;
+  std::int64_t signature = exchange != nullptr ? exchange->signature ^ exchange->work.scaling_print : 0;
   if (number != nullptr) signature = *number < 0 ? -1 : (signature * 65537 + *number) & INT64_MAX;
   const bool is_short = exchange != nullptr && exchange->is_short;
   const std::optional<bool> offered = ranks.agree(mine, signature, ahead, number != nullptr, is_short);

@@ -9,6 +9,7 @@ set(redist_local_sources
   src/pack/copy.cpp
   src/pack/copy_direct.cpp
   src/pack/packed_view.cpp
+  src/pack/scaled.cpp
   src/pack/together.cpp
   src/pack/turned.cpp)
 set(redist_exec_sources

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/fnv1a.hpp"
 #include "base/status.hpp"
 #include "exec/pages.hpp"
 #include "pack/copy.hpp"
@@ -104,6 +105,11 @@ void check_pointers(const std::vector<const RankPlan*>& plans, const std::vector
     const Pointers& x = pointers[t];
     if (reads(plan)) check(t, "from", x.from, x.lld_from, plan.m_loc_from, plan.n_loc_from);
     if (writes(plan)) check(t, "to", x.to, x.lld_to, plan.m_loc_to, plan.n_loc_to);
+    if ((x.alpha == nullptr) != (x.beta == nullptr))
+      throw wrong(Status::null_pointer, t,
+                  fmt::format("{} is null and {} is not, expected both", x.alpha == nullptr ? "alpha" : "beta",
+                              x.alpha == nullptr ? "beta" : "alpha"),
+                  rank, size);
   }
 }
 
@@ -151,6 +157,7 @@ Work::Work(std::vector<const RankPlan*> plans_, Slab slab, int rank_, int size_,
     : plans(std::move(plans_)), rank(rank_), size(size_) {
   check_plans(plans, rank, size);
   pointers.resize(plans.size());
+  scalings.resize(plans.size());
   std::unordered_map<int, std::size_t> out_of_rank;
   const auto add = [&](bool is_outgoing, const std::vector<Message>& messages, const Piece& piece) {
     if (piece.count == 0) return;
@@ -194,6 +201,18 @@ Work::Work(std::vector<const RankPlan*> plans_, Slab slab, int rank_, int size_,
 void Work::bind(const std::vector<Pointers>& where) {
   check_pointers(plans, where, rank, size);
   std::copy(where.begin(), where.end(), pointers.begin());
+  base::Fnv1a print;
+  bool is_copy = true;
+  for (std::size_t t = 0; t < plans.size(); ++t) {
+    const char type = plans[t]->type;
+    scalings[t] = where[t].alpha == nullptr ? Scaling{} : scaling_of(type, where[t].alpha, where[t].beta);
+    if (scalings[t].add == nullptr) continue;
+    is_copy = false;
+    print.number(static_cast<std::int64_t>(t));
+    for (const char* factor : {scalings[t].alpha, scalings[t].beta})
+      print.text({factor, static_cast<std::size_t>(element_bytes(type))});
+  }
+  scaling_print = is_copy ? 0 : print.positive();
   for (auto* streams : {&out, &in})
     for (Stream& stream : *streams) stream.rewind();
 }
@@ -226,6 +245,8 @@ PackedView Work::target_of(const Piece& piece, const Message& message) const {
   PackedView view = view_at(where.to, where.lld_to, plan, message);
   view.is_source = false;
   view.row_limits = plan.row_limits.empty() ? nullptr : plan.row_limits.data();
+  const Scaling& scaling = scalings[static_cast<std::size_t>(piece.matrix)];
+  view.scaling = scaling.add == nullptr ? nullptr : &scaling;
   view.non_temporal = has_large_target;
   return view;
 }

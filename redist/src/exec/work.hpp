@@ -10,6 +10,7 @@
 
 #include "exec/stream.hpp"
 #include "pack/packed_view.hpp"
+#include "pack/scaled.hpp"
 #include "redist/rank_plan.hpp"
 
 namespace redist::detail {
@@ -80,6 +81,8 @@ struct Work {
   std::int64_t bytes_kept = 0;
   bool has_large_target = false;  ///< it is stored non-temporally; a small one is better left in the cache
   std::vector<Pointers> pointers; ///< where the matrices lie in the run under way
+  std::vector<Scaling> scalings;  ///< what becomes of their elements in it
+  std::int64_t scaling_print = 0; ///< of all alphas and betas; 0 when all are copies
 
   std::int64_t bytes_out() const; ///< of all streams
   std::int64_t bytes_in() const;

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "pack/scaled.hpp"
+
 namespace redist::detail {
 
 void unpack_column(const PackedView& view, char* column, const char* packed) {
@@ -64,6 +66,7 @@ void pack_column(const PackedView& view, const char* column, PackedWriter& packe
 }
 
 void copy_column(const PackedView& source, const PackedView& target, const char* from, char* to, Prefetch& next) {
+  if (target.scaling != nullptr) return add_column(source, target, from, to);
   const int esize = source.esize;
   for (const Run& r : source.rows->runs) {
     std::int64_t bytes = r.len * esize, pieces = r.count;

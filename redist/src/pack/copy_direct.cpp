@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <cstring>
 
 #include "pack/copy.hpp"
 #include "pack/cursor.hpp"
 #include "pack/packed_view.hpp"
+#include "pack/scaled.hpp"
 
 namespace redist::detail {
 
@@ -30,7 +30,9 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
     const char* src = source.base + col.from() * source.lld * esize;
     char* dst = target.base + col.to() * target.lld * esize;
     const std::int64_t now = std::min(count, height - row);
-    if (now == height) {
+    if (now == height && target.scaling != nullptr) {
+      add_column(source, target, src, dst);
+    } else if (now == height) {
       for (const Run& r : source.rows->runs) {
         auto bytes = static_cast<std::size_t>(r.len * esize);
         std::int64_t pieces = r.count;
@@ -48,7 +50,7 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
       Cursor at(*source.rows, row);
       for (std::int64_t left = now; left > 0;) {
         const std::int64_t part = std::min(left, at.left_in_piece());
-        std::memcpy(dst + at.to() * esize, src + at.from() * esize, static_cast<std::size_t>(part * esize));
+        put(target, dst + at.to() * esize, src + at.from() * esize, static_cast<std::size_t>(part * esize));
         left -= part;
         at.advance(part);
       }

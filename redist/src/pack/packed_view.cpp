@@ -7,38 +7,13 @@
 #include "pack/column.hpp"
 #include "pack/copy.hpp"
 #include "pack/cursor.hpp"
+#include "pack/scaled.hpp"
 #include "pack/turned.hpp"
+#include "pack/walk.hpp"
 
 namespace redist::detail {
 
 namespace {
-
-/// Calls take(column, row, rows) for packed elements first .. first+count-1, column by column: packed rows row ..
-/// row+rows-1 of that column.
-template <class Take> void walk(const PackedView& view, std::int64_t first, std::int64_t count, Take&& take) {
-  if (count <= 0) return;
-  const std::int64_t height = view.rows->total;
-  Cursor col(*view.cols, first / height);
-  std::int64_t row = first % height;
-  while (count > 0) {
-    const std::int64_t now = std::min(count, height - row);
-    take(view.base + col.index(view.is_source) * view.lld * view.esize, row, now);
-    count -= now;
-    row = 0;
-    col.advance(1);
-  }
-}
-
-/// Calls take(where in the column, bytes) for each piece of packed rows row .. row+count-1 of a column.
-template <class Take>
-void walk_part_of_column(const PackedView& view, char* column, std::int64_t row, std::int64_t count, Take&& take) {
-  for (Cursor at(*view.rows, row); count > 0;) {
-    const std::int64_t now = std::min(count, at.left_in_piece());
-    take(column + at.index(view.is_source) * view.esize, static_cast<std::size_t>(now * view.esize));
-    count -= now;
-    at.advance(now);
-  }
-}
 
 void pack_columns(const PackedView& view, std::int64_t first, std::int64_t count, char* packed, bool non_temporal) {
   PackedWriter writer(packed, non_temporal);
@@ -87,13 +62,14 @@ void PackedView::pack(std::int64_t first, std::int64_t count, char* packed, bool
 
 void PackedView::unpack(std::int64_t first, std::int64_t count, const char* packed) const {
   if (row_limits != nullptr) return unpack_limited(*this, first, count, packed);
+  if (scaling != nullptr) return unpack_scaled(*this, first, count, packed);
   unpack_columns(*this, first, count, packed);
   if (non_temporal) finish_non_temporal();
 }
 
 char* PackedView::contiguous(std::int64_t first, std::int64_t& count) const {
   count = 0;
-  if (transposed || conj_size != 0 || row_limits != nullptr || elements() == 0) return nullptr;
+  if (is_rearranged() || row_limits != nullptr || scaling != nullptr || elements() == 0) return nullptr;
   const std::int64_t height = rows->total;
   Cursor col(*cols, first / height);
   const std::int64_t row_first = first % height;

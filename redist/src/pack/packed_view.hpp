@@ -9,6 +9,8 @@
 
 namespace redist::detail {
 
+struct Scaling;
+
 /// One end of a message: where its packed elements lie in this process's array. Pure, no MPI.
 struct PackedView {
   const RunList* rows = nullptr;
@@ -20,8 +22,9 @@ struct PackedView {
   bool transposed = false; ///< of the source only: packed column j is row j of the array
   const std::int64_t* row_limits =
       nullptr; ///< of the target only: begin and end of the local rows that may be written, per local column
-  bool non_temporal = false; ///< of the target only: stored so, because the array is larger than the cache
-  int conj_size = 0;         ///< bytes of a real component whose odd ones change sign while packing, 0: none
+  const Scaling* scaling = nullptr; ///< of the target only: what becomes of its elements; null: a copy
+  bool non_temporal = false;        ///< of the target only: stored so, because the array is larger than the cache
+  int conj_size = 0;                ///< bytes of a real component whose odd ones change sign while packing, 0: none
 
   std::int64_t elements() const { return rows->total * cols->total; }
   /// Whether packed bytes are not those of the array in their order.
@@ -33,7 +36,7 @@ struct PackedView {
   /// The same, the other way.
   void unpack(std::int64_t first, std::int64_t count, const char* packed) const;
   /// Where packed element `first` lies, and in `count` how many packed elements from there on lie one after
-  /// the other in the array. Null when bytes cannot be used as they are (transposed, conjugated).
+  /// the other in the array. Null when bytes cannot be used as they are (transposed, conjugated, scaled).
   char* contiguous(std::int64_t first, std::int64_t& count) const;
 };
 

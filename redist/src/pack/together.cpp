@@ -2,11 +2,11 @@
 #include "pack/together.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "pack/column.hpp"
 #include "pack/copy.hpp"
 #include "pack/cursor.hpp"
+#include "pack/scaled.hpp"
 #include "pack/turned.hpp"
 
 namespace redist::detail {
@@ -60,10 +60,10 @@ void pack_in_order(const std::vector<Outgoing>& all, const std::vector<CopyRun>&
       continue;
     }
     char* at = target->base + to * target->lld * target->esize + run.to;
-    if (target->non_temporal && run.bytes >= non_temporal_from)
+    if (target->scaling == nullptr && target->non_temporal && run.bytes >= non_temporal_from)
       copy_non_temporal(at, column + run.from, run.bytes);
     else
-      std::memcpy(at, column + run.from, run.bytes);
+      put(*target, at, column + run.from, run.bytes);
   }
 }
 

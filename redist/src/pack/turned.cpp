@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "pack/cursor.hpp"
+#include "pack/scaled.hpp"
 
 namespace redist::detail {
 
@@ -94,8 +95,8 @@ void unpack_limited(const PackedView& view, std::int64_t first, std::int64_t cou
       const std::int64_t i = at.to();
       const std::int64_t low = std::max(i, begin), high = std::min(i + now, end);
       if (low < high)
-        std::memcpy(column + low * view.esize, packed + (low - i) * view.esize,
-                    static_cast<std::size_t>((high - low) * view.esize));
+        put(view, column + low * view.esize, packed + (low - i) * view.esize,
+            static_cast<std::size_t>((high - low) * view.esize));
       packed += now * view.esize;
       left -= now;
       at.advance(now);

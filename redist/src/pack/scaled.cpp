@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pack/scaled.hpp"
+
+#include <complex>
+#include <cstring>
+
+#include "pack/walk.hpp"
+#include "redist/element.hpp"
+
+namespace redist::detail {
+
+namespace {
+
+template <class T> T load(const char* at) { // packed elements may be unaligned
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+template <class T> T times(T a, T b) {
+  return a * b;
+}
+/// As Fortran multiplies, without C++'s search for infinities.
+template <class R> std::complex<R> times(std::complex<R> a, std::complex<R> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+enum class Factor { zero, one, other };
+
+template <Factor factor, class T> T scaled(T by, T value) {
+  if constexpr (factor == Factor::one) return value;
+  return times(by, value);
+}
+
+template <class T, Factor alpha, Factor beta>
+void add(const Scaling& by, char* __restrict to, std::int64_t to_step, const char* __restrict from,
+         std::int64_t from_step, std::int64_t count, std::int64_t length) {
+  const T a = load<T>(by.alpha), b = load<T>(by.beta);
+  for (std::int64_t t = 0; t < count; ++t, to += to_step, from += from_step)
+    for (std::int64_t k = 0; k < length; ++k) {
+      const auto at = k * static_cast<std::int64_t>(sizeof(T));
+      T sum{};
+      if constexpr (alpha != Factor::zero) sum = scaled<alpha>(a, load<T>(from + at));
+      if constexpr (beta != Factor::zero) {
+        const T old = scaled<beta>(b, load<T>(to + at));
+        if constexpr (alpha != Factor::zero)
+          sum += old;
+        else
+          sum = old; // 0 + -0 would be another zero
+      }
+      std::memcpy(to + at, &sum, sizeof sum);
+    }
+}
+
+template <class T> Factor factor_of(const char* value) {
+  const T x = load<T>(value);
+  return x == T(0) ? Factor::zero : x == T(1) ? Factor::one : Factor::other;
+}
+
+template <class T, Factor alpha> Scaling::Add with_beta(Factor beta) {
+  if (beta == Factor::zero) return alpha == Factor::one ? nullptr : add<T, alpha, Factor::zero>;
+  return beta == Factor::one ? add<T, alpha, Factor::one> : add<T, alpha, Factor::other>;
+}
+
+template <class T> Scaling::Add add_of(const Scaling& by) {
+  const Factor beta = factor_of<T>(by.beta);
+  switch (factor_of<T>(by.alpha)) {
+  case Factor::zero:
+    return with_beta<T, Factor::zero>(beta);
+  case Factor::one:
+    return with_beta<T, Factor::one>(beta);
+  default:
+    return with_beta<T, Factor::other>(beta);
+  }
+}
+
+} // namespace
+
+Scaling scaling_of(char type, const void* alpha, const void* beta) {
+  Scaling by;
+  std::memcpy(by.alpha, alpha, static_cast<std::size_t>(element_bytes(type)));
+  std::memcpy(by.beta, beta, static_cast<std::size_t>(element_bytes(type)));
+  switch (type) {
+  case 's':
+    by.add = add_of<float>(by);
+    break;
+  case 'd':
+    by.add = add_of<double>(by);
+    break;
+  case 'c':
+    by.add = add_of<std::complex<float>>(by);
+    break;
+  case 'z':
+    by.add = add_of<std::complex<double>>(by);
+    break;
+  default:
+    by.add = add_of<std::uint32_t>(by); // an overflow of signed integers is not defined
+  }
+  return by;
+}
+
+void unpack_scaled(const PackedView& view, std::int64_t first, std::int64_t count, const char* packed) {
+  const int esize = view.esize;
+  walk(view, first, count, [&](char* column, std::int64_t row, std::int64_t rows) {
+    if (rows < view.rows->total) {
+      walk_part_of_column(view, column, row, rows, [&](char* at, std::size_t bytes) {
+        put(view, at, packed, bytes);
+        packed += bytes;
+      });
+      return;
+    }
+    for (const Run& r : view.rows->runs) {
+      view.scaling->add(*view.scaling, column + r.to * esize, r.to_step * esize, packed, r.len * esize, r.count, r.len);
+      packed += r.len * r.count * esize;
+    }
+  });
+}
+
+void add_column(const PackedView& source, const PackedView& target, const char* from, char* to) {
+  const int esize = source.esize;
+  for (const Run& r : source.rows->runs)
+    target.scaling->add(*target.scaling, to + r.to * esize, r.to_step * esize, from + r.from * esize,
+                        r.from_step * esize, r.count, r.len);
+}
+
+} // namespace redist::detail
