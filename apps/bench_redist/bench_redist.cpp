@@ -163,6 +163,8 @@ struct Method {
   bool moves_it = true;                            ///< so that the target can be compared afterwards
   std::optional<Pages> fresh_pages = std::nullopt; ///< the target is allocated anew each time
   redist::ExecuteOptions options = {};
+  bool is_transposed = false;
+  double alpha = 1, beta = 0; ///< b = alpha op(a) + beta b
 };
 const std::vector<Method>& methods();
 
@@ -186,7 +188,7 @@ public:
     in_fresh_contexts(dyngrid_Cpdgemr2d);
   }
   void dropin() { dyngrid_Cpdgemr2d(n_, n_, a_.data, 1, 1, desc_a_, b_.data, 1, 1, desc_b_, global_); }
-  void dyngrid() { move(*executor_, mine_, a_.data, b_.data); }
+  void dyngrid() { move(*executor_, method_->is_transposed ? mine_transposed_ : mine_, a_.data, b_.data); }
   void planned() { move(*executor_, redist::Plan(from_, to_, plan_options()).for_rank(rank_), a_.data, b_.data); }
   void direct() {
     move(*executor_, mine_, static_cast<double*>(shared_a_.data()), static_cast<double*>(shared_b_.data()));
@@ -226,11 +228,12 @@ private:
   int ctxt_a_ = -1, ctxt_b_ = -1, global_ = -1;
   int desc_a_[9] = {}, desc_b_[9] = {};
   GeFunction* stock_ = nullptr;
-  redist::RankPlan mine_;
+  redist::RankPlan mine_, mine_transposed_;
   std::map<std::string, redist::Executor>
       executors_; ///< of the methods that the executor does with options of their own
   std::optional<redist::Executor> usual_;
   redist::Executor* executor_ = nullptr;
+  const Method* method_ = nullptr;  ///< under way
   const double* written_ = nullptr; ///< by the last method
 };
 
@@ -261,8 +264,15 @@ const std::vector<Method>& methods() {
     list.push_back({"around", &CaseRun::dyngrid, true, std::nullopt, options}); // as older command lines call it
     list.push_back({"direct", &CaseRun::direct});
     list.push_back({"direct_cold", &CaseRun::direct_cold});
+    const auto add_with_sums = [&list](const char* const(&names)[3], void (CaseRun::*run)()) {
+      list.push_back({names[0], run, true, std::nullopt, {}, true});
+      list.push_back({names[1], run, true, std::nullopt, {}, false, 2, -1});
+      list.push_back({names[2], run, true, std::nullopt, {}, true, 2, -1});
+    };
+    add_with_sums({"transposed", "added", "added_transposed"}, &CaseRun::dyngrid);
 #ifdef DYNGRID_HAVE_COSTA
     list.push_back({"costa", &CaseRun::costa});
+    add_with_sums({"costa_transposed", "costa_added", "costa_added_transposed"}, &CaseRun::costa);
 #endif
     return list;
   }();
@@ -314,6 +324,9 @@ CaseRun::CaseRun(MPI_Comm comm, const Case& c, const Settings& settings, Result&
   const redist::Plan plan(from_, to_, plan_options());
   mine_ = plan.for_rank(rank_);
   result_.plan_s = MPI_Wtime() - t0;
+  redist::PlanOptions transposed = plan_options();
+  transposed.op = redist::Op::transpose;
+  mine_transposed_ = redist::Plan(from_, to_, transposed).for_rank(rank_);
   t0 = MPI_Wtime();
   static std::map<int, std::pair<advise::Machine, double>> measured; // by number of ranks, with the seconds it took
   if (measured.count(size) == 0) {
@@ -340,7 +353,8 @@ CaseRun::CaseRun(MPI_Comm comm, const Case& c, const Settings& settings, Result&
 
 void CaseRun::move(redist::Executor& by, const redist::RankPlan& plan, const double* from, double* to) {
   const redist::ExecuteReport report =
-      by.execute({&plan}, {{from, std::max<std::int64_t>(1, m_from_), to, std::max<std::int64_t>(1, m_to_)}});
+      by.execute({&plan}, {{from, std::max<std::int64_t>(1, m_from_), to, std::max<std::int64_t>(1, m_to_), false,
+                            &method_->alpha, &method_->beta}});
   result_.peak = std::max(result_.peak, report.peak_bytes);
   result_.work_s = report.pack_s + report.copy_s;
   written_ = to;
@@ -365,7 +379,7 @@ void CaseRun::costa() {
                                                    case_.from.npcol, 'R', 0, 0, a_.data, desc_a_[8], 'C', rank_);
   auto target = costa::block_cyclic_layout<double>(n_, n_, desc_b_[4], desc_b_[5], 1, 1, n_, n_, case_.to.nprow,
                                                    case_.to.npcol, 'R', 0, 0, b_.data, desc_b_[8], 'C', rank_);
-  costa::transform<double>(source, target, comm_);
+  costa::transform<double>(source, target, method_->is_transposed ? 'T' : 'N', method_->alpha, method_->beta, comm_);
 }
 #endif
 
@@ -375,6 +389,7 @@ void CaseRun::costa() {
 double CaseRun::seconds_of(const Method& method) {
   const auto own = executors_.find(method.name);
   executor_ = own == executors_.end() ? &*usual_ : &own->second;
+  method_ = &method;
   written_ = nullptr;
   usual_->range(0);
   const std::int64_t begin = now_ns();
@@ -399,9 +414,11 @@ bool CaseRun::is_right() const {
   const auto [p, q] = to_.grid.position_of(rank_);
   const double* target = written_ != nullptr ? written_ : b_.data;
   for (std::int64_t j = 0; j < n_to_; ++j)
-    for (std::int64_t i = 0; i < m_to_; ++i)
-      if (target[i + j * m_to_] != static_cast<double>(to_.rows.to_global(i, p) * case_.n + to_.cols.to_global(j, q)))
-        return false;
+    for (std::int64_t i = 0; i < m_to_; ++i) {
+      std::int64_t row = to_.rows.to_global(i, p), col = to_.cols.to_global(j, q);
+      if (method_->is_transposed) std::swap(row, col);
+      if (target[i + j * m_to_] != method_->alpha * static_cast<double>(row * case_.n + col)) return false;
+    }
   return true;
 }
 
@@ -499,6 +516,11 @@ void Summary::add(const Result& r) {
   }
   ratio("costa", "dyngrid");
   ratio("costa", "direct");
+  ratio("costa_transposed", "transposed");
+  ratio("costa_added", "added");
+  ratio("costa_added_transposed", "added_transposed");
+  ratio("added", "dyngrid");
+  ratio("transposed", "dyngrid");
   ratio("direct_cold", "memcpy_cold");
   ratio("direct_cold", "memcpy_cold_huge");
   ratio("stock_cold", "direct_cold");
@@ -585,14 +607,16 @@ std::optional<int> read_command_line(Settings& settings, int argc, char** argv) 
   app.add_option("--nb", settings.blocks, "e.g. 64,block,64-128; default: the bars' own").separated_by(',');
   std::vector<std::string> known;
   for (const Method& method : methods()) known.emplace_back(method.name);
-  app.add_option("--methods", settings.methods,
-                 "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, cached and non_temporal (dyngrid "
-                 "writing its panels through and with non-temporal stores), direct, direct_cold, stock_context and "
-                 "dropin_context (in contexts made and closed for each copy), dropin_first (the same, and nothing kept "
-                 "from earlier ones), "
-                 "memcpy, costa where it was found; each of stock, dyngrid, memcpy also with _cold (fresh "
-                 "pages as the kernel gives them; DYNGRID_EXCHANGE=hugepages=off keeps dyngrid from asking for huge "
-                 "ones) and _cold_huge")
+  app.add_option(
+         "--methods", settings.methods,
+         "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, cached and non_temporal (dyngrid "
+         "writing its panels through and with non-temporal stores), direct, direct_cold, stock_context and "
+         "dropin_context (in contexts made and closed for each copy), dropin_first (the same, and nothing kept "
+         "from earlier ones), "
+         "memcpy, transposed, added (b = 2 a - b) and added_transposed, where it was found "
+         "costa and costa_ before each of the last three; each of stock, dyngrid, memcpy also with _cold (fresh "
+         "pages as the kernel gives them; DYNGRID_EXCHANGE=hugepages=off keeps dyngrid from asking for huge "
+         "ones) and _cold_huge")
       .separated_by(',')
       .check(base::one_of(known));
   app.add_option("--reps", settings.reps, "runs per method and case").check(base::positive_number());
