@@ -92,7 +92,10 @@ ExecuteReport Prepared::end() {
 bool Prepared::copy_slice() {
   if (copies.empty()) return false;
   LocalCopy& copy = copies.back();
-  const std::int64_t now = std::min(copy.count, copy_slice_bytes / copy.source.esize);
+  std::int64_t now = std::min(copy.count, copy_slice_bytes / copy.source.esize);
+  const std::int64_t height = copy.source.rows->total;
+  // whole columns of a transposed source, 16 at a time, share its lines
+  if (copy.source.transposed && now > height) now -= now % (now > 16 * height ? 16 * height : height);
   const double t = now_s();
   copy_direct(copy.source, copy.target, copy.first, now);
   report.copy_s += now_s() - t;

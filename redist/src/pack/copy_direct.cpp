@@ -5,12 +5,16 @@
 #include "pack/cursor.hpp"
 #include "pack/packed_view.hpp"
 #include "pack/scaled.hpp"
+#include "pack/turned.hpp"
 
 namespace redist::detail {
 
 void copy_direct(const PackedView& source, const PackedView& target, std::int64_t first, std::int64_t count) {
   if (count <= 0) return;
   const int esize = source.esize;
+  const std::int64_t height = source.rows->total;
+  if (source.transposed && first % height == 0 && count % height == 0)
+    return copy_transposed(source, target, first / height, count / height);
   if (source.transposed || source.conj_size != 0 || target.row_limits != nullptr) {
     alignas(64) char buffer[16384];
     const std::int64_t at_once = static_cast<std::int64_t>(sizeof buffer) / esize;
@@ -23,7 +27,6 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
     }
     return;
   }
-  const std::int64_t height = source.rows->total;
   Cursor col(*source.cols, first / height);
   std::int64_t row = first % height;
   while (count > 0) {

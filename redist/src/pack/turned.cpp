@@ -12,17 +12,26 @@ namespace redist::detail {
 namespace {
 
 /// Packs rows row_first .. row_first+count-1 of `width` packed columns whose rows in the array are known:
-/// neighbours in the array are taken together, since they share a cache line.
+/// neighbours in the array are taken together, since they share a cache line. So are as many packed rows as fill a
+/// line.
 template <std::size_t Bytes>
 void transpose_strip(const PackedView& view, const std::int64_t* row_of_column, int width, std::int64_t row_first,
                      std::int64_t count, std::int64_t packed_step, char* packed) {
+  constexpr int at_once = 64 / Bytes;
+  constexpr auto size = static_cast<std::int64_t>(Bytes);
   Cursor row(*view.rows, row_first);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const char* line = view.base + row.from() * view.lld * static_cast<std::int64_t>(Bytes);
-    for (int j = 0; j < width; ++j)
-      std::memcpy(packed + j * packed_step + i * static_cast<std::int64_t>(Bytes),
-                  line + row_of_column[j] * static_cast<std::int64_t>(Bytes), Bytes);
-    row.advance(1);
+  for (std::int64_t i = 0; i < count; i += at_once) {
+    const char* line[at_once];
+    const int now = static_cast<int>(std::min<std::int64_t>(at_once, count - i));
+    for (int k = 0; k < now; ++k, row.advance(1)) line[k] = view.base + row.from() * view.lld * size;
+    for (int j = 0; j < width; ++j) {
+      char* at = packed + j * packed_step + i * size;
+      const std::int64_t offset = row_of_column[j] * size;
+      if (now == at_once) // a number that the compiler knows
+        for (int k = 0; k < at_once; ++k) std::memcpy(at + k * size, line[k] + offset, Bytes);
+      else
+        for (int k = 0; k < now; ++k) std::memcpy(at + k * size, line[k] + offset, Bytes);
+    }
   }
 }
 
@@ -50,9 +59,10 @@ template <class Real> void negate_odd(char* packed, std::int64_t count) {
 }
 } // namespace
 
+constexpr int strip = 16; // packed columns that are taken together
+
 void pack_transposed(const PackedView& view, std::int64_t first, std::int64_t count, char* packed) {
   if (count <= 0) return;
-  constexpr int strip = 16;
   const std::int64_t height = view.rows->total;
   Cursor col(*view.cols, first / height);
   std::int64_t row = first % height;
@@ -76,6 +86,26 @@ void pack_transposed(const PackedView& view, std::int64_t first, std::int64_t co
     packed += taken * view.esize;
     count -= taken;
     row = 0;
+  }
+}
+
+void copy_transposed(const PackedView& source, const PackedView& target, std::int64_t first_column,
+                     std::int64_t columns) {
+  alignas(64) char buffer[16384];
+  const std::int64_t height = source.rows->total;
+  const std::int64_t rows_at_once = static_cast<std::int64_t>(sizeof buffer) / (strip * source.esize);
+  for (std::int64_t column = first_column; column < first_column + columns; column += strip) {
+    std::int64_t at[strip];
+    const int width = static_cast<int>(std::min<std::int64_t>(strip, first_column + columns - column));
+    Cursor col(*source.cols, column);
+    for (int j = 0; j < width; ++j, col.advance(1)) at[j] = col.from();
+    for (std::int64_t row = 0; row < height; row += rows_at_once) {
+      const std::int64_t rows = std::min(rows_at_once, height - row);
+      transpose_any(source, at, width, row, rows, rows * source.esize, buffer);
+      conjugate(source, buffer, rows * width);
+      for (int j = 0; j < width; ++j)
+        target.unpack((column + j) * height + row, rows, buffer + j * rows * source.esize);
+    }
   }
 }
 
