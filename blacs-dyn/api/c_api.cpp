@@ -570,6 +570,14 @@ int dyngrid_copy(const dyngrid_matrix* from, dyngrid_matrix* to) {
   });
 }
 
+int dyngrid_add(char op, const void* alpha, const dyngrid_matrix* a, const void* beta, dyngrid_matrix* b) {
+  return guard([&] {
+    Application& application = begun("dyngrid_add");
+    application.whereabouts.agree_on_call("dyngrid_add");
+    application.copier.add(op, alpha, a, beta, b, application.registered.matrices, application.grid.site());
+  });
+}
+
 int dyngrid_phase_create(const char* name, dyngrid_phase** phase) {
   return guard([&] {
     base::detail::not_null(phase, "blacs-dyn: dyngrid_phase_create: phase");

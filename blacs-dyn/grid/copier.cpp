@@ -3,29 +3,72 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "base/status.hpp"
 #include "processes/mpi_util.hpp"
-#include "redist/plan.hpp"
 
 namespace blacs_dyn {
 
-void Copier::copy(const Matrix* from, Matrix* to, const Matrices& matrices, const Matrices::Site& site) {
+using base::Error;
+using base::Status;
+
+namespace {
+
+void require_content(const char* call, const Matrices::Site& site) {
   if (site.grid == MPI_COMM_NULL)
-    throw base::Error(base::Status::bad_state, "blacs-dyn: dyngrid_copy before the first resize point of a new "
-                                               "process: its matrices have no content yet");
+    throw Error(Status::bad_state, fmt::format("blacs-dyn: {} before the first resize point of a new process: its "
+                                               "matrices have no content yet",
+                                               call));
+}
+
+} // namespace
+
+void Copier::copy(const Matrix* from, Matrix* to, const Matrices& matrices, const Matrices::Site& site) {
+  require_content("dyngrid_copy", site);
   std::int64_t print = 0;
-  together(site.grid, [&] { print = matrices.check_copy(from, to); });
+  together(site.grid, [&] { print = matrices.check_copy("dyngrid_copy", redist::Op::none, from, to); });
   check_same(site.grid, print, "blacs-dyn: dyngrid_copy: called with different matrices on different processes");
-  if (from == to) return;
+  if (from != to) move(redist::Op::none, nullptr, *from, nullptr, *to, matrices, site);
+}
+
+void Copier::add(char op, const void* alpha, const Matrix* from, const void* beta, Matrix* to, const Matrices& matrices,
+                 const Matrices::Site& site) {
+  require_content("dyngrid_add", site);
+  std::int64_t print = 0;
+  redist::Op done = redist::Op::none;
+  together(site.grid, [&] {
+    done = redist::op_of(op);
+    print = matrices.check_copy("dyngrid_add", done, from, to);
+    if (alpha == nullptr || beta == nullptr)
+      throw Error(Status::null_pointer,
+                  fmt::format("blacs-dyn: dyngrid_add: {} is null, expected an element of type {}",
+                              alpha == nullptr ? "alpha" : "beta", to->type));
+    if (from == to)
+      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_add: \"{}\" is added to itself, expected two "
+                                                    "matrices: copy it to a second one before",
+                                                    to->name));
+  });
+  check_same(site.grid, print,
+             "blacs-dyn: dyngrid_add: called with different matrices or operations on different processes");
+  move(done, alpha, *from, beta, *to, matrices, site);
+}
+
+void Copier::move(redist::Op op, const void* alpha, const Matrix& from, const void* beta, Matrix& to,
+                  const Matrices& matrices, const Matrices::Site& site) {
   executor(site.grid);
   together(site.grid, [&] {
     if (matrices.revision() != revision_) kept_.clear(); // the address of a freed matrix may be another one's
     revision_ = matrices.revision();
-    plan(*from, *to, site);
+    plan(op, from, to, site);
   });
   Kept& kept = kept_.front();
   if (!kept.exchange) kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, *executor_));
-  kept.exchange->run({{from->local.data(), from->lld(), to->local.data(), to->lld()}});
-  ++to->writes;
+  redist::Pointers where{from.local.data(), from.lld(), to.local.data(), to.lld()};
+  where.alpha = alpha;
+  where.beta = beta;
+  kept.exchange->run({where});
+  ++to.writes;
 }
 
 redist::Executor& Copier::executor(MPI_Comm grid) {
@@ -34,17 +77,18 @@ redist::Executor& Copier::executor(MPI_Comm grid) {
 }
 
 /// Makes it the first of the kept ones.
-void Copier::plan(const Matrix& from, const Matrix& to, const Matrices::Site& site) {
-  const auto at =
-      std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.from == &from && k.to == &to; });
+void Copier::plan(redist::Op op, const Matrix& from, const Matrix& to, const Matrices::Site& site) {
+  const auto at = std::find_if(kept_.begin(), kept_.end(),
+                               [&](const Kept& k) { return k.op == op && k.from == &from && k.to == &to; });
   if (at != kept_.end()) return kept_.splice(kept_.begin(), kept_, at);
   int rank = 0;
   MPI_Comm_rank(site.grid, &rank);
   redist::PlanOptions options;
+  options.op = op;
   options.element_bytes = static_cast<int>(element_bytes(from.type));
   if (executor_->ranks_on_host() == site.shape.size()) options.schedule = redist::Schedule::async;
   const redist::Plan plan(from.layout, to.layout, options);
-  kept_.push_front({&from, &to, plan.for_rank(rank, from.type), {}});
+  kept_.push_front({op, &from, &to, plan.for_rank(rank, from.type), {}});
   if (kept_.size() > exchanges_kept) kept_.pop_back();
 }
 

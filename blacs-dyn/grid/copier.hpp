@@ -9,6 +9,7 @@
 #include "grid/matrices.hpp"
 #include "redist/exchange.hpp"
 #include "redist/executor.hpp"
+#include "redist/plan.hpp"
 #include "redist/rank_plan.hpp"
 
 namespace blacs_dyn {
@@ -20,14 +21,22 @@ public:
   /// All of `from` into `to`, which have the same form but for their distributions. Collective over `site.grid`.
   /// @throws agreed Error
   void copy(const Matrix* from, Matrix* to, const Matrices& matrices, const Matrices::Site& site);
+  /// to = alpha op(from) + beta to; see dyngrid_add. Collective over `site.grid`.
+  /// @throws agreed Error
+  void add(char op, const void* alpha, const Matrix* from, const void* beta, Matrix* to, const Matrices& matrices,
+           const Matrices::Site& site);
   /// The executor that moves data on this grid. Collective over it the first time.
   redist::Executor& executor(MPI_Comm grid);
   void forget() { kept_.clear(); } ///< local: a matrix lies otherwise, though none was made or freed
   void close();                    ///< collective over the grid of the last copy; nothing when there was none
 
 private:
-  void plan(const Matrix& from, const Matrix& to, const Matrices::Site& site);
+  /// Copies without alpha and beta. The arguments are the same on all processes.
+  void move(redist::Op op, const void* alpha, const Matrix& from, const void* beta, Matrix& to,
+            const Matrices& matrices, const Matrices::Site& site);
+  void plan(redist::Op op, const Matrix& from, const Matrix& to, const Matrices::Site& site);
   struct Kept {
+    redist::Op op;
     const Matrix *from, *to;
     redist::RankPlan plan;
     std::optional<redist::Exchange> exchange; ///< of the plan; prepared by the first copy

@@ -255,25 +255,26 @@ void Matrices::free(Matrix* matrix) {
   throw Error(Status::not_found, "blacs-dyn: dyngrid_matrix_free: the handle is of no living matrix");
 }
 
-std::int64_t Matrices::check_copy(const Matrix* from, const Matrix* to) const {
+std::int64_t Matrices::check_copy(const char* call, redist::Op op, const Matrix* from, const Matrix* to) const {
   base::Fnv1a hash;
+  hash.number(static_cast<std::int64_t>(op));
   for (const Matrix* a : {from, to}) {
     const char* which = a == from ? "first" : "second";
-    if (!a) throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_copy: the {} matrix is null", which));
+    if (!a) throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the {} matrix is null", call, which));
     if (!has(a))
-      throw Error(Status::not_found,
-                  fmt::format("blacs-dyn: dyngrid_copy: the {} handle is of no living matrix", which));
+      throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the {} handle is of no living matrix", call, which));
     hash.text(a->name).number(0);
   }
   if (from->type != to->type)
-    throw Error(
-        Status::bad_type,
-        fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is of type '{}' and \"{}\" of type '{}', expected the same",
-                    from->name, from->type, to->name, to->type));
-  if (from->rows.n != to->rows.n || from->cols.n != to->cols.n)
+    throw Error(Status::bad_type,
+                fmt::format("blacs-dyn: {}: \"{}\" is of type '{}' and \"{}\" of type '{}', expected the same", call,
+                            from->name, from->type, to->name, to->type));
+  const bool is_turned = op != redist::Op::none;
+  const std::int64_t m = is_turned ? from->cols.n : from->rows.n, n = is_turned ? from->rows.n : from->cols.n;
+  if (to->rows.n != m || to->cols.n != n)
     throw Error(Status::shape_mismatch,
-                fmt::format("blacs-dyn: dyngrid_copy: \"{}\" is {} x {} and \"{}\" {} x {}, expected the same",
-                            from->name, from->rows.n, from->cols.n, to->name, to->rows.n, to->cols.n));
+                fmt::format("blacs-dyn: {}: \"{}\" is {} x {} and \"{}\" {} x {}, expected {} x {}", call, from->name,
+                            from->rows.n, from->cols.n, to->name, to->rows.n, to->cols.n, m, n));
   return hash.positive();
 }
 

@@ -13,6 +13,7 @@
 
 #include "grid/matrix.hpp"
 #include "processes/packet.hpp"
+#include "redist/plan.hpp"
 
 namespace blacs_dyn {
 
@@ -41,8 +42,9 @@ public:
   Matrix* adopt(const char* name, char type, const Adopted& array, const char* lacks, const Site& site);
   void free(Matrix* matrix);
   Matrix* find(const std::string& name);
-  /// Local. A number for the two, to compare between processes. @throws Error when `from` cannot be copied to `to`
-  std::int64_t check_copy(const Matrix* from, const Matrix* to) const;
+  /// Local. A number for the two and `op`, to compare between processes. @throws Error that begins with `call` when
+  /// op(from) cannot be copied to `to`
+  std::int64_t check_copy(const char* call, redist::Op op, const Matrix* from, const Matrix* to) const;
   Matrix* largest() const;            ///< of those over the whole grid; null when there is none
   double bytes() const;               ///< of all matrices of which processes have parts, on all processes together
   double bytes_on_each() const;       ///< of those that every process has whole

@@ -22,6 +22,14 @@ def _letter(dtype: "np.dtype[Any]") -> bytes:
     return letter
 
 
+def _element(value: complex, dtype: "np.dtype[Any]", what: str) -> NDArray[Any]:
+    """A number as an array of one element."""
+    given = np.asarray(value)
+    if given.ndim != 0 or given.dtype.kind not in "biufc" or not np.can_cast(given.dtype, dtype, "same_kind"):
+        raise TypeError(f"{what} is {value!r}, expected a number of dtype {dtype}")
+    return given.astype(dtype).reshape(1)
+
+
 class Matrix:
     """An m x n matrix in mb x nb blocks on the current grid; it follows every change.
 
@@ -105,6 +113,29 @@ class Matrix:
         rows = _global_indices(self.shape[0], row_sizes, grid.nprow, grid.myrow, int(desc[6]))
         cols = _global_indices(self.shape[1], col_sizes, grid.npcol, grid.mycol, int(desc[7]))
         return rows[:, np.newaxis], cols[np.newaxis, :]
+
+    # ---- with another matrix
+
+    def add(self, alpha: complex, a: "Matrix", beta: complex = 1, op: str = "N") -> None:
+        """Makes this matrix alpha op(a) + beta times itself, in one pass. Collective.
+
+        Args:
+            alpha, beta: numbers, the same on all processes; whole ones for int32, which is calculated modulo 2^32.
+            a: a matrix of the same dtype, however it lies; nothing of it is read when alpha is 0.
+            beta: with 0 nothing of this matrix is read.
+            op: "N" for a, "T" for its transpose, "C" for its conjugate transpose.
+
+        Raises:
+            TypeError: alpha or beta is no number of the dtype.
+            ValueError: op is not one letter.
+            Error: shapes or types differ, another op, `a` is this matrix, processes that differ.
+        """
+        if not isinstance(op, str) or len(op) != 1 or not op.isascii():
+            raise ValueError(f"op is {op!r}, expected 'N', 'T' or 'C'")
+        factors = [_element(value, self.dtype, what) for value, what in ((alpha, "alpha"), (beta, "beta"))]
+        check(
+            library.dyngrid_add(op.encode(), factors[0].ctypes.data, a._handle, factors[1].ctypes.data, self._handle)
+        )
 
     # ---- the whole, on one process
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // copies sequence 2x3 1x2 ...: dyngrid_copy and p?gemr2d between matrices in blocks of one size and by a rule, element
-// by element, on each grid of a sequence. copies statuses: arguments that are wrong on one process are the same error
-// on all. mpirun -np 4.
+// by element, on each grid of a sequence, and dyngrid_add. copies statuses: arguments that are wrong on one process are
+// the same error on all. mpirun -np 4.
 #include <complex>
+#include <vector>
 
 #include "dyngrid.hpp"
 #include "follow.hpp"
@@ -38,12 +39,46 @@ template <class T> bool has(const dyngrid_matrix* a, int salt) {
   return is_right;
 }
 
+template <class T> T conjugate(T x) {
+  if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) return std::conj(x);
+  return x;
+}
+
+/// Element (i, j) of op(A) for A with follow::value and its number of columns.
+template <class T> T element_of(char op, std::int64_t i, std::int64_t j, int salt) {
+  if (op == 'N') return follow::value<T>(i, j, n, salt);
+  const T x = follow::value<T>(j, i, m, salt);
+  return op == 'T' ? x : conjugate(x);
+}
+
 struct Three { // of one form
   dyngrid_matrix *even = nullptr, *other = nullptr, *ruled = nullptr;
+  dyngrid_matrix* turned = nullptr; // n x m
   Three(const std::string& name, char type) {
     expect(dyngrid_matrix_create((name + "1").c_str(), type, m, n, 4, 3, &even) == 0, "create");
     expect(dyngrid_matrix_create((name + "2").c_str(), type, m, n, 5, 7, &other) == 0, "create");
     expect(dyngrid_matrix_create_by((name + "3").c_str(), type, m, n, uneven, nullptr, &ruled) == 0, "create_by");
+    expect(dyngrid_matrix_create_by((name + "4").c_str(), type, n, m, uneven, nullptr, &turned) == 0, "create_by");
+  }
+  template <class T> void add_round(int salt) const {
+    const std::vector<T> factors = {T(0), T(1), T(-1), conjugate(follow::value<T>(1, 2, 3, 0))};
+    for (const char op : {'N', 'T', 'C'})
+      for (const T alpha : factors)
+        for (const T beta : factors) {
+          const dyngrid_matrix* a = op == 'N' ? even : turned;
+          follow::fill_as<T>(even, salt);
+          follow::fill_as<T>(turned, salt);
+          follow::fill_as<T>(other, salt + 5);
+          follow::fill_as<T>(ruled, salt + 5);
+          for (dyngrid_matrix* b : {other, ruled}) {
+            expect(dyngrid_add(op, &alpha, a, &beta, b) == 0, "dyngrid_add");
+            const auto* x = static_cast<const T*>(dyngrid_local(b));
+            follow::for_mine(b, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+              expect(x[at] == alpha * element_of<T>(op, i, j, salt) + beta * follow::value<T>(i, j, n, salt + 5),
+                     std::string("alpha op(A) + beta B, op ") + op);
+            });
+          }
+        }
   }
   template <class T> void copy_round(int salt) const {
     follow::fill_as<T>(even, salt);
@@ -94,6 +129,11 @@ int sequence(int argc, char** argv) {
       c.copy_round<std::complex<float>>(step);
       z.copy_round<std::complex<double>>(step);
       i.copy_round<std::int32_t>(step);
+      s.add_round<float>(step);
+      d.add_round<double>(step);
+      c.add_round<std::complex<float>>(step);
+      z.add_round<std::complex<double>>(step);
+      i.add_round<std::int32_t>(step);
       gemr2d_round(d, step);
       if (2 + step == argc) break;
       follow::request(argv[2 + step++]);
@@ -124,7 +164,8 @@ int statuses() {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   int bad = rank == 2 ? 1 : 0, all = 1;
   {
-    dyngrid::Matrix<double> a("a", m, n, 4, 3), b("b", m, n, 5, 5), wide("wide", m, n + 1, 4, 3);
+    dyngrid::Matrix<double> a("a", m, n, 4, 3), b("b", m, n, 5, 5), wide("wide", m, n + 1, 4, 3),
+        turned("turned", n, m, 2, 6);
     dyngrid::Matrix<float> single("single", m, n, 4, 3);
     follow::fill_as<double>(a.handle(), 1);
     follow::fill_as<double>(b.handle(), 2);
@@ -142,6 +183,32 @@ int statuses() {
     expect(has<double>(a.handle(), 1) && has<double>(b.handle(), 2), "nothing was touched");
     dyngrid::copy(a, b);
     expect(has<double>(b.handle(), 1), "dyngrid::copy");
+    follow::fill_as<double>(b.handle(), 2);
+    const double one = 1, two = 2;
+    const auto add = [](char op, const double* alpha, dyngrid_matrix* x, const double* beta, dyngrid_matrix* y) {
+      return dyngrid_add(op, alpha, x, beta, y);
+    };
+    dyngrid_matrix *const x = a.handle(), *const y = b.handle(), *const t = turned.handle();
+    agreed(add('N', &one, bad ? nullptr : x, &one, y), DYNGRID_ERR_NULL, "null is added on one rank");
+    agreed(add('N', bad ? nullptr : &one, x, &one, y), DYNGRID_ERR_NULL, "no alpha on one rank");
+    agreed(add('N', &one, x, bad ? nullptr : &one, y), DYNGRID_ERR_NULL, "no beta on one rank");
+    agreed(add('N', bad ? &two : &one, x, &one, y), DYNGRID_ERR_MISMATCH, "another alpha on one rank");
+    agreed(add('N', &one, x, bad ? &two : &one, y), DYNGRID_ERR_MISMATCH, "another beta on one rank");
+    agreed(add(bad ? 'X' : 'N', &one, x, &one, y), DYNGRID_ERR_ARGUMENT, "op X on one rank");
+    agreed(add(bad ? 'T' : 'C', &one, t, &one, y), DYNGRID_ERR_MISMATCH, "another op on one rank");
+    agreed(add(bad ? 'T' : 'N', &one, x, &one, y), DYNGRID_ERR_SHAPE, "the shape of the other op on one rank");
+    agreed(add('T', &one, x, &one, y), DYNGRID_ERR_SHAPE, "m x n, transposed");
+    agreed(add('N', &one, bad ? y : x, &one, y), DYNGRID_ERR_ARGUMENT, "added to itself on one rank");
+    expect(bad == 0 || std::strstr(dyngrid_last_message(), "\"b\" is added to itself") != nullptr, "in words");
+    agreed(add('N', &one, bad ? old : x, &one, y), DYNGRID_ERR_NOT_FOUND, "a freed one on one rank");
+    agreed(dyngrid_add('N', &one, x, &one, single.handle()), DYNGRID_ERR_TYPE, "added to another type");
+    expect(has<double>(x, 1) && has<double>(y, 2), "nothing was touched by what was refused");
+    dyngrid::add(0, a, 1, turned, dyngrid::Op::transposed); // keeps what is there
+    dyngrid::add(-1, a, 2, b);
+    follow::for_mine(y, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+      expect(b.local()[at] == 2 * follow::value<double>(i, j, n, 2) - follow::value<double>(i, j, n, 1),
+             "dyngrid::add");
+    });
     for (int* who : {&bad, &all})
       agreed(dyngrid_matrix_create_by("r", 'd', m, n, endless, who, &gone), DYNGRID_ERR_ARGUMENT, "2^30 sizes");
   }

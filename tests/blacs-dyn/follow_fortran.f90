@@ -94,6 +94,14 @@ program follow_fortran
     y = -1
     call dyngrid_copy(a, b, info); call need(info == DYNGRID_SUCCESS, 'copy')
     call each(b, .false.)
+    call dyngrid_add('N', 3d0, a, -2d0, b, info); call need(info == DYNGRID_SUCCESS, 'add')
+    call each(b, .false.)
+    call dyngrid_add('T', 1d0, a, 0d0, b, info); call need(info == DYNGRID_SUCCESS, 'transpose')
+    call dyngrid_add('C', -1d0, b, 2d0, a, info)
+    call need(info == DYNGRID_SUCCESS, 'transpose back, from twice the same')
+    call each(a, .false.)
+    call dyngrid_add('N', 1d0, a, 0d0, a, info); call need(info == DYNGRID_ERR_ARGUMENT, 'onto itself')
+    call dyngrid_copy(a, b, info); call need(info == DYNGRID_SUCCESS, 'copy')
     ! and by way of one block for each process
     if (step > 0) then
       y = -1

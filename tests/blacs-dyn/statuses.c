@@ -70,6 +70,10 @@ static int set_rule(void) {
 static int copy(void) {
   return dyngrid_copy(dyngrid_matrix_find("a"), dyngrid_matrix_find("a"));
 }
+static int add(void) {
+  const double one = 1;
+  return dyngrid_add('N', &one, dyngrid_matrix_find("a"), &one, dyngrid_matrix_find("b"));
+}
 static int plan(void) {
   return dyngrid_phases_plan(3);
 }
@@ -91,6 +95,7 @@ static const struct {
              {"dyngrid_relayout", dyngrid_relayout},
              {"dyngrid_rebalance", dyngrid_rebalance},
              {"dyngrid_copy", copy},
+             {"dyngrid_add", add},
              {"dyngrid_phases_plan", plan},
              {"dyngrid_phase_begin", begin_phase}};
 

@@ -19,6 +19,7 @@ def element(i, j, kind, step):
 
 app = dyngrid.Application(*GRIDS[0])
 matrices = [dyngrid.Matrix("A" + kind, M, N, kind, 5, 3 + at) for at, kind in enumerate(TYPES)]
+transposes = [dyngrid.Matrix("T" + kind, N, M, kind, 4) for kind in TYPES]
 state = app.share("state", {"step": 0, "words": ["one"]})
 table = app.share("table", np.zeros((3, 4)))
 count = app.share("count", 0)
@@ -53,7 +54,7 @@ while state.value["step"] + 1 < len(GRIDS):
     last = g.nprow * g.npcol - 1
     is_last = g.myrow * g.npcol + g.mycol == last
     i, j = np.ogrid[:M, :N]
-    for a, kind in zip(matrices, TYPES):
+    for a, t, kind in zip(matrices, transposes, TYPES):
         local = a.local
         assert local.dtype == np.dtype(kind) and local.strides[0] == local.itemsize, local.strides
         assert np.array_equal(local, np.broadcast_to(element(*a.indices, kind, step), local.shape)), a
@@ -70,6 +71,12 @@ while state.value["step"] + 1 < len(GRIDS):
         doubled = a.to_array()
         right[7:20, 3:9] *= 2
         assert doubled is None or np.array_equal(doubled, right), a
+        # sums with its transpose, exact in every type
+        t.add(2, a, 0, "T")
+        a.add(-1, t, beta=3, op="C")
+        turned, summed = t.to_array(), a.to_array()
+        assert turned is None or np.array_equal(turned, 2 * right.T), a
+        assert summed is None or np.array_equal(summed, 3 * right - 2 * right.conj()), a
         # the whole for the next step
         a.from_array(element(i, j, kind, step + 1).astype(kind) if app.is_first else None)
     state.value["step"] += 1

@@ -531,6 +531,23 @@ template <class T> void copy(const Matrix<T>& from, Matrix<T>& to) {
   check(dyngrid_copy(from.handle(), to.handle()));
 }
 
+/// What is done to a matrix on the way: nothing, transposition, conjugate transposition.
+enum class Op : char { none = 'N', transposed = 'T', adjoint = 'C' };
+
+namespace detail {
+template <class T> struct Same { // keeps a number from deciding what T is
+  using type = T;
+};
+} // namespace detail
+
+/// b = alpha op(a) + beta b in one pass, for matrices that may lie in any two ways; see dyngrid_add. Collective.
+/// @throws Error
+template <class T>
+void add(typename detail::Same<T>::type alpha, const Matrix<T>& a, typename detail::Same<T>::type beta, Matrix<T>& b,
+         Op op = Op::none) {
+  check(dyngrid_add(static_cast<char>(op), &alpha, a.handle(), &beta, b.handle()));
+}
+
 /// How a phase uses a matrix.
 enum class Use { read = DYNGRID_READ, write = DYNGRID_WRITE, both = DYNGRID_READ | DYNGRID_WRITE };
 

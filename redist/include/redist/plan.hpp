@@ -13,6 +13,8 @@
 namespace redist {
 
 enum class Op { none, transpose, conjugate_transpose };
+/// Of 'N', 'T' or 'C', as the BLAS has them. @throws Error{bad_argument}
+Op op_of(char transpose);
 
 /// Machine parameters of a prediction. A plan that chooses by it must get the same figures on every rank.
 using Machine = advise::Machine;

@@ -74,29 +74,13 @@ int create(dyngrid_layout** out, Layout layout) {
   return DYNGRID_SUCCESS;
 }
 
-redist::Op op_of(char transpose) {
-  switch (transpose) {
-  case 'N':
-  case 'n':
-    return redist::Op::none;
-  case 'T':
-  case 't':
-    return redist::Op::transpose;
-  case 'C':
-  case 'c':
-    return redist::Op::conjugate_transpose;
-  default:
-    throw Error(Status::bad_argument, fmt::format("redist: transpose is '{}', expected N, T or C", transpose));
-  }
-}
-
 void make_plan(const dyngrid_layout* from, const dyngrid_layout* to, const redist::Window& from_window,
                const redist::Window& to_window, char transpose, int schedule, int element_bytes, dyngrid_plan** plan) {
   not_null(from, "redist: source layout");
   not_null(to, "redist: target layout");
   not_null(plan, "redist: place for the plan");
   redist::PlanOptions options;
-  options.op = op_of(transpose);
+  options.op = redist::op_of(transpose);
   if (schedule < DYNGRID_SCHEDULE_AUTO || schedule > DYNGRID_SCHEDULE_ASYNC)
     throw Error(Status::bad_argument, fmt::format("redist: schedule is {}, expected 0 .. 4", schedule));
   if (element_bytes < 1)
@@ -249,7 +233,7 @@ int dyngrid_plan_create_window(const dyngrid_layout* from, int64_t i_from, int64
   return guard([&] {
     if (m < 0 || n < 0)
       throw Error(Status::bad_argument, fmt::format("redist: window is {} x {}, expected at least 0 x 0", m, n));
-    const bool turned = op_of(transpose) != redist::Op::none;
+    const bool turned = redist::op_of(transpose) != redist::Op::none;
     make_plan(from, to, {i_from, j_from, turned ? n : m, turned ? m : n}, {i_to, j_to, m, n}, transpose, schedule,
               element_bytes, plan);
   });

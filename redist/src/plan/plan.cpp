@@ -110,6 +110,22 @@ void add_recvs(const PlanTables& tables, int me, RankPlan& mine) {
 
 } // namespace
 
+Op op_of(char transpose) {
+  switch (transpose) {
+  case 'N':
+  case 'n':
+    return Op::none;
+  case 'T':
+  case 't':
+    return Op::transpose;
+  case 'C':
+  case 'c':
+    return Op::conjugate_transpose;
+  default:
+    throw Error(Status::bad_argument, fmt::format("redist: transpose is '{}', expected N, T or C", transpose));
+  }
+}
+
 Plan::Plan(Layout from, Layout to, PlanOptions options)
     : from_(std::move(from)), to_(std::move(to)), options_(options) {
   from_.validate("source");

@@ -126,6 +126,14 @@ DYNGRID_API int dyngrid_relayout(void);
  * handles is of no living matrix; _TYPE, _SHAPE when types or sizes differ; _MISMATCH when processes ask for different
  * copies; _STATE before the first resize point of a new process. The same on all processes; `to` is then as it was. */
 DYNGRID_API int dyngrid_copy(const dyngrid_matrix* from, dyngrid_matrix* to);
+/* b := alpha op(a) + beta b in one pass, for matrices of one type that may lie in any two ways. op: 'N' for a, 'T' for
+ * its transpose, 'C' for its conjugate transpose. b is m x n, and a is m x n or, with 'T' and 'C', n x m. alpha, beta:
+ * one element of the matrices' type each: float, double, float[2], double[2] (real and imaginary part) or int32_t,
+ * which is calculated modulo 2^32. With alpha = 0 the elements of a are not read and with beta = 0 those of b, as in
+ * PxGEADD: a NaN there does no harm. Collective over the current grid. The plan and its buffers are kept until the grid
+ * changes. Errors are those of dyngrid_copy; DYNGRID_ERR_NULL also for alpha and beta; _ARGUMENT for another op, and
+ * when a and b are the same matrix; _MISMATCH also when op, alpha or beta differ between processes, bit by bit. */
+DYNGRID_API int dyngrid_add(char op, const void* alpha, const dyngrid_matrix* a, const void* beta, dyngrid_matrix* b);
 
 #ifdef __cplusplus
 }

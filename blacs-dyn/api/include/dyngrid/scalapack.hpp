@@ -29,7 +29,6 @@
 
 namespace dyngrid {
 
-enum class Op : char { none = 'N', transposed = 'T', adjoint = 'C' };
 enum class Uplo : char { upper = 'U', lower = 'L' };
 enum class Side : char { left = 'L', right = 'R' };
 enum class Diag : char { any = 'N', unit = 'U' };
