@@ -40,6 +40,11 @@ Cycle cycle_of(const Axis& axis) {
   return {k / common, axis.nprocs / common * period_of(axis)};
 }
 
+int owner_of_block(const Axis& axis, std::int64_t j) {
+  if (axis.owners.empty()) return static_cast<int>((axis.src + j) % axis.nprocs);
+  return axis.owners[at(j % static_cast<std::int64_t>(axis.owners.size()))];
+}
+
 std::int64_t first_block_of(const Axis& axis, int p) {
   return (p - axis.src + axis.nprocs) % axis.nprocs;
 }
@@ -58,8 +63,35 @@ std::int64_t sum_of_own(const Axis& axis, std::int64_t j_mine, std::int64_t coun
   return sum;
 }
 
+/// Elements of position p among the first `n` of all, of an axis with owners.
+std::int64_t count_by_owner(const Axis& axis, int p, std::int64_t n) {
+  const std::int64_t period = period_of(axis), rest = n % period;
+  std::int64_t of_period = 0, of_rest = 0, first = 0;
+  for (std::size_t j = 0; j < axis.sizes.size(); ++j) {
+    if (axis.owners[j] == p) {
+      of_period += axis.sizes[j];
+      of_rest += std::clamp<std::int64_t>(rest - first, 0, axis.sizes[j]);
+    }
+    first += axis.sizes[j];
+  }
+  return n / period * of_period + of_rest;
+}
+
+/// Global index of local index i on position p, of an axis with owners.
+std::int64_t to_global_by_owner(const Axis& axis, std::int64_t i_loc, int p) {
+  const std::int64_t period = period_of(axis), of_period = count_by_owner(axis, p, period);
+  if (of_period == 0) return axis.n; // p owns nothing: there is no such element
+  std::int64_t rest = i_loc % of_period, first = i_loc / of_period * period;
+  for (std::size_t j = 0; axis.owners[j] != p || rest >= axis.sizes[j]; ++j) {
+    if (axis.owners[j] == p) rest -= axis.sizes[j];
+    first += axis.sizes[j];
+  }
+  return first + rest;
+}
+
 /// Elements of position p among the first `n` of all.
 std::int64_t count(const Axis& axis, int p, std::int64_t n) {
+  if (!axis.owners.empty()) return count_by_owner(axis, p, n);
   const Cycle cycle = cycle_of(axis);
   const auto k = static_cast<std::int64_t>(axis.sizes.size());
   const std::int64_t period = period_of(axis);
@@ -100,6 +132,61 @@ Axis Axis::heterogeneous(std::int64_t n, std::vector<std::int64_t> sizes, int np
   return {n, std::move(sizes), src, nprocs};
 }
 
+Axis Axis::owned(std::vector<std::int64_t> sizes, std::vector<int> owners, int nprocs) {
+  Axis axis{0, std::move(sizes), 0, nprocs, std::move(owners)};
+  if (axis.owners.empty()) bad_axis("no owners, expected one for each block");
+  axis.validate();
+  axis.n = period_of(axis);
+  std::size_t count = 0; // of blocks that are left
+  for (std::size_t j = 0; j < axis.sizes.size(); ++j) {
+    if (axis.sizes[j] == 0) continue;
+    if (count > 0 && axis.owners[count - 1] == axis.owners[j]) {
+      axis.sizes[count - 1] += axis.sizes[j];
+      continue;
+    }
+    axis.sizes[count] = axis.sizes[j];
+    axis.owners[count++] = axis.owners[j];
+  }
+  if (count == 0) return block_cyclic(0, 1, nprocs);
+  axis.sizes.resize(count);
+  axis.owners.resize(count);
+  const int first = axis.owners[0];
+  bool are_in_turn = true;
+  for (std::size_t j = 0; j < count && are_in_turn; ++j)
+    are_in_turn = axis.owners[j] == static_cast<int>((at(first) + j) % at(nprocs));
+  if (are_in_turn) {
+    axis.src = first;
+    axis.owners.clear();
+    const bool are_equal =
+        std::all_of(axis.sizes.begin(), axis.sizes.end() - 1, [&](std::int64_t s) { return s == axis.sizes[0]; });
+    if (are_equal && axis.sizes.back() <= axis.sizes[0]) axis.sizes.resize(1);
+  }
+  axis.sizes.shrink_to_fit();
+  axis.owners.shrink_to_fit();
+  return axis;
+}
+
+Axis Axis::in_turn() const {
+  if (owners.empty()) return *this;
+  Axis same{n, {}, owners[0], nprocs};
+  int next = same.src;
+  const auto skip_to = [&](int owner) {
+    for (; next != owner; next = (next + 1) % nprocs) same.sizes.push_back(0);
+  };
+  for (std::size_t j = 0; j < sizes.size(); ++j) {
+    skip_to(owners[j]);
+    same.sizes.push_back(sizes[j]);
+    next = (next + 1) % nprocs;
+    if (j + 1 == sizes.size() && n > period_of(*this)) skip_to(owners[0]); // the list repeats: so does the turn
+    if (static_cast<std::int64_t>(same.sizes.size()) > most_sizes)
+      throw Error(Status::shape_mismatch,
+                  fmt::format("gridmap: axis: {} blocks with owners over {} positions need more than {} block sizes in "
+                              "turn",
+                              sizes.size(), nprocs, most_sizes));
+  }
+  return same;
+}
+
 void Axis::validate() const {
   if (n < 0) bad_axis(fmt::format("n is {}, expected at least 0", n));
   if (nprocs < 1) bad_axis(fmt::format("nprocs is {}, expected at least 1", nprocs));
@@ -114,6 +201,11 @@ void Axis::validate() const {
   }
   if (std::int64_t whole = 0; __builtin_mul_overflow(sum, std::int64_t{nprocs}, &whole))
     bad_axis(fmt::format("the block sizes add up to {}, expected fewer than 2^63 over {} positions", sum, nprocs));
+  if (!owners.empty() && owners.size() != sizes.size())
+    bad_axis(fmt::format("{} owners, expected one for each of {} blocks", owners.size(), sizes.size()));
+  for (std::size_t j = 0; j < owners.size(); ++j)
+    if (owners[j] < 0 || owners[j] >= nprocs)
+      bad_axis(fmt::format("owner of block {} is {}, expected 0 .. {}", j, owners[j], nprocs - 1));
   if (n > 0 && sum == 0) bad_axis(fmt::format("all block sizes are 0, but n is {}", n));
 }
 
@@ -144,7 +236,7 @@ int Axis::owner(std::int64_t i_glo) const {
   std::int64_t rest = i_glo % period;
   std::int64_t j = 0;
   while (rest >= sizes[at(j)]) rest -= sizes[at(j++)];
-  return static_cast<int>((i_glo / period * k + j + src) % nprocs);
+  return owner_of_block(*this, i_glo / period * k + j);
 }
 
 std::int64_t Axis::to_local(std::int64_t i_glo) const {
@@ -155,6 +247,7 @@ std::int64_t Axis::to_local(std::int64_t i_glo) const {
 std::int64_t Axis::to_global(std::int64_t i_loc, int p) const {
   const std::int64_t j_mine = first_block_of(*this, p);
   if (is_uniform()) return (i_loc / sizes[0] * nprocs + j_mine) * sizes[0] + i_loc % sizes[0];
+  if (!owners.empty()) return to_global_by_owner(*this, i_loc, p);
   const Cycle cycle = cycle_of(*this);
   const auto k = static_cast<std::int64_t>(sizes.size());
   const std::int64_t per_cycle = sum_of_own(*this, j_mine, cycle.own);
@@ -175,7 +268,7 @@ std::vector<Axis::Stretch> Axis::stretches(int p) const {
   std::int64_t first = 0;
   for (std::int64_t j = 0; first < n; ++j) {
     const std::int64_t last = std::min(n, first + sizes[at(j % static_cast<std::int64_t>(sizes.size()))]);
-    if (last > first && (src + j) % nprocs == p) {
+    if (last > first && owner_of_block(*this, j) == p) {
       if (!found.empty() && found.back().last == first)
         found.back().last = last;
       else
@@ -187,10 +280,12 @@ std::vector<Axis::Stretch> Axis::stretches(int p) const {
 }
 
 bool Axis::operator==(const Axis& other) const {
-  return n == other.n && nprocs == other.nprocs && src == other.src && sizes == other.sizes;
+  return n == other.n && nprocs == other.nprocs && src == other.src && sizes == other.sizes && owners == other.owners;
 }
 
 std::string Axis::describe() const {
+  if (!owners.empty())
+    return fmt::format("{} in blocks of {} on {} of {}", n, fmt::join(sizes, ","), fmt::join(owners, ","), nprocs);
   if (is_uniform()) return fmt::format("{} in blocks of {} over {} from {}", n, sizes[0], nprocs, src);
   return fmt::format("{} in blocks of {} over {} from {}", n, fmt::join(sizes, ","), nprocs, src);
 }

@@ -24,8 +24,8 @@ using base::at;
 /// Steps through an axis block by block without storing the blocks.
 class BlockWalk {
 public:
-  explicit BlockWalk(const Axis& axis) : axis_(axis), owner_(axis.src), left_(axis.sizes[0]) { skip_empty(); }
-  int owner() const { return owner_; }
+  explicit BlockWalk(const Axis& axis) : axis_(axis), in_turn_(axis.src), left_(axis.sizes[0]) { skip_empty(); }
+  int owner() const { return axis_.owners.empty() ? in_turn_ : axis_.owners[j_]; }
   std::int64_t left() const { return left_; }
   void advance(std::int64_t count) {
     left_ -= count;
@@ -36,21 +36,21 @@ private:
   void skip_empty() {
     while (left_ == 0) {
       if (++j_ == axis_.sizes.size()) j_ = 0;
-      if (++owner_ == axis_.nprocs) owner_ = 0;
+      if (++in_turn_ == axis_.nprocs) in_turn_ = 0;
       left_ = axis_.sizes[j_];
     }
   }
   const Axis& axis_;
   std::size_t j_ = 0;
-  int owner_;
+  int in_turn_; ///< position that a block has where owners are not listed
   std::int64_t left_;
 };
 
 /// After how many elements blocks and owners both repeat.
 std::int64_t cycle_elements(const Axis& axis) {
   const auto k = static_cast<std::int64_t>(axis.sizes.size());
-  return axis.nprocs / std::gcd(k, std::int64_t{axis.nprocs}) *
-         std::accumulate(axis.sizes.begin(), axis.sizes.end(), std::int64_t{0});
+  const std::int64_t turns = axis.owners.empty() ? axis.nprocs / std::gcd(k, std::int64_t{axis.nprocs}) : 1;
+  return turns * std::accumulate(axis.sizes.begin(), axis.sizes.end(), std::int64_t{0});
 }
 
 void count_range(const Axis& from, const Axis& to, std::int64_t length, std::int64_t times, Overlap& table) {

@@ -14,7 +14,7 @@ template <class T> constexpr char letter() {
 }
 
 template <class T> redist::Layout layout_of(const Operand<T>& a) {
-  return {a.rows.axis(), a.cols.axis(), a.grid->ranks(), {}, {}, false};
+  return {a.rows.axis(), a.cols.axis(), a.grid->ranks(), false};
 }
 template <class T> redist::Window window_of(const Operand<T>& a) {
   return {a.rows.first(), a.cols.first(), a.m(), a.n()};

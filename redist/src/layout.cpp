@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
-#include "plan/axis_table.hpp"
 
 namespace redist {
 
@@ -44,12 +43,12 @@ Layout Layout::replicated_on(Grid grid, std::int64_t m, std::int64_t n) {
 
 std::int64_t Layout::local_rows(int p) const {
   if (replicated) return rows.n;
-  return row_owners.empty() ? rows.local_size(p) : detail::AxisTable(rows, row_owners).local_size(p);
+  return rows.local_size(p);
 }
 
 std::int64_t Layout::local_cols(int q) const {
   if (replicated) return cols.n;
-  return col_owners.empty() ? cols.local_size(q) : detail::AxisTable(cols, col_owners).local_size(q);
+  return cols.local_size(q);
 }
 
 LocalSize Layout::local_size(int at) const {
@@ -93,9 +92,6 @@ void Layout::validate(const char* which) const {
     throw Error(Status::shape_mismatch,
                 fmt::format("redist: {} axes lie over {}x{} processes, expected {}x{} on a {}x{} grid{}", which,
                             rows.nprocs, cols.nprocs, p, q, grid.nprow, grid.npcol, replicated ? ", replicated" : ""));
-  if (replicated && !(row_owners.empty() && col_owners.empty()))
-    throw Error(Status::bad_argument,
-                fmt::format("redist: {} is replicated and has owners of blocks, expected one of them", which));
 }
 
 } // namespace redist

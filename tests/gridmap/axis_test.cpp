@@ -51,6 +51,45 @@ TEST(Axis, AgreesWithTheDefinitionElementByElement) {
   }
 }
 
+TEST(Axis, WithoutOwnersTheSame) {
+  std::mt19937 gen(2);
+  for (int round = 0; round < 2000; ++round) {
+    const int nprocs = std::uniform_int_distribution<int>(1, 9)(gen);
+    const Axis axis = naive::random_axis(gen, std::uniform_int_distribution<int>(0, 70)(gen), nprocs);
+    const Axis in_turn = axis.in_turn();
+    ASSERT_TRUE(in_turn.owners.empty());
+    in_turn.validate();
+    ASSERT_EQ(naive::owners(in_turn), naive::owners(axis)) << axis.describe() << "; " << in_turn.describe();
+  }
+}
+
+TEST(Axis, OwnedInTheShortestForm) {
+  std::mt19937 gen(3);
+  const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(gen); };
+  for (int round = 0; round < 2000; ++round) {
+    const int nprocs = pick(1, 4);
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(pick(1, 9)));
+    std::vector<int> owners(sizes.size()), each;
+    for (std::size_t j = 0; j < sizes.size(); ++j) {
+      sizes[j] = pick(0, 3);
+      owners[j] = pick(0, nprocs - 1);
+      each.insert(each.end(), static_cast<std::size_t>(sizes[j]), owners[j]);
+    }
+    const Axis axis = Axis::owned(sizes, owners, nprocs);
+    axis.validate();
+    ASSERT_EQ(naive::owners(axis), each) << axis.describe();
+    for (std::size_t j = 1; j < axis.owners.size(); ++j) ASSERT_NE(axis.owners[j - 1], axis.owners[j]);
+    for (const std::int64_t size : axis.sizes) ASSERT_GT(size, 0);
+    expect_like_definition(axis);
+  }
+  EXPECT_EQ(Axis::owned({2, 2, 2, 1}, {1, 2, 0, 1}, 3), Axis::block_cyclic(7, 2, 3, 1));
+  EXPECT_EQ(Axis::owned({2, 3, 2}, {1, 2, 0}, 3), Axis::heterogeneous(7, {2, 3, 2}, 3, 1));
+  EXPECT_EQ(Axis::owned({2, 2, 4}, {0, 0, 1}, 2), Axis::block(8, 2));
+  EXPECT_EQ(Axis::owned({3, 0, 4}, {2, 0, 2}, 3), Axis::block_cyclic(7, 7, 3, 2)); // all on one
+  EXPECT_EQ(Axis::owned({0, 0}, {1, 0}, 3), Axis::block_cyclic(0, 1, 3));
+  EXPECT_EQ(Axis::owned({1, 2, 1}, {0, 2, 1}, 3), (Axis{4, {1, 2, 1}, 0, 3, {0, 2, 1}}));
+}
+
 TEST(Axis, PositionsThatOwnNothing) {
   expect_like_definition(Axis::heterogeneous(13, {0, 3, 0, 2}, 2));
   expect_like_definition(Axis::heterogeneous(13, {0, 3, 0, 2}, 4, 3));
@@ -94,5 +133,8 @@ TEST(Axis, SaysWhatIsWrong) {
   EXPECT_NE(message(Axis{4, {std::int64_t{1} << 62, std::int64_t{1} << 62}, 0, 2}), "no error");
   EXPECT_NE(message(Axis{4, {std::int64_t{1} << 62}, 0, 2}), "no error");
   EXPECT_EQ(message(Axis{0, {0}, 0, 1}), "no error");
+  EXPECT_EQ(message(Axis{4, {2, 2}, 0, 2, {1}}), "gridmap: axis: 1 owners, expected one for each of 2 blocks");
+  EXPECT_EQ(message(Axis{4, {2, 2}, 0, 2, {1, 2}}), "gridmap: axis: owner of block 1 is 2, expected 0 .. 1");
+  EXPECT_EQ(message(Axis{4, {2, 2}, 0, 2, {-1, 1}}), "gridmap: axis: owner of block 0 is -1, expected 0 .. 1");
 }
 } // namespace

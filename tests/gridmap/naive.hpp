@@ -15,6 +15,7 @@ inline std::vector<int> owners(const gridmap::Axis& axis) {
   std::size_t j = 0;
   int owner = axis.src;
   while (static_cast<std::int64_t>(result.size()) < axis.n) {
+    if (!axis.owners.empty()) owner = axis.owners[j];
     for (std::int64_t i = 0; i < axis.sizes[j] && static_cast<std::int64_t>(result.size()) < axis.n; ++i)
       result.push_back(owner);
     j = (j + 1) % axis.sizes.size();
@@ -26,11 +27,19 @@ inline std::vector<int> owners(const gridmap::Axis& axis) {
 inline gridmap::Axis random_axis(std::mt19937& gen, std::int64_t n, int nprocs) {
   const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(gen); };
   const int src = pick(0, nprocs - 1);
-  switch (pick(0, 3)) {
+  switch (pick(0, 4)) {
   case 0:
     return gridmap::Axis::block_cyclic(n, pick(1, 5), nprocs, src);
   case 1:
     return gridmap::Axis::block(n, nprocs, src);
+  case 2: {
+    gridmap::Axis axis{n, {}, src, nprocs};
+    for (int k = pick(1, 9); k > 0; --k) {
+      axis.sizes.push_back(k == 1 ? pick(1, 4) : pick(0, 4));
+      axis.owners.push_back(pick(0, nprocs - 1));
+    }
+    return axis;
+  }
   default: {
     std::vector<std::int64_t> sizes(static_cast<std::size_t>(pick(1, 9)));
     for (auto& size : sizes) size = pick(0, 4);

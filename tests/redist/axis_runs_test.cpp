@@ -53,10 +53,9 @@ bool same_runs(const RunList& l, const RunList& r) {
 /// An axis, dealt out by hand and by the code.
 struct Side {
   Axis axis;
-  std::vector<brute::Dealt> dealt;
+  std::vector<brute::Placed> dealt;
   AxisTable table;
-  Side(Axis of, const std::vector<int>& owners = {}) // NOLINT: an axis is a side where blocks are dealt in turn
-      : axis(std::move(of)), dealt(brute::deal(axis, owners)), table(axis, owners) {}
+  Side(Axis of) : axis(std::move(of)), dealt(brute::places_of(axis)), table(axis) {} // NOLINT: an axis is a side
 };
 
 /// An element that goes from a position to a position, in the order of pairs of positions.
@@ -210,15 +209,15 @@ TEST(AxisRuns, EveryBlockListOfFourBlocksUpTo6) {
   for (int P = 1; P <= 6; ++P)
     for (int nb = 1; nb <= 4; ++nb)
       for (int n = 1; n <= std::min(13, 4 * nb); ++n) {
-        const Axis axis = Axis::block_cyclic(n, nb, P);
         std::vector<int> owners(static_cast<std::size_t>((n + nb - 1) / nb), 0);
+        const std::vector<std::int64_t> sizes(owners.size(), nb);
         for (;;) {
-          const Side listed(axis, owners);
+          const Side listed = Axis{n, sizes, 0, P, owners};
           each_uniform(n, [&](const Side& uniform) {
             check(listed, 0, uniform, 0, n);
             check(uniform, 0, listed, 0, n);
           });
-          check(listed, 0, Side(axis, {owners.rbegin(), owners.rend()}), 0, n);
+          check(listed, 0, Axis{n, sizes, 0, P, {owners.rbegin(), owners.rend()}}, 0, n);
           if (HasFatalFailure()) return;
           std::size_t k = 0;
           while (k < owners.size() && owners[k] == P - 1) owners[k++] = 0;
@@ -235,12 +234,11 @@ TEST(AxisRuns, BlockListsOfUnequalBlocks) {
         for (int a = 1; a <= 4; ++a)
           for (int b = 1; b <= 4; ++b)
             for (const int n : {5, 13}) {
-              const Axis two = Axis::heterogeneous(n, {a, b}, P), three = Axis::heterogeneous(n, {a, b, 2}, P);
               const int Q = 1 + (a + owner) % 6;
-              const Side dealt(two, {owner, other});
+              const Side dealt = Axis{n, {a, b}, 0, P, {owner, other}};
               check(dealt, 0, Axis::block_cyclic(n, b, Q), 0, n);
-              check(Axis::block_cyclic(n, a, Q), 0, Side(three, {owner, other, 0}), 0, n);
-              check(dealt, 0, Side(three, {other, 0, owner}), 0, n);
+              check(Axis::block_cyclic(n, a, Q), 0, Axis{n, {a, b, 2}, 0, P, {owner, other, 0}}, 0, n);
+              check(dealt, 0, Axis{n, {a, b, 2}, 0, P, {other, 0, owner}}, 0, n);
               if (HasFatalFailure()) return;
             }
 }

@@ -8,24 +8,24 @@
 
 namespace brute {
 
-struct Dealt {
+struct Placed {
   int position;
   std::int64_t local;
 };
 
-inline std::vector<Dealt> deal(const gridmap::Axis& axis, const std::vector<int>& owners = {}) {
-  std::vector<Dealt> dealt;
+inline std::vector<Placed> places_of(const gridmap::Axis& axis) {
+  std::vector<Placed> placed;
   std::vector<std::int64_t> filled(static_cast<std::size_t>(axis.nprocs), 0);
-  for (std::size_t j = 0; static_cast<std::int64_t>(dealt.size()) < axis.n; ++j) {
+  for (std::size_t j = 0; static_cast<std::int64_t>(placed.size()) < axis.n; ++j) {
     const int position =
-        owners.empty()
+        axis.owners.empty()
             ? static_cast<int>((static_cast<std::size_t>(axis.src) + j) % static_cast<std::size_t>(axis.nprocs))
-            : owners[j % owners.size()];
-    for (std::int64_t i = 0; i < axis.sizes[j % axis.sizes.size()] && static_cast<std::int64_t>(dealt.size()) < axis.n;
+            : axis.owners[j % axis.owners.size()];
+    for (std::int64_t i = 0; i < axis.sizes[j % axis.sizes.size()] && static_cast<std::int64_t>(placed.size()) < axis.n;
          ++i)
-      dealt.push_back({position, filled[static_cast<std::size_t>(position)]++});
+      placed.push_back({position, filled[static_cast<std::size_t>(position)]++});
   }
-  return dealt;
+  return placed;
 }
 
 } // namespace brute

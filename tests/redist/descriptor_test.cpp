@@ -135,7 +135,7 @@ TEST(Descriptor, MapsOfListedSizesByDealing) {
     desc[9] = pick(1, 4);
     desc.push_back(1);
     const gridmap::Axis axis{n, {desc.begin() + 9, desc.begin() + 9 + desc[4]}, desc[6], nprocs};
-    const auto dealt = brute::deal(axis);
+    const auto dealt = brute::places_of(axis);
     std::vector<int> mine(static_cast<std::size_t>(nprocs), 0);
     for (int i = 1; i <= n; ++i) {
       const auto& one = dealt[static_cast<std::size_t>(i - 1)];

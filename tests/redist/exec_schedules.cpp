@@ -52,11 +52,11 @@ void write_element(char type, std::int64_t i, std::int64_t j, bool conjugated, c
 
 /// Where the indices of one axis of a layout are.
 struct Places {
-  std::vector<brute::Dealt> of;
+  std::vector<brute::Placed> of;
   bool everywhere = false;
   std::int64_t mine(int position) const {
     return std::count_if(of.begin(), of.end(),
-                         [&](const brute::Dealt& d) { return everywhere || d.position == position; });
+                         [&](const brute::Placed& d) { return everywhere || d.position == position; });
   }
   bool has(std::int64_t i, int position) const {
     return everywhere || of[static_cast<std::size_t>(i)].position == position;
@@ -64,8 +64,8 @@ struct Places {
   std::int64_t local(std::int64_t i) const { return of[static_cast<std::size_t>(i)].local; }
 };
 
-Places places(const Axis& axis, const std::vector<int>& owners, bool everywhere) {
-  return {brute::deal(axis, owners), everywhere};
+Places places(const Axis& axis, bool everywhere) {
+  return {brute::places_of(axis), everywhere};
 }
 
 /// A rank's share, with unused places below each column that must stay as they were.
@@ -87,8 +87,7 @@ struct Problem {
     Share s;
     const auto [p, q] = layout.grid.position_of(world_rank());
     if (p < 0) return s;
-    const Places rows = places(layout.rows, layout.row_owners, layout.replicated),
-                 cols = places(layout.cols, layout.col_owners, layout.replicated);
+    const Places rows = places(layout.rows, layout.replicated), cols = places(layout.cols, layout.replicated);
     s.lld = std::max<std::int64_t>(1, rows.mine(p)) + pad;
     s.bytes.assign(static_cast<std::size_t>(s.lld * std::max<std::int64_t>(1, cols.mine(q)) * size_of(type)), '\x5a');
     if (!of_source) return s;
@@ -103,8 +102,7 @@ struct Problem {
     Share s = share(false, pad);
     const auto [p, q] = to.grid.position_of(world_rank());
     if (p < 0) return s;
-    const Places rows = places(to.rows, to.row_owners, to.replicated),
-                 cols = places(to.cols, to.col_owners, to.replicated);
+    const Places rows = places(to.rows, to.replicated), cols = places(to.cols, to.replicated);
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < m; ++i) {
         const std::int64_t it = options.to.i + i, jt = options.to.j + j;
@@ -119,7 +117,7 @@ struct Problem {
 
 Problem random_problem(std::mt19937& random, Schedule schedule, int largest) {
   const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
-  const auto axis = [&](std::int64_t n, int nprocs, std::vector<int>& owners) {
+  const auto axis = [&](std::int64_t n, int nprocs) {
     switch (pick(0, 4)) {
     case 0:
       return Axis::block(n, nprocs, pick(0, nprocs - 1));
@@ -137,12 +135,12 @@ Problem random_problem(std::mt19937& random, Schedule schedule, int largest) {
       return Axis::heterogeneous(n, sizes, nprocs, pick(0, nprocs - 1));
     }
     case 3: { // block list
-      std::vector<std::int64_t> sizes;
+      Axis list{n, {}, 0, nprocs};
       for (int k = pick(1, 7); k > 0; --k) {
-        sizes.push_back(pick(1, 9));
-        owners.push_back(pick(0, nprocs - 1));
+        list.sizes.push_back(pick(1, 9));
+        list.owners.push_back(pick(0, nprocs - 1));
       }
-      return Axis::heterogeneous(n, sizes, nprocs, 0);
+      return list;
     }
     default:
       return Axis::block_cyclic(n, pick(1, 9), nprocs, pick(0, nprocs - 1));
@@ -159,8 +157,8 @@ Problem random_problem(std::mt19937& random, Schedule schedule, int largest) {
     if (pick(0, 7) == 0) return Layout::replicated_on(grid, m, n);
     Layout made;
     made.grid = grid;
-    made.rows = axis(m, nprow, made.row_owners);
-    made.cols = axis(n, npcol, made.col_owners);
+    made.rows = axis(m, nprow);
+    made.cols = axis(n, npcol);
     return made;
   };
   Problem x;

@@ -33,14 +33,15 @@ private:
   const std::uint8_t* end_;
 };
 
-Axis axis(Bytes& bytes, std::int64_t n, int nprocs, std::vector<int>& owners) {
+Axis axis(Bytes& bytes, std::int64_t n, int nprocs) {
   Axis made{n, {}, bytes.pick(0, nprocs - 1), nprocs};
   const int kind = bytes.pick(0, 3);
   if (kind == 0) return Axis::block(n, nprocs, made.src);
   for (int k = bytes.pick(1, kind == 1 ? 1 : 6); k > 0; --k) made.sizes.push_back(bytes.pick(0, 7));
   if (kind == 3) {
     made.src = 0;
-    for (int k = bytes.pick(1, 6); k > 0; --k) owners.push_back(bytes.pick(-1, nprocs)); // also wrong ones
+    const std::size_t count = bytes.pick(0, 9) == 0 ? 1 : made.sizes.size(); // also wrong ones
+    while (made.owners.size() < count) made.owners.push_back(bytes.pick(-1, nprocs));
   }
   return made;
 }
@@ -54,8 +55,8 @@ Layout layout(Bytes& bytes, std::int64_t m, std::int64_t n) {
   if (bytes.pick(0, 9) == 9) return Layout::replicated_on({nprow, npcol, ranks}, m, n);
   Layout made;
   made.grid = {nprow, npcol, ranks};
-  made.rows = axis(bytes, m, nprow, made.row_owners);
-  made.cols = axis(bytes, n, npcol, made.col_owners);
+  made.rows = axis(bytes, m, nprow);
+  made.cols = axis(bytes, n, npcol);
   return made;
 }
 

@@ -17,11 +17,10 @@ struct GhostedPlace {
   bool border = true;
 };
 
-inline std::vector<GhostedPlace> ghosted(const gridmap::Axis& axis, const std::vector<int>& owners, int position,
-                                         int width, bool periodic) {
-  const std::vector<Dealt> dealt = deal(axis, owners);
+inline std::vector<GhostedPlace> ghosted(const gridmap::Axis& axis, int position, int width, bool periodic) {
+  const std::vector<Placed> placed = places_of(axis);
   const auto owner = [&](std::int64_t i) {
-    return i < 0 || i >= axis.n ? -1 : dealt[static_cast<std::size_t>(i)].position;
+    return i < 0 || i >= axis.n ? -1 : placed[static_cast<std::size_t>(i)].position;
   };
   std::vector<GhostedPlace> places;
   const auto border = [&](std::int64_t i) {
@@ -44,7 +43,7 @@ inline redist::Layout random_layout(std::mt19937& random, int nprow, int npcol, 
   redist::Layout layout;
   layout.grid = redist::Grid::row_major(nprow, npcol, first_rank);
   std::shuffle(layout.grid.ranks.begin(), layout.grid.ranks.end(), random);
-  const auto axis = [&](int nprocs, std::vector<int>& owners) {
+  const auto axis = [&](int nprocs) {
     const std::int64_t n = pick(0, 9) == 0 ? pick(0, 2) : pick(1, largest_n);
     switch (pick(0, 4)) {
     case 0:
@@ -63,17 +62,17 @@ inline redist::Layout random_layout(std::mt19937& random, int nprow, int npcol, 
       return gridmap::Axis::heterogeneous(n, sizes, nprocs, pick(0, nprocs - 1));
     }
     default: { // block list
-      std::vector<std::int64_t> sizes;
+      gridmap::Axis list{n, {}, 0, nprocs};
       for (int k = pick(1, 6); k > 0; --k) {
-        sizes.push_back(pick(1, 4));
-        owners.push_back(pick(0, nprocs - 1));
+        list.sizes.push_back(pick(1, 4));
+        list.owners.push_back(pick(0, nprocs - 1));
       }
-      return gridmap::Axis::heterogeneous(n, sizes, nprocs, 0);
+      return list;
     }
     }
   };
-  layout.rows = axis(nprow, layout.row_owners);
-  layout.cols = axis(npcol, layout.col_owners);
+  layout.rows = axis(nprow);
+  layout.cols = axis(npcol);
   return layout;
 }
 

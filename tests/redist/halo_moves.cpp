@@ -61,8 +61,8 @@ TEST(HaloMoves, RandomLayoutsElementForElement) {
     const auto [p, q] = layout.grid.position_of(rank);
     Ghosted mine;
     if (p >= 0) {
-      mine.rows = brute::ghosted(layout.rows, layout.row_owners, p, options.width, options.periodic_rows);
-      mine.cols = brute::ghosted(layout.cols, layout.col_owners, q, options.width, options.periodic_cols);
+      mine.rows = brute::ghosted(layout.rows, p, options.width, options.periodic_rows);
+      mine.cols = brute::ghosted(layout.cols, q, options.width, options.periodic_cols);
     }
     ASSERT_EQ(halo.rows(), static_cast<std::int64_t>(mine.rows.size()));
     ASSERT_EQ(halo.cols(), static_cast<std::int64_t>(mine.cols.size()));

@@ -47,8 +47,8 @@ void check(const Layout& layout, const HaloOptions& options, const std::string& 
   for (const int rank : layout.grid.ranks) {
     RankHalo mine = plan.for_rank(rank);
     const auto [p, q] = layout.grid.position_of(rank);
-    row_places[rank] = brute::ghosted(layout.rows, layout.row_owners, p, options.width, options.periodic_rows);
-    col_places[rank] = brute::ghosted(layout.cols, layout.col_owners, q, options.width, options.periodic_cols);
+    row_places[rank] = brute::ghosted(layout.rows, p, options.width, options.periodic_rows);
+    col_places[rank] = brute::ghosted(layout.cols, q, options.width, options.periodic_cols);
     ASSERT_EQ(mine.rows, static_cast<std::int64_t>(row_places[rank].size())) << what;
     ASSERT_EQ(mine.cols, static_cast<std::int64_t>(col_places[rank].size())) << what;
     ASSERT_EQ(mine.m_loc, layout.local_rows(p)) << what;

@@ -40,8 +40,8 @@ template <class Value> std::map<int, Share> deal(const Layout& layout, Value&& v
     for (const int rank : layout.grid.ranks) shares[rank];
     return shares;
   }
-  const auto rows = brute::deal(layout.rows, layout.row_owners);
-  const auto cols = brute::deal(layout.cols, layout.col_owners);
+  const auto rows = brute::places_of(layout.rows);
+  const auto cols = brute::places_of(layout.cols);
   for (int p = 0; p < layout.grid.nprow; ++p)
     for (int q = 0; q < layout.grid.npcol; ++q) {
       Share& share = shares[layout.grid.rank_at(p, q)];
@@ -224,8 +224,8 @@ struct Random {
       for (int& one : all) one = pick(0, nprocs - 1);
       return all;
     };
-    if (kind <= 2) layout.row_owners = owners(layout.rows, g.nprow);
-    if (kind == 2 || kind == 3) layout.col_owners = owners(layout.cols, g.npcol);
+    if (kind <= 2) layout.rows.owners = owners(layout.rows, g.nprow);
+    if (kind == 2 || kind == 3) layout.cols.owners = owners(layout.cols, g.npcol);
     return layout;
   }
 };
@@ -248,6 +248,56 @@ TEST(Plan, RandomLayoutsWindowsAndOperations) {
     check(from, to, options);
     if (HasFailure()) return;
   }
+}
+
+/// The element at each local index of each position of an axis.
+std::vector<std::vector<std::int64_t>> globals(const std::vector<brute::Placed>& dealt, int nprocs) {
+  std::vector<std::vector<std::int64_t>> of(static_cast<std::size_t>(nprocs));
+  for (std::size_t i = 0; i < dealt.size(); ++i)
+    of[static_cast<std::size_t>(dealt[i].position)].push_back(static_cast<std::int64_t>(i));
+  return of;
+}
+
+// The sparse columns of DRMS: a vector of all elements, cut into columns, each with any owner.
+TEST(Plan, SparseColumnsOnRandomOwners) {
+  constexpr std::int64_t elements = 5308247;
+  constexpr std::size_t columns = 35588;
+  std::mt19937 random(20261127);
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
+  std::vector<std::int64_t> cuts{0, elements}, sizes;
+  while (cuts.size() < columns + 1) cuts.push_back(pick(0, elements)); // some columns are empty
+  std::sort(cuts.begin(), cuts.end());
+  for (std::size_t j = 0; j < columns; ++j) sizes.push_back(cuts[j + 1] - cuts[j]);
+  const auto on = [&](int nprocs) {
+    std::vector<int> owners(columns);
+    for (int& owner : owners) owner = static_cast<int>(pick(0, nprocs - 1));
+    return Layout::row_major(Axis::owned(sizes, owners, nprocs), Axis::block(1, 1));
+  };
+  const Layout from = on(64), to = on(60);
+  EXPECT_LE(from.rows.sizes.size() * sizeof from.rows.sizes[0] + from.rows.owners.size() * sizeof from.rows.owners[0],
+            16 * columns);
+  const Plan plan(from, to);
+  const auto here = globals(brute::places_of(from.rows), 64);
+  const auto there = brute::places_of(to.rows);
+  std::vector<char> is_done(elements, 0);
+  for (int rank = 0; rank < 64; ++rank) {
+    const RankPlan mine = plan.for_rank(rank);
+    ASSERT_EQ(mine.m_loc_from, static_cast<std::int64_t>(here[static_cast<std::size_t>(rank)].size()));
+    for (const std::vector<Message>* messages : {&mine.sends, &mine.keeps})
+      for (const Message& message : *messages) {
+        const std::vector<std::int64_t> first = indices(*message.rows, false), last = indices(*message.rows, true);
+        for (std::size_t k = 0; k < first.size(); ++k) {
+          const auto i =
+              static_cast<std::size_t>(here[static_cast<std::size_t>(rank)][static_cast<std::size_t>(first[k])]);
+          ASSERT_EQ(there[i].position, message.peer);
+          ASSERT_EQ(there[i].local, last[k]);
+          ASSERT_EQ(is_done[i]++, 0) << "sent twice";
+        }
+      }
+  }
+  EXPECT_EQ(std::count(is_done.begin(), is_done.end(), 1), elements);
 }
 
 TEST(Plan, GridsOfTheBenchmarks) {

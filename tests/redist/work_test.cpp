@@ -52,7 +52,7 @@ struct Matrix {
     PlanOptions options;
     options.schedule = schedule;
     const Plan plan(from, to, options);
-    const auto rows = brute::deal(from.rows), cols = brute::deal(from.cols);
+    const auto rows = brute::places_of(from.rows), cols = brute::places_of(from.cols);
     for (int r = 0; r < size; ++r) {
       plans.push_back(plan.for_rank(r));
       const RankPlan& mine = plans.back();
@@ -77,7 +77,7 @@ struct Matrix {
   }
 
   std::int64_t wrong_elements() const {
-    const auto rows = brute::deal(to.rows), cols = brute::deal(to.cols);
+    const auto rows = brute::places_of(to.rows), cols = brute::places_of(to.cols);
     std::int64_t wrong = 0;
     for (std::size_t r = 0; r < plans.size(); ++r) {
       const auto [p, q] = to.grid.position_of(static_cast<int>(r));

@@ -20,6 +20,8 @@ using base::GridShape;
 ///
 /// Uniform block-cyclic is k = 1; 'block' is one size ceil(n/nprocs); a variable block per position is k =
 /// nprocs with sum n; Beaumont's heterogeneous block-cyclic is k = nprocs repeated.
+///
+/// With `owners`, one for each size, block j lies on position owners[j mod k] instead, whatever src is.
 struct Axis {
   static constexpr std::int64_t most_sizes = 1 << 24; ///< 128 MB of them; more is a mistake of the caller
 
@@ -27,12 +29,17 @@ struct Axis {
   std::vector<std::int64_t> sizes{1};
   int src = 0;
   int nprocs = 1;
+  std::vector<int> owners{}; ///< none, or as many as sizes
 
   static Axis block_cyclic(std::int64_t n, std::int64_t nb, int nprocs, int src = 0);
   static Axis block(std::int64_t n, int nprocs, int src = 0); ///< nb = max(1, ceil(n / nprocs))
   static Axis variable(std::vector<std::int64_t> rows_per_proc,
                        int src = 0); ///< one block each, n is their sum
   static Axis heterogeneous(std::int64_t n, std::vector<std::int64_t> sizes, int nprocs, int src = 0);
+  /// Block j of sizes[j] on owners[j], which are as many; n is the sum of the sizes. In the shortest form: blocks of
+  /// one owner that follow each other are one, and where owners come in turn they are not listed.
+  /// @throws Error{bad_argument}
+  static Axis owned(std::vector<std::int64_t> sizes, std::vector<int> owners, int nprocs);
 
   /// @throws Error{bad_argument} that says which member is wrong, got and expected.
   void validate() const;
@@ -55,7 +62,10 @@ struct Axis {
   /// Those of position p, ascending, neighbours joined. O(blocks of the axis).
   std::vector<Stretch> stretches(int p) const;
 
-  bool is_uniform() const { return sizes.size() == 1; }
+  bool is_uniform() const { return sizes.size() == 1 && owners.empty(); }
+  /// The same without owners: a size of 0 skips a position. Up to nprocs times as many sizes. @throws
+  /// Error{shape_mismatch} when those are more than most_sizes
+  Axis in_turn() const;
   bool operator==(const Axis& other) const;
   std::string describe() const;
 };

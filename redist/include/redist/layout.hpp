@@ -34,16 +34,12 @@ struct LocalSize {
 
 /// A matrix spread over a grid: the product of two axes.
 ///
-/// `row_owners` turns the rows into a block list: block j lies on grid row row_owners[j % row_owners.size()]
-/// instead of (src + j) mod nprow; `col_owners` likewise. `replicated`: every process of the grid holds the
-/// whole matrix, and both axes have nprocs = 1. As a source each process takes its own copy, or that of one
-/// other; as a target all copies are written.
+/// `replicated`: every process of the grid holds the whole matrix, and both axes have nprocs = 1. As a source each
+/// process takes its own copy, or that of one other; as a target all copies are written.
 struct Layout {
   gridmap::Axis rows;
   gridmap::Axis cols;
   Grid grid;
-  std::vector<int> row_owners{};
-  std::vector<int> col_owners{};
   bool replicated = false;
 
   /// On the grid that the axes say, of ranks 0, 1, 2, ...

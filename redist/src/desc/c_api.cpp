@@ -55,21 +55,17 @@ Grid grid_of(int nprow, int npcol, const int* ranks) {
   return grid;
 }
 
-Axis block_list(std::int64_t n, int blocks, const std::int64_t* sizes, const int* owners, int nprocs,
-                std::vector<int>& owner_list) {
+Axis block_list(std::int64_t n, int blocks, const std::int64_t* sizes, const int* owners, int nprocs) {
   if (blocks < 1 || blocks > Axis::most_sizes)
     throw Error(Status::bad_argument,
                 fmt::format("redist: block list has {} blocks, expected 1 .. {}", blocks, Axis::most_sizes));
   not_null(sizes, "redist: list of block sizes");
   not_null(owners, "redist: list of block owners");
-  owner_list.assign(owners, owners + blocks);
-  return Axis::heterogeneous(n, {sizes, sizes + blocks}, nprocs, 0);
+  return {n, {sizes, sizes + blocks}, 0, nprocs, {owners, owners + blocks}};
 }
 
 int create(dyngrid_layout** out, Layout layout) {
   layout.validate("the");
-  redist::detail::AxisTable(layout.rows, layout.row_owners); // checks the owners
-  redist::detail::AxisTable(layout.cols, layout.col_owners);
   *out = new dyngrid_layout{std::move(layout)};
   return DYNGRID_SUCCESS;
 }
@@ -190,8 +186,8 @@ int dyngrid_layout_create_block_list(int64_t m, int64_t n, int n_row_blocks, con
     not_null(layout, "redist: place for the layout");
     Layout made;
     made.grid = grid_of(nprow, npcol, ranks);
-    made.rows = block_list(m, n_row_blocks, row_sizes, row_owners, nprow, made.row_owners);
-    made.cols = block_list(n, n_col_blocks, col_sizes, col_owners, npcol, made.col_owners);
+    made.rows = block_list(m, n_row_blocks, row_sizes, row_owners, nprow);
+    made.cols = block_list(n, n_col_blocks, col_sizes, col_owners, npcol);
     return create(layout, std::move(made));
   });
 }

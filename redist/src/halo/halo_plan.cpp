@@ -137,8 +137,6 @@ HaloPlan::HaloPlan(Layout layout, HaloOptions options) : layout_(std::move(layou
                 "redist: halo: the layout is replicated, expected one whose blocks have neighbours elsewhere");
   if (options_.width < 1)
     throw Error(Status::bad_argument, fmt::format("redist: halo: width is {}, expected at least 1", options_.width));
-  detail::AxisTable(layout_.rows, layout_.row_owners); // checks the owners
-  detail::AxisTable(layout_.cols, layout_.col_owners);
 }
 
 RankHalo HaloPlan::for_rank(int rank) const {
@@ -148,8 +146,8 @@ RankHalo HaloPlan::for_rank(int rank) const {
   const int p = position.first, q = position.second; // lambdas may not capture names of a structured binding
   if (p < 0) return plan;
   const int width = options_.width;
-  const Stretches rows(detail::AxisTable(layout_.rows, layout_.row_owners), width);
-  const Stretches cols(detail::AxisTable(layout_.cols, layout_.col_owners), width);
+  const Stretches rows(detail::AxisTable(layout_.rows), width);
+  const Stretches cols(detail::AxisTable(layout_.cols), width);
   plan.rows = rows.ghosted_size[at(p)];
   plan.cols = cols.ghosted_size[at(q)];
   plan.m_loc = rows.local_size[at(p)];

@@ -183,22 +183,17 @@ std::vector<Neighbour> neighbours(Span mine, Span other, std::int64_t length, in
 
 } // namespace
 
-AxisTable::AxisTable(const gridmap::Axis& axis, const std::vector<int>& owners) : n_(axis.n), nprocs_(axis.nprocs) {
+AxisTable::AxisTable(const gridmap::Axis& axis) : n_(axis.n), nprocs_(axis.nprocs) {
   axis.validate();
-  for (std::size_t j = 0; j < owners.size(); ++j)
-    if (owners[j] < 0 || owners[j] >= nprocs_)
-      throw base::Error(base::Status::bad_argument,
-                        fmt::format("redist: owner of block {} is {}, expected 0 .. {}", j, owners[j], nprocs_ - 1));
   per_cycle_.assign(at(nprocs_), 0);
   const auto k = static_cast<std::int64_t>(axis.sizes.size());
-  const auto owner_period =
-      owners.empty() ? static_cast<std::int64_t>(nprocs_) : static_cast<std::int64_t>(owners.size());
-  const std::int64_t cycle_blocks = std::lcm(k, owner_period);
+  const bool is_listed = !axis.owners.empty();
+  const std::int64_t cycle_blocks = is_listed ? k : std::lcm(k, static_cast<std::int64_t>(nprocs_));
   std::int64_t begin = 0;
   for (std::int64_t j = 0; j < cycle_blocks && begin < n_; ++j) {
     const std::int64_t size = axis.sizes[at(j % k)];
     if (size == 0) continue;
-    const int p = owners.empty() ? static_cast<int>((axis.src + j) % nprocs_) : owners[at(j % owner_period)];
+    const int p = is_listed ? axis.owners[at(j)] : static_cast<int>((axis.src + j) % nprocs_);
     start_.push_back(begin);
     owner_.push_back(p);
     local_.push_back(per_cycle_[at(p)]);

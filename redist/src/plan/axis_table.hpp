@@ -15,9 +15,8 @@ namespace redist::detail {
 /// `cycle` is n.
 class AxisTable {
 public:
-  /// `owners` empty: block j lies on (src + j) mod nprocs; otherwise on owners[j % owners.size()].
   /// @throws Error{bad_argument}
-  explicit AxisTable(const gridmap::Axis& axis, const std::vector<int>& owners = {});
+  explicit AxisTable(const gridmap::Axis& axis);
 
   std::int64_t n() const { return n_; }
   int nprocs() const { return nprocs_; }

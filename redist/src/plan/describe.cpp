@@ -15,9 +15,7 @@ std::string Plan::describe() const {
     if (layout.replicated) {
       text += fmt::format("{} x {}, replicated", layout.rows.n, layout.cols.n);
     } else {
-      text += fmt::format("rows {}{}, columns {}{}", layout.rows.describe(),
-                          layout.row_owners.empty() ? "" : " (block list)", layout.cols.describe(),
-                          layout.col_owners.empty() ? "" : " (block list)");
+      text += fmt::format("rows {}, columns {}", layout.rows.describe(), layout.cols.describe());
     }
     if (window.m != layout.rows.n || window.n != layout.cols.n)
       text += fmt::format("; window {} x {} at ({},{})", window.m, window.n, window.i, window.j);

@@ -137,11 +137,8 @@ Plan::Plan(Layout from, Layout to, PlanOptions options)
   const Window wf = transposed ? detail::turned(options_.from) : options_.from, wt = options_.to;
   using detail::AxisTable;
   auto tables = std::make_shared<PlanTables>(
-      with_overlap(
-          {AxisTable(source.rows, source.row_owners), AxisTable(to_.rows, to_.row_owners), wf.i, wt.i, wt.m, {}}),
-      with_overlap(
-          {AxisTable(source.cols, source.col_owners), AxisTable(to_.cols, to_.col_owners), wf.j, wt.j, wt.n, {}}),
-      source, to_);
+      with_overlap({AxisTable(source.rows), AxisTable(to_.rows), wf.i, wt.i, wt.m, {}}),
+      with_overlap({AxisTable(source.cols), AxisTable(to_.cols), wf.j, wt.j, wt.n, {}}), source, to_);
   detail::add_totals(*tables);
   detail::make_timetable(*tables, options_);
   tables_ = std::move(tables);
