@@ -30,7 +30,8 @@ WIDTH = 110  # columns at which a statement is continued
 SCALARS = {"int": "integer(c_int)", "int64_t": "integer(c_int64_t)", "size_t": "integer(c_size_t)",
            "double": "real(c_double)", "float": "real(c_float)", "MPI_Fint": "integer(c_int)"}
 HANDLES = {"dyngrid_matrix", "dyngrid_phase"}  # a Fortran type with a member "handle"
-ROUTINES = {"dyngrid_allocator", "dyngrid_distribution", "dyngrid_change_routine", "dyngrid_panel_routine"}
+ROUTINES = {"dyngrid_allocator", "dyngrid_distribution", "dyngrid_owner_rule", "dyngrid_change_routine",
+            "dyngrid_panel_routine"}
 STRUCTS = set()  # of the headers: types with bind(C)
 
 

@@ -445,6 +445,18 @@ int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, 
   });
 }
 
+int dyngrid_matrix_create_owned(const char* name, char type, int64_t m, int64_t n, dyngrid_owner_rule rule,
+                                void* context, dyngrid_matrix** matrix) {
+  return guard([&] {
+    Application& a = holding("dyngrid_matrix_create");
+    a.whereabouts.agree_on_call("dyngrid_matrix_create");
+    dyngrid_matrix* made = a.registered.matrices.create(name, type, {'R', m, 1, nullptr, context, rule},
+                                                        {'C', n, 1, nullptr, context, rule}, std::nullopt,
+                                                        rule ? lacks(matrix) : "rule", a.grid.site());
+    *matrix = made;
+  });
+}
+
 int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb, int order,
                                    dyngrid_matrix** matrix) {
   return guard([&] {
@@ -535,7 +547,11 @@ void* dyngrid_local(const dyngrid_matrix* matrix) {
   return matrix ? matrix->local.data() : nullptr;
 }
 const int* dyngrid_desc(const dyngrid_matrix* matrix) {
-  return matrix ? matrix->desc.data() : nullptr;
+  const int* desc = nullptr;
+  guard([&] {
+    if (matrix) desc = matrix->descriptor().data();
+  });
+  return desc;
 }
 
 int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* n_loc, int64_t* lld) {
@@ -694,7 +710,7 @@ int dyngrid_lu_pivots(const dyngrid_matrix* a, const int* pivots, int* ipiv) {
     const std::int64_t count = std::min(a->rows.n, a->cols.n);
     std::vector<std::int64_t> rows(pivots, pivots + count);
     for (std::int64_t& row : rows) --row;
-    pblas::local_pivots(a->desc.data(), rows, ipiv);
+    pblas::local_pivots(a->descriptor().data(), rows, ipiv);
   });
 }
 

@@ -53,19 +53,24 @@ void scatter_or_gather(const SpreadMatrix& a, const Slab& slab, int rank, const 
     std::int64_t from, to, length; ///< from: row of the part, to: row of the slab
   };
   std::array<Run, 256> runs{};
+  const std::int64_t row_end = slab.i + slab.rows;
+  gridmap::StretchWalk rows(a.layout.rows, p, slab.i);
   for (std::int64_t row = 0; row < part.rows;) {
     std::size_t count = 0;
-    for (; row < part.rows; ++row) {
-      const std::int64_t to = a.layout.rows.to_global(part.i + row, p) - slab.i;
-      if (count > 0 && runs[count - 1].to + runs[count - 1].length == to)
-        ++runs[count - 1].length;
-      else if (count < runs.size())
-        runs[count++] = {row, to, 1};
-      else
-        break;
+    while (row < part.rows && count < runs.size()) {
+      const gridmap::Axis::Stretch next = rows.next();
+      const std::int64_t length = std::min(next.last, row_end) - next.first;
+      runs[count++] = {row, next.first - slab.i, length};
+      row += length;
     }
-    for (std::int64_t k = 0; k < part.cols; ++k) {
-      const std::int64_t column = a.layout.cols.to_global(part.j + k, q) - slab.j;
+    gridmap::StretchWalk columns(a.layout.cols, q, slab.j);
+    gridmap::Axis::Stretch near; // columns of this process
+    for (std::int64_t k = 0, column_of_matrix = 0; k < part.cols; ++k, ++column_of_matrix) {
+      if (column_of_matrix == near.last) {
+        near = columns.next();
+        column_of_matrix = near.first;
+      }
+      const std::int64_t column = column_of_matrix - slab.j;
       char* x = packed + static_cast<std::size_t>(k * part.rows) * bytes;
       char* y = whole + static_cast<std::size_t>(column * slab.rows) * bytes;
       for (std::size_t r = 0; r < count; ++r) {

@@ -33,8 +33,8 @@ SpreadMatrix spread(const Matrix& a, redist::Layout layout, void* local, std::in
   s.saved.type = a.type;
   s.saved.m = a.rows.n;
   s.saved.n = a.cols.n;
-  s.saved.mb = a.rows.rule ? 0 : a.rows.nb;
-  s.saved.nb = a.cols.rule ? 0 : a.cols.nb;
+  s.saved.mb = a.rows.has_rule() ? 0 : a.rows.nb;
+  s.saved.nb = a.cols.has_rule() ? 0 : a.cols.nb;
   s.saved.shape = static_cast<int>(a.lies_on.kind);
   s.saved.nprow = a.lies_on.most.nprow;
   s.saved.npcol = a.lies_on.most.npcol;

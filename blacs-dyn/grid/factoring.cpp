@@ -185,7 +185,7 @@ bool Factoring::act(ResizePoints::Findings found) {
 void Factoring::step() {
   try {
     Matrix& a = *asked_.matrix;
-    if (!steps_) steps_ = pblas::go_on(asked_.kind, a.type, a.local.data(), a.desc.data(), progress_);
+    if (!steps_) steps_ = pblas::go_on(asked_.kind, a.type, a.local.data(), a.descriptor().data(), progress_);
     steps_->step(!found_ && !must_save_);
     ++a.writes;
     has_looked_ = false;

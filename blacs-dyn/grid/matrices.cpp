@@ -22,7 +22,7 @@ using base::Status;
 using gridmap::Axis;
 
 void put_axis(Packet& packet, const Axis& axis) {
-  packet.put(axis.n).put(axis.src).put(axis.nprocs).put(axis.sizes);
+  packet.put(axis.n).put(axis.src).put(axis.nprocs).put(axis.sizes).put(axis.owners);
 }
 
 Axis get_axis(Packet& packet) {
@@ -31,6 +31,7 @@ Axis get_axis(Packet& packet) {
   axis.src = packet.get<int>();
   axis.nprocs = packet.get<int>();
   axis.sizes = packet.get_vector<std::int64_t>();
+  axis.owners = packet.get_vector<int>();
   return axis;
 }
 
@@ -57,10 +58,10 @@ void compare_forms(const Matrix& a, MPI_Comm grid) {
                                           a.type,
                                           a.rows.n,
                                           a.cols.n,
-                                          a.rows.rule ? 0 : a.rows.nb,
-                                          a.cols.rule ? 0 : a.cols.nb,
-                                          a.rows.rule != nullptr,
-                                          a.cols.rule != nullptr,
+                                          a.rows.has_rule() ? 0 : a.rows.nb,
+                                          a.cols.has_rule() ? 0 : a.cols.nb,
+                                          a.rows.has_rule(),
+                                          a.cols.has_rule(),
                                           a.order,
                                           static_cast<std::int64_t>(a.lies_on.kind),
                                           a.lies_on.most.nprow,
@@ -163,8 +164,9 @@ Matrix* Matrices::create(const char* name, char type, AxisRule rows, AxisRule co
     local = a->array_of(size);
   });
   if (a->has_rule())
-    check_same(site.grid, print,
-               "blacs-dyn: dyngrid_matrix_create: the rules give different block sizes on different processes");
+    check_same(
+        site.grid, print,
+        "blacs-dyn: dyngrid_matrix_create: the rules give different block sizes or owners on different processes");
   together(site.grid, [&] { a->place(std::move(layout), size, std::move(local), site.context); });
   return keep(std::move(a));
 }
@@ -340,26 +342,27 @@ void Matrices::write(Packet& packet) const {
   packet.put(static_cast<int>(matrices_.size()));
   for (const auto& a : matrices_) {
     packet.put(a->name).put(a->type).put(a->order).put(a->relayouts).put(a->is_adopted).put(a->lies_on);
-    packet.put(a->rows.rule != nullptr).put(a->rows.nb);
-    packet.put(a->cols.rule != nullptr).put(a->cols.nb);
+    packet.put(a->rows.has_rule()).put(a->rows.nb);
+    packet.put(a->cols.has_rule()).put(a->cols.nb);
     put_layout(packet, a->layout);
   }
 }
 
 bool Matrices::may_lack_rules(bool some_wake) const {
   return std::any_of(matrices_.begin(), matrices_.end(), [&](const auto& a) {
-    return (a->rows.rule || a->cols.rule) && (some_wake || a->is_rule_missing);
+    return (a->rows.has_rule() || a->cols.has_rule()) && (some_wake || a->is_rule_missing);
   });
 }
 
 void Matrices::compare_rules(MPI_Comm gathered) {
   std::vector<int> missing;
   for (const auto& a : matrices_)
-    if (a->rows.rule || a->cols.rule) missing.push_back(a->lacks_rule() ? 1 : 0);
+    if (a->rows.has_rule() || a->cols.has_rule()) missing.push_back(a->lacks_rule() ? 1 : 0);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, missing.data(), static_cast<int>(missing.size()), MPI_INT, MPI_MAX, gathered),
             "MPI_Allreduce");
   std::size_t next = 0;
-  for (const auto& a : matrices_) a->is_rule_missing = (a->rows.rule || a->cols.rule) && missing[next++] != 0;
+  for (const auto& a : matrices_)
+    a->is_rule_missing = (a->rows.has_rule() || a->cols.has_rule()) && missing[next++] != 0;
 }
 
 Matrices::Told Matrices::told_by_others(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map) {
@@ -433,10 +436,14 @@ Received receive_matrix(Packet& packet) {
 void compare_with_known(const Received& received, bool is_newcomer) {
   Matrix &a = *received.matrix, &known = *received.known;
   if (a.relayouts > 0) known.follow(a, received.rows_have_rule, received.cols_have_rule, is_newcomer);
-  if (received.rows_have_rule) a.rows.rule = known.rows.rule; // the forms differ when it has none
-  if (received.cols_have_rule) a.cols.rule = known.cols.rule;
-  if (!known.has_same_form(a) || received.rows_have_rule != (known.rows.rule != nullptr) ||
-      received.cols_have_rule != (known.cols.rule != nullptr))
+  const auto take_rule = [](AxisRule& axis, const AxisRule& from) {
+    axis.rule = from.rule;
+    axis.owner_rule = from.owner_rule;
+  };
+  if (received.rows_have_rule) take_rule(a.rows, known.rows); // the forms differ when it has none
+  if (received.cols_have_rule) take_rule(a.cols, known.cols);
+  if (!known.has_same_form(a) || received.rows_have_rule != known.rows.has_rule() ||
+      received.cols_have_rule != known.cols.has_rule())
     throw Error(Status::rank_mismatch,
                 fmt::format("blacs-dyn: matrix \"{}\" is {} on a {} process and {}{} on the others", a.name,
                             known.form(), is_newcomer ? "new" : "woken", a.form(),
@@ -462,10 +469,11 @@ void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
       if (received.rows_have_rule) a.rows.rule = rule_of_others;
       if (received.cols_have_rule) a.cols.rule = rule_of_others;
     } else if (received.has_rule()) {
-      throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: matrix \"{}\" lies as a rule says, which a new "
-                                                     "process has to give by dyngrid_matrix_create_by before "
-                                                     "its first resize point",
-                                                     a.name));
+      throw Error(Status::rank_mismatch,
+                  fmt::format("blacs-dyn: matrix \"{}\" lies as a rule says, which a new "
+                              "process has to give by dyngrid_matrix_create_by or _create_owned before "
+                              "its first resize point",
+                              a.name));
     }
     all.push_back(std::move(received));
   }

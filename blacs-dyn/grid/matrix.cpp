@@ -37,7 +37,7 @@ void AxisRule::check(const char* routine) const {
                   fmt::format("blacs-dyn: {}: {} is {}, expected {} .. {}", routine, what, value, least, INT_MAX));
   };
   in_range(is_rows ? "m" : "n", n, 0);
-  if (!rule) in_range(is_rows ? "mb" : "nb", nb, 1);
+  if (!has_rule()) in_range(is_rows ? "mb" : "nb", nb, 1);
 }
 
 namespace {
@@ -63,22 +63,33 @@ double rule_speed(int row, int col) {
 Axis AxisRule::on(const GridMap& map) const {
   const Shape grid = map.shape;
   const int nprocs = which == 'R' ? grid.nprow : grid.npcol;
-  if (!rule) return Axis::block_cyclic(n, nb, nprocs);
+  if (!has_rule()) return Axis::block_cyclic(n, nb, nprocs);
   const Asking asking(map);
   const char* axis_name = which == 'R' ? "rows" : "columns";
-  const std::int64_t count = rule(context, which, n, grid.nprow, grid.npcol, nullptr);
+  const auto ask = [&](std::int64_t* sizes, int* owners) {
+    return owner_rule ? owner_rule(context, which, n, grid.nprow, grid.npcol, sizes, owners)
+                      : rule(context, which, n, grid.nprow, grid.npcol, sizes);
+  };
+  const std::int64_t count = ask(nullptr, nullptr);
   if (count < 1 || count > Axis::most_sizes)
     throw Error(
         Status::bad_argument,
         fmt::format("blacs-dyn: the rule for the {} of a matrix gives {} block sizes on a grid of {}, expected 1 .. {}",
                     axis_name, count, to_string(grid), Axis::most_sizes));
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(count));
-  if (const std::int64_t filled = rule(context, which, n, grid.nprow, grid.npcol, sizes.data()); filled != count)
+  std::vector<int> owners(owner_rule ? sizes.size() : 0);
+  if (const std::int64_t filled = ask(sizes.data(), owners.data()); filled != count)
     throw Error(Status::bad_argument, fmt::format("blacs-dyn: the rule for the {} of a matrix gave {} block sizes on a "
                                                   "grid of {} when asked how many, then {}",
                                                   axis_name, count, to_string(grid), filled));
-  Axis axis = Axis::heterogeneous(n, std::move(sizes), nprocs);
+  Axis axis = owner_rule ? Axis::owned(std::move(sizes), std::move(owners), nprocs)
+                         : Axis::heterogeneous(n, std::move(sizes), nprocs);
   axis.validate();
+  if (axis.n != n)
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: the owner rule for the {} of a matrix gives block sizes that add up to {} on a "
+                            "grid of {}, expected {}",
+                            axis_name, axis.n, to_string(grid), n));
   return axis;
 }
 
@@ -88,6 +99,8 @@ std::int64_t fingerprint(const std::vector<const redist::Layout*>& layouts) {
     for (const Axis* axis : {&one->rows, &one->cols}) {
       hash.number(static_cast<std::int64_t>(axis->sizes.size()));
       for (const std::int64_t size : axis->sizes) hash.number(size);
+      if (axis->src != 0) hash.number(axis->src);
+      for (const int owner : axis->owners) hash.number(owner);
     }
   return hash.positive();
 }
@@ -104,7 +117,7 @@ std::int64_t dyngrid_matrix::next_number() {
 
 bool dyngrid_matrix::has_same_form(const dyngrid_matrix& other) const {
   const auto same = [](const blacs_dyn::AxisRule& a, const blacs_dyn::AxisRule& b) {
-    return a.n == b.n && (a.rule != nullptr) == (b.rule != nullptr) && (a.rule || a.nb == b.nb);
+    return a.n == b.n && a.has_rule() == b.has_rule() && (a.has_rule() || a.nb == b.nb);
   };
   return type == other.type && order == other.order && lies_on == other.lies_on && same(rows, other.rows) &&
          same(cols, other.cols);
@@ -115,6 +128,7 @@ void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, b
   const auto take = [&](blacs_dyn::AxisRule& mine, const blacs_dyn::AxisRule& theirs, bool have_rule) {
     if (have_rule && !missed_one) return;
     mine.rule = have_rule ? blacs_dyn::rule_of_others : nullptr;
+    mine.owner_rule = nullptr;
     mine.nb = theirs.nb;
   };
   take(rows, others.rows, rows_have_rule);
@@ -126,7 +140,7 @@ void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, b
 
 std::string dyngrid_matrix::form() const {
   const auto blocks = [](const blacs_dyn::AxisRule& axis) {
-    return axis.rule ? std::string("rule-sized") : std::to_string(axis.nb);
+    return axis.has_rule() ? std::string("rule-sized") : std::to_string(axis.nb);
   };
   return fmt::format("'{}' {} x {} in {} x {} blocks{}{}", type, rows.n, cols.n, blocks(rows), blocks(cols),
                      order != 0 ? " by speed" : "", lies_on.text());
@@ -175,16 +189,11 @@ void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, blacs
   adopted_lld_ = lld;
   stretches_ = {};
   std::swap(local, array);
-  redist::Descriptor descriptor;
-  const bool is_uniform = layout.rows.is_uniform() && layout.cols.is_uniform(); // ScaLAPACK takes it
-  descriptor.dtype = is_uniform ? redist::Descriptor::block_cyclic : redist::Descriptor::heterogeneous;
-  descriptor.ctxt = context;
-  descriptor.rows = layout.rows;
-  descriptor.cols = layout.cols;
-  descriptor.lld = static_cast<int>(this->lld());
-  const std::vector<int> written = redist::write_descriptor(descriptor);
+  const std::vector<int> written =
+      has_owners() ? std::vector<int>{redist::Descriptor::heterogeneous, context} : written_descriptor(context);
   desc.resize(std::max<std::size_t>(10, written.size())); // of blocks of one size always ten: its address stays
   std::copy(written.begin(), written.end(), desc.begin());
+  is_descriptor_whole_ = !has_owners();
   is_placed = true;
   // last, so that the program's allocator finds all as it is from here on. With null where it had none: it learns so
   // that the new array counts
@@ -192,6 +201,23 @@ void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, blacs
     void* const old = array.leave_to_program();
     if (old || local.data()) owner.give_back(old);
   }
+}
+
+std::vector<int> dyngrid_matrix::written_descriptor(int context) const {
+  redist::Descriptor descriptor;
+  descriptor.rows = layout.rows.in_turn();
+  descriptor.cols = layout.cols.in_turn();
+  const bool is_uniform = descriptor.rows.is_uniform() && descriptor.cols.is_uniform(); // ScaLAPACK takes it
+  descriptor.dtype = is_uniform ? redist::Descriptor::block_cyclic : redist::Descriptor::heterogeneous;
+  descriptor.ctxt = context;
+  descriptor.lld = static_cast<int>(lld());
+  return redist::write_descriptor(descriptor);
+}
+
+const std::vector<int>& dyngrid_matrix::descriptor() const {
+  if (!is_descriptor_whole_) desc = written_descriptor(desc[1]);
+  is_descriptor_whole_ = true;
+  return desc;
 }
 
 const std::vector<gridmap::Axis::Stretch>& dyngrid_matrix::stretches(bool is_row, int rank) const {

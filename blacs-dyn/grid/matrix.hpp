@@ -24,9 +24,11 @@ struct AxisRule {
   char which = 'R';
   std::int64_t n = 0;
   std::int64_t nb = 1;
-  dyngrid_distribution rule = nullptr; ///< null: blocks of nb
+  dyngrid_distribution rule = nullptr;
   void* context = nullptr;
+  dyngrid_owner_rule owner_rule = nullptr; ///< instead of `rule`; both null: blocks of nb
 
+  bool has_rule() const { return rule || owner_rule; }
   /// @throws Error{bad_argument} when its numbers cannot be
   void check(const char* routine) const;
   /// @throws Error{bad_argument} when the rule fails or what it says cannot be.
@@ -54,11 +56,11 @@ struct dyngrid_matrix {
   blacs_dyn::ProgramMemory owner; ///< of the local arrays, where they are this process's program's
   bool is_adopted = false; ///< the program made it, with memory of its own; the same on all processes, though one that
                            ///< joins or wakes may have the library's memory
-  std::vector<int> desc;
-  bool is_placed = false;       ///< false on a new process before its first resize point
-  int order = 0;                ///< DYNGRID_ORDER_*: dealt out by speed, in blocks of rows.nb x cols.nb; 0: it is not
-  int relayouts = 0;            ///< how often the program gave it other block sizes or another rule
-  bool is_rule_missing = false; ///< on some process of the grid; the same on all of them
+  mutable std::vector<int> desc; ///< with its lists only after descriptor() where the axes have owners
+  bool is_placed = false;        ///< false on a new process before its first resize point
+  int order = 0;                 ///< DYNGRID_ORDER_*: dealt out by speed, in blocks of rows.nb x cols.nb; 0: it is not
+  int relayouts = 0;             ///< how often the program gave it other block sizes or another rule
+  bool is_rule_missing = false;  ///< on some process of the grid; the same on all of them
   const std::int64_t number = next_number(); ///< of no other matrix of this process, living or freed
   std::int64_t writes = 0;                   ///< how often its elements got other values, as far as dyngrid knows
 
@@ -71,7 +73,7 @@ struct dyngrid_matrix {
   std::int64_t lld() const { return adopted_lld_ > 0 ? adopted_lld_ : local_size.lld(); }
   bool lacks_rule() const { return rows.rule == blacs_dyn::rule_of_others || cols.rule == blacs_dyn::rule_of_others; }
 
-  bool has_rule() const { return rows.rule || cols.rule || order != 0; } ///< beside its block sizes
+  bool has_rule() const { return rows.has_rule() || cols.has_rule() || order != 0; } ///< beside its block sizes
   bool has_same_form(const dyngrid_matrix& other) const;
   /// The layout that the others gave the matrix since then replaces that which this process declared, or had when it
   /// fell asleep. Where that is a rule that it missed, theirs counts from here on; a new process has given its own.
@@ -91,12 +93,19 @@ struct dyngrid_matrix {
   void place(redist::Layout on_grid, redist::LocalSize size, blacs_dyn::LocalArray array, int context,
              std::int64_t lld = 0);
   int context() const { return desc.empty() ? -1 : desc[1]; }
+  /// What ScaLAPACK takes, or DTYPE_ 601. Lists of owners are in it as sizes of 0 that skip positions, up to nprocs
+  /// times as many as there are blocks, and are worked out when asked for. @throws Error{shape_mismatch} when they are
+  /// too long
+  const std::vector<int>& descriptor() const;
   /// Which rows, or columns, the process of that rank has: this one.
   const std::vector<gridmap::Axis::Stretch>& stretches(bool is_row, int rank) const;
   void unplace(); ///< this process has no part of it any more
 
 private:
   static std::int64_t next_number();
+  bool has_owners() const { return !layout.rows.owners.empty() || !layout.cols.owners.empty(); }
+  std::vector<int> written_descriptor(int context) const;
+  mutable bool is_descriptor_whole_ = true;
   struct Known {
     bool is_known = false;
     std::vector<gridmap::Axis::Stretch> list;

@@ -42,7 +42,7 @@ void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const Gri
     plan(is_free && executor.is_on_one_host() ? redist::Schedule::async : orders.schedule);
   });
   agree_on_number(gathered, mine ? mine->status() : Status::success, mine ? mine->what() : "", print,
-                  "blacs-dyn: the rules of the matrices give different block sizes on different processes");
+                  "blacs-dyn: the rules of the matrices give different block sizes or owners on different processes");
   is_in_slabs = executor.range(is_short ? 1 : 0).second != 0;
   if (is_in_slabs) together(gathered, orders.before_slabs);
   orders.before_exchange();

@@ -103,7 +103,7 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
   if (most[1] != -most[2])
     throw Error(Status::rank_mismatch,
                 fmt::format("blacs-dyn: {}: the processes of the grid name different matrices or give different block "
-                            "sizes; expected the same on all",
+                            "sizes or owners; expected the same on all",
                             routine));
   return moving;
 }

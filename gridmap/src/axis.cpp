@@ -265,16 +265,35 @@ std::int64_t Axis::to_global(std::int64_t i_loc, int p) const {
 
 std::vector<Axis::Stretch> Axis::stretches(int p) const {
   std::vector<Stretch> found;
-  std::int64_t first = 0;
-  for (std::int64_t j = 0; first < n; ++j) {
-    const std::int64_t last = std::min(n, first + sizes[at(j % static_cast<std::int64_t>(sizes.size()))]);
-    if (last > first && owner_of_block(*this, j) == p) {
-      if (!found.empty() && found.back().last == first)
-        found.back().last = last;
-      else
-        found.push_back({first, last});
+  StretchWalk walk(*this, p);
+  for (Stretch next = walk.next(); next.first < next.last; next = walk.next()) found.push_back(next);
+  return found;
+}
+
+StretchWalk::StretchWalk(const Axis& axis, int p, std::int64_t from) : axis_(axis), p_(p), from_(from) {
+  if (axis.n == 0) return;
+  const std::int64_t period = period_of(axis);
+  block_ = from / period * static_cast<std::int64_t>(axis.sizes.size());
+  begin_ = from / period * period;
+}
+
+Axis::Stretch StretchWalk::next() {
+  Axis::Stretch found{axis_.n, axis_.n};
+  const auto k = static_cast<std::int64_t>(axis_.sizes.size());
+  while (begin_ < axis_.n) {
+    if (axis_.is_uniform()) { // straight to the next one of this position
+      const std::int64_t others = (p_ - owner_of_block(axis_, block_) + axis_.nprocs) % axis_.nprocs;
+      block_ += others;
+      begin_ += others * axis_.sizes[0];
     }
-    first = last;
+    const std::int64_t first = std::max(begin_, from_), end = begin_ + axis_.sizes[at(block_ % k)];
+    if (const std::int64_t last = std::min(axis_.n, end); last > first) {
+      const bool is_mine = owner_of_block(axis_, block_) == p_, is_begun = found.first < found.last;
+      if (is_begun && (!is_mine || found.last != first)) return found;
+      if (is_mine) found = {is_begun ? found.first : first, last};
+    }
+    ++block_;
+    begin_ = end;
   }
   return found;
 }

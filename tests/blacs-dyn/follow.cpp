@@ -53,11 +53,12 @@ void for_mine(const dyngrid_matrix* a, const std::function<void(std::int64_t, st
   std::int64_t m_loc = 0, n_loc = 0, lld = 0;
   dyngrid_matrix_shape(a, &m_loc, &n_loc, &lld);
   const bool is_listed = d[0] == DYNGRID_DTYPE;
-  const auto axis = [&](int n, int nb, const int* sizes, int nprocs) {
-    return is_listed ? gridmap::Axis::heterogeneous(n, {sizes, sizes + nb}, nprocs)
-                     : gridmap::Axis::block_cyclic(n, nb, nprocs);
+  const auto axis = [&](int n, int nb, const int* sizes, int nprocs, int src) {
+    return is_listed ? gridmap::Axis::heterogeneous(n, {sizes, sizes + nb}, nprocs, src)
+                     : gridmap::Axis::block_cyclic(n, nb, nprocs, src);
   };
-  const auto rows = axis(d[2], d[4], d + 9, nprow), cols = axis(d[3], d[5], d + 9 + (is_listed ? d[4] : 0), npcol);
+  const auto rows = axis(d[2], d[4], d + 9, nprow, d[6]),
+             cols = axis(d[3], d[5], d + 9 + (is_listed ? d[4] : 0), npcol, d[7]);
   expect(m_loc == rows.local_size(myrow) && n_loc == cols.local_size(mycol), "local size");
   for (std::int64_t j = 0; j < n_loc; ++j)
     for (std::int64_t i = 0; i < m_loc; ++i) f(i + j * lld, rows.to_global(i, myrow), cols.to_global(j, mycol));

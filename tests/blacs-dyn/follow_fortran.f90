@@ -1,8 +1,33 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! The whole life of an application in Fortran: a matrix and shared state follow 2x2 -> 3x3 -> 1x2, every element
 ! compared, PDGEADD on each grid.
+module any_owners
+  use dyngrid
+  use, intrinsic :: iso_c_binding
+  implicit none
+contains
+  !> Each row (column) for itself, number i on grid row (column) i * i mod their number.
+  integer(c_int64_t) function squares(context, axis, length, nprow, npcol, sizes, owners) bind(C)
+    type(c_ptr), value :: context
+    integer(c_signed_char), value :: axis
+    integer(c_int64_t), value :: length
+    integer(c_int), value :: nprow, npcol
+    type(c_ptr), value :: sizes, owners
+    integer(c_int64_t), pointer :: size_of(:)
+    integer(c_int), pointer :: owner_of(:)
+    integer :: i
+    squares = length
+    if (c_associated(context) .or. .not. c_associated(sizes)) return
+    call c_f_pointer(sizes, size_of, [length])
+    call c_f_pointer(owners, owner_of, [length])
+    size_of = 1
+    owner_of = [(mod(i * i, merge(nprow, npcol, axis == iachar('R'))), i = 1, int(length))]
+  end function
+end module
+
 program follow_fortran
   use dyngrid
+  use any_owners, only: squares
   use need_module
   use, intrinsic :: iso_fortran_env, only: real64, int64
   use, intrinsic :: iso_c_binding, only: c_null_char, c_null_ptr
@@ -17,7 +42,7 @@ program follow_fortran
   real, target :: table(2, 2, 2) = 0
   character(5), target :: word = '', words(2) = ''
   integer :: info, outcome, nprow, npcol, myrow, mycol, desc(9)
-  type(dyngrid_matrix) :: a, b, c
+  type(dyngrid_matrix) :: a, b, c, o
   type(dyngrid_resize_report) :: report
   type(dyngrid_balance_report) :: decided
   real(real64), pointer :: x(:, :), y(:, :)
@@ -32,6 +57,8 @@ program follow_fortran
   call need(info == DYNGRID_SUCCESS, 'create of 64-bit sizes')
   call dyngrid_matrix_create_by('c', 'd', int(n, int64), int(n, int64), dyngrid_block_rule, c_null_ptr, c, info)
   call need(info == DYNGRID_SUCCESS, 'create by dyngrid_block_rule')
+  call dyngrid_matrix_create_owned('o', 'd', int(n, int64), int(n, int64), squares, c_null_ptr, o, info)
+  call need(info == DYNGRID_SUCCESS, 'create_owned')
   call dyngrid_matrix_create_weighted('w', 'd', n, n, nb, nb, 4, w, info)
   call need(info == DYNGRID_ERR_ARGUMENT, 'no such order')
   call dyngrid_matrix_create_weighted('w', 'd', n, n, nb, nb, DYNGRID_ORDER_CYCLIC, w, info)
@@ -83,7 +110,7 @@ program follow_fortran
     call each(a, .false.)
     if (step > 0) then
       call dyngrid_last_resize(report, info)
-      call need(report%to_nprow == nprow .and. report%moved_bytes + report%kept_bytes == 4_int64 * n * n * 8, 'report')
+      call need(report%to_nprow == nprow .and. report%moved_bytes + report%kept_bytes == 5_int64 * n * n * 8, 'report')
     end if
     ! b := a with ScaLAPACK, through the descriptors
     call dyngrid_local(a, x); call dyngrid_local(b, y)
@@ -107,10 +134,19 @@ program follow_fortran
       y = -1
       call dyngrid_copy(c, b, info); call need(info == DYNGRID_SUCCESS, 'copy from blocks')
       call each(b, .false.)
+      y = -1
+      call dyngrid_copy(o, b, info); call need(info == DYNGRID_SUCCESS, 'copy from any owners')
+      call each(b, .false.)
     end if
     call dyngrid_copy(a, c, info); call need(info == DYNGRID_SUCCESS, 'copy to blocks')
     desc = dyngrid_desc(c)
     call need(size(dyngrid_desc(c)) == 9 .and. desc(1) == 1, 'one size for rows, one for columns: ScaLAPACK takes it')
+    call dyngrid_copy(a, o, info); call need(info == DYNGRID_SUCCESS, 'copy to any owners')
+    call dyngrid_my_range(o, 'R', 1, first, last, info)
+    do i = 1, n
+      if (info == 1 .and. mod(i * i, nprow) == myrow) exit
+    end do
+    if (info == 1) call need(first == i, 'the first of my rows')
     call dyngrid_copy(a, w, info); call need(info == DYNGRID_SUCCESS, 'copy to the one that is dealt out')
     call dyngrid_set_speed(0d0, info); call need(info == DYNGRID_ERR_ARGUMENT, 'no speed')
     call dyngrid_set_speed(dble(1 + mycol), info); call need(info == DYNGRID_SUCCESS, 'set_speed')

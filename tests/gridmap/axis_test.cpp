@@ -32,6 +32,12 @@ void expect_like_definition(const Axis& axis) {
       end = s.last;
     }
     ASSERT_EQ(i_loc, axis.local_size(p)) << "position " << p;
+    const std::int64_t from = axis.n / 3;
+    i_loc = axis.count_before(p, from);
+    gridmap::StretchWalk walk(axis, p, from);
+    for (Axis::Stretch s = walk.next(); s.first < s.last; s = walk.next())
+      for (std::int64_t i = s.first; i < s.last; ++i) ASSERT_EQ(axis.to_global(i_loc++, p), i) << "from " << from;
+    ASSERT_EQ(i_loc, axis.local_size(p)) << "from " << from;
   }
 }
 

@@ -296,6 +296,14 @@ enum class Axis : char { rows = 'R', columns = 'C' };
 /// then with its words in the Error.
 using Rule = std::function<std::vector<std::int64_t>(Axis axis, std::int64_t length, int nprow, int npcol)>;
 
+/// Blocks and the grid row (column) of each, from 0.
+struct Owned {
+  std::vector<std::int64_t> sizes; ///< add up to the length of the axis
+  std::vector<int> owners;         ///< as many
+};
+/// As Rule, with any owner for any block; see dyngrid_matrix_create_owned.
+using OwnerRule = std::function<Owned(Axis axis, std::int64_t length, int nprow, int npcol)>;
+
 /// Inside a rule: the speed of the process at (row, col) of the grid that it is asked for; see dyngrid_rule_speed.
 inline double rule_speed(int row, int col) {
   return dyngrid_rule_speed(row, col);
@@ -337,19 +345,31 @@ inline Rule by_speed(std::vector<double> speeds) {
 }
 
 namespace detail {
-/// A rule and its answer between the two questions of dyngrid_distribution: how many sizes, then which.
+/// A rule of either kind and its answer between the two questions of dyngrid_distribution: how many sizes, then which.
 struct RuleInUse {
   Rule rule;
-  std::vector<std::int64_t> sizes;
+  OwnerRule owner_rule;
+  Owned answer;
   static std::int64_t ask(void* context, char axis, std::int64_t length, int nprow, int npcol,
                           std::int64_t* sizes) noexcept {
+    return ask_owned(context, axis, length, nprow, npcol, sizes, nullptr);
+  }
+  static std::int64_t ask_owned(void* context, char axis, std::int64_t length, int nprow, int npcol,
+                                std::int64_t* sizes, int* owners) noexcept {
     auto& self = *static_cast<RuleInUse*>(context);
     try {
       if (sizes)
-        std::copy(self.sizes.begin(), self.sizes.end(), sizes);
+        std::copy(self.answer.sizes.begin(), self.answer.sizes.end(), sizes);
+      else if (self.owner_rule)
+        self.answer = self.owner_rule(static_cast<Axis>(axis), length, nprow, npcol);
       else
-        self.sizes = self.rule(static_cast<Axis>(axis), length, nprow, npcol);
-      return static_cast<std::int64_t>(self.sizes.size());
+        self.answer.sizes = self.rule(static_cast<Axis>(axis), length, nprow, npcol);
+      if (self.owner_rule && self.answer.owners.size() != self.answer.sizes.size())
+        throw Error(DYNGRID_ERR_ARGUMENT, std::to_string(self.answer.owners.size()) +
+                                              " owners, expected one for each of " +
+                                              std::to_string(self.answer.sizes.size()) + " sizes");
+      if (owners) std::copy(self.answer.owners.begin(), self.answer.owners.end(), owners);
+      return static_cast<std::int64_t>(self.answer.sizes.size());
     } catch (const std::exception& error) {
       note(error.what());
     } catch (...) {
@@ -409,9 +429,18 @@ public:
   Matrix(const std::string& name, std::int64_t m, std::int64_t n, Rule rule) {
     if (!rule)
       throw Error(DYNGRID_ERR_NULL, "dyngrid::Matrix: the rule of \"" + name + "\" is empty, expected a function");
-    rule_ = std::make_unique<detail::RuleInUse>(detail::RuleInUse{std::move(rule), {}});
+    rule_ = std::make_unique<detail::RuleInUse>(detail::RuleInUse{std::move(rule), {}, {}});
     check(dyngrid_matrix_create_by(name.c_str(), detail::TypeLetter<T>::value, m, n, &detail::RuleInUse::ask,
                                    rule_.get(), &matrix_));
+  }
+  /// With any owner for any block on every grid it comes to; see dyngrid_matrix_create_owned. The rule, and what it
+  /// refers to, lives as long as the matrix. @throws Error
+  Matrix(const std::string& name, std::int64_t m, std::int64_t n, OwnerRule rule) {
+    if (!rule)
+      throw Error(DYNGRID_ERR_NULL, "dyngrid::Matrix: the rule of \"" + name + "\" is empty, expected a function");
+    rule_ = std::make_unique<detail::RuleInUse>(detail::RuleInUse{{}, std::move(rule), {}});
+    check(dyngrid_matrix_create_owned(name.c_str(), detail::TypeLetter<T>::value, m, n, &detail::RuleInUse::ask_owned,
+                                      rule_.get(), &matrix_));
   }
   /// Dealt out by speed in whole blocks; see dyngrid_matrix_create_weighted. @throws Error
   Matrix(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, Order order) {
@@ -459,7 +488,7 @@ public:
   /// Lying as another rule says from now on; see dyngrid_matrix_set_rule. Collective. @throws Error, nothing was
   /// changed
   Outcome set_rule(Rule rule) {
-    auto next = std::make_unique<detail::RuleInUse>(detail::RuleInUse{std::move(rule), {}});
+    auto next = std::make_unique<detail::RuleInUse>(detail::RuleInUse{std::move(rule), {}, {}});
     const dyngrid_distribution ask = next->rule ? &detail::RuleInUse::ask : nullptr;
     const int outcome = check(dyngrid_matrix_set_rule(matrix_, ask, next.get()));
     rule_ = std::move(next);

@@ -70,4 +70,18 @@ struct Axis {
   std::string describe() const;
 };
 
+/// The stretches of one position one after the other, from a global index on. Allocates nothing; the axis outlives it.
+class StretchWalk {
+public:
+  StretchWalk(const Axis& axis, int p, std::int64_t from = 0);
+  /// Neighbours joined; an empty one, at n, when there are no more.
+  Axis::Stretch next();
+
+private:
+  const Axis& axis_;
+  int p_;
+  std::int64_t from_;
+  std::int64_t block_ = 0, begin_ = 0; ///< number and first index of the block to look at next
+};
+
 } // namespace gridmap

@@ -29,6 +29,19 @@ typedef int64_t (*dyngrid_distribution)(void* context, char axis, int64_t length
  * their first resize point. */
 DYNGRID_API int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule,
                                          void* context, dyngrid_matrix** matrix);
+/* As dyngrid_distribution, but block j, of sizes[j], lies on grid row (column) owners[j], from 0. The sizes add up to
+ * length and do not repeat. Returns the number of blocks; the first call has sizes and owners null. */
+typedef int64_t (*dyngrid_owner_rule)(void* context, char axis, int64_t length, int nprow, int npcol, int64_t* sizes,
+                                      int* owners);
+/* As dyngrid_matrix_create_by, with any owner for any block: of single rows or columns, or of stretches of any length,
+ * as the columns of a sparse matrix. Local indices ascend with global ones. Where the owners follow each other in turn,
+ * it is the same matrix as without their list, and blocks of one size in turn make an ordinary descriptor. Otherwise
+ * dyngrid_desc makes DTYPE_ DYNGRID_DTYPE when it is first asked, with sizes of 0 for the owners that are skipped; it
+ * is null when those are more than 2^24 sizes of an axis. DYNGRID_ERR_ARGUMENT for owners outside the grid, sizes below
+ * 0 or that do not add up, and a rule that fails; _MISMATCH when processes differ; the same on all processes, and in a
+ * change of the grid it is refused. */
+DYNGRID_API int dyngrid_matrix_create_owned(const char* name, char type, int64_t m, int64_t n, dyngrid_owner_rule rule,
+                                            void* context, dyngrid_matrix** matrix);
 /* A ready-made rule: one block for each process, ceil(length / processes of the axis) long, so that the block size
  * follows the grid; the last process has less, or none, where it does not divide. context is not used. Local. */
 DYNGRID_API int64_t dyngrid_block_rule(void* context, char axis, int64_t length, int nprow, int npcol, int64_t* sizes);
