@@ -316,8 +316,8 @@ void nearest_neighbour(Report& report) {
         {"successive", [&](const Row& r) { return published_methods(r, work_function).successive; }, false},
         {"loaded ones leave", [&](const Row& r) { return published_methods(r, work_function).physical; }, false},
         {"A-MPI", [&](const Row& r) { return published_methods(r, work_function).ampi; }, false},
-        {"ours, told the model", [&](const Row& r) { return ours(r, part); }, true},
-        {"ours, believing 50 %", [&](const Row& r) { return ours(r, 0.5); }, false}};
+        {"ours told the model", [&](const Row& r) { return ours(r, part); }, true},
+        {"ours believing 50 %", [&](const Row& r) { return ours(r, 0.5); }, false}};
     double successive_mean = 0;
     for (const Method& method : methods) {
       int near = 0, harmless = 0, count = 0;
