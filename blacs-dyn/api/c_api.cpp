@@ -70,13 +70,13 @@ const char* lacks(const dyngrid_matrix* const* handle) {
   return handle ? nullptr : "matrix, the place for the handle,";
 }
 
-void create_on(const char* routine, const char* name, char type, blacs_dyn::AxisRule rows, blacs_dyn::AxisRule cols,
-               const blacs_dyn::MatrixGrid& lies_on, dyngrid_matrix** matrix) {
+/// Of the routines that make a matrix; `routine` is compared between processes.
+void create(const char* routine, blacs_dyn::Matrices::Asked asked, dyngrid_matrix** matrix) {
   Application& a = holding(routine);
   a.whereabouts.agree_on_call(routine);
-  dyngrid_matrix* made =
-      a.registered.matrices.create(name, type, rows, cols, std::nullopt, lacks(matrix), a.grid.site(), lies_on);
-  if (a.grid.has_me()) a.grid.open_contexts_of_matrices();
+  if (!asked.lacks) asked.lacks = lacks(matrix);
+  dyngrid_matrix* made = a.registered.matrices.create(asked, a.grid.site());
+  if (!asked.lies_on.is_whole() && a.grid.has_me()) a.grid.open_contexts_of_matrices();
   *matrix = made;
 }
 
@@ -424,47 +424,31 @@ int dyngrid_last_resize(dyngrid_resize_report* report) {
 
 int dyngrid_matrix_create(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb,
                           dyngrid_matrix** matrix) {
-  return guard([&] {
-    Application& a = holding("dyngrid_matrix_create");
-    a.whereabouts.agree_on_call("dyngrid_matrix_create");
-    dyngrid_matrix* made = a.registered.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, std::nullopt,
-                                                        lacks(matrix), a.grid.site());
-    *matrix = made;
-  });
+  return guard([&] { create("dyngrid_matrix_create", {name, type, {'R', m, mb}, {'C', n, nb}}, matrix); });
 }
 
 int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule,
                              void* context, dyngrid_matrix** matrix) {
   return guard([&] {
-    Application& a = holding("dyngrid_matrix_create");
-    a.whereabouts.agree_on_call("dyngrid_matrix_create");
-    dyngrid_matrix* made =
-        a.registered.matrices.create(name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context}, std::nullopt,
-                                     rule ? lacks(matrix) : "rule", a.grid.site());
-    *matrix = made;
+    create("dyngrid_matrix_create",
+           {name, type, {'R', m, 1, rule, context}, {'C', n, 1, rule, context}, rule ? nullptr : "rule"}, matrix);
   });
 }
 
 int dyngrid_matrix_create_owned(const char* name, char type, int64_t m, int64_t n, dyngrid_owner_rule rule,
                                 void* context, dyngrid_matrix** matrix) {
   return guard([&] {
-    Application& a = holding("dyngrid_matrix_create");
-    a.whereabouts.agree_on_call("dyngrid_matrix_create");
-    dyngrid_matrix* made = a.registered.matrices.create(name, type, {'R', m, 1, nullptr, context, rule},
-                                                        {'C', n, 1, nullptr, context, rule}, std::nullopt,
-                                                        rule ? lacks(matrix) : "rule", a.grid.site());
-    *matrix = made;
+    create(
+        "dyngrid_matrix_create",
+        {name, type, {'R', m, 1, nullptr, context, rule}, {'C', n, 1, nullptr, context, rule}, rule ? nullptr : "rule"},
+        matrix);
   });
 }
 
 int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb, int order,
                                    dyngrid_matrix** matrix) {
   return guard([&] {
-    Application& a = holding("dyngrid_matrix_create_weighted");
-    a.whereabouts.agree_on_call("dyngrid_matrix_create_weighted");
-    dyngrid_matrix* made =
-        a.registered.matrices.create(name, type, {'R', m, mb}, {'C', n, nb}, order, lacks(matrix), a.grid.site());
-    *matrix = made;
+    create("dyngrid_matrix_create_weighted", {name, type, {'R', m, mb}, {'C', n, nb}, nullptr, order}, matrix);
   });
 }
 
@@ -474,8 +458,8 @@ int dyngrid_matrix_adopt(const char* name, char type, const int* desc, void* loc
     Application& a = holding("dyngrid_matrix_adopt");
     a.whereabouts.agree_on_call("dyngrid_matrix_adopt");
     const char* const lack = !desc ? "desc" : !allocate ? "allocate" : lacks(matrix);
-    dyngrid_matrix* made =
-        a.registered.matrices.adopt(name, type, {desc, local, bytes, {allocate, data}}, lack, a.grid.site());
+    dyngrid_matrix* made = a.registered.matrices.adopt({name, type, {'R'}, {'C'}, lack},
+                                                       {desc, local, bytes, {allocate, data}}, a.grid.site());
     *matrix = made;
   });
 }
@@ -484,7 +468,8 @@ int dyngrid_matrix_create_on(const char* name, char type, int64_t m, int64_t n, 
                              dyngrid_matrix** matrix) {
   return guard([&] {
     const blacs_dyn::MatrixGrid lies_on{static_cast<blacs_dyn::MatrixGrid::Kind>(shape)};
-    create_on("dyngrid_matrix_create_on", name, type, {'R', m, mb}, {'C', n, nb}, lies_on, matrix);
+    create("dyngrid_matrix_create_on", {name, type, {'R', m, mb}, {'C', n, nb}, nullptr, std::nullopt, lies_on},
+           matrix);
   });
 }
 
@@ -492,7 +477,8 @@ int dyngrid_matrix_create_on_part(const char* name, char type, int64_t m, int64_
                                   int nprow_at_most, int npcol_at_most, dyngrid_matrix** matrix) {
   return guard([&] {
     const blacs_dyn::MatrixGrid lies_on{blacs_dyn::MatrixGrid::Kind::part, {nprow_at_most, npcol_at_most}};
-    create_on("dyngrid_matrix_create_on_part", name, type, {'R', m, mb}, {'C', n, nb}, lies_on, matrix);
+    create("dyngrid_matrix_create_on_part", {name, type, {'R', m, mb}, {'C', n, nb}, nullptr, std::nullopt, lies_on},
+           matrix);
   });
 }
 

@@ -99,31 +99,32 @@ void compare_forms(const Matrix& a, MPI_Comm grid) {
 
 } // namespace
 
-void Matrices::check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols,
-                         std::optional<int> order, const char* lacks, const MatrixGrid& lies_on) {
-  check_registered_name("dyngrid_matrix_create", name);
-  if (lacks) throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_matrix_create: {} is null", lacks));
+void Matrices::check_new(Matrix& made, const Asked& asked) {
+  check_registered_name("dyngrid_matrix_create", asked.name);
+  if (asked.lacks)
+    throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_matrix_create: {} is null", asked.lacks));
+  const char type = asked.type;
   if (element_bytes(type) == 0)
     throw Error(Status::bad_type,
                 fmt::format("blacs-dyn: dyngrid_matrix_create: type is '{}', expected s, d, c, z or i", type));
-  rows.check("dyngrid_matrix_create");
-  cols.check("dyngrid_matrix_create");
-  lies_on.check("dyngrid_matrix_create_on");
-  if (order && (*order < DYNGRID_ORDER_BLOCK || *order > DYNGRID_ORDER_FACTOR))
+  asked.rows.check("dyngrid_matrix_create");
+  asked.cols.check("dyngrid_matrix_create");
+  asked.lies_on.check("dyngrid_matrix_create_on");
+  if (asked.order && (*asked.order < DYNGRID_ORDER_BLOCK || *asked.order > DYNGRID_ORDER_FACTOR))
     throw Error(Status::bad_argument,
                 fmt::format("blacs-dyn: dyngrid_matrix_create_weighted: order is {}, expected DYNGRID_ORDER_BLOCK "
                             "({}), DYNGRID_ORDER_CYCLIC ({}) or DYNGRID_ORDER_FACTOR ({})",
-                            *order, static_cast<int>(DYNGRID_ORDER_BLOCK), static_cast<int>(DYNGRID_ORDER_CYCLIC),
+                            *asked.order, static_cast<int>(DYNGRID_ORDER_BLOCK), static_cast<int>(DYNGRID_ORDER_CYCLIC),
                             static_cast<int>(DYNGRID_ORDER_FACTOR)));
-  if (find(name))
+  if (find(asked.name))
     throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: dyngrid_matrix_create: there is a matrix \"{}\" already", name));
-  made.name = name;
+                fmt::format("blacs-dyn: dyngrid_matrix_create: there is a matrix \"{}\" already", asked.name));
+  made.name = asked.name;
   made.type = static_cast<char>(type >= 'A' && type <= 'Z' ? type - 'A' + 'a' : type);
-  made.rows = rows;
-  made.cols = cols;
-  made.order = order.value_or(0);
-  made.lies_on = lies_on;
+  made.rows = asked.rows;
+  made.cols = asked.cols;
+  made.order = asked.order.value_or(0);
+  made.lies_on = asked.lies_on;
 }
 
 Matrix* Matrices::keep(std::unique_ptr<Matrix> matrix) {
@@ -140,10 +141,9 @@ Matrix* Matrices::declare(std::unique_ptr<Matrix> matrix) {
   return keep(std::move(matrix));
 }
 
-Matrix* Matrices::create(const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order,
-                         const char* lacks, const Site& site, const MatrixGrid& lies_on) {
+Matrix* Matrices::create(const Asked& asked, const Site& site) {
   auto a = std::make_unique<Matrix>();
-  const auto check = [&] { check_new(*a, name, type, rows, cols, order, lacks, lies_on); };
+  const auto check = [&] { check_new(*a, asked); };
   if (site.grid == MPI_COMM_NULL) {
     check();
     return declare(std::move(a));
@@ -209,20 +209,19 @@ void check_array(const Matrix& a, const Matrices::Adopted& array, redist::LocalS
 
 } // namespace
 
-Matrix* Matrices::adopt(const char* name, char type, const Adopted& array, const char* lacks, const Site& site) {
+Matrix* Matrices::adopt(Asked asked, const Adopted& array, const Site& site) {
   auto a = std::make_unique<Matrix>();
   const bool is_in_grid = site.grid != MPI_COMM_NULL;
   int at = -1;
   if (is_in_grid) MPI_Comm_rank(site.grid, &at);
   redist::Descriptor desc;
   const auto check = [&] {
-    AxisRule rows{'R'}, cols{'C'};
-    if (!lacks) {
+    if (!asked.lacks) {
       desc = read_adopted(array.desc, at, site);
-      rows = {'R', desc.rows.n, desc.rows.sizes[0]};
-      cols = {'C', desc.cols.n, desc.cols.sizes[0]};
+      asked.rows = {'R', desc.rows.n, desc.rows.sizes[0]};
+      asked.cols = {'C', desc.cols.n, desc.cols.sizes[0]};
     }
-    check_new(*a, name, type, rows, cols, std::nullopt, lacks, {});
+    check_new(*a, asked);
   };
   if (is_in_grid)
     together(site.grid, check);

@@ -29,9 +29,16 @@ public:
     const GridMap* map = nullptr; ///< of the grid
   };
 
-  /// order: DYNGRID_ORDER_* of one that is dealt out by speed. lacks: an argument that is null, and may not be
-  Matrix* create(const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order, const char* lacks,
-                 const Site& site, const MatrixGrid& lies_on = {});
+  /// What a program asks for.
+  struct Asked {
+    const char* name = nullptr;
+    char type = 'd';
+    AxisRule rows{'R'}, cols{'C'};
+    const char* lacks = nullptr; ///< an argument that is null, and may not be
+    std::optional<int> order{};  ///< DYNGRID_ORDER_* of one that is dealt out by speed
+    MatrixGrid lies_on{};
+  };
+  Matrix* create(const Asked& asked, const Site& site);
   /// An array that the program has.
   struct Adopted {
     const int* desc = nullptr;
@@ -39,7 +46,8 @@ public:
     std::size_t bytes = 0;
     ProgramMemory owner;
   };
-  Matrix* adopt(const char* name, char type, const Adopted& array, const char* lacks, const Site& site);
+  /// Rows and columns are those of the descriptor.
+  Matrix* adopt(Asked asked, const Adopted& array, const Site& site);
   void free(Matrix* matrix);
   Matrix* find(const std::string& name);
   /// Local. A number for the two and `op`, to compare between processes. @throws Error that begins with `call` when
@@ -78,8 +86,7 @@ public:
 private:
   Matrix* declare(std::unique_ptr<Matrix> matrix);
   Matrix* keep(std::unique_ptr<Matrix> matrix);
-  void check_new(Matrix& made, const char* name, char type, AxisRule rows, AxisRule cols, std::optional<int> order,
-                 const char* lacks, const MatrixGrid& lies_on);
+  void check_new(Matrix& made, const Asked& asked);
 
   std::vector<std::unique_ptr<Matrix>> matrices_;
   std::vector<std::unique_ptr<Matrix>>

@@ -419,7 +419,7 @@ SavedMatrix get_matrix(hid_t data, const std::string& path) {
   a.n = get_number(data, "n", path);
   a.mb = get_number(data, "mb", path);
   a.nb = get_number(data, "nb", path);
-  if (H5Aexists(data, "shape") > 0) { // files of dyngrid 1.0 have none: all matrices lay over the whole grid
+  if (H5Aexists(data, "shape") > 0) { // older files have none: all matrices lay over the whole grid
     a.shape = static_cast<int>(get_number(data, "shape", path));
     a.nprow = static_cast<int>(get_number(data, "nprow_at_most", path));
     a.npcol = static_cast<int>(get_number(data, "npcol_at_most", path));

@@ -28,7 +28,7 @@ class Beside:
     """The same matrix by ScaLAPACK's routines."""
 
     def __init__(self, a: dyngrid.Matrix, context: int, n: int, is_root: bool) -> None:
-        self.a, self.n, self.is_root = a, n, is_root
+        self.n = n
         self.desc = Words(*[int(word) for word in a.desc[:9]])
         self.local = a.local.ctypes.data_as(ctypes.c_void_p)
         self.all_of_it = context

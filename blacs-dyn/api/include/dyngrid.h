@@ -158,7 +158,7 @@ DYNGRID_API int dyngrid_matrix_create(const char* name, char type, int64_t m, in
 DYNGRID_API void* dyngrid_local(const dyngrid_matrix* matrix);
 /* ScaLAPACK descriptor, nine integers (ten are readable). The pointer stays the same while the matrix lives, the
  * content follows the grid. Of a matrix with a rule: as many integers as it says, and to be asked for again after each
- * change. Null when there is no memory for those. */
+ * change. Null, with a message, where these cannot be made: no memory, or too many (dyngrid_matrix_create_owned). */
 DYNGRID_API const int* dyngrid_desc(const dyngrid_matrix* matrix);
 /* My rows and columns. Any pointer may be null. Local. */
 DYNGRID_API int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* n_loc, int64_t* lld);

@@ -38,8 +38,8 @@ struct Prepared {
   std::vector<std::size_t> host_in; ///< incoming streams through shared memory that are not through
   std::vector<LocalCopy> copies;    ///< still to do, the last one first
   std::vector<int> pulls_left;      ///< by rank
-  std::vector<std::uint64_t>
-      matrices_read;      ///< by rank: a bit for each matrix of it that is read in place, by me; of mine by others
+  /// By rank: a bit for each of its matrices that I read in place; for my own those that others read.
+  std::vector<std::uint64_t> matrices_read;
   std::vector<int> taken; ///< panels for the group that is being packed
   Fill fill;
   ExecuteReport report;
