@@ -28,7 +28,11 @@ enum {
   share_slept_later = 64, // when that is much, this part: every step of a collective adds its sleep
   shortest_sleep_ns = 1000,
   longest_sleep_ns = 100000,
-  longest_sleep_later_ns = 1000000 // after 64 ms; waking fifteen processes every 100 us takes a core
+  longest_sleep_later_ns = 1000000, // after 64 ms; waking fifteen processes every 100 us takes a core
+  crowded_yield_ns = 1000000,       // a yield that takes longer gave the core to a process that computes. Each further
+                                    // one costs a time slice; a process that has slept gets the core back at once.
+  sleeps_while_crowded = 1000,      // the next waits sleep at once,
+  crowded_sleep_ns = 20000          // for this time at least: to the kernel 1 us is no more than a yield
 };
 
 typedef int progress(void);
@@ -40,6 +44,7 @@ __attribute__((visibility("default"))) int sched_yield(void);
 static __thread struct {
   int64_t left_ns, since_ns; // the end of the last call; the first empty poll, 0: to be found out
   unsigned vain;             // yields
+  unsigned crowded;          // how many waits sleep at once, since another process computes on this core
   int is_looking, has_yielded, was_away, has_slept;
 } me;
 
@@ -73,7 +78,7 @@ int opal_progress(void) {
   me.is_looking = 1;
   const int events = call();
   me.is_looking = 0;
-  if (!me.has_yielded && me.vain > 0) {
+  if (!me.has_yielded) {
     const unsigned back = me.vain < yields_before_sleep ? yields_of_message : yields_after_sleep;
     me.vain = me.vain > back ? me.vain - back : 0;
     me.since_ns = 0;
@@ -94,7 +99,7 @@ static void sleep_after(int64_t waited_ns) {
   me.has_slept = 1;
   const int64_t sleep_ns = larger(smaller(waited_ns / share_slept, longest_sleep_ns),
                                   smaller(waited_ns / share_slept_later, longest_sleep_later_ns));
-  const struct timespec moment = {0, (long)larger(sleep_ns, shortest_sleep_ns)};
+  const struct timespec moment = {0, (long)larger(sleep_ns, me.crowded > 0 ? crowded_sleep_ns : shortest_sleep_ns)};
   nanosleep(&moment, NULL);
   errno = error;
 }
@@ -111,12 +116,15 @@ int sched_yield(void) {
   me.has_yielded = 1;
   if (me.since_ns == 0) me.since_ns = entered_ns;
   int result = 0;
-  if (me.vain < yields_before_sleep) {
+  const int sleeps = me.vain >= yields_before_sleep || me.crowded > 0;
+  if (sleeps) {
+    sleep_after(entered_ns - me.since_ns);
+    if (me.crowded > 0) --me.crowded;
+  } else {
     ++me.vain;
     result = (int)syscall(SYS_sched_yield);
-  } else {
-    sleep_after(entered_ns - me.since_ns);
   }
   me.left_ns = now_ns();
+  if (!sleeps && me.left_ns - entered_ns > crowded_yield_ns) me.crowded = sleeps_while_crowded;
   return result;
 }
