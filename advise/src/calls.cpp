@@ -117,14 +117,11 @@ CallRules parse_call_rules(std::string_view text, std::string_view where) {
 // ---- what is known
 
 namespace {
-constexpr std::int64_t remembered_calls = 8;
-constexpr std::int64_t few_calls = 3;  // whose median one disturbed call can move
-constexpr double unsure_of_one = 0.15; // part of one measurement, and of what is fitted; half of it for two, and so on
-constexpr double unsure_of_quartile = 3.6; // 2 standard errors, 1.36 s / sqrt(n), and s = 4/3 of it less the least
+constexpr CallChoiceRules rules;
 } // namespace
 
 void Recent::add(double value) {
-  if (count() == remembered_calls) values_.erase(values_.begin());
+  if (count() == rules.kept) values_.erase(values_.begin());
   values_.push_back(value);
 }
 
@@ -139,20 +136,19 @@ double Recent::at(double part) const {
 }
 
 double Recent::usual() const {
-  constexpr std::int64_t few = 5; // a quartile of fewer lies above the least even where one call was not disturbed
-  return at(count() < few ? 0 : 0.25);
+  return at(count() < rules.quartile_of ? 0 : 0.25);
 }
 
 double Recent::spread() const {
   const auto n = static_cast<double>(count());
-  return std::max(unsure_of_quartile * (usual() - at(0)) / std::sqrt(n), unsure_of_one / n * usual());
+  return std::max(rules.unsure_of_quartile * (usual() - at(0)) / std::sqrt(n), rules.unsure_of_one / n * usual());
 }
 
 void CallSpeeds::add(const CallSample& sample) {
   if (!std::isfinite(sample.seconds) || sample.seconds <= 0 || sample.count < 1) return;
   Size& size = known_[{sample.routine, sample.aspect, sample.place}][sample.n];
   size.work = sample.work;
-  for (std::int64_t k = 0; k < std::min(sample.count, remembered_calls); ++k) size.seconds.add(sample.seconds);
+  for (std::int64_t k = 0; k < std::min(sample.count, rules.kept); ++k) size.seconds.add(sample.seconds);
 }
 
 /// By all sizes but one; NaN where there is no other.
@@ -188,25 +184,16 @@ CallExpectation CallSpeeds::expect(const std::string& routine, int aspect, const
   const Sizes& sizes = found->second;
   const auto same = sizes.find(n);
   const double by_others = fitted(sizes, n, work, n);
-  if (same == sizes.end()) return {by_others, unsure_of_one * by_others};
+  if (same == sizes.end()) return {by_others, rules.unsure_of_one * by_others};
   const Recent& known = same->second.seconds;
   // one disturbed call must not close a place for good, nor make the caller's own place look bad
-  if (known.count() < few_calls && by_others < known.usual()) return {by_others, unsure_of_one * by_others};
+  if (known.count() < rules.few && by_others < known.usual()) return {by_others, rules.unsure_of_one * by_others};
   return {known.usual(), known.spread()};
-}
-
-double CallSpeeds::predict(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n,
-                           double work) const {
-  return expect(routine, aspect, place, n, work).seconds;
-}
-
-bool CallSpeeds::knows(const std::string& routine, int aspect, const CallPlace& place) const {
-  return known_.count({routine, aspect, place}) > 0;
 }
 
 // ---- what is decided
 
-CallVerdict decide_call(const std::vector<CallOption>& options, double least_gain) {
+CallVerdict decide_call(const std::vector<CallOption>& options, const CallChoiceRules& by) {
   const CallOption& stay = options[0];
   CallVerdict verdict;
   verdict.stay_s = stay.seconds();
@@ -219,9 +206,9 @@ CallVerdict decide_call(const std::vector<CallOption>& options, double least_gai
   verdict.best = options[best].place;
   verdict.run_s = options[best].run_s;
   verdict.copy_s = options[best].copy_s;
-  verdict.needed_s = std::max(least_gain * verdict.stay_s, stay.spread_s + options[best].spread_s);
+  verdict.needed_s = std::max(by.gain * verdict.stay_s, stay.spread_s + options[best].spread_s);
   const double gain = verdict.stay_s - options[best].seconds();
-  if (gain > least_gain * verdict.stay_s && gain >= verdict.needed_s) verdict.chosen = best; // false with NaN
+  if (gain > by.gain * verdict.stay_s && gain >= verdict.needed_s) verdict.chosen = best; // false with NaN
   return verdict;
 }
 
@@ -234,11 +221,8 @@ std::string to_string(const CallVerdict& verdict) {
 }
 
 bool is_time_to_measure(const CallsSoFar& so_far, double expected_s) {
-  constexpr double worth_measuring_s = 0.3; // a few short calls are not
-  constexpr double most_measured = 0.01;
-  constexpr int most_rounds = 4;
-  if (so_far.rounds == 0) return std::max(expected_s, so_far.spent_s) > worth_measuring_s;
-  return so_far.rounds < most_rounds && so_far.measured_s < most_measured * so_far.spent_s;
+  if (so_far.rounds == 0) return std::max(expected_s, so_far.spent_s) > rules.worth_measuring_s;
+  return so_far.rounds < rules.most_rounds && so_far.measured_s < rules.most_measured * so_far.spent_s;
 }
 
 void CallGain::look_at(std::vector<CallOption> options) {
@@ -253,7 +237,7 @@ void CallGain::add(double seconds) {
   ++calls_;
   seconds_ += seconds;
   stayed_.add(seconds);
-  if ((calls_ & (calls_ - 1)) == 0 || calls_ == few_calls) choose(); // each costs as much as there are places
+  if ((calls_ & (calls_ - 1)) == 0 || calls_ == rules.few) choose(); // each costs as much as there are places
 }
 
 void CallGain::choose() {
@@ -261,7 +245,7 @@ void CallGain::choose() {
   CallOption& stay = options_[0];
   stay.run_s = stayed_.usual();
   stay.spread_s = stayed_.spread();
-  if (calls_ < few_calls && expected_s_ < stay.run_s) stay.run_s = expected_s_; // as CallSpeeds::expect() has it
+  if (calls_ < rules.few && expected_s_ < stay.run_s) stay.run_s = expected_s_; // as CallSpeeds::expect() has it
   chosen_ = decide_call(options_).chosen;
 }
 

@@ -98,11 +98,6 @@ double predict_spawn(const std::vector<ChangeCost>& growths, int n, double other
   return std::max(0.0, mean_s + slope * (n - mean_n));
 }
 
-double predict_exchange(const std::vector<ChangeCost>& changes, GridShape from, GridShape to, double planned) {
-  const auto measured = measured_exchange(changes, from, to);
-  return measured ? *measured : planned * correction(changes);
-}
-
 double Forecast::exchange_s() const {
   double sum = 0;
   for (const Term& term : change.terms)

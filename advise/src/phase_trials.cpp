@@ -12,6 +12,10 @@ namespace advise {
 
 using base::at;
 
+namespace {
+constexpr PhaseRules rules;
+} // namespace
+
 PhaseTrials::PhaseTrials(const std::vector<std::size_t>& candidates) {
   for (const std::size_t count : candidates) times_.emplace_back(count);
 }
@@ -20,8 +24,12 @@ const PhaseTrials::Times& PhaseTrials::of(int phase, int candidate) const {
   return times_[at(phase)][at(candidate)];
 }
 
+std::size_t PhaseTrials::Times::runs() const {
+  return known >= 0 ? rules.settled : std::min(rules.settled, last.count());
+}
+
 double PhaseTrials::Times::typical() const {
-  if (known >= 0 && last.count() < tries) return known;
+  if (known >= 0 && last.count() < rules.tries) return known;
   return last.count() == 0 ? -1 : last.seconds();
 }
 
@@ -58,22 +66,20 @@ std::size_t PhaseTrials::move_runs(const PhaseMoveKey& move) const {
 }
 
 double PhaseTrials::hope(int phase, int candidate) const {
-  constexpr double scatter = 0.1; // of one run
   const Times& t = of(phase, candidate);
-  if (t.runs() >= settled || t.last.count() == 0) return 1;
+  if (t.runs() >= rules.settled || t.last.count() == 0) return 1;
   const double least = t.last.least_s(), typical = t.typical();
-  return typical <= 0 ? 1 : least / typical * (1 - scatter / std::sqrt(static_cast<double>(t.last.count())));
+  return typical <= 0 ? 1 : least / typical * (1 - rules.scatter / std::sqrt(static_cast<double>(t.last.count())));
 }
 
 bool PhaseTrials::wants_try(int phase, int candidate) const {
-  constexpr double hopeless = 3;
   const Times& t = of(phase, candidate);
-  if (t.runs() >= tries) return false;
+  if (t.runs() >= rules.tries) return false;
   if (t.last.count() == 0) return true;
   double best = std::numeric_limits<double>::infinity();
   for (std::size_t c = 0; c < times_[at(phase)].size(); ++c)
     if (const double s = typical_s(phase, static_cast<int>(c)); s >= 0) best = std::min(best, s);
-  return t.last.least_s() <= hopeless * best;
+  return t.last.least_s() <= rules.hopeless * best;
 }
 
 std::optional<int> PhaseTrials::next(int phase) const {
@@ -98,8 +104,7 @@ void PhaseTrials::use(const PhaseMoveKey& move) {
 }
 
 bool PhaseTrials::has_changed(const AsPlanned& then, std::size_t runs, double now) const {
-  constexpr double change = 0.05;
-  return runs > then.runs || std::abs(now - then.value) > change * then.value;
+  return runs > then.runs || std::abs(now - then.value) > rules.changed * then.value;
 }
 
 bool PhaseTrials::is_outdated() const {

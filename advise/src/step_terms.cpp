@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "advise/rules.hpp"
+
 namespace advise {
 namespace {
 
@@ -52,7 +54,7 @@ std::optional<Row> fit(const std::vector<StepObservation>& observed, unsigned ma
 
 /// Akaike's criterion, corrected for few observations, of relative errors.
 double badness(const std::vector<StepObservation>& observed, const Row& x, std::size_t used) {
-  constexpr double good_to = 0.02;
+  constexpr double good_to = StepRules().terms_error;
   double squares = 0;
   for (const StepObservation& o : observed) {
     const Row row = row_of(o);

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advise/rules.hpp"
+
 namespace advise {
 namespace {
 
-constexpr double model_error = 0.05; ///< of a step time: no formula is better than that
+constexpr StepRules rules;
 
 } // namespace
 
@@ -29,7 +31,7 @@ void StepTimes::add(const StepTimes& more) {
 }
 
 double StepTimes::error() const {
-  if (count < 2) return 0.1 * mean;
+  if (count < 2) return rules.error_of_one * mean;
   const double n = static_cast<double>(count);
   return std::sqrt(squares / (n - 1) / n);
 }
@@ -107,7 +109,7 @@ std::optional<StepModel::Fit> StepModel::fit_with(unsigned mask) const {
   std::vector<Row> rows;
   std::vector<double> right;
   for (const auto& [shape, times] : measured_) {
-    const double sigma = std::hypot(times.error(), model_error * times.mean);
+    const double sigma = std::hypot(times.error(), rules.model_error * times.mean);
     const Row f = basis({shape.first, shape.second}, cores_);
     Row row{};
     for (std::size_t i = 0; i < k; ++i) {

@@ -11,10 +11,12 @@
 namespace advise {
 
 Trial::Verdict Trial::verdict() const {
-  if (before.count() < 2 || after.count() < least) return Verdict::open;
+  constexpr TrialRules rules;
+  if (before.count() < 2 || after.count() < rules.least) return Verdict::open;
   const double was = before.seconds(), is = after.seconds();
-  if (is > 1.05 * was && is - was > 3 * std::hypot(before.error_s(), after.error_s())) return Verdict::slower;
-  return after.count() < most ? Verdict::open : Verdict::stays;
+  const double error = std::hypot(before.error_s(), after.error_s());
+  if (is > (1 + rules.slower) * was && is - was > rules.errors * error) return Verdict::slower;
+  return after.count() < rules.most ? Verdict::open : Verdict::stays;
 }
 
 bool Stay::add(double step_s) {

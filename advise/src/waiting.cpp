@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "advise/balance_rules.hpp"
+#include "advise/rules.hpp"
 
 namespace advise {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "advise/balance_rules.hpp"
+#include "advise/rules.hpp"
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 

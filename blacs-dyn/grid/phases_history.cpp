@@ -66,7 +66,7 @@ void Phases::settle() {
   check_mpi(MPI_Allreduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, grid_.comm()), "MPI_Allreduce");
   std::vector<double>& own = candidates_[static_cast<std::size_t>(phase)][static_cast<std::size_t>(candidate)].seconds;
   const bool is_first = own.empty();
-  if (own.size() == advise::PhaseTrials::kept) own.erase(own.begin());
+  if (own.size() == advise::PhaseRules().kept) own.erase(own.begin());
   own.push_back(seconds);
   trials_.took(phase, candidate, longest);
   if (control_ && !is_first) control_->phase_took(key_of(phase, candidate), longest);

@@ -92,7 +92,7 @@ void Phases::plan_for(std::int64_t cycles) {
       for (const int k : tried[static_cast<std::size_t>(p)]) {
         const auto& seconds = candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(k)].seconds;
         const double own =
-            seconds.size() < advise::PhaseTrials::tries ? trials_.typical_s(p, k) : base::median(seconds);
+            seconds.size() < advise::PhaseRules().tries ? trials_.typical_s(p, k) : base::median(seconds);
         mine.push_back(std::min(own, trials_.typical_s(p, k)) * trials_.hope(p, k));
       }
     all.resize(rank == 0 ? mine.size() * static_cast<std::size_t>(size) : 0);

@@ -84,12 +84,13 @@ TEST(CallChoice, IsTheLeastOfAll) {
     std::vector<CallOption> options;
     for (int k = 0; k < 1 + t % 9; ++k)
       options.push_back(option(t % 5 == 0 && k % 3 == 2 ? unknown : some(random), k == 0 ? 0 : some(random)));
-    const double gain = t % 2 == 0 ? 0.1 : 0;
+    advise::CallChoiceRules rules;
+    if (t % 2 != 0) rules.gain = 0;
     double least = options[0].seconds();
     for (const CallOption& o : options)
       if (!std::isnan(o.run_s)) least = std::min(least, o.run_s + o.copy_s);
-    const std::size_t chosen = advise::decide_call(options, gain).chosen;
-    if (least < (1 - gain) * options[0].seconds())
+    const std::size_t chosen = advise::decide_call(options, rules).chosen;
+    if (least < (1 - rules.gain) * options[0].seconds())
       EXPECT_EQ(options[chosen].seconds(), least);
     else
       EXPECT_EQ(chosen, 0u);
@@ -119,17 +120,15 @@ TEST(CallSpeeds, AreFittedAndCorrected) {
   const CallPlace place{{2, 2}, 64};
   const auto work = [](double n) { return 2 * n * n * n / 3; };
   const auto seconds = [&](double n) { return 2e-5 * n + 1e-10 * work(n); };
-  EXPECT_TRUE(std::isnan(speeds.predict("pdgetrf", 0, place, 1000, work(1000))));
-  EXPECT_FALSE(speeds.knows("pdgetrf", 0, place));
+  EXPECT_TRUE(std::isnan(speeds.expect("pdgetrf", 0, place, 1000, work(1000)).seconds));
   for (const int n : {256, 768}) speeds.add({"pdgetrf", 0, place, n, work(n), seconds(n), 1});
-  EXPECT_TRUE(speeds.knows("pdgetrf", 0, place));
-  EXPECT_NEAR(speeds.predict("pdgetrf", 0, place, 4000, work(4000)), seconds(4000), 1e-9 * seconds(4000));
-  EXPECT_TRUE(std::isnan(speeds.predict("pdgetrf", 1, place, 4000, work(4000)))) << "another aspect";
-  EXPECT_TRUE(std::isnan(speeds.predict("pdgetrf", 0, {{2, 2}, 32}, 4000, work(4000)))) << "another place";
+  EXPECT_NEAR(speeds.expect("pdgetrf", 0, place, 4000, work(4000)).seconds, seconds(4000), 1e-9 * seconds(4000));
+  EXPECT_TRUE(std::isnan(speeds.expect("pdgetrf", 1, place, 4000, work(4000)).seconds)) << "another aspect";
+  EXPECT_TRUE(std::isnan(speeds.expect("pdgetrf", 0, {{2, 2}, 32}, 4000, work(4000)).seconds)) << "another place";
   for (const double slow : {9.0, 12.0, 10.0}) speeds.add({"pdgetrf", 0, place, 4000, work(4000), slow, 1});
-  EXPECT_DOUBLE_EQ(speeds.predict("pdgetrf", 0, place, 4000, work(4000)), 9) << "the least of few";
+  EXPECT_DOUBLE_EQ(speeds.expect("pdgetrf", 0, place, 4000, work(4000)).seconds, 9) << "the least of few";
   for (int k = 0; k < 60; ++k) speeds.add({"pdgetrf", 0, place, 4000, work(4000), 3, 1});
-  EXPECT_NEAR(speeds.predict("pdgetrf", 0, place, 4000, work(4000)), 3, 0.01) << "what is old is forgotten";
+  EXPECT_NEAR(speeds.expect("pdgetrf", 0, place, 4000, work(4000)).seconds, 3, 0.01) << "what is old is forgotten";
 }
 
 TEST(CallChoice, IsNotMovedForLessThanItMayBeOffBy) {
@@ -281,14 +280,14 @@ TEST(CallSpeeds, NeverFallBelowZero) {
   CallSpeeds speeds;
   const CallPlace place{{1, 1}, 64};
   speeds.add({"pdgemm", 0, place, 100, 2e6, 1e-3, 1});
-  EXPECT_NEAR(speeds.predict("pdgemm", 0, place, 200, 16e6), 8e-3, 1e-12) << "one size: all of it is work";
+  EXPECT_NEAR(speeds.expect("pdgemm", 0, place, 200, 16e6).seconds, 8e-3, 1e-12) << "one size: all of it is work";
   speeds.add({"pdgemm", 0, place, 200, 16e6, 20e-3, 1}); // grows faster than the work: a would be below 0
-  EXPECT_GT(speeds.predict("pdgemm", 0, place, 10, 2e3), 0);
+  EXPECT_GT(speeds.expect("pdgemm", 0, place, 10, 2e3).seconds, 0);
   speeds.add({"pdgemm", 0, {{1, 1}, 8}, 100, 2e6, 1, 1});
   speeds.add({"pdgemm", 0, {{1, 1}, 8}, 200, 16e6, 1, 1}); // grows slower than n: b would be below 0
-  EXPECT_GT(speeds.predict("pdgemm", 0, {{1, 1}, 8}, 4000, 1.28e11), 1);
+  EXPECT_GT(speeds.expect("pdgemm", 0, {{1, 1}, 8}, 4000, 1.28e11).seconds, 1);
   speeds.add({"pdgemm", 0, {{1, 1}, 8}, 300, 54e6, unknown, 1});
-  EXPECT_GT(speeds.predict("pdgemm", 0, {{1, 1}, 8}, 300, 54e6), 0) << "no number is no measurement";
+  EXPECT_GT(speeds.expect("pdgemm", 0, {{1, 1}, 8}, 300, 54e6).seconds, 0) << "no number is no measurement";
 }
 
 TEST(CallTallies, AreATable) {

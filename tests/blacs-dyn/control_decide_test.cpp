@@ -204,11 +204,13 @@ TEST(Prediction, SpawnAndExchange) {
   EXPECT_DOUBLE_EQ(control::predict_spawn(changes, 10, 9), 1.0); // the line through (5, 0.5) and (7, 0.7)
   EXPECT_DOUBLE_EQ(control::predict_spawn(changes, 0, 9), 0);
   EXPECT_DOUBLE_EQ(control::predict_spawn({changes[2]}, 3, 9), 9);
-  EXPECT_DOUBLE_EQ(control::predict_spawn({changes[0]}, 3, 9), 0.5);            // of one size only
-  EXPECT_DOUBLE_EQ(control::predict_exchange(changes, {3, 3}, {4, 4}, 7), 0.3); // measured
-  EXPECT_DOUBLE_EQ(control::predict_exchange(changes, {2, 2}, {5, 5}, 7),
-                   21); // the plan's, times the median of 2, 3, 4
-  EXPECT_DOUBLE_EQ(control::predict_exchange({}, {2, 2}, {5, 5}, 7), 7);
+  EXPECT_DOUBLE_EQ(control::predict_spawn({changes[0]}, 3, 9), 0.5); // of one size only
+  advise::CostModel model;
+  const advise::Cost planned{{{"exchange", 7}}};
+  EXPECT_DOUBLE_EQ(model.change({2, 2}, {5, 5}, 0, planned).of("exchange"), 7);
+  model.changes = changes;
+  EXPECT_DOUBLE_EQ(model.change({3, 3}, {4, 4}, 0, planned).of("exchange"), 0.3); // measured
+  EXPECT_DOUBLE_EQ(model.change({2, 2}, {5, 5}, 0, planned).of("exchange"), 21);  // times the median of 2, 3, 4
 }
 
 // ---- decisions

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "advise/balance_rules.hpp"
 #include "advise/cost.hpp"
 #include "advise/item_costs.hpp"
+#include "advise/rules.hpp"
 
 namespace advise {
 

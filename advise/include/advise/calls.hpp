@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "advise/rules.hpp"
 #include "base/grid_shape.hpp"
 
 namespace advise {
@@ -93,13 +94,10 @@ public:
   /// One more measurement. What is older than the last eight is forgotten.
   void add(const CallSample& sample);
   /// Expected seconds; NaN where nothing is known of this routine, aspect and place. What was measured for this very
-  /// size is taken as it is; else a n + b work is fitted, neither below 0, by relative errors, near sizes first.
-  double predict(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n, double work) const;
-  /// predict(), and how sure that is. Fewer than three measurements of this size do not count where other sizes promise
-  /// less.
+  /// size is taken as it is; else a n + b work is fitted, neither below 0, by relative errors, near sizes first. Fewer
+  /// than three measurements of this size do not count where other sizes promise less.
   CallExpectation expect(const std::string& routine, int aspect, const CallPlace& place, std::int64_t n,
                          double work) const;
-  bool knows(const std::string& routine, int aspect, const CallPlace& place) const;
 
 private:
   struct Size {
@@ -124,9 +122,6 @@ struct CallOption {
   double seconds() const { return run_s + copy_s; }
 };
 
-/// A move has to save this part of the call.
-constexpr double least_call_gain = 0.1;
-
 /// Where a call runs, and the terms that led to it.
 struct CallVerdict {
   std::size_t chosen = 0;                                   ///< number of the option; 0: it stays
@@ -137,9 +132,9 @@ struct CallVerdict {
   double needed_s = 0;                                      ///< a move has to save at least this
   bool is_moved() const { return chosen != 0; }
 };
-/// The option that takes least is chosen where it saves `least_gain` of the first one, which is to stay, and more than
-/// both may be off by. The call stays where nothing is known of the first one.
-CallVerdict decide_call(const std::vector<CallOption>& options, double least_gain = least_call_gain);
+/// The option that takes least is chosen where it saves the gain of the rules on the first one, which is to stay, and
+/// more than both may be off by. The call stays where nothing is known of the first one.
+CallVerdict decide_call(const std::vector<CallOption>& options, const CallChoiceRules& by = {});
 std::string to_string(const CallVerdict& verdict); ///< "moves to 2x2/64: 0.1 s + 0.01 s of copies, here 0.5 s"
 
 /// What calls of a routine took so far, and what its places were measured for.

@@ -28,10 +28,6 @@ double usual_spawn_s(int n);
 /// Seconds to start n processes: a line through the measured growths, `otherwise` when there are none.
 double predict_spawn(const std::vector<ChangeCost>& growths, int n, double otherwise);
 
-/// Seconds of an exchange: the mean of the measured ones from -> to; else `planned` (redist's), corrected by the median
-/// of measured over planned.
-double predict_exchange(const std::vector<ChangeCost>& changes, GridShape from, GridShape to, double planned);
-
 /// Predicted cost and gain of a change.
 struct Forecast {
   Prediction now, then; ///< seconds of a step before and after
@@ -56,7 +52,7 @@ struct CostModel {
   /// Empty when no step was measured.
   std::optional<Prediction> step(GridShape shape) const { return predict_step(steps, shape, cores); }
   /// Terms: "spawn", "merge", "plan" as they were measured; and those of `planned`, which are exchange_cost of all
-  /// matrices, corrected by what earlier exchanges took; or "exchange" where one from -> to was measured.
+  /// matrices, corrected by the median of measured over planned; or "exchange", the mean of those measured from -> to.
   /// @param started processes that do not exist yet.
   Cost change(GridShape from, GridShape to, int started, const Cost& planned) const;
   /// After how many steps the change pays. Empty when no step was measured.

@@ -2,7 +2,6 @@
 // Times of the candidates of phases in a running program: which one is tried next, the planned times, and when a
 // plan is to be made anew. Pure; the same on all processes if they get the same figures.
 #pragma once
-#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "advise/phases.hpp"
+#include "advise/rules.hpp"
 #include "advise/usual_time.hpp"
 
 namespace advise {
@@ -19,10 +19,6 @@ using PhaseMoveKey = std::tuple<int, int, int>;
 
 class PhaseTrials {
 public:
-  static constexpr std::size_t tries = 2;   ///< of a candidate before all are planned
-  static constexpr std::size_t settled = 9; ///< runs after which its time is known
-  static constexpr std::size_t kept = 15;   ///< the last ones
-
   PhaseTrials() = default;
   /// candidates: of each phase, how many.
   explicit PhaseTrials(const std::vector<std::size_t>& candidates);
@@ -65,9 +61,9 @@ public:
 
 private:
   struct Times {
-    UsualTime last{kept};
+    UsualTime last{PhaseRules().kept};
     double known = -1;
-    std::size_t runs() const { return known >= 0 ? settled : std::min(settled, last.count()); }
+    std::size_t runs() const;
     double typical() const;
   };
   struct AsPlanned {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "advise/cost.hpp"
+#include "advise/rules.hpp"
 #include "advise/usual_time.hpp"
 
 namespace advise {
@@ -35,13 +36,12 @@ struct Experiment {
 /// Judges a change by the steps before it and after it. Pure.
 struct Trial {
   base::GridShape from, to;
-  std::int64_t number = 0;                          ///< of the request
-  UsualTime before, after;                          ///< steps, without the first one on the grid
-  static constexpr std::size_t least = 3, most = 9; ///< of them: judged from `least` on, and by `most` at most
+  std::int64_t number = 0; ///< of the request
+  UsualTime before, after; ///< steps, without the first one on the grid
 
   enum class Verdict { open, stays, slower };
-  /// Slower: the usual time by more than 5 % and by more than three standard errors of both together. Judged again
-  /// after every step until it is slower, or there are `most`.
+  /// Slower: the usual time by more than TrialRules asks for. Judged again after every step until it is slower, or
+  /// there are TrialRules::most steps.
   Verdict verdict() const;
 };
 

@@ -216,8 +216,8 @@ private:
   std::int64_t step_ = 0; ///< steps ended
   double last_step_s_ = 0;
   advise::Stay stay_;
-  advise::UsualTime recent_{advise::Trial::most}; ///< its steps that count
-  std::optional<advise::Trial> trial_;            ///< a growth that may be undone
+  advise::UsualTime recent_{advise::TrialRules().most}; ///< its steps that count
+  std::optional<advise::Trial> trial_;                  ///< a growth that may be undone
   struct Back {
     base::GridShape to;
     std::string why;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tuned constants of a balance. docs/decisions/0045. Limits on memory and computing time stand where they are used.
+// The tuned constants, a struct for each decision. Limits on memory and computing time stand where they are used.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace advise {
 
+/// Whether work is given out anew, and processes leave the grid or come back. docs/decisions/0045.
 struct BalanceRules {
   // ---- whether a change is worth it
   double gain = 0.05;           ///< least part of a step that is saved; half of it where both steps were measured
@@ -56,6 +57,45 @@ struct BalanceRules {
   double parts_apart = 1.3;    ///< factor between parts that separate waiting from work: steps scatter by a few percent
   double same_load = 0.2;      ///< relative: steps of one load agree with the prediction within that
   double least_waiting = 0.1;  ///< of a step: less may be scatter
+};
+
+/// Which layout of a phase is tried next, and when a plan is made anew. docs/decisions/0063.
+struct PhaseRules {
+  std::size_t tries = 2;   ///< of a candidate before all are planned: a first run may fill caches
+  std::size_t settled = 9; ///< runs after which its time is known: their median ignores four disturbed ones
+  std::size_t kept = 15;   ///< the newest runs: older ones may have met other conditions
+  double hopeless = 3;     ///< times the quickest candidate at its first try: there is no second one
+  double scatter = 0.1;    ///< of one run, relative: an unlucky one may have been so much quicker
+  double changed = 0.05;   ///< relative: a time that differs by more from the planned one outdates the plan
+};
+
+/// Where a call of an unmodified program runs. docs/decisions/0076.
+struct CallChoiceRules {
+  double gain = 0.1;               ///< least part of a call that a move saves
+  std::int64_t kept = 8;           ///< the newest times of one size at one place
+  std::int64_t few = 3;            ///< one disturbed call can move the median of fewer
+  std::int64_t quartile_of = 5;    ///< a quartile of fewer lies above the least even where no call was disturbed
+  double unsure_of_one = 0.15;     ///< part of one measurement, and of a fitted time; of two half of it, and so on
+  double unsure_of_quartile = 3.6; ///< 2 standard errors, 1.36 s / sqrt(n), and s = 4/3 of the quartile less the least
+  // ---- when all places are measured
+  double worth_measuring_s = 0.3; ///< in calls: a few short ones are not worth it
+  double most_measured = 0.01;    ///< of the time in calls, after the first round
+  int most_rounds = 4;
+};
+
+/// When a change of the grid counts as one that made the program slower.
+struct TrialRules {
+  std::size_t least = 3; ///< steps after it: of fewer the usual time is the least
+  std::size_t most = 9;  ///< steps after which the grid stays
+  double slower = 0.05;  ///< relative: less is not worth the way back
+  double errors = 3;     ///< standard errors of both times together: chance reaches that about once in 700 times
+};
+
+/// The predicted time of a step, relative errors.
+struct StepRules {
+  double model_error = 0.05; ///< of a fit over grids: no formula is better than that
+  double error_of_one = 0.1; ///< of a single step, which has no spread of its own
+  double terms_error = 0.02; ///< of fitted terms: a better fit does not make another term likely
 };
 
 } // namespace advise
