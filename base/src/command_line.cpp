@@ -253,10 +253,6 @@ std::string CommandLine::description() const {
   return impl_->app->get_description();
 }
 
-std::string CommandLine::footer() const {
-  return impl_->app->get_footer();
-}
-
 std::string CommandLine::group() const {
   return impl_->app->get_group();
 }

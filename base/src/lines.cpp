@@ -40,11 +40,6 @@ std::optional<std::string> LineReader::line() {
   return text;
 }
 
-void LineReader::clear() {
-  input_.clear();
-  searched_ = 0;
-}
-
 Io send_some(int fd, std::string_view& text) {
   while (!text.empty()) {
     const ssize_t put = send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -22,6 +22,5 @@ using base::let_mpi_progress;
 using base::together;
 using base::Verdict;
 using base::wait_asleep;
-using base::wait_asleep_for;
 
 } // namespace blacs_dyn

@@ -51,11 +51,6 @@ std::int64_t Layout::local_cols(int q) const {
   return cols.local_size(q);
 }
 
-LocalSize Layout::local_size(int at) const {
-  if (at < 0 || at >= grid.size()) return {};
-  return {local_rows(at / grid.npcol), local_cols(at % grid.npcol)};
-}
-
 std::pair<int, int> Layout::axes_of(int rank) const {
   const std::pair<int, int> position = grid.position_of(rank);
   return replicated && position.first >= 0 ? std::pair{0, 0} : position;

@@ -167,7 +167,7 @@ TEST(Gemr2d, FortranNamesTwinsAndTheFormWithoutContext) {
   pdgemr2do_(&n, &n, a.data(), &one, &one, from, b.data(), &one, &one, to);
   EXPECT_TRUE(right());
   EXPECT_EQ(redist::remembered_contexts(), 1u);
-  redist::forget_context(ctxt);
+  redist::forget_all_contexts();
   EXPECT_EQ(redist::remembered_contexts(), 0u);
   pdgemr2d_(&n, &n, a.data(), &one, &one, from, b.data(), &one, &one, to, &ctxt);
   EXPECT_TRUE(right());

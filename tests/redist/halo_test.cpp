@@ -149,8 +149,9 @@ TEST(Halo, EightNeighboursOfABlockByHand) {
   EXPECT_EQ(HaloPlan(layout, {1, Neighbours::four, false, false}).for_rank(4).recvs.size(), 4u);
   EXPECT_EQ(HaloPlan(layout, {1, Neighbours::eight, true, true}).for_rank(0).recvs.size(), 8u);
   EXPECT_TRUE(HaloPlan(layout).for_rank(9).recvs.empty());
-  EXPECT_NE(HaloPlan(layout).describe().find("40 messages"),
-            std::string::npos); // 4 corners * 3 + 4 edges * 5 + 8
+  std::size_t messages = 0;
+  for (int rank = 0; rank < 9; ++rank) messages += HaloPlan(layout).for_rank(rank).recvs.size();
+  EXPECT_EQ(messages, 40u); // 4 corners * 3 + 4 edges * 5 + 8
 }
 
 TEST(Halo, RunListsOfBlockCyclicLayoutsStayShort) {

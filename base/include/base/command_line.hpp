@@ -102,7 +102,7 @@ public:
   std::string used_command() const;                   ///< what parse() has met: "plan shapes", or nothing
   std::string help() const;
 
-  std::string name() const, description() const, footer() const, group() const;
+  std::string name() const, description() const, group() const;
   std::vector<OptionText> options() const; ///< --help included
   const std::vector<std::unique_ptr<CommandLine>>& commands() const;
 

@@ -30,7 +30,6 @@ public:
   std::optional<std::string> line();
   std::size_t size() const { return input_.size(); } ///< bytes that no line() has given out
   bool is_empty() const { return input_.empty(); }
-  void clear();
 
 private:
   std::string input_;

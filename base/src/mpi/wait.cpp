@@ -5,7 +5,6 @@
 #include <chrono>
 #include <thread>
 
-#include "base/clock.hpp"
 #include "base/mpi/check.hpp"
 #include "base/tags.hpp"
 
@@ -29,17 +28,6 @@ void wait_asleep(MPI_Request* request) {
   for (int done = 0, spins = 0; !done; ++spins) {
     check_mpi(MPI_Test(request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     if (!done && spins > 50) backoff.pause();
-  }
-}
-
-bool wait_asleep_for(int count, MPI_Request* requests, double seconds) {
-  Backoff backoff;
-  const Deadline deadline(std::max(0.0, seconds));
-  for (int done = 0;;) {
-    check_mpi(MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE), "MPI_Testall");
-    if (done) return true;
-    if (deadline.is_over()) return false;
-    backoff.pause();
   }
 }
 

@@ -8,9 +8,7 @@ namespace redist {
 /// order, once there have been some copies over them. Where all of these are of one MPI_COMM_WORLD it stays
 /// when the context goes, for the next context over them (of at most 8 such sets); otherwise it goes with the
 /// last context. Contexts are let go of by themselves when their communicator is freed (blacs_gridexit);
-/// these two do it earlier. Collective over the context's processes; a context that has nothing is fine.
-void forget_context(int ctxt);
-/// For all contexts, oldest first. Collective over all processes that called p?gemr2d in them.
+/// this does it earlier for all of them, oldest first. Collective over all processes that called p?gemr2d in them.
 void forget_all_contexts();
 /// The same, and whatever stays without a context. Collective over all processes that called p?gemr2d
 /// together with this one.

@@ -78,8 +78,6 @@ public:
   /// Ranks outside the grid get an empty plan. Cost: time and memory O(stretches of both axes + my
   /// neighbours).
   RankHalo for_rank(int rank) const;
-  /// A line or two for people.
-  std::string describe() const;
 
   const Layout& layout() const { return layout_; }
   const HaloOptions& options() const { return options_; }
@@ -132,10 +130,6 @@ public:
   void from_ghosted(const void* ghosted, void* local, std::int64_t lld_local, std::int64_t lld = 0) const;
   /// Sets every element of the ghosted array, borders included, to *value. Local.
   void fill(void* ghosted, const void* value, std::int64_t lld = 0) const;
-
-  std::int64_t buffer_bytes() const;
-  std::int64_t bytes_out() const; ///< of one exchange, to other ranks
-  int messages() const;           ///< of one exchange, to other ranks
 
   /// Collective. Waits for an exchange under way and frees the communicator.
   void close();

@@ -48,8 +48,6 @@ struct Layout {
   /// Rows and columns of the local array at grid position (p, q).
   std::int64_t local_rows(int p) const;
   std::int64_t local_cols(int q) const;
-  /// The same of row-major number `at` in the grid; 0 x 0 of a number that is not in it.
-  LocalSize local_size(int at) const;
   /// Where a rank is along the two axes: (0, 0) where all have the whole, (-1, -1) of a rank without a part.
   std::pair<int, int> axes_of(int rank) const;
   /// The local array of a rank; 0 x 0 without a part.

@@ -32,8 +32,6 @@ public:
   bool is_shared() const { return fd_ >= 0; }
   /// Gives the memory back at once, also where other processes still have it mapped.
   void clear() noexcept;
-  /// Gives back the whole pages among bytes begin .. end-1; they read as zero afterwards. Local.
-  void release(std::size_t begin, std::size_t end) noexcept;
   /// The system may take the pages until they are written to again; their contents are lost. False when it does not
   /// do so for this memory, and nothing has happened. Local.
   bool lend() noexcept;

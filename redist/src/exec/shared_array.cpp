@@ -123,10 +123,6 @@ void SharedArray::clear() noexcept {
   fd_ = -1;
 }
 
-void SharedArray::release(std::size_t begin, std::size_t end) noexcept {
-  detail::release_pages(static_cast<char*>(data_) + begin, static_cast<char*>(data_) + (end < bytes_ ? end : bytes_));
-}
-
 bool SharedArray::lend() noexcept {
   return data_ != nullptr && fd_ < 0 && madvise(data_, bytes_, MADV_FREE) == 0;
 }

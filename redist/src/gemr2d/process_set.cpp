@@ -124,18 +124,6 @@ bool has_room() {
 
 } // namespace detail
 
-void forget_context(int ctxt) {
-  if (detail::keyval == MPI_KEYVAL_INVALID || !detail::mpi_is_up()) return;
-  int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
-  Cblacs_gridinfo(ctxt, &nprow, &npcol, &myrow, &mycol);
-  if (myrow < 0) return;
-  const MPI_Comm comm = detail::comm_of(ctxt);
-  void* value = nullptr;
-  int found = 0;
-  detail::check(MPI_Comm_get_attr(comm, detail::keyval, &value, &found), "MPI_Comm_get_attr");
-  if (found != 0) detail::check(MPI_Comm_delete_attr(comm, detail::keyval), "MPI_Comm_delete_attr");
-}
-
 void forget_all_contexts() {
   if (!detail::mpi_is_up()) return;
   while (!detail::states().empty())

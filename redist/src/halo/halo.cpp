@@ -207,18 +207,6 @@ const std::vector<HaloStretch>& Halo::row_stretches() const {
 const std::vector<HaloStretch>& Halo::col_stretches() const {
   return impl_->plan.col_stretches;
 }
-std::int64_t Halo::buffer_bytes() const {
-  return static_cast<std::int64_t>(impl_->buffer.size());
-}
-int Halo::messages() const {
-  return static_cast<int>(impl_->sends.size());
-}
-
-std::int64_t Halo::bytes_out() const {
-  std::int64_t sum = 0;
-  for (const HaloMessage& message : impl_->plan.sends) sum += message.elements();
-  return sum * static_cast<std::int64_t>(impl_->esize);
-}
 
 void Halo::start(void* ghosted, std::int64_t lld) {
   if (!impl_ || impl_->comm == MPI_COMM_NULL)

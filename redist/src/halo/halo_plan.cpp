@@ -188,21 +188,4 @@ RankHalo HaloPlan::for_rank(int rank) const {
   return plan;
 }
 
-std::string HaloPlan::describe() const {
-  std::int64_t messages = 0, elements = 0, most = 0;
-  for (const int rank : layout_.grid.ranks) {
-    const RankHalo mine = for_rank(rank);
-    messages += static_cast<std::int64_t>(mine.recvs.size());
-    std::int64_t in = 0;
-    for (const HaloMessage& message : mine.recvs) in += message.elements();
-    elements += in;
-    most = std::max(most, in);
-  }
-  return fmt::format("halo of {} x {} elements on {}x{}, width {}, {} neighbours{}{}\n"
-                     "{} messages, {} elements, at most {} into one process\n",
-                     layout_.rows.n, layout_.cols.n, layout_.grid.nprow, layout_.grid.npcol, options_.width,
-                     options_.neighbours == Neighbours::four ? 4 : 8, options_.periodic_rows ? ", rows periodic" : "",
-                     options_.periodic_cols ? ", columns periodic" : "", messages, elements, most);
-}
-
 } // namespace redist

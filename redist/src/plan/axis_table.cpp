@@ -213,14 +213,6 @@ AxisTable::AxisTable(const gridmap::Axis& axis) : n_(axis.n), nprocs_(axis.nproc
   for (std::size_t j = 0; j < owner_.size(); ++j) blocks_of_[next[at(owner_[j])]++] = static_cast<std::uint32_t>(j);
 }
 
-std::int64_t AxisTable::local_size(int p) const {
-  const std::int64_t rest = n_ % cycle_;
-  std::int64_t mine = n_ / cycle_ * per_cycle(p);
-  for (const std::uint32_t* j = begin_of(p); j != end_of(p) && start(*j) < rest; ++j)
-    mine += std::min(size(*j), rest - start(*j));
-  return mine;
-}
-
 std::size_t AxisTable::find(std::int64_t rest) const {
   if (uniform_ > 0) return at(rest / uniform_);
   return at(std::upper_bound(start_.begin(), start_.end(), rest) - start_.begin() - 1);

@@ -22,7 +22,6 @@ public:
   int nprocs() const { return nprocs_; }
   std::int64_t cycle() const { return cycle_; }
   std::int64_t per_cycle(int p) const { return per_cycle_[static_cast<std::size_t>(p)]; }
-  std::int64_t local_size(int p) const;
   std::size_t blocks() const { return owner_.size(); }
   std::int64_t start(std::size_t j) const { return start_[j]; }
   std::int64_t size(std::size_t j) const { return start_[j + 1] - start_[j]; }

@@ -7,8 +7,6 @@ namespace base {
 
 /// Waits without burning the core that another process may need to come up. Cancels nothing.
 void wait_asleep(MPI_Request* request);
-/// True when all completed within `seconds`.
-bool wait_asleep_for(int count, MPI_Request* requests, double seconds);
 /// Moves on whatever this process has under way in MPI, messages of the program included. A large message gets on only
 /// while both of its ends are inside MPI, so a process that waits for something else looks in from time to time.
 /// @param comm one that others take part in: with MPICH a look into MPI_COMM_SELF moves nothing else.
