@@ -76,8 +76,30 @@ void create(const char* routine, blacs_dyn::Matrices::Asked asked, dyngrid_matri
   a.whereabouts.agree_on_call(routine);
   if (!asked.lacks) asked.lacks = lacks(matrix);
   dyngrid_matrix* made = a.registered.matrices.create(asked, a.grid.site());
-  if (!asked.lies_on.is_whole() && a.grid.has_me()) a.grid.open_contexts_of_matrices();
+  if (!made->lies_on.is_whole() && a.grid.has_me()) a.grid.open_contexts_of_matrices();
   *matrix = made;
+}
+
+/// @return 1, or 0 when there is no k-th stretch. @throws Error{bad_argument}
+int range_of(const char* routine, const std::vector<gridmap::Axis::Stretch>& mine, int64_t k, int64_t* first,
+             int64_t* last) {
+  if (k < 0)
+    throw base::Error(base::Status::bad_argument,
+                      std::string("blacs-dyn: ") + routine + ": k is " + std::to_string(k) + ", expected 0 or more");
+  if (k >= static_cast<std::int64_t>(mine.size())) return 0;
+  if (first) *first = mine[static_cast<std::size_t>(k)].first;
+  if (last) *last = mine[static_cast<std::size_t>(k)].last;
+  return 1;
+}
+
+/// @throws Error{null_pointer, bad_argument}
+const blacs_dyn::FieldPart& my_part(const char* routine, const dyngrid_matrix* field) {
+  const std::string where = std::string("blacs-dyn: ") + routine + ": ";
+  base::detail::not_null(field, (where + "field").c_str());
+  if (!field->is_field())
+    throw base::Error(base::Status::bad_argument,
+                      where + "matrix \"" + field->name + "\" is not a field, expected one of dyngrid_field_create");
+  return field->field_part(index_in_grid());
 }
 
 base::Error null_argument(const char* routine, const char* what) {
@@ -482,18 +504,41 @@ int dyngrid_matrix_create_on_part(const char* name, char type, int64_t m, int64_
   });
 }
 
+int dyngrid_field_create(const char* name, char type, int dims, const int64_t* extents, const int64_t* blocks,
+                         const int* process_dims, dyngrid_matrix** field) {
+  return guard([&] {
+    blacs_dyn::Matrices::Asked asked{name, type};
+    asked.field = blacs_dyn::FieldAsked{dims, extents, blocks, process_dims};
+    create("dyngrid_field_create", asked, field);
+  });
+}
+
+int dyngrid_field_shape(const dyngrid_matrix* field, int64_t* local_extents, int* parts, int* coordinates) {
+  return guard([&] {
+    const blacs_dyn::FieldPart& part = my_part("dyngrid_field_shape", field);
+    if (local_extents) std::copy(part.extents.begin(), part.extents.end(), local_extents);
+    if (parts) std::copy(part.parts.begin(), part.parts.end(), parts);
+    if (coordinates) std::copy(part.coordinates.begin(), part.coordinates.end(), coordinates);
+    return static_cast<int>(part.parts.size());
+  });
+}
+
+int dyngrid_field_range(const dyngrid_matrix* field, int dim, int64_t k, int64_t* first, int64_t* last) {
+  return guard([&] {
+    const blacs_dyn::FieldPart& part = my_part("dyngrid_field_range", field);
+    const auto dims = static_cast<int>(part.stretches.size());
+    if (dim < 0 || dim >= dims)
+      throw base::Error(base::Status::bad_argument, "blacs-dyn: dyngrid_field_range: dim is " + std::to_string(dim) +
+                                                        ", expected 0 .. " + std::to_string(dims - 1));
+    return range_of("dyngrid_field_range", part.stretches[static_cast<std::size_t>(dim)], k, first, last);
+  });
+}
+
 int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t* first, int64_t* last) {
   return guard([&] {
     base::detail::not_null(matrix, "blacs-dyn: dyngrid_my_range: matrix");
     const bool is_row = is_row_axis("dyngrid_my_range", axis);
-    if (k < 0)
-      throw base::Error(base::Status::bad_argument,
-                        "blacs-dyn: dyngrid_my_range: k is " + std::to_string(k) + ", expected 0 or more");
-    const std::vector<gridmap::Axis::Stretch>& mine = matrix->stretches(is_row, index_in_grid());
-    if (k >= static_cast<std::int64_t>(mine.size())) return 0;
-    if (first) *first = mine[static_cast<std::size_t>(k)].first;
-    if (last) *last = mine[static_cast<std::size_t>(k)].last;
-    return 1;
+    return range_of("dyngrid_my_range", matrix->stretches(is_row, index_in_grid()), k, first, last);
   });
 }
 

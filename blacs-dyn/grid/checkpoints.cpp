@@ -38,6 +38,8 @@ SpreadMatrix spread(const Matrix& a, redist::Layout layout, void* local, std::in
   s.saved.shape = static_cast<int>(a.lies_on.kind);
   s.saved.nprow = a.lies_on.most.nprow;
   s.saved.npcol = a.lies_on.most.npcol;
+  s.saved.field = a.rows.field;
+  s.saved.field.insert(s.saved.field.end(), a.cols.field.begin(), a.cols.field.end());
   s.layout = std::move(layout);
   s.local = local;
   s.lld = lld;
@@ -80,6 +82,7 @@ std::unique_ptr<Matrix> unknown_matrix(const SavedMatrix& saved) {
   a->cols.nb = saved.nb > 0 ? saved.nb : block_of_unknown;
   a->lies_on = {static_cast<MatrixGrid::Kind>(saved.shape), {saved.nprow, saved.npcol}};
   a->lies_on.check("dyngrid_restore");
+  if (!saved.field.empty()) make_field(*a, saved.field);
   return a;
 }
 

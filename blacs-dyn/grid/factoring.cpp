@@ -64,10 +64,10 @@ void Factoring::check() const {
     fail(Status::bad_argument,
          fmt::format("options is {}, expected 0 or DYNGRID_GIVE_BACK ({})", asked_.options, int{DYNGRID_GIVE_BACK}));
   if (!parts_.registered.matrices.has(a)) fail(Status::not_found, "the handle is of no living matrix");
-  if (!a->lies_on.is_whole())
+  if (!a->is_ordinary())
     fail(Status::unsupported,
          fmt::format("\"{}\" lies{}, expected a matrix over the whole grid; dyngrid_copy fills one", a->name,
-                     a->lies_on.text()));
+                     a->lies_text()));
   if (a->type == 'i') fail(Status::bad_type, fmt::format("\"{}\" has integers, expected s, d, c or z", a->name));
   if (asked_.kind != FactorKind::lu && a->rows.n != a->cols.n)
     fail(Status::shape_mismatch,

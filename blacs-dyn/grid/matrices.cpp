@@ -5,6 +5,7 @@
 #include <array>
 #include <climits>
 #include <cstdint>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -54,34 +55,32 @@ redist::Layout get_layout(Packet& packet) {
 
 /// The same on all processes of the grid? Collective. @throws agreed Error{rank_mismatch}
 void compare_forms(const Matrix& a, MPI_Comm grid) {
-  const std::array<std::int64_t, 12> mine{base::Fnv1a().text(a.name).positive(),
-                                          a.type,
-                                          a.rows.n,
-                                          a.cols.n,
-                                          a.rows.has_rule() ? 0 : a.rows.nb,
-                                          a.cols.has_rule() ? 0 : a.cols.nb,
-                                          a.rows.has_rule(),
-                                          a.cols.has_rule(),
-                                          a.order,
-                                          static_cast<std::int64_t>(a.lies_on.kind),
-                                          a.lies_on.most.nprow,
-                                          a.lies_on.most.npcol};
-  static const char* const names[] = {"name",
-                                      "type",
-                                      "m",
-                                      "n",
-                                      "mb",
-                                      "nb",
-                                      "having a rule for the rows",
-                                      "having a rule for the columns",
-                                      "order",
-                                      "shape",
-                                      "nprow_at_most",
-                                      "npcol_at_most"};
-  std::array<std::int64_t, 2 * mine.size()> range{}, extremes{};
-  for (std::size_t i = 0; i < mine.size(); ++i) {
-    range[2 * i] = mine[i];
-    range[2 * i + 1] = -mine[i];
+  std::vector<std::pair<std::string, std::int64_t>> mine{{"name", base::Fnv1a().text(a.name).positive()},
+                                                         {"type", a.type}};
+  const std::size_t leading = a.rows.field.size(), dims = leading + a.cols.field.size();
+  mine.emplace_back("dims", dims);
+  for (std::size_t d = 0; d < DYNGRID_FIELD_DIMS; ++d) { // also of a matrix that is no field: as many on all processes
+    const gridmap::FieldDimension one = d < leading ? a.rows.field[d]
+                                        : d < dims  ? a.cols.field[d - leading]
+                                                    : gridmap::FieldDimension{};
+    mine.emplace_back(fmt::format("extents[{}]", d), one.extent);
+    mine.emplace_back(fmt::format("blocks[{}]", d), one.block);
+    mine.emplace_back(fmt::format("process_dims[{}]", d), one.parts);
+  }
+  mine.insert(mine.end(), {{"m", a.rows.n},
+                           {"n", a.cols.n},
+                           {"mb", a.rows.has_rule() ? 0 : a.rows.nb},
+                           {"nb", a.cols.has_rule() ? 0 : a.cols.nb},
+                           {"having a rule for the rows", a.rows.has_rule()},
+                           {"having a rule for the columns", a.cols.has_rule()},
+                           {"order", a.order},
+                           {"shape", static_cast<std::int64_t>(a.lies_on.kind)},
+                           {"nprow_at_most", a.lies_on.most.nprow},
+                           {"npcol_at_most", a.lies_on.most.npcol}});
+  std::vector<std::int64_t> range, extremes(2 * mine.size());
+  for (const auto& [what, value] : mine) {
+    range.push_back(value);
+    range.push_back(-value);
   }
   check_mpi(MPI_Allreduce(range.data(), extremes.data(), static_cast<int>(range.size()), MPI_INT64_T, MPI_MAX, grid),
             "MPI_Allreduce");
@@ -92,12 +91,23 @@ void compare_forms(const Matrix& a, MPI_Comm grid) {
                                : i == 1 ? fmt::format("{} .. {}", static_cast<char>(least), static_cast<char>(most))
                                         : fmt::format("{} .. {}", least, most);
     throw Error(Status::rank_mismatch,
-                fmt::format("blacs-dyn: dyngrid_matrix_create: {} differs between the processes of the grid ({})",
-                            names[i], values));
+                fmt::format("blacs-dyn: {}: {} differs between the processes of the grid ({})",
+                            a.is_field() ? "dyngrid_field_create" : "dyngrid_matrix_create", mine[i].first, values));
   }
 }
 
 } // namespace
+
+void make_field(Matrix& made, const gridmap::FieldDimensions& all) {
+  std::tie(made.rows.field, made.cols.field) = gridmap::rows_and_columns(all);
+  for (AxisRule* axis : {&made.rows, &made.cols}) {
+    axis->n = 1;
+    axis->nb = 1;
+    for (const gridmap::FieldDimension& d : axis->field) axis->n *= d.extent;
+  }
+  // one dimension that is cut goes over all processes of the grid
+  if (gridmap::count_cut(all) < 2) made.lies_on.kind = MatrixGrid::Kind::column;
+}
 
 void Matrices::check_new(Matrix& made, const Asked& asked) {
   check_registered_name("dyngrid_matrix_create", asked.name);
@@ -125,6 +135,7 @@ void Matrices::check_new(Matrix& made, const Asked& asked) {
   made.cols = asked.cols;
   made.order = asked.order.value_or(0);
   made.lies_on = asked.lies_on;
+  if (asked.field) make_field(made, asked.field->read());
 }
 
 Matrix* Matrices::keep(std::unique_ptr<Matrix> matrix) {
@@ -343,6 +354,7 @@ void Matrices::write(Packet& packet) const {
     packet.put(a->name).put(a->type).put(a->order).put(a->relayouts).put(a->is_adopted).put(a->lies_on);
     packet.put(a->rows.has_rule()).put(a->rows.nb);
     packet.put(a->cols.has_rule()).put(a->cols.nb);
+    packet.put(a->rows.field).put(a->cols.field);
     put_layout(packet, a->layout);
   }
 }
@@ -424,6 +436,8 @@ Received receive_matrix(Packet& packet) {
   a.rows.nb = packet.get<std::int64_t>();
   received.cols_have_rule = packet.get<bool>();
   a.cols.nb = packet.get<std::int64_t>();
+  packet.get(a.rows.field);
+  packet.get(a.cols.field);
   received.layout = get_layout(packet);
   a.rows.n = received.layout.rows.n;
   a.cols.n = received.layout.cols.n;

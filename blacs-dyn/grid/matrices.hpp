@@ -17,6 +17,9 @@
 
 namespace blacs_dyn {
 
+/// The matrix of a field with these dimensions.
+void make_field(Matrix& made, const gridmap::FieldDimensions& all);
+
 /// The registered matrices: they follow the grid. Collective calls are collective over `grid`; MPI_COMM_NULL on a
 /// process that waits to join, which declares alone.
 class Matrices {
@@ -37,6 +40,7 @@ public:
     const char* lacks = nullptr; ///< an argument that is null, and may not be
     std::optional<int> order{};  ///< DYNGRID_ORDER_* of one that is dealt out by speed
     MatrixGrid lies_on{};
+    std::optional<FieldAsked> field{}; ///< instead of rows, columns and lies_on
   };
   Matrix* create(const Asked& asked, const Site& site);
   /// An array that the program has.

@@ -63,6 +63,7 @@ double rule_speed(int row, int col) {
 Axis AxisRule::on(const GridMap& map) const {
   const Shape grid = map.shape;
   const int nprocs = which == 'R' ? grid.nprow : grid.npcol;
+  if (!field.empty()) return gridmap::field_axis(field, nprocs);
   if (!has_rule()) return Axis::block_cyclic(n, nb, nprocs);
   const Asking asking(map);
   const char* axis_name = which == 'R' ? "rows" : "columns";
@@ -117,7 +118,7 @@ std::int64_t dyngrid_matrix::next_number() {
 
 bool dyngrid_matrix::has_same_form(const dyngrid_matrix& other) const {
   const auto same = [](const blacs_dyn::AxisRule& a, const blacs_dyn::AxisRule& b) {
-    return a.n == b.n && a.has_rule() == b.has_rule() && (a.has_rule() || a.nb == b.nb);
+    return a.n == b.n && a.has_rule() == b.has_rule() && (a.has_rule() || a.nb == b.nb) && a.field == b.field;
   };
   return type == other.type && order == other.order && lies_on == other.lies_on && same(rows, other.rows) &&
          same(cols, other.cols);
@@ -139,6 +140,11 @@ void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, b
 }
 
 std::string dyngrid_matrix::form() const {
+  if (is_field()) {
+    gridmap::FieldDimensions all = rows.field;
+    all.insert(all.end(), cols.field.begin(), cols.field.end());
+    return fmt::format("'{}' {}", type, blacs_dyn::field_text(all));
+  }
   const auto blocks = [](const blacs_dyn::AxisRule& axis) {
     return axis.has_rule() ? std::string("rule-sized") : std::to_string(axis.nb);
   };
@@ -156,6 +162,16 @@ redist::Layout blacs_dyn::layout_on(const GridMap& grid, const AxisRule& rows, c
   const auto how = static_cast<gridmap::DealOrder>(order);
   return redist::Layout::row_major(gridmap::deal_out(rows.n, rows.nb, grid.shape.nprow, grid.row_shares, how),
                                    gridmap::deal_out(cols.n, cols.nb, grid.shape.npcol, grid.col_shares, how));
+}
+
+redist::Layout dyngrid_matrix::on(const blacs_dyn::GridMap& grid) const {
+  try {
+    return blacs_dyn::layout_on(grid, rows, cols, order, lies_on);
+  } catch (const Error& error) {
+    if (!is_field()) throw;
+    throw Error(error.status(),
+                fmt::format("blacs-dyn: field \"{}\" on a {} grid: {}", name, to_string(grid.shape), error.what()));
+  }
 }
 
 redist::LocalSize dyngrid_matrix::local_size_on(const redist::Layout& on_grid, int rank) const {
@@ -188,6 +204,7 @@ void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, blacs
   local_size = size;
   adopted_lld_ = lld;
   stretches_ = {};
+  field_part_ = {};
   std::swap(local, array);
   const std::vector<int> written =
       has_owners() ? std::vector<int>{redist::Descriptor::heterogeneous, context} : written_descriptor(context);
@@ -228,10 +245,20 @@ const std::vector<gridmap::Axis::Stretch>& dyngrid_matrix::stretches(bool is_row
   return known.list;
 }
 
+const blacs_dyn::FieldPart& dyngrid_matrix::field_part(int rank) const {
+  if (field_part_.parts.empty()) {
+    const auto [p, q] = is_placed ? layout.axes_of(rank) : std::pair{-1, -1};
+    field_part_.add(rows.field, layout.rows.nprocs, p);
+    field_part_.add(cols.field, layout.cols.nprocs, q);
+  }
+  return field_part_;
+}
+
 void dyngrid_matrix::unplace() {
   local.clear();
   local_size = {};
   adopted_lld_ = 0;
   stretches_ = {};
+  field_part_ = {};
   if (!desc.empty()) desc[1] = -1;
 }

@@ -8,6 +8,7 @@
 
 #include "dyngrid.h"
 #include "dyngrid/layout.h"
+#include "grid/field.hpp"
 #include "grid/local_array.hpp"
 #include "grid/matrix_grid.hpp"
 #include "gridmap/axis.hpp"
@@ -19,7 +20,8 @@ namespace blacs_dyn {
 /// Replaces the rule of a matrix on a process that slept when the rule was given: the others send the result of theirs.
 std::int64_t rule_of_others(void* context, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes);
 
-/// How one axis of a matrix lies on a grid of any shape: in blocks of one size, or as the user's rule says.
+/// How one axis of a matrix lies on a grid of any shape: in blocks of one size, as the user's rule says, or as the
+/// product of some dimensions of a field.
 struct AxisRule {
   char which = 'R';
   std::int64_t n = 0;
@@ -27,6 +29,7 @@ struct AxisRule {
   dyngrid_distribution rule = nullptr;
   void* context = nullptr;
   dyngrid_owner_rule owner_rule = nullptr; ///< instead of `rule`; both null: blocks of nb
+  gridmap::FieldDimensions field{};        ///< instead of all of these
 
   bool has_rule() const { return rule || owner_rule; }
   /// @throws Error{bad_argument} when its numbers cannot be
@@ -73,16 +76,22 @@ struct dyngrid_matrix {
   std::int64_t lld() const { return adopted_lld_ > 0 ? adopted_lld_ : local_size.lld(); }
   bool lacks_rule() const { return rows.rule == blacs_dyn::rule_of_others || cols.rule == blacs_dyn::rule_of_others; }
 
-  bool has_rule() const { return rows.has_rule() || cols.has_rule() || order != 0; } ///< beside its block sizes
+  bool is_field() const { return !rows.field.empty(); }
+  bool has_rule() const {
+    return rows.has_rule() || cols.has_rule() || order != 0 || is_field();
+  } ///< beside its blocks
+  /// Over the p x q grid, and not a field.
+  bool is_ordinary() const { return lies_on.is_whole() && !is_field(); }
+  std::string lies_text() const { return is_field() ? " as a field" : lies_on.text(); } ///< of one that is not
+  /// Of the process of that rank: this one.
+  const blacs_dyn::FieldPart& field_part(int rank) const;
   bool has_same_form(const dyngrid_matrix& other) const;
   /// The layout that the others gave the matrix since then replaces that which this process declared, or had when it
   /// fell asleep. Where that is a rule that it missed, theirs counts from here on; a new process has given its own.
   void follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_newcomer);
   std::string form() const; ///< "'d' 100 x 100 in 8 x 8 blocks"
   /// The matrix on another grid. @throws Error{bad_argument}
-  redist::Layout on(const blacs_dyn::GridMap& grid) const {
-    return blacs_dyn::layout_on(grid, rows, cols, order, lies_on);
-  }
+  redist::Layout on(const blacs_dyn::GridMap& grid) const;
   /// The local array of the process of that rank in the grid. @throws Error{shape_mismatch} when LLD_ cannot hold it
   redist::LocalSize local_size_on(const redist::Layout& on_grid, int rank) const;
   /// Bytes of a local array; one element at least, so that the pointer is never null in the grid.
@@ -111,7 +120,8 @@ private:
     std::vector<gridmap::Axis::Stretch> list;
   };
   std::int64_t adopted_lld_ = 0; ///< of the array that the program had, until the first change; 0: as the rows say
-  mutable std::array<Known, 2> stretches_; ///< worked out when asked for
+  mutable std::array<Known, 2> stretches_;  ///< worked out when asked for
+  mutable blacs_dyn::FieldPart field_part_; ///< likewise; empty until then
 };
 
 namespace blacs_dyn {

@@ -64,10 +64,10 @@ Phase::Use& Phases::use_of(const char* routine, Phase* phase, Matrix* matrix) co
   known(routine, phase);
   if (!matrix) throw wrong(Status::null_pointer, routine, "the matrix is null");
   if (!matrices_.has(matrix)) throw wrong(Status::not_found, routine, "the handle is of no living matrix");
-  if (!matrix->lies_on.is_whole())
+  if (!matrix->is_ordinary())
     throw wrong(Status::unsupported, routine,
                 fmt::format("matrix \"{}\" lies{}, expected one over the whole grid (DYNGRID_ON_GRID)", matrix->name,
-                            matrix->lies_on.text()));
+                            matrix->lies_text()));
   auto& uses = phase->uses;
   const auto at = std::find_if(uses.begin(), uses.end(), [&](const auto& use) { return use.number == matrix->number; });
   if (at != uses.end()) return *at;

@@ -49,6 +49,11 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
     if (!matrix) throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the matrix is null", routine));
     if (!is_known)
       throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the handle is of no living matrix", routine));
+    if (matrix->is_field())
+      throw Error(Status::unsupported,
+                  fmt::format("blacs-dyn: {}: matrix \"{}\" is a field, whose blocks stay as it was made with; copy it "
+                              "to another one (dyngrid_copy)",
+                              routine, matrix->name));
     if (wants_rule && !rows.rule)
       throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the rule is null", routine));
     rows.check(routine);

@@ -289,6 +289,13 @@ void CheckpointWriter::begin_matrix(const SavedMatrix& a, const Slab& first) {
   put_number(at, "shape", a.shape, f.path);
   put_number(at, "nprow_at_most", a.nprow, f.path);
   put_number(at, "npcol_at_most", a.npcol, f.path);
+  if (a.field.empty()) return;
+  put_number(at, "dims", static_cast<std::int64_t>(a.field.size()), f.path);
+  for (std::size_t d = 0; d < a.field.size(); ++d) {
+    put_number(at, fmt::format("extent_{}", d).c_str(), a.field[d].extent, f.path);
+    put_number(at, fmt::format("block_{}", d).c_str(), a.field[d].block, f.path);
+    put_number(at, fmt::format("process_dim_{}", d).c_str(), a.field[d].parts, f.path);
+  }
 }
 
 namespace {
@@ -424,6 +431,11 @@ SavedMatrix get_matrix(hid_t data, const std::string& path) {
     a.nprow = static_cast<int>(get_number(data, "nprow_at_most", path));
     a.npcol = static_cast<int>(get_number(data, "npcol_at_most", path));
   }
+  const std::int64_t dims = H5Aexists(data, "dims") > 0 ? get_number(data, "dims", path) : 0;
+  for (std::int64_t d = 0; d < dims; ++d)
+    a.field.push_back({get_number(data, fmt::format("extent_{}", d).c_str(), path),
+                       get_number(data, fmt::format("block_{}", d).c_str(), path),
+                       static_cast<int>(get_number(data, fmt::format("process_dim_{}", d).c_str(), path))});
   const Id space(H5Dget_space(data), H5Sclose, path, "read a shape");
   hsize_t shape[2] = {0, 0};
   if (H5Sget_simple_extent_ndims(space.get()) == 2) H5Sget_simple_extent_dims(space.get(), shape, nullptr);

@@ -84,8 +84,8 @@ Axis times(const Axis& inner, const Axis& outer) {
       const std::size_t block = at(k) % inner.sizes.size();
       sizes.push_back(std::min(inner.sizes[block], rest));
       rest -= sizes.back();
-      owners.push_back(first + (inner.owners.empty() ? static_cast<int>((inner.src + k) % inner.nprocs)
-                                                     : inner.owners[block]));
+      owners.push_back(first +
+                       (inner.owners.empty() ? static_cast<int>((inner.src + k) % inner.nprocs) : inner.owners[block]));
     }
   }
   if (!is_outer_whole) return Axis::owned(std::move(sizes), std::move(owners), nprocs);
@@ -101,7 +101,7 @@ std::vector<int> parts_of(const FieldDimensions& dimensions, int nprocs) {
     std::vector<int> parts;
     for (const FieldDimension& dimension : dimensions) parts.push_back(dimension.parts);
     throw Error(Status::bad_argument,
-                fmt::format("gridmap: dimensions {} of a field cannot be cut over {} processes: process_dims is {}, "
+                fmt::format("gridmap: dimensions of extents {} cannot be cut over {} processes by process_dims {}, "
                             "expected numbers whose product is {} or, with 0 among them, divides it",
                             extents_text(dimensions), nprocs, fmt::join(parts, " x "), nprocs));
   }
@@ -110,8 +110,8 @@ std::vector<int> parts_of(const FieldDimensions& dimensions, int nprocs) {
 
 Axis axis_of(const FieldDimension& dimension, int parts) {
   if (dimension.block == 0) return Axis::block(dimension.extent, parts);
-  return Axis::block_cyclic(dimension.extent,
-                            std::min(dimension.block, std::max<std::int64_t>(1, dimension.extent)), parts);
+  return Axis::block_cyclic(dimension.extent, std::min(dimension.block, std::max<std::int64_t>(1, dimension.extent)),
+                            parts);
 }
 
 std::vector<int> coordinates(const std::vector<int>& parts, int p) {

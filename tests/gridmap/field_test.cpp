@@ -159,9 +159,10 @@ std::string error_of(const FieldDimensions& dimensions, int nprocs) {
 }
 
 TEST(Field, Refused) {
-  EXPECT_EQ(error_of({{8, 0, 1}, {9, 0, 3}}, 4),
-            "gridmap: dimensions 8 x 9 of a field cannot be cut over 4 processes: process_dims is 1 x 3, expected "
-            "numbers whose product is 4 or, with 0 among them, divides it");
+  EXPECT_EQ(
+      error_of({{8, 0, 1}, {9, 0, 3}}, 4),
+      "gridmap: dimensions of extents 8 x 9 cannot be cut over 4 processes by process_dims 1 x 3, expected numbers "
+      "whose product is 4 or, with 0 among them, divides it");
   EXPECT_NE(error_of({{8, 0, 3}, {9, 0, 0}}, 4), "");
   EXPECT_NE(error_of({{8, 0, 8}, {9, 0, 0}}, 4), "");
   EXPECT_EQ(error_of({{8192, 1, 2}, {2049, 0, 2}}, 4),

@@ -6,6 +6,7 @@
 #define DYNGRID_HPP
 
 #include <algorithm>
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <exception>
@@ -523,6 +524,9 @@ public:
   }
   dyngrid_matrix* handle() const { return matrix_; }
 
+protected:
+  explicit Matrix(dyngrid_matrix* made) : matrix_(made) {}
+
 private:
   std::int64_t shape(int which) const {
     std::int64_t sizes[3] = {};
@@ -553,6 +557,74 @@ template <class T, class Allocator>
 Matrix<T> adopt(const std::string& name, std::vector<T, Allocator>& local, const int* desc) {
   return Matrix<T>(name, local, desc);
 }
+
+/// A local array of a field, good until the next change of the grid.
+template <class T> struct FieldView {
+  T* data = nullptr;
+  std::array<std::int64_t, DYNGRID_FIELD_DIMS> extents{}; ///< 0 beyond the dimensions of the field
+
+  /// One local index for each dimension, from 0, the first running fastest.
+  template <class... Index> T& operator()(Index... i) const {
+    static_assert(sizeof...(Index) >= 1 && sizeof...(Index) <= DYNGRID_FIELD_DIMS, "a field has 1 to 5 dimensions");
+    const std::int64_t index[] = {static_cast<std::int64_t>(i)...};
+    std::int64_t at = 0;
+    for (std::size_t d = sizeof...(Index); d-- > 0;) at = at * extents[d] + index[d];
+    return data[at];
+  }
+};
+
+/// A field of one to five dimensions; see dyngrid_field_create. It is a matrix for copy, add and all that takes one.
+template <class T> class Field : public Matrix<T> {
+public:
+  /// Missing blocks and process_dims are 0. Collective. @throws Error
+  Field(const std::string& name, std::vector<std::int64_t> extents, std::vector<std::int64_t> blocks = {},
+        std::vector<int> process_dims = {})
+      : Matrix<T>(create(name, extents, std::move(blocks), std::move(process_dims))), dims_(extents.size()) {}
+
+  FieldView<T> view() const {
+    FieldView<T> view{this->local(), {}};
+    check(dyngrid_field_shape(this->handle(), view.extents.data(), nullptr, nullptr));
+    return view;
+  }
+  int dims() const { return static_cast<int>(dims_); }
+  /// Over how many parts each dimension is cut on the current grid. Local.
+  std::vector<int> parts() const {
+    std::vector<int> parts(dims_);
+    check(dyngrid_field_shape(this->handle(), nullptr, parts.data(), nullptr));
+    return parts;
+  }
+  /// Which part of each dimension this process has, from 0; -1 outside the grid. Local.
+  std::vector<int> coordinates() const {
+    std::vector<int> coordinates(dims_);
+    check(dyngrid_field_shape(this->handle(), nullptr, nullptr, coordinates.data()));
+    return coordinates;
+  }
+  using Matrix<T>::ranges;
+  /// My indices of dimension `dim`, from 0, in the order of the local ones. Local.
+  std::vector<Range> ranges(int dim) const {
+    std::vector<Range> all;
+    Range next;
+    for (std::int64_t k = 0; check(dyngrid_field_range(this->handle(), dim, k, &next.first, &next.last)) == 1; ++k)
+      all.push_back(next);
+    return all;
+  }
+
+private:
+  static dyngrid_matrix* create(const std::string& name, const std::vector<std::int64_t>& extents,
+                                std::vector<std::int64_t> blocks, std::vector<int> process_dims) {
+    if (blocks.size() > extents.size() || process_dims.size() > extents.size())
+      throw Error(DYNGRID_ERR_SHAPE, "dyngrid::Field: \"" + name + "\" has " + std::to_string(extents.size()) +
+                                         " extents, " + std::to_string(blocks.size()) + " blocks and " +
+                                         std::to_string(process_dims.size()) + " process_dims, expected no more");
+    blocks.resize(extents.size());
+    process_dims.resize(extents.size());
+    dyngrid_matrix* made = nullptr;
+    check(dyngrid_field_create(name.c_str(), detail::TypeLetter<T>::value, static_cast<int>(extents.size()),
+                               extents.data(), blocks.data(), process_dims.data(), &made));
+    return made;
+  }
+  std::size_t dims_;
+};
 
 /// All elements into a matrix of the same size that may lie in any other way; see dyngrid_copy. Collective.
 /// @throws Error
@@ -674,6 +746,34 @@ template <class T, class F> void for_each(Matrix<T>& matrix, F&& f) {
 }
 template <class T, class F> void for_each(const Matrix<T>& matrix, F&& f) {
   for_each<const T>(matrix.handle(), std::forward<F>(f));
+}
+
+/// Calls f(i, element) for every element of this process, in the order of the local array: i is its index in each
+/// dimension of the whole field, from 0, a std::array<std::int64_t, 5>. Local.
+template <class T, class F> void for_each(const Field<T>& field, F&& f) {
+  constexpr std::size_t most = DYNGRID_FIELD_DIMS;
+  std::array<std::vector<std::int64_t>, most> indices; // of each dimension, mine
+  for (std::size_t d = 0; d < most; ++d) {
+    if (d >= static_cast<std::size_t>(field.dims())) {
+      indices[d] = {0};
+      continue;
+    }
+    for (const Range& range : field.ranges(static_cast<int>(d)))
+      for (std::int64_t i = range.first; i < range.last; ++i) indices[d].push_back(i);
+    if (indices[d].empty()) return;
+  }
+  std::array<std::size_t, most> at{};
+  for (T* x = field.local();; ++x) {
+    std::array<std::int64_t, most> i{};
+    for (std::size_t d = 0; d < most; ++d) i[d] = indices[d][at[d]];
+    f(i, *x);
+    std::size_t d = 0;
+    while (d < most && ++at[d] == indices[d].size()) at[d++] = 0;
+    if (d == most) return;
+  }
+}
+template <class T, class F> void for_each(Field<T>& field, F&& f) {
+  for_each(static_cast<const Field<T>&>(field), std::forward<F>(f));
 }
 
 /// A variable that every process has and new processes get at their first resize point. It cannot be moved: the value

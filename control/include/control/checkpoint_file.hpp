@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "gridmap/field.hpp"
+
 namespace control {
 
 /// The entry of a matrix in a checkpoint: the same for every grid that it was written from.
@@ -12,8 +14,9 @@ struct SavedMatrix {
   std::string name;
   char type = 'd'; ///< s d c z i
   std::int64_t m = 0, n = 0, mb = 1, nb = 1;
-  int shape = 0;            ///< DYNGRID_ON_* of dyngrid/layout.h
-  int nprow = 1, npcol = 1; ///< of a sub-grid, at most
+  int shape = 0;                  ///< DYNGRID_ON_* of dyngrid/layout.h
+  int nprow = 1, npcol = 1;       ///< of a sub-grid, at most
+  gridmap::FieldDimensions field; ///< of a field, rows before columns; otherwise empty
 };
 
 /// State that all processes have alike.
@@ -39,7 +42,8 @@ struct SavedState {
 
 // The fields of each in a packet to another process.
 template <class Archive> void fields(Archive& a, SavedMatrix& matrix) {
-  a(matrix.name, matrix.type, matrix.m, matrix.n, matrix.mb, matrix.nb, matrix.shape, matrix.nprow, matrix.npcol);
+  a(matrix.name, matrix.type, matrix.m, matrix.n, matrix.mb, matrix.nb, matrix.shape, matrix.nprow, matrix.npcol,
+    matrix.field);
 }
 template <class Archive> void fields(Archive& a, SavedShared& shared) {
   a(shared.name, shared.bytes);

@@ -78,6 +78,42 @@ DYNGRID_API int dyngrid_matrix_create_on(const char* name, char type, int64_t m,
 DYNGRID_API int dyngrid_matrix_create_on_part(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb,
                                               int nprow_at_most, int npcol_at_most, dyngrid_matrix** matrix);
 
+/* ---- fields of one to five dimensions ---- */
+
+enum { DYNGRID_FIELD_DIMS = 5 }; /* the most that a field has */
+/* A field of `dims` dimensions, 1 .. 5, the first running fastest as in Fortran. It follows every change of the grid.
+ * Each process has a part of each dimension. Its local array is dense: of its extents in each dimension
+ * (dyngrid_field_shape), without gaps. Collective.
+ *   extents       of the whole field, dims of them, from 0
+ *   blocks        sizes of the blocks in which a dimension is dealt out in turn to its parts. 0, and NULL for all: one
+ *                 block of ceil(extent / parts) for each part
+ *   process_dims  over how many parts a dimension is cut, on every grid. 1: it is not cut. 0, and NULL for all: dyngrid
+ *                 chooses on each grid, so that the largest local array with a border of one element on each side has
+ *                 the fewest elements; of equals, later dimensions are cut more
+ * On a p x q grid, the last dimension that may be cut (process_dims is not 1) has q parts, and those before have p
+ * parts together. Where only one may be cut, it has pq parts, on all processes. With coordinates c[d] of parts[d]
+ * parts, a process is on grid row c[0] + parts[0] (c[1] + parts[1] (c[2] ...)) over the dimensions before the last one
+ * cut, and on grid column c[d] of that last one. Where one is cut alone, c[d] is the process's rank in dyngrid_comm().
+ *
+ * A field is a matrix for all other routines: dyngrid_local, dyngrid_copy and _add, checkpoints, dyngrid_matrix_free.
+ * Dimensions before the last one that may be cut are its rows, the others its columns; where one is cut alone, it is
+ * among the rows. dyngrid_matrix_reblock, _set_rule, phases, dyngrid_lu and dyngrid_cholesky refuse it with
+ * DYNGRID_ERR_UNSUPPORTED. A new process may declare it before its first resize point, and need not.
+ *
+ * DYNGRID_ERR_ARGUMENT: dims outside 1 .. 5; a number below 0 or above 2^31 - 1; rows or columns of more than 2^31 - 1;
+ * process_dims whose product does not give the grid; more than 2^24 runs of neighbouring rows or columns, as of blocks
+ * of one element in the first of several dimensions that are cut. DYNGRID_ERR_NULL; DYNGRID_ERR_MISMATCH when processes
+ * differ. The same on all processes. A change to a grid on which process_dims do not fit is refused. */
+DYNGRID_API int dyngrid_field_create(const char* name, char type, int dims, const int64_t* extents,
+                                     const int64_t* blocks, const int* process_dims, dyngrid_matrix** field);
+/* Returns the number of dimensions. Of each dimension, where the pointer is not NULL: the extent of this process's
+ * local array, the number of parts on the current grid, and which part this process has, from 0. On a process outside
+ * the grid: 0, 0 and -1. DYNGRID_ERR_NULL; _ARGUMENT for a matrix that is not a field. Local. */
+DYNGRID_API int dyngrid_field_shape(const dyngrid_matrix* field, int64_t* local_extents, int* parts, int* coordinates);
+/* As dyngrid_my_range for dimension `dim`, from 0: the k-th run first .. last-1 of neighbouring indices that this
+ * process has. Local indices ascend with them. 1, or 0 when there is none. DYNGRID_ERR_NULL, _ARGUMENT. Local. */
+DYNGRID_API int dyngrid_field_range(const dyngrid_matrix* field, int dim, int64_t k, int64_t* first, int64_t* last);
+
 /* ---- matrices in memory of the program's own ---- */
 
 /* Gives memory for a local array, or takes an array back, on this process alone. `data` is what was registered.
