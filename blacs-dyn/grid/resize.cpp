@@ -170,7 +170,7 @@ void Resize::decide() {
     gridmap::PlacementRequest placement = placement_request(largest, told, process_set.grid.shape, goal_.to);
     placement.method = goal_.placement;
     change_ = decide_change(process_set, goal_.to, std::move(placement), settings.group_policy,
-                            goal_.exact ? &*goal_.exact : nullptr, goal_.leave, without_, goal_.growth);
+                            {goal_.exact ? &*goal_.exact : nullptr, goal_.leave, without_, goal_.growth});
   });
 }
 

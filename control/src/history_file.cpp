@@ -396,16 +396,14 @@ bool append_lines(const std::string& file, std::string text, double wait_s) {
 
 } // namespace
 
-bool append_history(const std::string& file, const HistoryKey& key,
-                    const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
-                    double wait_s, const std::vector<BalanceReport>& balances, const PhaseTimes& phases) {
+bool append_history(const std::string& file, const HistoryKey& key, const HistoryEntries& entries, double wait_s) {
   std::string text;
   const std::int64_t when = now_s();
-  for (const auto& [shape, times] : steps)
+  for (const auto& [shape, times] : entries.steps)
     if (times.count > 0) text += line_of(key, shape, times, when);
-  for (const ChangeCost& change : changes) text += line_of(key, change, when);
-  for (const BalanceReport& balance : balances) text += line_of(key, balance, when);
-  for (const auto& [phase, times] : phases)
+  for (const ChangeCost& change : entries.changes) text += line_of(key, change, when);
+  for (const BalanceReport& balance : entries.balances) text += line_of(key, balance, when);
+  for (const auto& [phase, times] : entries.phases)
     if (times.count > 0) text += line_of(key, phase, times, when);
   return append_lines(file, std::move(text), wait_s);
 }

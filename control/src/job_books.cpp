@@ -56,30 +56,27 @@ void JobBook::add_phase(const PhaseKey& phase, double seconds) {
 
 JobBook& JobBooks::open(const std::string& size, History known) {
   const auto [at, is_new] = books_.try_emplace(size);
-  if (is_new) {
-    at->second.known_ = std::move(known);
-    at->second.unsaved_.size = size;
-  }
+  if (is_new) at->second.known_ = std::move(known);
   return at->second;
 }
 
-std::vector<UnsavedHistory> JobBooks::take_unsaved(bool is_end) {
-  std::vector<UnsavedHistory> parts;
+std::map<std::string, HistoryEntries> JobBooks::take_unsaved(bool is_end) {
+  std::map<std::string, HistoryEntries> parts;
   for (auto& [size, book] : books_) {
-    UnsavedHistory& unsaved = book.unsaved_;
+    HistoryEntries& unsaved = book.unsaved_;
     const bool is_open = !is_end && !unsaved.balances.empty() && unsaved.balances.back().measured_steps == 0;
     const auto open = unsaved.balances.end() - (is_open ? 1 : 0);
     if (unsaved.steps.empty() && unsaved.changes.empty() && unsaved.phases.empty() && open == unsaved.balances.begin())
       continue;
     std::vector<BalanceReport> still_open(open, unsaved.balances.end());
     unsaved.balances.erase(open, unsaved.balances.end());
-    parts.push_back(std::exchange(unsaved, {size, {}, {}, std::move(still_open), {}}));
+    parts[size] = std::exchange(unsaved, {{}, {}, std::move(still_open), {}});
   }
   return parts;
 }
 
-void JobBooks::put_back(const UnsavedHistory& part) {
-  UnsavedHistory& unsaved = books_[part.size].unsaved_;
+void JobBooks::put_back(const std::string& size, const HistoryEntries& part) {
+  HistoryEntries& unsaved = books_[size].unsaved_;
   for (const auto& [shape, times] : part.steps) unsaved.steps[shape].add(times);
   for (const auto& [phase, times] : part.phases) unsaved.phases[phase].add(times);
   auto& changes = unsaved.changes;

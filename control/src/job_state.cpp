@@ -438,7 +438,7 @@ PhaseTimes JobState::phases() const {
 
 void JobState::save_history(bool is_end) {
   constexpr double wait_s = 0.2;
-  std::vector<UnsavedHistory> parts;
+  std::map<std::string, HistoryEntries> parts;
   std::optional<advise::Machine> machine;
   HistoryKey key{info_.app, "", info_.machine};
   {
@@ -451,12 +451,12 @@ void JobState::save_history(bool is_end) {
     const Lock lock(mutex_);
     if (!unsaved_machine_) unsaved_machine_ = machine;
   }
-  for (const UnsavedHistory& part : parts) {
-    if (info_.history_file.empty() || append_history(info_.history_file, {info_.app, part.size, info_.machine},
-                                                     part.steps, part.changes, wait_s, part.balances, part.phases))
+  for (const auto& [size, part] : parts) {
+    if (info_.history_file.empty() ||
+        append_history(info_.history_file, {info_.app, size, info_.machine}, part, wait_s))
       continue;
     const Lock lock(mutex_);
-    books_.put_back(part);
+    books_.put_back(size, part);
   }
 }
 

@@ -499,13 +499,13 @@ std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, co
 }
 
 Change decide_change(const ProcessSet& process_set, base::GridShape to, gridmap::PlacementRequest placement,
-                     const GroupPolicy& policy, const GridMap* exact, const std::vector<int>& leave,
-                     const std::vector<int>& without, const GrowthForm& growth) {
+                     const GroupPolicy& policy, const ChangeOptions& options) {
+  const std::vector<int>& leave = options.leave;
   Change change;
   change.to.shape = to;
-  if (exact) {
-    change.to = *exact;
-    for (const int id : exact->ids)
+  if (options.exact != nullptr) {
+    change.to = *options.exact;
+    for (const int id : options.exact->ids)
       if (!has(process_set.grid.ids, id)) change.wake.push_back(id);
     for (const int id : change.wake)
       if (!can_wake(process_set, change, id))
@@ -513,12 +513,12 @@ Change decide_change(const ProcessSet& process_set, base::GridShape to, gridmap:
                     fmt::format("blacs-dyn: process {} cannot be woken while process {}, which wakes it, sleeps", id,
                                 process_set.group_of(id).owner));
   } else {
-    std::vector<int> named = without;
+    std::vector<int> named = options.without;
     for (const SpawnGroup& group : process_set.groups)
       if (has(leave, group.id)) named.insert(named.end(), group.members.begin(), group.members.end());
     if (!leave.empty())
       placement.method = gridmap::Placement::optimal; // the others do not look at which process is worth keeping
-    place(change, process_set, std::move(placement), policy, named, growth);
+    place(change, process_set, std::move(placement), policy, named, options.growth);
   }
 
   if (change.to.ids.at(0) != 0) // it answers for the application

@@ -1079,10 +1079,10 @@ const control::HistoryKey app{"app", "d8x8", "machine"};
 TEST(History, IsKeptByProgramSizeAndMachine) {
   const Folder folder;
   const control::HistoryKey other{"app", "d9x9", "machine"}, elsewhere{"app", "d8x8", "faster"};
-  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(2, 1.0)}},
-                                      {{{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15, 4, 7}}));
-  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(2, 3.0)}, {{3, 3}, steps(1, 0.5)}}, {}));
-  ASSERT_TRUE(control::append_history(folder.file, other, {{{2, 2}, steps(1, 7.0)}}, {}));
+  ASSERT_TRUE(control::append_history(
+      folder.file, app, {{{{2, 2}, steps(2, 1.0)}}, {{{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15, 4, 7}}}));
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(2, 3.0)}, {{3, 3}, steps(1, 0.5)}}}));
+  ASSERT_TRUE(control::append_history(folder.file, other, {{{{2, 2}, steps(1, 7.0)}}}));
   const control::History h = control::read_history(folder.file, app);
   ASSERT_EQ(h.steps.size(), 2u);
   EXPECT_EQ(h.steps.at({2, 2}).count, 4);
@@ -1119,7 +1119,7 @@ TEST(History, FiguresOfAMachineAreTheLastOnesOfAnyProgram) {
   std::vector<control::ChangeCost> changes(100);
   for (auto& c : changes) c = {{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15};
   for (int i = 0; i < 40; ++i) // enough to make the file be rewritten
-    ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, changes));
+    ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(1, 1.0)}}, changes}));
   const control::HistoryKey unknown{"never ran", "", "machine"};
   const auto here = control::read_history(folder.file, unknown).machine,
              there = control::read_history(folder.file, elsewhere).machine;
@@ -1134,8 +1134,8 @@ TEST(History, FiguresOfAMachineAreTheLastOnesOfAnyProgram) {
 
 TEST(History, WhatIsNewWeighsMoreThanWhatIsOld) {
   const Folder folder;
-  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(100000, 1.0)}}, {}));
-  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(200, 3.0)}}, {}));
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(100000, 1.0)}}}));
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(200, 3.0)}}}));
   EXPECT_DOUBLE_EQ(control::read_history(folder.file, app).steps.at({2, 2}).mean,
                    2); // 200 of the old ones are remembered
 }
@@ -1152,7 +1152,7 @@ TEST(History, CallsAreKeptByRun) {
     run.job = "job" + std::to_string(k);
     ASSERT_TRUE(control::append_calls(folder.file, calls, run));
   }
-  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, {}));
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(1, 1.0)}}}));
   const auto check = [&](std::size_t runs) {
     const control::History h = control::read_history(folder.file, calls);
     ASSERT_EQ(h.calls.size(), runs);
@@ -1172,7 +1172,7 @@ TEST(History, CallsAreKeptByRun) {
   check(5);
   // a file beyond its size is rewritten: the last run stays
   std::ofstream(folder.file, std::ios::app) << std::string(600000, 'x') << "\n";
-  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, {}));
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(1, 1.0)}}}));
   struct stat found {};
   ASSERT_EQ(stat(folder.file.c_str(), &found), 0);
   EXPECT_LT(found.st_size, 300000);
@@ -1182,12 +1182,12 @@ TEST(History, CallsAreKeptByRun) {
 
 TEST(History, HalfLinesAndNonsenseAreNothing) {
   const Folder folder;
-  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(3, 1.0)}}, {}));
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(3, 1.0)}}}));
   std::ofstream(folder.file, std::ios::app)
       << "nonsense\n{}\n{\"kind\":\"steps\",\"app\":\"app\",\"size\":\"d8x8\",\"machine\":\"machine\",\"when\":1,"
          "\"grid\":[0,2],"
          "\"count\":1,\"mean_s\":1,\"squares\":0,\"least_s\":1}\n{\"kind\":\"steps\",\"app\":\"ap"; // killed here
-  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(3, 1.0)}}, {}));
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(3, 1.0)}}}));
   const control::History h = control::read_history(folder.file, app);
   ASSERT_EQ(h.steps.size(), 1u);
   EXPECT_EQ(h.steps.at({2, 2}).count, 6);
@@ -1200,7 +1200,7 @@ TEST(History, ManyProcessesAtOnce) {
     if (fork() == 0) {
       bool good = true;
       for (int i = 0; i < times; ++i)
-        good = good && control::append_history(folder.file, app, {{{1, p + 1}, steps(1, 1.0)}}, {}, 10);
+        good = good && control::append_history(folder.file, app, {{{{1, p + 1}, steps(1, 1.0)}}}, 10);
       _exit(good ? 0 : 1);
     }
   for (int p = 0; p < processes; ++p) {
@@ -1222,7 +1222,7 @@ TEST(History, StaysSmall) {
   std::vector<control::ChangeCost> changes(100);
   for (auto& c : changes) c = {{2, 2}, {3, 3}, 5, 0.5, 0.1, 0.01, 0.2, 800, 0.15};
   for (int i = 0; i < 40; ++i)
-    ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, changes)); // some 25 kB each
+    ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(1, 1.0)}}, changes})); // some 25 kB each
   struct stat found {};
   ASSERT_EQ(stat(folder.file.c_str(), &found), 0);
   EXPECT_LT(found.st_size, 600 << 10);
@@ -1239,7 +1239,7 @@ TEST(History, ANameWithoutAFolderIsAFile) {
   const Folder folder;
   const auto here = std::filesystem::current_path();
   std::filesystem::current_path(folder.path);
-  EXPECT_TRUE(control::append_history("name", app, {{{2, 2}, steps(3, 1.0)}}, {}));
+  EXPECT_TRUE(control::append_history("name", app, {{{{2, 2}, steps(3, 1.0)}}}));
   EXPECT_EQ(control::read_history("name", app).steps.size(), 1u);
   for (const char* file : {"name", "name.lock"}) EXPECT_EQ(unlink(file), 0) << file;
   std::filesystem::current_path(here);
@@ -1252,7 +1252,7 @@ TEST(History, OnlyARegularFileAndThatIsSaidOnce) {
   ASSERT_EQ(symlink("/dev/zero", device.c_str()), 0); // never ends
   testing::internal::CaptureStderr();
   for (const std::string& file : {fifo, device, folder.path}) {
-    EXPECT_FALSE(control::append_history(file, app, {{{2, 2}, steps(1, 1.0)}}, {})) << file;
+    EXPECT_FALSE(control::append_history(file, app, {{{{2, 2}, steps(1, 1.0)}}})) << file;
     EXPECT_TRUE(control::read_history(file, app).steps.empty()) << file;
     EXPECT_TRUE(control::read_all_history(file).empty()) << file;
   }
@@ -1353,7 +1353,7 @@ TEST(History, HasWhatPhasesTook) {
 
 TEST(History, ALockThatIsHeldIsNotWaitedForLong) {
   const Folder folder;
-  ASSERT_TRUE(control::append_history(folder.file, app, {{{2, 2}, steps(1, 1.0)}}, {}));
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(1, 1.0)}}}));
   control::JobInfo info;
   info.app = app.app;
   info.machine = app.machine;

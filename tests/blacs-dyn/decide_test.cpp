@@ -268,7 +268,7 @@ TEST(Change, GroupsThatAreKeptSleep) {
 
   // a process that is asked to leave does
   const auto same = square_matrix(1000, 10, {1, 2}, {1, 2}, Placement::optimal);
-  const Change leave = decide_change(process_set, {1, 2}, same, policy, nullptr, {1});
+  const Change leave = decide_change(process_set, {1, 2}, same, policy, {nullptr, {1}});
   EXPECT_EQ(leave.release_groups, (std::vector<int>{1}));
   EXPECT_EQ(apply(process_set, leave).groups.size(), 1u);
 }
@@ -282,13 +282,13 @@ TEST(Change, NobodyIsWokenWhoseOwnerSleepsOn) {
   process_set = apply(process_set, change_to(process_set, {1, 1}, policy)); // 1, 2, 3 sleep
   const auto wakes = [&](const std::vector<int>& without) {
     const auto request = square_matrix(1000, 10, {1, 1}, {1, 2}, Placement::optimal);
-    return decide_change(process_set, {1, 2}, request, policy, nullptr, {}, without).wake;
+    return decide_change(process_set, {1, 2}, request, policy, {nullptr, {}, without}).wake;
   };
   EXPECT_EQ(wakes({1}), (std::vector<int>{2}));
   EXPECT_EQ(status_of([&] { wakes({1, 2}); }), Status::bad_argument) << "3 sleeps, but so does process 1";
   const GridMap exact{{1, 2}, {0, 3}};
   const auto request = square_matrix(1000, 10, {1, 1}, {1, 2}, Placement::optimal);
-  EXPECT_EQ(status_of([&] { decide_change(process_set, {1, 2}, request, policy, &exact); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { decide_change(process_set, {1, 2}, request, policy, {&exact}); }), Status::bad_argument);
 }
 
 // Groups that must leave do, for every placement; other processes leave by the usual order.
@@ -299,7 +299,7 @@ TEST(Change, UnitsThatMustLeave) {
         apply(process_set, change_to(process_set, next, groups_of(GroupPolicy::Kind::whole))); // 1, 2, 3, two each
   const auto shrink = [&](Shape to, const std::vector<int>& leave, Placement placement = Placement::optimal) {
     return decide_change(process_set, to, square_matrix(1000, 10, process_set.grid.shape, to, placement),
-                         groups_of(GroupPolicy::Kind::whole), nullptr, leave);
+                         groups_of(GroupPolicy::Kind::whole), {nullptr, leave});
   };
   for (const Placement placement : {Placement::optimal, Placement::global, Placement::local1, Placement::local2})
     for (const int group : {1, 2, 3}) {
@@ -339,12 +339,12 @@ TEST(Change, ProcessesThatAreNamedLeave) {
     const auto request = square_matrix(24, 1 + next(4), before.grid.shape, to, Placement::optimal);
     const auto policy = groups_of(GroupPolicy::Kind::one_each);
     if (static_cast<int>(alive.size() - without.size()) < to.size()) {
-      EXPECT_EQ(status_of([&] { decide_change(before, to, request, policy, nullptr, {}, without); }),
-                Status::bad_argument);
+      const auto decide = [&] { decide_change(before, to, request, policy, {nullptr, {}, without}); };
+      EXPECT_EQ(status_of(decide), Status::bad_argument);
       ++refused;
       continue;
     }
-    const Change change = decide_change(before, to, request, policy, nullptr, {}, without);
+    const Change change = decide_change(before, to, request, policy, {nullptr, {}, without});
     check_sound(before, change);
     EXPECT_TRUE(change.new_groups.empty());
     for (const int id : without) EXPECT_FALSE(has(change.to.ids, id));
@@ -550,8 +550,8 @@ TEST(Change, OntoHostsThatWereChosen) {
   const auto onto_hosts = [&](Shape to, std::vector<advise::OfferedHost> hosts) {
     GrowthForm growth;
     growth.hosts = std::move(hosts);
-    return decide_change(set, to, square_matrix(100, 5, set.grid.shape, to, Placement::optimal), policy, nullptr, {},
-                         {}, growth);
+    return decide_change(set, to, square_matrix(100, 5, set.grid.shape, to, Placement::optimal), policy,
+                         {nullptr, {}, {}, growth});
   };
   Change change = onto_hosts({2, 2}, {{"a", 2, 3}});
   check_sound(set, change);
@@ -590,8 +590,8 @@ TEST(Change, FormsOfAGrowth) {
       growth.form = form;
       growth.seconds_left = seconds_left;
       growth.seconds_to_move_all = move_s;
-      const Change change =
-          decide_change(set, to, square_matrix(1200, 1, from, to, Placement::optimal), policy, nullptr, {}, {}, growth);
+      const Change change = decide_change(set, to, square_matrix(1200, 1, from, to, Placement::optimal), policy,
+                                          {nullptr, {}, {}, growth});
       check_sound(set, change);
       return change;
     };

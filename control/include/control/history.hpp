@@ -66,6 +66,14 @@ struct History {
   std::optional<advise::Machine> machine;
 };
 
+/// What a run adds to the file.
+struct HistoryEntries {
+  std::map<std::pair<int, int>, StepTimes> steps; ///< by (nprow, npcol)
+  std::vector<ChangeCost> changes{};
+  std::vector<BalanceReport> balances{};
+  PhaseTimes phases{};
+};
+
 /// The size in the key of a run's calls: they have a key of their own.
 constexpr const char* calls_size = "calls";
 
@@ -89,10 +97,7 @@ std::vector<std::pair<HistoryKey, History>> read_all_history(const std::string& 
 /// Adds new entries to the file; other jobs may do the same at the same time. The folder is made. A file beyond 512 KiB
 /// is rewritten: one line per grid, the 1000 keys used last. Cost: one write, under a lock waited for at most `wait_s`.
 /// @return false when it could not be done now (the lock, the disk): keep the entries and try later.
-bool append_history(const std::string& file, const HistoryKey& key,
-                    const std::map<std::pair<int, int>, StepTimes>& steps, const std::vector<ChangeCost>& changes,
-                    double wait_s = 0.2, const std::vector<BalanceReport>& balances = {},
-                    const PhaseTimes& phases = {});
+bool append_history(const std::string& file, const HistoryKey& key, const HistoryEntries& entries, double wait_s = 0.2);
 
 /// The same for the times of messages and copies.
 bool append_machine(const std::string& file, const HistoryKey& key, const advise::Machine& figures,

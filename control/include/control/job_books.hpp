@@ -14,15 +14,6 @@
 
 namespace control {
 
-/// The part of one record that is not in the history's file yet.
-struct UnsavedHistory {
-  std::string size; ///< of the problem, as in HistoryKey
-  std::map<std::pair<int, int>, StepTimes> steps;
-  std::vector<ChangeCost> changes;
-  std::vector<BalanceReport> balances;
-  PhaseTimes phases;
-};
-
 /// Of changes and balances the last `most_kept` are stored, however long the job runs. Pure.
 class JobBook {
 public:
@@ -42,7 +33,7 @@ public:
 private:
   friend class JobBooks;
   History known_;
-  UnsavedHistory unsaved_;
+  HistoryEntries unsaved_; ///< not in the history's file yet
 };
 
 /// Records are never closed: a reference to one stays valid. Pure.
@@ -53,10 +44,10 @@ public:
   bool is_full() const { return books_.size() >= most_sizes; }
   /// The record of this size; created from the history of earlier runs where there is none.
   JobBook& open(const std::string& size, History known);
-  /// The entries to write now. A balance that is not judged yet waits until the end.
-  std::vector<UnsavedHistory> take_unsaved(bool is_end);
+  /// The entries to write now, by size. A balance that is not judged yet waits until the end.
+  std::map<std::string, HistoryEntries> take_unsaved(bool is_end);
   /// The write failed: the next take_unsaved() returns it again.
-  void put_back(const UnsavedHistory& part);
+  void put_back(const std::string& size, const HistoryEntries& part);
 
 private:
   static constexpr std::size_t most_sizes = 64;

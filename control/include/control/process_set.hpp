@@ -163,15 +163,20 @@ std::vector<HostShare> share_among_hosts(const ProcessSet& process_set, int n, c
 /// Groups `n` new processes into groups. @throws Error{no_slots} when the hosts' slots do not suffice.
 std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, const GroupPolicy& policy);
 
+/// What a change has to keep to beside its shape.
+struct ChangeOptions {
+  const GridMap* exact = nullptr; ///< the new grid of known ids (a pop), taken as it is
+  std::vector<int> leave{};       ///< ids of groups that are not in the new grid
+  std::vector<int> without{};     ///< ids of processes that are not, each alive and not process 0
+  GrowthForm growth{};            ///< with hosts: only processes on these join
+};
+
 /// `placement`: method, and the matrix that decides the position of each process, on the old grid and on the new one.
-/// Process 0 is at (0,0) of every grid. A target grid of known ids (a pop) is taken as it is when `exact` is given.
-/// `leave`: ids of groups that are not in the new grid; `without`: ids of processes, each alive and not process 0; none
-/// or more. No process is started for a grid without them. A parked process is woken by its owner, so only where the
-/// owner is in the grid or is woken, too. With hosts in `growth` only processes on these hosts join.
+/// Process 0 is at (0,0) of every grid. No process is started for a grid without those of `leave` and `without`. A
+/// parked process is woken by its owner, so only where the owner is in the grid or is woken, too.
 /// @throws Error{bad_argument} when the new grid is too large to do without them.
 Change decide_change(const ProcessSet& process_set, base::GridShape to, gridmap::PlacementRequest placement,
-                     const GroupPolicy& policy, const GridMap* exact = nullptr, const std::vector<int>& leave = {},
-                     const std::vector<int>& without = {}, const GrowthForm& growth = {});
+                     const GroupPolicy& policy, const ChangeOptions& options = {});
 
 /// The set of processes after the change. A growth pushes a level. Any other change cuts the stack down to the levels
 /// smaller than the new grid and puts the new grid on top of them.
