@@ -17,7 +17,7 @@ struct GhostedPlace {
   bool border = true;
 };
 
-inline std::vector<GhostedPlace> ghosted(const gridmap::Axis& axis, int position, int width, bool periodic) {
+inline std::vector<GhostedPlace> ghosted(const gridmap::Axis& axis, int position, const redist::HaloSides& sides) {
   const std::vector<Placed> placed = places_of(axis);
   const auto owner = [&](std::int64_t i) {
     return i < 0 || i >= axis.n ? -1 : placed[static_cast<std::size_t>(i)].position;
@@ -25,15 +25,15 @@ inline std::vector<GhostedPlace> ghosted(const gridmap::Axis& axis, int position
   std::vector<GhostedPlace> places;
   const auto border = [&](std::int64_t i) {
     const bool inside = i >= 0 && i < axis.n;
-    places.push_back({inside ? i : periodic ? ((i % axis.n) + axis.n) % axis.n : -1, true});
+    places.push_back({inside ? i : sides.periodic ? ((i % axis.n) + axis.n) % axis.n : -1, true});
   };
   for (std::int64_t i = 0; i < axis.n; ++i) {
     if (owner(i) != position) continue;
     if (owner(i - 1) != position)
-      for (int k = width; k > 0; --k) border(i - k);
+      for (int k = sides.lo; k > 0; --k) border(i - k);
     places.push_back({i, false});
     if (owner(i + 1) != position)
-      for (int k = 1; k <= width; ++k) border(i + k);
+      for (int k = 1; k <= sides.hi; ++k) border(i + k);
   }
   return places;
 }
@@ -78,10 +78,10 @@ inline redist::Layout random_layout(std::mt19937& random, int nprow, int npcol, 
 
 inline redist::HaloOptions random_options(std::mt19937& random) {
   redist::HaloOptions options;
-  options.width = 1 + static_cast<int>(random() % 4);
+  for (redist::HaloSides* sides : {&options.rows, &options.cols})
+    *sides = {static_cast<int>(random() % 5), static_cast<int>(random() % 5), random() % 2 == 0};
+  if (options.rows.lo + options.rows.hi + options.cols.lo + options.cols.hi == 0) options.cols.hi = 1;
   options.neighbours = random() % 2 == 0 ? redist::Neighbours::four : redist::Neighbours::eight;
-  options.periodic_rows = random() % 2 == 0;
-  options.periodic_cols = random() % 2 == 0;
   return options;
 }
 

@@ -25,6 +25,7 @@ static double first(int i, int j) {
 
 int main(int argc, char** argv) {
   const int desc[DYNGRID_DESC_LENGTH(2, 2)] = {DYNGRID_DTYPE, -1, M, N, 2, 2, 0, 0, M, 9, 4, 3, 8};
+  const int none[2] = {0, 0}, lo[2] = {3, 0}, hi[2] = {0, 1};
   const double edge = 1.5;
   static double u[M + 2][N + 2], next[M + 2][N + 2];
   dyngrid_layout* layout = NULL;
@@ -38,7 +39,15 @@ int main(int argc, char** argv) {
   EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, layout, 1, 5, 0, 0, sizeof(double), &halo) == DYNGRID_ERR_ARGUMENT);
   EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, rank == 2 ? NULL : layout, 1, 4, 0, 0, sizeof(double), &halo) ==
          DYNGRID_ERR_NULL);
+  EXPECT(dyngrid_halo_create_sides(MPI_COMM_WORLD, layout, none, none, NULL, 4, sizeof(double), &halo) ==
+         DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_halo_create_sides(MPI_COMM_WORLD, layout, rank == 1 ? NULL : lo, hi, NULL, 4, sizeof(double), &halo) ==
+         DYNGRID_ERR_NULL);
   EXPECT(halo == NULL);
+  EXPECT(dyngrid_halo_create_sides(MPI_COMM_WORLD, layout, lo, hi, NULL, 8, sizeof(double), &halo) == DYNGRID_SUCCESS);
+  EXPECT(dyngrid_halo_shape(halo, &rows, &cols, NULL, NULL) == DYNGRID_SUCCESS);
+  EXPECT(rows == (rank / 2 == 0 ? 9 : 4) + 3 && cols == (rank % 2 == 0 ? 3 : 8) + 1);
+  EXPECT(dyngrid_halo_destroy(&halo) == DYNGRID_SUCCESS);
   EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, layout, 1, DYNGRID_NEIGHBOURS_FOUR, 0, 0, sizeof(double), &halo) ==
          DYNGRID_SUCCESS);
   EXPECT(dyngrid_layout_destroy(&layout) == DYNGRID_SUCCESS);

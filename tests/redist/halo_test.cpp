@@ -47,8 +47,8 @@ void check(const Layout& layout, const HaloOptions& options, const std::string& 
   for (const int rank : layout.grid.ranks) {
     RankHalo mine = plan.for_rank(rank);
     const auto [p, q] = layout.grid.position_of(rank);
-    row_places[rank] = brute::ghosted(layout.rows, p, options.width, options.periodic_rows);
-    col_places[rank] = brute::ghosted(layout.cols, q, options.width, options.periodic_cols);
+    row_places[rank] = brute::ghosted(layout.rows, p, options.rows);
+    col_places[rank] = brute::ghosted(layout.cols, q, options.cols);
     ASSERT_EQ(mine.rows, static_cast<std::int64_t>(row_places[rank].size())) << what;
     ASSERT_EQ(mine.cols, static_cast<std::int64_t>(col_places[rank].size())) << what;
     ASSERT_EQ(mine.m_loc, layout.local_rows(p)) << what;
@@ -114,13 +114,13 @@ TEST(Halo, EveryUniformAxisUpTo4) {
   for (int P = 1; P <= 4; ++P)
     for (int nb = 1; nb <= 4; ++nb)
       for (int n = 0; n <= 13; ++n)
-        for (int width = 1; width <= 3; ++width)
+        for (int lo = 0; lo <= 3; ++lo)
           for (const bool periodic : {false, true})
             for (const Neighbours neighbours : {Neighbours::four, Neighbours::eight}) {
               const int Q = P % 3 + 1;
               const Layout layout{Axis::block_cyclic(n, nb, P, n % P), Axis::block_cyclic(7, 2, Q),
                                   Grid::row_major(P, Q)};
-              check(layout, {width, neighbours, periodic, !periodic}, layout.rows.describe());
+              check(layout, {{lo, 3 - lo, periodic}, {2, lo, !periodic}, neighbours}, layout.rows.describe());
               if (HasFatalFailure()) return;
             }
 }
@@ -146,24 +146,44 @@ TEST(Halo, EightNeighboursOfABlockByHand) {
   const std::int64_t sizes[] = {1, 3, 1, 3, 3, 1, 3, 1};
   for (std::size_t k = 0; k < 8; ++k) EXPECT_EQ(middle.recvs[k].elements(), sizes[k]);
   EXPECT_EQ(HaloPlan(layout).for_rank(0).recvs.size(), 3u);
-  EXPECT_EQ(HaloPlan(layout, {1, Neighbours::four, false, false}).for_rank(4).recvs.size(), 4u);
-  EXPECT_EQ(HaloPlan(layout, {1, Neighbours::eight, true, true}).for_rank(0).recvs.size(), 8u);
+  EXPECT_EQ(HaloPlan(layout, {{}, {}, Neighbours::four}).for_rank(4).recvs.size(), 4u);
+  EXPECT_EQ(HaloPlan(layout, {{1, 1, true}, {1, 1, true}}).for_rank(0).recvs.size(), 8u);
   EXPECT_TRUE(HaloPlan(layout).for_rank(9).recvs.empty());
   std::size_t messages = 0;
   for (int rank = 0; rank < 9; ++rank) messages += HaloPlan(layout).for_rank(rank).recvs.size();
   EXPECT_EQ(messages, 40u); // 4 corners * 3 + 4 edges * 5 + 8
 }
 
+TEST(Halo, SidesOfTheirOwnByHand) {
+  // as above; two rows above a block, one column right of it, nothing below and left
+  const Layout layout{Axis::block(9, 3), Axis::block(9, 3), Grid::row_major(3, 3)};
+  const RankHalo middle = HaloPlan(layout, {{2, 0}, {0, 1}}).for_rank(4);
+  EXPECT_EQ(middle.rows, 5);
+  EXPECT_EQ(middle.cols, 4);
+  ASSERT_EQ(middle.recvs.size(), 3u); // from above, above right and right
+  EXPECT_EQ(middle.recvs[0].peer, 1);
+  EXPECT_EQ(middle.recvs[0].elements(), 6);
+  EXPECT_EQ(middle.recvs[1].peer, 2);
+  EXPECT_EQ(middle.recvs[1].elements(), 2);
+  EXPECT_EQ(middle.recvs[2].peer, 5);
+  EXPECT_EQ(middle.recvs[2].elements(), 3);
+  ASSERT_EQ(middle.sends.size(), 3u); // left, below left and below
+  EXPECT_EQ(middle.sends[0].peer, 3);
+  EXPECT_EQ(middle.sends[1].peer, 6);
+  EXPECT_EQ(middle.sends[2].peer, 7);
+}
+
 TEST(Halo, RunListsOfBlockCyclicLayoutsStayShort) {
   const Layout layout{Axis::block_cyclic(120000, 10, 4), Axis::block_cyclic(120000, 10, 3), Grid::row_major(4, 3)};
-  const RankHalo mine = HaloPlan(layout, {2, Neighbours::eight, true, true}).for_rank(5);
+  const RankHalo mine = HaloPlan(layout, {{2, 2, true}, {2, 2, true}}).for_rank(5);
   for (const RunList& list : mine.lists) EXPECT_LE(list.runs.size(), 3u);
   EXPECT_EQ(mine.recvs.size(), 8u);
 }
 
 TEST(Halo, Refusals) {
   const Layout layout{Axis::block(9, 3), Axis::block(9, 3), Grid::row_major(3, 3)};
-  EXPECT_THROW(HaloPlan(layout, {0, Neighbours::eight, false, false}), base::Error);
+  EXPECT_THROW(HaloPlan(layout, {{0, 0}, {0, 0}}), base::Error);
+  EXPECT_THROW(HaloPlan(layout, {{1, -1}, {1, 1}}), base::Error);
   EXPECT_THROW(HaloPlan(Layout::replicated_on(Grid::row_major(2, 2), 5, 5)), base::Error);
   Layout wrong = layout;
   wrong.grid.ranks[1] = 0;

@@ -17,18 +17,27 @@ extern "C" {
 
 /* The elements around the blocks of a distributed matrix, fetched from the processes that own them. Along each axis
  * what a process holds is some stretches of consecutive indices; in its *ghosted* array, column-major, each of them has
- * `width` more places before and after it. An exchange writes those; places outside a matrix that is not periodic stay
- * as they are. See redist/halo.hpp. */
+ * more places before and after it. An exchange writes those; places outside a matrix that is not periodic stay as they
+ * are. See redist/halo.hpp. */
 typedef struct dyngrid_halo dyngrid_halo;
 
 enum { DYNGRID_NEIGHBOURS_FOUR = 4, DYNGRID_NEIGHBOURS_EIGHT = 8 }; /* eight: corners too */
 
-/* Collective over comm, which covers the layout's ranks and is duplicated; all arguments are global. element_bytes: any
- * size. The layout may be destroyed afterwards. Errors are agreed. */
+/* The same border of `width` elements on all sides, at least 1. Collective over comm, which covers the layout's ranks
+ * and is duplicated; all arguments are global. element_bytes: any size. The layout may be destroyed afterwards. Errors
+ * are agreed. */
 DYNGRID_API int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, int neighbours,
                                     int periodic_rows, int periodic_cols, int element_bytes, dyngrid_halo** halo);
 DYNGRID_API int dyngrid_halo_create_f(MPI_Fint comm, const dyngrid_layout* layout, int width, int neighbours,
                                       int periodic_rows, int periodic_cols, int element_bytes, dyngrid_halo** halo);
+/* A border of its own on each side: lo[0] rows above and hi[0] below each stretch of rows, lo[1] columns left and hi[1]
+ * right of each stretch of columns. None is below 0, and one at least is above. periodic[0], periodic[1]: whether rows
+ * and columns continue at the other end; null: neither does. Otherwise as dyngrid_halo_create. */
+DYNGRID_API int dyngrid_halo_create_sides(MPI_Comm comm, const dyngrid_layout* layout, const int* lo, const int* hi,
+                                          const int* periodic, int neighbours, int element_bytes, dyngrid_halo** halo);
+DYNGRID_API int dyngrid_halo_create_sides_f(MPI_Fint comm, const dyngrid_layout* layout, const int* lo, const int* hi,
+                                            const int* periodic, int neighbours, int element_bytes,
+                                            dyngrid_halo** halo);
 /* Of my ghosted array: rows, columns and stretches of each axis. Any pointer may be null. */
 DYNGRID_API int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, int* row_stretches,
                                    int* col_stretches);

@@ -19,18 +19,22 @@ enum class Neighbours {
   eight ///< corners too
 };
 
-struct HaloOptions {
-  int width = 1; ///< elements on each side of a block, at least 1
-  Neighbours neighbours = Neighbours::eight;
-  bool periodic_rows = false; ///< row m-1 lies above row 0
-  bool periodic_cols = false; ///< column n-1 lies left of column 0
+/// The border along one axis: elements before and after each stretch, none of them below 0.
+struct HaloSides {
+  int lo = 1;            ///< above, or left
+  int hi = 1;            ///< below, or right
+  bool periodic = false; ///< the last index lies before the first
 };
 
-/// One stretch of consecutive global indices that a process holds along an axis, with a border of `width` on
-/// both sides in the ghosted array.
+struct HaloOptions {
+  HaloSides rows, cols;
+  Neighbours neighbours = Neighbours::eight;
+};
+
+/// One stretch of consecutive global indices that a process holds along an axis, with its border in the ghosted array.
 ///
-///     ghosted index:  ghosted - width .. ghosted - 1   ghosted .. ghosted + size - 1   then `width` more
-///                    border                         indices glo .. glo + size-1   border
+///     ghosted index:  ghosted - lo .. ghosted - 1   ghosted .. ghosted + size - 1   then `hi` more
+///                    border                      indices glo .. glo + size-1   border
 struct HaloStretch {
   std::int64_t glo = 0;     ///< first global index
   std::int64_t loc = 0;     ///< its index in the local array without borders
@@ -71,8 +75,8 @@ struct RankHalo {
 /// Places outside a matrix that is not periodic are never written.
 class HaloPlan {
 public:
-  /// @throws Error{bad_argument, shape_mismatch} for a layout that is not valid or replicated, or a width
-  /// below 1.
+  /// @throws Error{bad_argument, shape_mismatch} for a layout that is not valid or replicated, a side below 0, or four
+  /// sides of 0.
   explicit HaloPlan(Layout layout, HaloOptions options = {});
 
   /// Ranks outside the grid get an empty plan. Cost: time and memory O(stretches of both axes + my
@@ -121,7 +125,7 @@ public:
   ///   is wrong wait for it, as with MPI itself. Error{mpi_failure}.
   void exchange(void* ghosted, std::int64_t lld = 0);
   /// The same in two halves. Between them the interior may be read; borders may not be touched, and elements
-  /// less than a width from the edge of their block may already be changed, as they have been packed.
+  /// less than a border's width from the edge of their block may already be changed, as they have been packed.
   void start(void* ghosted, std::int64_t lld = 0);
   void finish();
 

@@ -25,19 +25,26 @@ using base::detail::not_null;
 
 int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, int neighbours, int periodic_rows,
                         int periodic_cols, int element_bytes, dyngrid_halo** halo) {
+  const int sides[2] = {width, width}, periodic[2] = {periodic_rows, periodic_cols};
+  return dyngrid_halo_create_sides(comm, layout, sides, sides, periodic, neighbours, element_bytes, halo);
+}
+
+int dyngrid_halo_create_sides(MPI_Comm comm, const dyngrid_layout* layout, const int* lo, const int* hi,
+                              const int* periodic, int neighbours, int element_bytes, dyngrid_halo** halo) {
   return guard([&] {
     std::unique_ptr<redist::HaloPlan> plan;
     redist::require_whole_grid(comm, "halo");
     base::together(comm, [&] {
       not_null(layout, "redist: layout");
+      not_null(lo, "redist: halo: lo");
+      not_null(hi, "redist: halo: hi");
       not_null(halo, "redist: place for the halo");
       if (neighbours != DYNGRID_NEIGHBOURS_FOUR && neighbours != DYNGRID_NEIGHBOURS_EIGHT)
         throw Error(Status::bad_argument, fmt::format("redist: halo: neighbours is {}, expected 4 or 8", neighbours));
       redist::HaloOptions options;
-      options.width = width;
+      options.rows = {lo[0], hi[0], periodic != nullptr && periodic[0] != 0};
+      options.cols = {lo[1], hi[1], periodic != nullptr && periodic[1] != 0};
       options.neighbours = neighbours == DYNGRID_NEIGHBOURS_FOUR ? redist::Neighbours::four : redist::Neighbours::eight;
-      options.periodic_rows = periodic_rows != 0;
-      options.periodic_cols = periodic_cols != 0;
       plan = std::make_unique<redist::HaloPlan>(layout->layout, options);
     });
     *halo = new dyngrid_halo{redist::Halo(comm, *plan, element_bytes)};
@@ -48,6 +55,11 @@ int dyngrid_halo_create_f(MPI_Fint comm, const dyngrid_layout* layout, int width
                           int periodic_cols, int element_bytes, dyngrid_halo** halo) {
   return dyngrid_halo_create(MPI_Comm_f2c(comm), layout, width, neighbours, periodic_rows, periodic_cols, element_bytes,
                              halo);
+}
+
+int dyngrid_halo_create_sides_f(MPI_Fint comm, const dyngrid_layout* layout, const int* lo, const int* hi,
+                                const int* periodic, int neighbours, int element_bytes, dyngrid_halo** halo) {
+  return dyngrid_halo_create_sides(MPI_Comm_f2c(comm), layout, lo, hi, periodic, neighbours, element_bytes, halo);
 }
 
 int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, int* row_stretches, int* col_stretches) {

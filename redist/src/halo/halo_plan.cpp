@@ -28,7 +28,7 @@ struct Stretches {
   std::vector<std::int64_t> ghosted_size; ///< by position
   std::vector<std::int64_t> local_size;
 
-  Stretches(const detail::AxisTable& axis, int width)
+  Stretches(const detail::AxisTable& axis, const HaloSides& sides)
       : ghosted_size(at(axis.nprocs()), 0), local_size(at(axis.nprocs()), 0) {
     for (std::int64_t cycle = 0; cycle * axis.cycle() < axis.n(); ++cycle)
       for (std::size_t j = 0; j < axis.blocks(); ++j) {
@@ -43,11 +43,11 @@ struct Stretches {
           One one;
           one.glo = begin;
           one.loc = local_size[at(p)];
-          one.ghosted = ghosted_size[at(p)] + width;
+          one.ghosted = ghosted_size[at(p)] + sides.lo;
           one.size = size;
           one.position = p;
           all.push_back(one);
-          ghosted_size[at(p)] += size + 2 * static_cast<std::int64_t>(width);
+          ghosted_size[at(p)] += size + std::int64_t{sides.lo} + sides.hi;
         }
         local_size[at(p)] += size;
       }
@@ -91,7 +91,7 @@ struct AxisHalo {
   std::map<int, RunList> in, out;
   RunList own;
 
-  AxisHalo(const Stretches& axis, int p, std::int64_t n, int width, bool periodic) {
+  AxisHalo(const Stretches& axis, int p, std::int64_t n, const HaloSides& sides) {
     for (const Stretches::One& one : axis.all)
       if (one.position == p) append(own, one.ghosted, one.ghosted, one.size);
     const auto count = static_cast<std::int64_t>(axis.all.size());
@@ -99,11 +99,11 @@ struct AxisHalo {
       const Stretches::One& mine = axis.all[at(k)];
       // Borders `steps` stretches away; around a short axis that is periodic the same one may come several
       // times.
-      const auto side = [&](bool before) {
+      const auto side = [&](bool before, int width) {
         std::int64_t filled = 0;
         for (std::int64_t step = 1; filled < width; ++step) {
           const std::int64_t other_at = before ? k - step : k + step;
-          if (!periodic && (other_at < 0 || other_at >= count)) return;
+          if (!sides.periodic && (other_at < 0 || other_at >= count)) return;
           const Stretches::One& other = axis.all[at(((other_at % count) + count) % count)];
           const std::int64_t len = std::min(other.size, width - filled);
           const std::int64_t from = before ? other.ghosted + other.size - len : other.ghosted;
@@ -115,8 +115,8 @@ struct AxisHalo {
         }
       };
       if (n > 0) {
-        side(true);
-        side(false);
+        side(true, sides.lo);
+        side(false, sides.hi);
       }
     }
   }
@@ -135,8 +135,12 @@ HaloPlan::HaloPlan(Layout layout, HaloOptions options) : layout_(std::move(layou
   if (layout_.replicated)
     throw Error(Status::bad_argument,
                 "redist: halo: the layout is replicated, expected one whose blocks have neighbours elsewhere");
-  if (options_.width < 1)
-    throw Error(Status::bad_argument, fmt::format("redist: halo: width is {}, expected at least 1", options_.width));
+  const HaloSides &rows = options_.rows, &cols = options_.cols;
+  if (rows.lo < 0 || rows.hi < 0 || cols.lo < 0 || cols.hi < 0 || rows.lo + rows.hi + cols.lo + cols.hi == 0)
+    throw Error(Status::bad_argument,
+                fmt::format("redist: halo: {} rows above and {} below, {} columns left and {} right of each block, "
+                            "expected none below 0 and one above",
+                            rows.lo, rows.hi, cols.lo, cols.hi));
 }
 
 RankHalo HaloPlan::for_rank(int rank) const {
@@ -145,17 +149,16 @@ RankHalo HaloPlan::for_rank(int rank) const {
   const auto position = layout_.grid.position_of(rank);
   const int p = position.first, q = position.second; // lambdas may not capture names of a structured binding
   if (p < 0) return plan;
-  const int width = options_.width;
-  const Stretches rows(detail::AxisTable(layout_.rows), width);
-  const Stretches cols(detail::AxisTable(layout_.cols), width);
+  const Stretches rows(detail::AxisTable(layout_.rows), options_.rows);
+  const Stretches cols(detail::AxisTable(layout_.cols), options_.cols);
   plan.rows = rows.ghosted_size[at(p)];
   plan.cols = cols.ghosted_size[at(q)];
   plan.m_loc = rows.local_size[at(p)];
   plan.n_loc = cols.local_size[at(q)];
   plan.row_stretches = rows.of(p);
   plan.col_stretches = cols.of(q);
-  AxisHalo along_rows(rows, p, layout_.rows.n, width, options_.periodic_rows);
-  AxisHalo along_cols(cols, q, layout_.cols.n, width, options_.periodic_cols);
+  AxisHalo along_rows(rows, p, layout_.rows.n, options_.rows);
+  AxisHalo along_cols(cols, q, layout_.cols.n, options_.cols);
   const auto store = [&plan](RunList& list) {
     plan.lists.push_back(std::move(list));
     return &plan.lists.back();
