@@ -24,6 +24,7 @@ set(DYNGRID_ESSENTIAL_TESTS
   blacs-dyn.background_keep blacs-dyn.background_warm blacs-dyn.sleep_and_wake
   blacs-dyn.from_one_process blacs-dyn.first_grid_smaller_than_mpirun blacs-dyn.units_of_two blacs-dyn.leave_each_2x2
   python.follow python.errors
+  blacs-dyn.pools_short blacs-dyn.pools_one_ends blacs-dyn.pools_wrong
   blacs-dyn.leave_refused blacs-dyn.growth_fails_missing blacs-dyn.growth_fails_slots blacs-dyn.growth_fails_late
   # what follows the grid
   blacs-dyn.fortran blacs-dyn.classical blacs-dyn.own_contexts blacs-dyn.reshape blacs-dyn.copies blacs-dyn.relayout

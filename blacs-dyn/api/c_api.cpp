@@ -148,6 +148,14 @@ int dyngrid_init_grid(int nprow, int npcol) {
   return guard([&] { app().init(Shape{nprow, npcol}); });
 }
 
+int dyngrid_init_on(MPI_Comm comm, const char* name) {
+  return guard([&] { app().init_on(comm, name); });
+}
+
+const char* dyngrid_pool(void) {
+  return app().pool().c_str();
+}
+
 int dyngrid_finalize(void) {
   return guard([] { app().finalize(); });
 }

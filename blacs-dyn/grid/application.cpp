@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/stock_symbol.hpp"
+#include "control/runtime_dir.hpp"
 #include "control/variables.hpp"
 #include "grid/calls/calls.hpp"
 #include "grid/contexts.hpp"
@@ -27,6 +29,49 @@ using base::Error;
 using base::Status;
 
 namespace {
+
+/// Name of a pool on comm, the same on all of its processes. Collective over comm. @throws agreed Error{bad_argument,
+/// null_pointer, rank_mismatch}; where comm is none, Error of this process alone
+std::string checked_pool(MPI_Comm comm, const char* name) {
+  int initialized = 0, finalized = 0, is_inter = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (!initialized || finalized)
+    throw Error(Status::bad_state, "blacs-dyn: dyngrid_init_on before MPI_Init or after MPI_Finalize");
+  if (comm == MPI_COMM_NULL)
+    throw Error(Status::bad_argument,
+                "blacs-dyn: dyngrid_init_on: the communicator is MPI_COMM_NULL, expected one that "
+                "contains this process; a process outside all pools does not call it");
+  check_mpi(MPI_Comm_test_inter(comm, &is_inter), "MPI_Comm_test_inter");
+  if (is_inter != 0)
+    throw Error(Status::bad_argument, "blacs-dyn: dyngrid_init_on: the communicator is an intercommunicator, expected "
+                                      "an intracommunicator; MPI_Intercomm_merge makes one");
+  Comm ours = Comm::duplicate(comm);
+  const auto all = [&](auto&& step) {
+    try {
+      together(ours.get(), step);
+    } catch (const Error&) {
+      ours.close();
+      throw;
+    }
+  };
+  all([&] {
+    if (!name) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_init_on: the name is null");
+    control::check_pool_name(name, "dyngrid_init_on: the name of the pool");
+  });
+  std::vector<char> first(name, name + std::strlen(name));
+  broadcast(first, 0, ours.get());
+  const std::string expected(first.begin(), first.end());
+  all([&] {
+    if (expected != name)
+      throw Error(Status::rank_mismatch,
+                  fmt::format("blacs-dyn: dyngrid_init_on: the name of the pool is \"{}\", but \"{}\" on process 0 of "
+                              "the communicator",
+                              name, expected));
+  });
+  ours.close();
+  return expected;
+}
 
 int finalize_hook(MPI_Comm, int, void*, void*) {
   Application::instance().at_mpi_finalize();
@@ -86,7 +131,8 @@ Application::Application() {
 
 /// Brings MPI up if need be and finds out what this process is: started by mpirun, or spawned by an application of
 /// ours.
-void Application::start(Mode mode_of_unit0) {
+/// first: the processes that begin the application.
+void Application::start(Mode mode_of_unit0, MPI_Comm first) {
   hide_stock_program();
   start_mpi();
   if (const std::string why = trouble_with_integers(); !why.empty())
@@ -100,14 +146,16 @@ void Application::start(Mode mode_of_unit0) {
   const bool was_spawned = own_way == LauncherKind::background || parent != MPI_COMM_NULL;
   const bool is_ours = newcomer && (own_way == LauncherKind::join || was_spawned);
   processes.while_asleep = [this] { balancing.while_asleep(); };
-  processes.start(MPI_COMM_WORLD, is_ours, was_spawned,
+  processes.start(is_ours ? MPI_COMM_WORLD : first, is_ours, was_spawned,
                   make_launcher(is_ours ? own_way : LauncherKind::blocking, loss_text()));
   processes.set_mode(processes.is_newcomer()
                          ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed)
                          : mode_of_unit0);
   if (const char* entry = environment("DYNGRID_ENTRY"); entry && processes.is_newcomer())
     whereabouts.set_entry_point(entry);
-  for (const char* name : {"DYNGRID_ENTRY", "DYNGRID_NEWCOMER", "DYNGRID_JOIN", "DYNGRID_MEET"}) unsetenv(name);
+  pool(); // before its variable goes
+  for (const char* name : {"DYNGRID_ENTRY", "DYNGRID_NEWCOMER", "DYNGRID_JOIN", "DYNGRID_MEET", "DYNGRID_POOL"})
+    unsetenv(name);
   int key = MPI_KEYVAL_INVALID;
   check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize_hook, &key, nullptr), "MPI_Comm_create_keyval");
   check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
@@ -151,7 +199,7 @@ void Application::read_environment() {
     for (const std::string& remark : control::remarks_on_environment())
       std::fprintf(stderr, "dyngrid: %s\n", remark.c_str());
   Packet packet;
-  together(processes.world(), [&] { settings = Settings::from_environment(); });
+  together(processes.world(), [&] { settings = Settings::from_environment(settings.pool); });
   settings.write(packet); // rank 0's word counts, so that all decide alike
   broadcast(packet.bytes(), 0, processes.world());
   settings.read(packet);
@@ -171,14 +219,21 @@ LauncherKind Application::first_way() const {
   return LauncherKind::blocking;
 }
 
+const std::string& Application::pool() {
+  const char* pool_of_newcomer = environment("DYNGRID_NEWCOMER") ? environment("DYNGRID_POOL") : nullptr;
+  if (pool_of_newcomer) settings.pool = pool_of_newcomer;
+  return settings.pool;
+}
+
 /// The message when a group that holds part of the matrices ends.
 LossText Application::loss_text() const {
   LossText text;
   text.where_to_go_on = [this] {
     if (settings.checkpoint.empty()) return std::string("; there is no checkpoint");
-    return access(settings.checkpoint.c_str(), R_OK) == 0
-               ? fmt::format("; to go on from the last checkpoint: dyngrid restart {}", settings.checkpoint)
-               : std::string("; no checkpoint was written yet");
+    if (access(settings.checkpoint.c_str(), R_OK) != 0) return std::string("; no checkpoint was written yet");
+    if (!settings.pool.empty()) // the other pools have files of their own
+      return fmt::format("; the last checkpoint of pool {} is {}", settings.pool, settings.checkpoint);
+    return fmt::format("; to go on from the last checkpoint: dyngrid restart {}", settings.checkpoint);
   };
   return text;
 }
@@ -217,9 +272,29 @@ void Application::init(std::optional<Shape> first_grid) {
   }
 }
 
-void Application::begin(std::optional<Shape> first_grid) {
-  if (processes.is_started()) throw Error(Status::bad_state, "blacs-dyn: dyngrid_init was called before");
-  start(Mode::managed);
+void Application::init_on(MPI_Comm comm, const char* name) {
+  was_called_ = true;
+  try {
+    refuse_second_init();
+    if (pool().empty()) settings.pool = checked_pool(comm, name); // else a new process, which has both
+    begin(std::nullopt, comm);
+  } catch (const Error& error) {
+    if (processes.id() == 0) std::fprintf(stderr, "dyngrid: dyngrid_init_on: %s\n", error.what());
+    throw;
+  }
+}
+
+void Application::refuse_second_init() const {
+  if (!processes.is_started()) return;
+  const bool is_pool = !settings.pool.empty();
+  throw Error(Status::bad_state,
+              fmt::format("blacs-dyn: {} was called before{}", is_pool ? "dyngrid_init_on" : "dyngrid_init",
+                          is_pool ? " (pool " + settings.pool + "); a process is in one pool" : ""));
+}
+
+void Application::begin(std::optional<Shape> first_grid, MPI_Comm first) {
+  refuse_second_init();
+  start(Mode::managed, first);
   if (processes.is_newcomer()) return;
   if (processes.id() == 0) say_whose_copier();
   if (is_classical())

@@ -60,6 +60,9 @@ public:
   /// True from dyngrid_init, a classical growth, or the start of a spawned process on: the BLACS set-up layer is ours
   /// then.
   bool is_active() const { return processes.is_started() && !is_finished_; }
+  /// Name of the pool; "" where the application began on all processes of mpirun, and before init_on. On a new process
+  /// from its start on.
+  const std::string& pool();
   bool is_classical() const { return processes.mode() == Mode::classical; }
   bool was_called() const { return was_called_; } ///< dyngrid_init, whatever came of it
   bool has_left() const { return is_active() && !is_classical() && processes.has_left(); }
@@ -67,6 +70,8 @@ public:
   void require_begun(const char* routine) const;
 
   void init(std::optional<Shape> first_grid);
+  /// On a part of mpirun's processes. New processes, whose pool is known, ignore both. Collective over comm.
+  void init_on(MPI_Comm comm, const char* pool);
   void finalize();
   void at_mpi_finalize();
   /// New processes come that way from here on. Collective over group 0 or the grid. @throws agreed Error{bad_state,
@@ -79,11 +84,12 @@ public:
 
 private:
   Application();
-  void start(Mode mode_of_unit0);
+  void start(Mode mode_of_unit0, MPI_Comm first = MPI_COMM_WORLD);
   void start_mpi();
   [[noreturn]] void end_unwanted();
   void read_environment();
-  void begin(std::optional<Shape> first_grid);
+  void refuse_second_init() const;
+  void begin(std::optional<Shape> first_grid, MPI_Comm first = MPI_COMM_WORLD);
   Shape choose_first_grid(std::optional<Shape> first_grid) const;
   void open_control(Shape first_grid);
   void grow_as_setup_says();

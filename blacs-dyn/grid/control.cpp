@@ -70,6 +70,7 @@ Control::Control(const Settings& settings, Shape first_grid, const std::string& 
   control::JobInfo info;
   info.pid = getpid();
   info.job = settings.job.empty() ? std::to_string(info.pid) : settings.job;
+  if (!settings.pool.empty()) info.job += "/" + settings.pool;
   info.app = base::file_name(own_program());
   info.host = base::host_name();
   info.version = DYNGRID_VERSION;

@@ -102,6 +102,17 @@ void Headroom::check_here(int fresh, int after, const GroupPolicy& policy, std::
     refuse(never_by(settings_.way));
 }
 
+/// By all processes of mpirun, on process 0. Those that other pools have started are known where all are on this host:
+/// mpirun has started them.
+std::int64_t Headroom::slots_taken() const {
+  if (settings_.pool.empty()) return living();
+  int first = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &first); // process 0 is one of those that mpirun started
+  const auto of_pool = static_cast<std::int64_t>(processes_.process_set().groups[0].members.size());
+  const std::int64_t known = living() + first - of_pool;
+  return is_on_one_host() ? std::max(known, control::children_of(getppid())) : known;
+}
+
 /// Checks slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the
 /// application goes on, but Open MPI's mpirun never ends by itself.
 void Headroom::check_slots(const std::vector<HostShare>& shares) const {
@@ -119,11 +130,12 @@ void Headroom::check_slots(const std::vector<HostShare>& shares) const {
   for (const HostShare& share : shares)
     if (share.count > 0 && !base::is_this_host(share.host)) refuse(remote_spawn_trouble());
   const Slots room = slots();
-  if (room.has_room_for(living() + wanted)) return;
+  const std::int64_t taken = slots_taken();
+  if (room.has_room_for(taken + wanted)) return;
   throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes requested, but {} of mpirun's {} slots are "
                                             "taken; start with mpirun --oversubscribe or "
                                             "with more slots (-H, hostfile)",
-                                            wanted, living(), room.universe));
+                                            wanted, taken, room.universe));
 }
 
 } // namespace blacs_dyn

@@ -30,6 +30,7 @@ private:
   void check_slots(const std::vector<HostShare>& shares) const;
   std::int64_t bytes_of_a_process() const;
   std::int64_t living() const; ///< processes of the application
+  std::int64_t slots_taken() const;
 
   const Processes& processes_;
   const Settings& settings_;

@@ -24,8 +24,8 @@ namespace {
 /// Variables that a new process gets too: Open MPI hands a spawned process the environment of mpirun and not that of
 /// its parent.
 bool goes_along(std::string_view name) {
-  constexpr std::array<std::string_view, 4> for_one{"DYNGRID_NEWCOMER", "DYNGRID_ENTRY", "DYNGRID_JOIN",
-                                                    "DYNGRID_MEET"};
+  constexpr std::array<std::string_view, 5> for_one{"DYNGRID_NEWCOMER", "DYNGRID_ENTRY", "DYNGRID_JOIN", "DYNGRID_MEET",
+                                                    "DYNGRID_POOL"};
   constexpr std::array<std::string_view, 6> others{"LD_PRELOAD",           "LD_LIBRARY_PATH",
                                                    "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS",
                                                    "OPENBLAS_CORETYPE",    "OMPI_MCA_mpi_yield_when_idle"};
@@ -110,6 +110,7 @@ SpawnOptions NewcomerCommand::options() const {
   options.join_limit_s = settings_.join_limit_s;
   options.arguments.push_back(processes_.mode() == Mode::classical ? "DYNGRID_NEWCOMER=classical"
                                                                    : "DYNGRID_NEWCOMER=managed");
+  if (!settings_.pool.empty()) options.arguments.push_back("DYNGRID_POOL=" + settings_.pool);
   if (const std::string entry = whereabouts_.name_for_newcomers(); !entry.empty())
     options.arguments.push_back("DYNGRID_ENTRY=" + entry);
   for (char** variable = environ; variable && *variable; ++variable) {

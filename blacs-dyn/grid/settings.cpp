@@ -111,8 +111,10 @@ double read_seconds(const std::string& text, const std::string& where) {
 }
 } // namespace
 
-Settings Settings::from_environment() {
+Settings Settings::from_environment(const std::string& pool) {
   Settings settings;
+  settings.pool = pool;
+  const std::string own_file = pool.empty() ? "" : "." + pool; // two pools write two checkpoints
   control::check_environment();
   if (const char* text = environment("DYNGRID_RESIZE_AT"))
     settings.requests = gridmap::parse_timetable(text, "blacs-dyn: DYNGRID_RESIZE_AT");
@@ -155,7 +157,8 @@ Settings Settings::from_environment() {
     settings.warm = static_cast<int>(base::parse_whole_number(text, where, 0, max_processes));
   });
   settings.checkpoint = environment("DYNGRID_CHECKPOINT", "").value_or("");
-  if (const char* text = environment("DYNGRID_RESTORE")) settings.restore = text;
+  if (!settings.checkpoint.empty()) settings.checkpoint += own_file;
+  if (const char* text = environment("DYNGRID_RESTORE")) settings.restore = text + own_file;
   if_set("DYNGRID_CHECKPOINT", "every", [&](const std::string& text, const std::string&) {
     if (settings.checkpoint.empty())
       throw Error(Status::bad_argument,

@@ -49,7 +49,8 @@ struct Settings {
   std::vector<TimedRequest> requests; ///< DYNGRID_RESIZE_AT; process 0 looks at them
 
   // of this process alone
-  int spare = 0; ///< DYNGRID_SPARE: number of mpirun's processes that are not in the first grid
+  std::string pool; ///< "": the application began on all processes of mpirun
+  int spare = 0;    ///< DYNGRID_SPARE: number of mpirun's processes that are not in the first grid
   bool is_verbose = false;
   int per_core = usual_per_core; ///< of DYNGRID_DECIDE; 0: any number
   int known_cores = 0;           ///< of the hosts where processes are or may come; 0: of one of them it is not known
@@ -62,7 +63,7 @@ struct Settings {
   std::optional<advise::Experiment> experiment; ///< of DYNGRID_DECIDE
 
   /// @throws Error{bad_argument} that names the variable, its value and what was expected.
-  static Settings from_environment();
+  static Settings from_environment(const std::string& pool = "");
   void write(Packet& packet) const; ///< without what is of one process alone
   void read(Packet& packet);        ///< what is of this process alone stays
 };

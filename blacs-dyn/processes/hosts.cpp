@@ -5,6 +5,7 @@
 
 #include "base/environment.hpp"
 #include "control/limits.hpp"
+#include "processes/launchers/this_mpi.hpp"
 #include "processes/mpi_util.hpp"
 #include "processes/preflight.hpp"
 
@@ -34,8 +35,10 @@ int Hosts::find(MPI_Comm world, GroupPolicy& policy) {
     if (started[host]++ == 0) hosts.push_back(host);
     cores_.emplace(host, cores[static_cast<std::size_t>(r)]);
   }
-  count_ = static_cast<int>(hosts.size());
-  if (policy.hosts.empty() && hosts.size() > 1) {
+  // mpirun may have others, where it must not start what the pool needs
+  const bool are_several = hosts.size() > 1 || !is_on_one_host();
+  count_ = std::max(static_cast<int>(hosts.size()), are_several ? 2 : 1);
+  if (policy.hosts.empty() && are_several) {
     policy.hosts = hosts;
     policy.slots.assign(hosts.size(), 0);
   }

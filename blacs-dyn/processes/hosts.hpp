@@ -14,10 +14,10 @@ namespace blacs_dyn {
 class Hosts {
 public:
   /// On several hosts every group gets one of them, since children of one spawn must not span hosts: `policy` receives
-  /// the hosts. Collective over world, the processes of mpirun. @return cores of the hosts where processes are or may
-  /// come; 0: of one of them it is not known
+  /// the hosts. Collective over world, the processes of mpirun or the part of them that begins a pool. @return cores of
+  /// the hosts where processes are or may come; 0: of one of them it is not known
   int find(MPI_Comm world, GroupPolicy& policy);
-  int count() const { return count_; }
+  int count() const { return count_; } ///< of mpirun; at least 2 for a pool on one of several
   /// Of a host; one that was not seen yet is taken for one like this. 0: not known.
   int cores_of(const std::string& host) const;
   const std::vector<std::string>& of_ranks() const { return of_ranks_; } ///< of world

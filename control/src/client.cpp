@@ -43,7 +43,7 @@ constexpr std::size_t longest_answer = 64u
 } // namespace
 
 Client Client::to_job(const std::string& job, double timeout_s) {
-  check_job_name(job, "job");
+  check_job_or_pool(job, "job");
   const std::string path = job_socket(job);
   try {
     Client client = to_socket(path, timeout_s);

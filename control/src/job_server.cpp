@@ -11,6 +11,7 @@
 
 #include "base/parse_json.hpp"
 #include "base/thread.hpp"
+#include "control/runtime_dir.hpp"
 
 namespace control {
 namespace {
@@ -35,7 +36,7 @@ std::int64_t resident_bytes() {
 
 JobServer::JobServer(JobState& state, const std::string& directory, std::function<double()> clock, ServerLimits limits)
     : state_(state), clock_(std::move(clock)),
-      server_(directory, "job-" + state.info().job + ".sock",
+      server_(directory, job_file(state.info().job),
               {[this](LineServer::Client client, std::string_view line) { answer(client, line); },
                [this](LineServer::Client client) {
                  watchers_.erase(client);

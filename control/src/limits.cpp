@@ -115,6 +115,16 @@ Limit open_files(int pid, const std::string& root) {
   return limit;
 }
 
+std::int64_t children_of(int pid, const std::string& root) {
+  std::int64_t count = 0;
+  std::error_code failed;
+  for (auto entry = std::filesystem::directory_iterator(root + "/proc", failed);
+       !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed))
+    if (number_of(entry->path().filename().string()) && entry_in(entry->path().string() + "/status", "PPid:") == pid)
+      ++count;
+  return count;
+}
+
 int own_threads(const std::string& root) {
   return static_cast<int>(std::max<std::int64_t>(1, entry_in(root + "/proc/self/status", "Threads:")));
 }

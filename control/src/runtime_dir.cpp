@@ -63,20 +63,43 @@ void check_private_directory(const std::string& path) {
     no_good(path, fmt::format("has mode {:o}, expected 700: others could reach the jobs in it", found.st_mode & 0777));
 }
 
-void check_job_name(std::string_view name, std::string_view where) {
+namespace {
+
+void check_name(std::string_view name, std::string_view where, std::size_t longest) {
   const auto is_first = [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
   };
   const auto is_good = [&](char c) { return is_first(c) || c == '.' || c == '_' || c == '-'; };
-  if (name.empty() || name.size() > 40 || !is_first(name[0]) || !std::all_of(name.begin(), name.end(), is_good))
+  if (name.empty() || name.size() > longest || !is_first(name[0]) || !std::all_of(name.begin(), name.end(), is_good))
     throw Error(
         Status::bad_argument,
-        fmt::format("control: {} is \"{}\", expected 1 to 40 of A-Z a-z 0-9 . _ -, the first a letter or a digit",
-                    where, printable(name.substr(0, 60))));
+        fmt::format("control: {} is \"{}\", expected 1 to {} of A-Z a-z 0-9 . _ -, the first a letter or a digit",
+                    where, printable(name.substr(0, 60)), longest));
+}
+
+} // namespace
+
+void check_job_name(std::string_view name, std::string_view where) {
+  check_name(name, where, 40);
+}
+
+void check_pool_name(std::string_view name, std::string_view where) {
+  check_name(name, where, 20);
+}
+
+void check_job_or_pool(std::string_view name, std::string_view where) {
+  const std::size_t slash = std::min(name.find('/'), name.size());
+  check_job_name(name.substr(0, slash), where);
+  if (slash < name.size()) check_pool_name(name.substr(slash + 1), fmt::format("pool of {} {}", where, name));
+}
+
+std::string job_file(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '+'); // no name has a + of its own
+  return "job-" + name + ".sock";
 }
 
 std::string job_socket(const std::string& name) {
-  return fmt::format("{}/job-{}.sock", runtime_directory(), name);
+  return runtime_directory() + "/" + job_file(name);
 }
 
 namespace detail {
@@ -134,6 +157,7 @@ std::vector<FoundJob> find_jobs() {
     if (file.size() <= 9 || file.substr(0, 4) != "job-" || file.substr(file.size() - 5) != ".sock") continue;
     FoundJob job;
     job.name = std::string(file.substr(4, file.size() - 9));
+    std::replace(job.name.begin(), job.name.end(), '+', '/'); // job_file
     job.socket = fmt::format("{}/{}", directory, file);
     jobs.push_back(std::move(job));
   }

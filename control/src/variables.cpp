@@ -119,6 +119,8 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_JOIN", "", "PLACE|NUMBER", "not set", "set by dyngrid for joining processes; not for users", "", true},
       {"DYNGRID_MEET", "", "PLACE|NUMBER", "not set",
        "set by dyngrid for processes that come in the background; not for users", "", true},
+      {"DYNGRID_POOL", "", "NAME", "not set",
+       "set by dyngrid for the processes that it starts: the name given to dyngrid_init_on; not for users", "", true},
       {"DYNGRID_SCHED", "", "on|off", "off",
        "set by dyngrid-sched for its jobs: growths that the program wants by itself are asked of it; not for users", "",
        true},

@@ -550,6 +550,9 @@ TEST(Socket, PathsThatAreTooLong) {
 
 TEST(Socket, Names) {
   for (const char* name : {"4711", "a", "my-job_2.x"}) control::check_job_name(name, "DYNGRID_JOB");
+  for (const char* name : {"heat", "heat/pool2"}) control::check_job_or_pool(name, "job");
+  for (const char* name : {"heat/", "/pool2", "heat/pool2/x", "heat/a b", "heat/123456789012345678901"})
+    EXPECT_EQ(status_of([&] { control::check_job_or_pool(name, "job"); }), Status::bad_argument) << name;
   for (const char* name :
        {"", ".hidden", "-x", "../x", "a/b", "a b", "a\nb", "0123456789012345678901234567890123456789x"})
     EXPECT_EQ(status_of([&] { control::check_job_name(name, "DYNGRID_JOB"); }), Status::bad_argument) << name;

@@ -72,6 +72,18 @@ typedef struct dyngrid_resize_report {
 DYNGRID_API int dyngrid_init(void);
 /* As dyngrid_init, with the first grid given: nprow x npcol <= processes. New processes ignore it. */
 DYNGRID_API int dyngrid_init_grid(int nprow, int npcol);
+/* As dyngrid_init, on the processes of a communicator: a pool, one of several applications of dyngrid in one program.
+ * Each pool has its own grid, matrices, shared state and requests. It changes its grid while the others compute.
+ * "Collective" then means the processes of the pool's grid, and process 0 is rank 0 of comm. Pools have no process in
+ * common; a process that is in none does not call it. After MPI_Init; collective over comm. name: of the pool, the same
+ * on all its processes, 1 to 20 of A-Z a-z 0-9 . _ -. The command finds the pool as JOB/name. comm can be freed
+ * afterwards. A new process belongs to the pool that started it, and ignores both arguments: dyngrid_pool says which.
+ * DYNGRID_ERR_ARGUMENT for MPI_COMM_NULL, an intercommunicator or another name; DYNGRID_ERR_MISMATCH for two names;
+ * DYNGRID_ERR_STATE where this process is in an application already. */
+DYNGRID_API int dyngrid_init_on(MPI_Comm comm, const char* name);
+/* Name of this process's pool, "" where it is in none. On a new process also before dyngrid_init_on, where a program
+ * chooses what this pool computes. Local. */
+DYNGRID_API const char* dyngrid_pool(void);
 /* Ends the application's use of dyngrid; local arrays are freed. Collective over the current grid; processes that left
  * call it alone. Calls MPI_Finalize when dyngrid_init called MPI_Init. Otherwise the caller calls it. A call of
  * MPI_Finalize alone ends dyngrid first. */

@@ -27,6 +27,9 @@ std::vector<Limit> thread_limits(const std::string& root = "");
 /// Open files of a process; `most` is 0 when it cannot be read.
 Limit open_files(int pid, const std::string& root = "");
 
+/// Processes on this host that `pid` started and that live; 0 when they cannot be read.
+std::int64_t children_of(int pid, const std::string& root = "");
+
 /// Threads of this process, and its private memory.
 int own_threads(const std::string& root = "");
 std::int64_t own_bytes(const std::string& root = "");

@@ -23,12 +23,20 @@ void check_private_directory(const std::string& path);
 /// base::Error{bad_argument} naming `where`.
 void check_job_name(std::string_view name, std::string_view where);
 
-/// <runtime directory>/job-<name>.sock
+/// The same of a pool's name, which is at most 20 characters long.
+void check_pool_name(std::string_view name, std::string_view where);
+
+/// The name of a job, or of one of its pools: "JOB" or "JOB/POOL". @throws base::Error{bad_argument} naming `where`.
+void check_job_or_pool(std::string_view name, std::string_view where);
+
+/// job-<name>.sock; job-JOB+POOL.sock of a pool.
+std::string job_file(std::string name);
+/// <runtime directory>/<job_file>
 std::string job_socket(const std::string& name);
 
-/// A socket in the runtime directory: job-<name>.sock of an application.
+/// A socket in the runtime directory: that of an application.
 struct FoundJob {
-  std::string name;
+  std::string name; ///< "JOB" or "JOB/POOL"
   std::string socket;
   bool is_alive = false; ///< a job listens; otherwise a dead job left the socket behind
 };

@@ -77,8 +77,8 @@ DYNGRID_API int dyngrid_set_steps(int64_t steps);
 /* Tries these grids in the first steps, "2x2,2x3,3x3@3": three steps on each besides the first one there, and then goes
  * to the quickest. The environment's DYNGRID_DECIDE=experiment=PxQ,... goes first. */
 DYNGRID_API int dyngrid_experiment(const char* grids);
-/* Name by which `dyngrid resize JOB 3x3` finds this application: DYNGRID_JOB or the number of process 0. "" on other
- * processes. Valid until dyngrid_finalize. */
+/* Name by which `dyngrid resize JOB 3x3` finds this application: DYNGRID_JOB or the number of process 0, and for a pool
+ * (dyngrid_init_on) JOB/POOL. "" on other processes. Valid until dyngrid_finalize. */
 DYNGRID_API const char* dyngrid_job(void);
 
 #ifdef __cplusplus
