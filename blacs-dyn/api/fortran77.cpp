@@ -19,6 +19,7 @@
 #include "dyngrid/calls.h"
 #include "dyngrid/control.h"
 #include "dyngrid/factor.h"
+#include "dyngrid/layout.h"
 #include "dyngrid/phases.h"
 
 namespace {
@@ -140,6 +141,32 @@ FORTRAN77(void, dyngrid_my_range,
   *info = dyngrid_my_range(matrix_of(matrix), *axis, std::int64_t{*k} - 1, &from, &to);
   if (*info != 1) return;
   *first = static_cast<int>(from + 1); // below n, which is an INTEGER
+  *last = static_cast<int>(to);
+}
+FORTRAN77(void, dyngrid_field_create,
+          (const char* name, const char* type, const int* dims, const int* extents, const int* blocks,
+           const int* process_dims, std::int64_t* field, int* info, std::size_t name_length, std::size_t)) {
+  dyngrid_matrix* made = nullptr;
+  *info = guard([&] {
+    const int count = std::clamp<int>(*dims, 0, DYNGRID_FIELD_DIMS); // another number is refused with its value
+    const std::vector<std::int64_t> sizes(extents, extents + count), in_turn(blocks, blocks + count);
+    return dyngrid_field_create(text_of(name, name_length).c_str(), *type, *dims, sizes.data(), in_turn.data(),
+                                process_dims, &made);
+  });
+  if (*info == DYNGRID_SUCCESS) *field = handle_of(made);
+}
+FORTRAN77(void, dyngrid_field_shape,
+          (const std::int64_t* field, int* local_extents, int* parts, int* coordinates, int* dims)) {
+  std::int64_t extents[DYNGRID_FIELD_DIMS] = {};
+  *dims = dyngrid_field_shape(matrix_of(field), extents, parts, coordinates);
+  for (int d = 0; d < *dims; ++d) local_extents[d] = static_cast<int>(extents[d]); // parts of what are ints themselves
+}
+FORTRAN77(void, dyngrid_field_range,
+          (const std::int64_t* field, const int* dim, const int* k, int* first, int* last, int* info)) {
+  std::int64_t from = 0, to = 0;
+  *info = dyngrid_field_range(matrix_of(field), *dim - 1, std::int64_t{*k} - 1, &from, &to);
+  if (*info != 1) return;
+  *first = static_cast<int>(from + 1); // below the extent, which is an INTEGER
   *last = static_cast<int>(to);
 }
 FORTRAN77(void, dyngrid_work_items,
