@@ -4,12 +4,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include "pack/copy.hpp"
 #include "pack/cursor.hpp"
 #include "pack/scaled.hpp"
 
 namespace redist::detail {
 
 namespace {
+
+/// Packed rows, each a column of the array, between the one that is read and the one that is asked for: a column gives
+/// a line or two, too little for the processor's own prefetching to find out what comes next. Fewer hide less of the
+/// memory's latency ("Transposed and added matrices" in docs/results.md).
+constexpr int columns_ahead = 32;
 
 /// Packs rows row_first .. row_first+count-1 of `width` packed columns whose rows in the array are known:
 /// neighbours in the array are taken together, since they share a cache line. So are as many packed rows as fill a
@@ -19,8 +25,15 @@ void transpose_strip(const PackedView& view, const std::int64_t* row_of_column, 
                      std::int64_t count, std::int64_t packed_step, char* packed) {
   constexpr int at_once = 64 / Bytes;
   constexpr auto size = static_cast<std::int64_t>(Bytes);
-  Cursor row(*view.rows, row_first);
+  Cursor row(*view.rows, row_first), ahead = row;
+  std::int64_t asked = 0;
   for (std::int64_t i = 0; i < count; i += at_once) {
+    // not in a function of its own: GCC 12 takes one that only prefetches for one without effect, and leaves it out
+    for (; asked < std::min(count, i + at_once + columns_ahead); ++asked, ahead.advance(1)) {
+      const char* column = view.base + ahead.from() * view.lld * size;
+      for (int j = 0; j < width; j += at_once) prefetch(column + row_of_column[j] * size, Bytes);
+      prefetch(column + row_of_column[width - 1] * size, Bytes); // in a line of its own where none of these begins one
+    }
     const char* line[at_once];
     const int now = static_cast<int>(std::min<std::int64_t>(at_once, count - i));
     for (int k = 0; k < now; ++k, row.advance(1)) line[k] = view.base + row.from() * view.lld * size;
