@@ -42,6 +42,18 @@ struct HaloStretch {
   std::int64_t size = 0;
 };
 
+/// One dimension of an array with borders: how it lies on its parts, and its border.
+struct HaloDimension {
+  gridmap::Axis axis;
+  HaloSides sides;
+};
+
+/// What one process has of a dimension.
+struct HaloPart {
+  std::int64_t ghosted = 0, local = 0; ///< extents of the ghosted array, and of the local one without borders
+  std::vector<HaloStretch> stretches;  ///< ascending; the elements of the process are their product over the dimensions
+};
+
 /// All that one process exchanges with one other, or with itself: full products of rows and columns of the
 /// two ghosted arrays.
 struct HaloMessage {
@@ -57,17 +69,17 @@ struct RankHalo {
   RankHalo& operator=(RankHalo&&) = default;
 
   int rank = -1;
-  std::int64_t rows = 0, cols = 0;        ///< of the ghosted array
-  std::int64_t m_loc = 0, n_loc = 0;      ///< of the local array without borders
-  std::vector<HaloStretch> row_stretches; ///< ascending; my elements are their product with col_stretches
-  std::vector<HaloStretch> col_stretches;
+  std::int64_t rows = 0, cols = 0;   ///< of the ghosted array
+  std::int64_t m_loc = 0, n_loc = 0; ///< of the local array without borders
+  std::vector<HaloPart> parts;       ///< by dimension, rows before columns
   std::deque<RunList> lists;
+  Message interior;               ///< from the local array to the ghosted one
   std::vector<HaloMessage> sends; ///< to others, peer ascending
   std::vector<HaloMessage> recvs; ///< from others, peer ascending
   std::vector<HaloMessage> keeps; ///< none or one: borders that are elements of this rank itself
 };
 
-/// The messages that fetch the borders of a distributed matrix. Pure: no MPI, no matrix data.
+/// The messages that fetch the borders of a distributed matrix, or field. Pure: no MPI, no matrix data.
 ///
 /// Works for every layout but a replicated one: block, one variable block per process, uniform and
 /// heterogeneous block-cyclic, block lists. Stretches that follow each other on one process are one. A border
@@ -77,18 +89,22 @@ class HaloPlan {
 public:
   /// @throws Error{bad_argument, shape_mismatch} for a layout that is not valid or replicated, a side below 0, or four
   /// sides of 0.
-  explicit HaloPlan(Layout layout, HaloOptions options = {});
+  explicit HaloPlan(const Layout& layout, const HaloOptions& options = {});
+  /// Of a field: several dimensions make the rows and several the columns of its matrix, the first running fastest. Row
+  /// p of the grid has part p % n of a first row dimension on n parts, and so on; columns likewise.
+  /// @throws Error{bad_argument} as above, or where the parts are not as many as the grid has rows and columns
+  HaloPlan(std::vector<HaloDimension> rows, std::vector<HaloDimension> cols, Grid grid, Neighbours neighbours);
 
   /// Ranks outside the grid get an empty plan. Cost: time and memory O(stretches of both axes + my
   /// neighbours).
   RankHalo for_rank(int rank) const;
 
-  const Layout& layout() const { return layout_; }
-  const HaloOptions& options() const { return options_; }
+  const Grid& grid() const { return grid_; }
 
 private:
-  Layout layout_;
-  HaloOptions options_;
+  std::vector<HaloDimension> rows_, cols_;
+  Grid grid_;
+  Neighbours neighbours_;
 };
 
 /// Fetches borders over one communicator: one message to and from each neighbour, in buffers and with
@@ -115,8 +131,8 @@ public:
   /// Rows and columns of the ghosted array on this rank, 0 outside the grid.
   std::int64_t rows() const;
   std::int64_t cols() const;
-  const std::vector<HaloStretch>& row_stretches() const;
-  const std::vector<HaloStretch>& col_stretches() const;
+  /// What this rank has of each dimension, rows before columns; empty outside the grid.
+  const std::vector<HaloPart>& parts() const;
 
   /// Fetches the borders of the ghosted array, column-major with leading dimension `lld` (0: rows()). Every
   /// rank of the grid calls it; a rank waits for its neighbours only.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,11 @@ using base::Error;
 using base::Status;
 using base::detail::guard;
 using base::detail::not_null;
+
+/// Of a dimension; none outside the grid.
+std::vector<redist::HaloStretch> stretches(const redist::Halo& halo, std::size_t dimension) {
+  return halo.parts().empty() ? std::vector<redist::HaloStretch>() : halo.parts()[dimension].stretches;
+}
 
 } // namespace
 
@@ -67,8 +73,8 @@ int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, i
     const redist::Halo& of = not_null(halo, "redist: halo").halo;
     if (rows != nullptr) *rows = of.rows();
     if (cols != nullptr) *cols = of.cols();
-    if (row_stretches != nullptr) *row_stretches = static_cast<int>(of.row_stretches().size());
-    if (col_stretches != nullptr) *col_stretches = static_cast<int>(of.col_stretches().size());
+    if (row_stretches != nullptr) *row_stretches = static_cast<int>(stretches(of, 0).size());
+    if (col_stretches != nullptr) *col_stretches = static_cast<int>(stretches(of, 1).size());
   });
 }
 
@@ -78,11 +84,11 @@ int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_
     const redist::Halo& of = not_null(halo, "redist: halo").halo;
     if (axis != 'R' && axis != 'r' && axis != 'C' && axis != 'c')
       throw Error(Status::bad_argument, fmt::format("redist: halo: axis is '{}', expected R or C", axis));
-    const auto& stretches = axis == 'R' || axis == 'r' ? of.row_stretches() : of.col_stretches();
-    if (k < 0 || static_cast<std::size_t>(k) >= stretches.size())
+    const auto all = stretches(of, axis == 'R' || axis == 'r' ? 0 : 1);
+    if (k < 0 || static_cast<std::size_t>(k) >= all.size())
       throw Error(Status::bad_argument,
-                  fmt::format("redist: halo: stretch {} of axis {}, expected one below {}", k, axis, stretches.size()));
-    const redist::HaloStretch& one = stretches[static_cast<std::size_t>(k)];
+                  fmt::format("redist: halo: stretch {} of axis {}, expected one below {}", k, axis, all.size()));
+    const redist::HaloStretch& one = all[static_cast<std::size_t>(k)];
     if (i_glo != nullptr) *i_glo = one.glo;
     if (i_loc != nullptr) *i_loc = one.loc;
     if (i_ghosted != nullptr) *i_ghosted = one.ghosted;

@@ -124,7 +124,7 @@ Halo::Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes) : impl_(std::
     if (element_bytes < 1)
       throw Error(Status::bad_argument,
                   fmt::format("redist: halo: elements have {} bytes, expected at least 1", element_bytes));
-    for (const int member : plan.layout().grid.ranks)
+    for (const int member : plan.grid().ranks)
       if (member >= size)
         throw Error(Status::bad_argument,
                     fmt::format("redist: halo: the layout names rank {}, expected ranks below {}", member, size));
@@ -201,11 +201,8 @@ std::int64_t Halo::rows() const {
 std::int64_t Halo::cols() const {
   return impl_->plan.cols;
 }
-const std::vector<HaloStretch>& Halo::row_stretches() const {
-  return impl_->plan.row_stretches;
-}
-const std::vector<HaloStretch>& Halo::col_stretches() const {
-  return impl_->plan.col_stretches;
+const std::vector<HaloPart>& Halo::parts() const {
+  return impl_->plan.parts;
 }
 
 void Halo::start(void* ghosted, std::int64_t lld) {
@@ -275,13 +272,11 @@ void Halo::to_ghosted(const void* local, std::int64_t lld_local, void* ghosted, 
   if (!self.has_elements()) return;
   if (local == nullptr || ghosted == nullptr)
     throw Error(Status::null_pointer, "redist: halo: an array is null, expected the local and the ghosted one");
-  for (const HaloStretch& c : self.plan.col_stretches)
-    for (std::int64_t j = 0; j < c.size; ++j)
-      for (const HaloStretch& r : self.plan.row_stretches)
-        std::memcpy(
-            static_cast<char*>(ghosted) + static_cast<std::size_t>(r.ghosted + (c.ghosted + j) * leading) * self.esize,
-            static_cast<const char*>(local) + static_cast<std::size_t>(r.loc + (c.loc + j) * lld_local) * self.esize,
-            static_cast<std::size_t>(r.size) * self.esize);
+  each_piece(self.plan.interior, lld_local, leading, [&](std::int64_t from, std::int64_t to, std::int64_t len) {
+    std::memcpy(static_cast<char*>(ghosted) + static_cast<std::size_t>(to) * self.esize,
+                static_cast<const char*>(local) + static_cast<std::size_t>(from) * self.esize,
+                static_cast<std::size_t>(len) * self.esize);
+  });
 }
 
 void Halo::from_ghosted(const void* ghosted, void* local, std::int64_t lld_local, std::int64_t lld) const {
@@ -290,13 +285,11 @@ void Halo::from_ghosted(const void* ghosted, void* local, std::int64_t lld_local
   if (!self.has_elements()) return;
   if (local == nullptr || ghosted == nullptr)
     throw Error(Status::null_pointer, "redist: halo: an array is null, expected the ghosted and the local one");
-  for (const HaloStretch& c : self.plan.col_stretches)
-    for (std::int64_t j = 0; j < c.size; ++j)
-      for (const HaloStretch& r : self.plan.row_stretches)
-        std::memcpy(static_cast<char*>(local) + static_cast<std::size_t>(r.loc + (c.loc + j) * lld_local) * self.esize,
-                    static_cast<const char*>(ghosted) +
-                        static_cast<std::size_t>(r.ghosted + (c.ghosted + j) * leading) * self.esize,
-                    static_cast<std::size_t>(r.size) * self.esize);
+  each_piece(self.plan.interior, lld_local, leading, [&](std::int64_t to, std::int64_t from, std::int64_t len) {
+    std::memcpy(static_cast<char*>(local) + static_cast<std::size_t>(to) * self.esize,
+                static_cast<const char*>(ghosted) + static_cast<std::size_t>(from) * self.esize,
+                static_cast<std::size_t>(len) * self.esize);
+  });
 }
 
 void Halo::fill(void* ghosted, const void* value, std::int64_t lld) const {
