@@ -152,6 +152,10 @@ int dyngrid_init_on(MPI_Comm comm, const char* name) {
   return guard([&] { app().init_on(comm, name); });
 }
 
+int dyngrid_init_on_f(MPI_Fint comm, const char* name) {
+  return dyngrid_init_on(comm == null_comm_f ? MPI_COMM_NULL : MPI_Comm_f2c(comm), name);
+}
+
 const char* dyngrid_pool(void) {
   return app().pool().c_str();
 }

@@ -17,7 +17,7 @@ collective call that fails raises the same :class:`Error` on all of them.
 """
 
 from . import linalg
-from ._application import Application, Grid, Outcome, Placement, Shared, main
+from ._application import Application, Grid, Outcome, Placement, Shared, main, pool
 from ._launch import launch
 from ._library import Error, Status, library, version
 from ._matrix import Matrix, Window
@@ -36,6 +36,7 @@ __all__ = [
     "linalg",
     "library",
     "main",
+    "pool",
     "version",
 ]
 __version__ = "0.1.0"

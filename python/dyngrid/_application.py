@@ -98,16 +98,24 @@ class Shared(Generic[T]):
             self.value = pickle.loads(self._written[8:])
 
 
+def pool() -> str:
+    """Name of this process's pool, "" where it is in none; on a new process also before its Application. Local."""
+    return str(library.dyngrid_pool().decode())
+
+
 class Application:
     """The application that this process belongs to, one at a time.
 
     Args:
         nprow, npcol: the first grid, with at most as many processes as there are. Without them the grid of
             DYNGRID_GRID, otherwise the most square one of all processes. New processes ignore it.
+        comm, pool: an application on the processes of this communicator (mpi4py's, or a Fortran handle), one of
+            several in a program: a pool of this name, which the command finds as JOB/pool. New processes ignore both.
+            Not with nprow, npcol.
 
-    Collective over MPI_COMM_WORLD. Initializes MPI when mpi4py has not done so. Use it in a ``with`` statement, which
-    ends it. An exception that leaves a process of a larger grid ends the whole job, since the other processes would
-    wait for it for ever.
+    Collective over MPI_COMM_WORLD, or comm. Initializes MPI when mpi4py has not done so. Use it in a ``with``
+    statement, which ends it. An exception that leaves a process of a larger grid ends the whole job, since the other
+    processes would wait for it for ever.
 
     Raises:
         Error: the grid needs more processes than there are, or another application is open.
@@ -115,10 +123,15 @@ class Application:
 
     _current: Optional["Application"] = None
 
-    def __init__(self, nprow: int = 0, npcol: int = 0) -> None:
+    def __init__(self, nprow: int = 0, npcol: int = 0, *, comm: Any = None, pool: Optional[str] = None) -> None:
         if Application._current is not None:
             raise Error(Status.STATE, "an application is open already; expected one at a time: end it first")
-        if nprow or npcol:
+        if (comm is None) != (pool is None) or (pool is not None and (nprow or npcol)):
+            raise Error(Status.ARGUMENT, "expected comm and pool together, and no nprow and npcol with them")
+        if pool is not None:
+            handle = comm if isinstance(comm, int) else comm.py2f()
+            check(library.dyngrid_init_on_f(handle, pool.encode()))
+        elif nprow or npcol:
             check(library.dyngrid_init_grid(nprow, npcol))
         else:
             check(library.dyngrid_init())

@@ -77,6 +77,8 @@ ChangeRoutine = ctypes.CFUNCTYPE(None, c_void_p)
 _ARGUMENTS = {
     "dyngrid_init": [],
     "dyngrid_init_grid": [c_int, c_int],
+    "dyngrid_init_on_f": [c_int, c_char_p],
+    "dyngrid_pool": [],
     "dyngrid_finalize": [],
     "dyngrid_is_newcomer": [],
     "dyngrid_is_first": [],
@@ -124,6 +126,7 @@ _RESULTS = {
     "dyngrid_version": c_char_p,
     "dyngrid_last_message": c_char_p,
     "dyngrid_job": c_char_p,
+    "dyngrid_pool": c_char_p,
 }
 
 

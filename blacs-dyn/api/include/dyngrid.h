@@ -81,6 +81,7 @@ DYNGRID_API int dyngrid_init_grid(int nprow, int npcol);
  * DYNGRID_ERR_ARGUMENT for MPI_COMM_NULL, an intercommunicator or another name; DYNGRID_ERR_MISMATCH for two names;
  * DYNGRID_ERR_STATE where this process is in an application already. */
 DYNGRID_API int dyngrid_init_on(MPI_Comm comm, const char* name);
+DYNGRID_API int dyngrid_init_on_f(MPI_Fint comm, const char* name);
 /* Name of this process's pool, "" where it is in none. On a new process also before dyngrid_init_on, where a program
  * chooses what this pool computes. Local. */
 DYNGRID_API const char* dyngrid_pool(void);

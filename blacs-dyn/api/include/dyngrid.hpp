@@ -94,6 +94,8 @@ public:
   /// Collective over MPI_COMM_WORLD. @throws Error
   Application() { check(dyngrid_init()); }
   Application(int nprow, int npcol) { check(dyngrid_init_grid(nprow, npcol)); }
+  /// A pool: see dyngrid_init_on. Collective over comm, which new processes ignore. @throws Error
+  Application(MPI_Comm comm, const std::string& pool) { check(dyngrid_init_on(comm, pool.c_str())); }
   Application(const Application&) = delete;
   Application& operator=(const Application&) = delete;
   /// Ends dyngrid when finalize() was not called; not while an exception unwinds, since the other processes may not
@@ -107,6 +109,8 @@ public:
     check(dyngrid_finalize());
   }
 
+  /// Name of this process's pool, "" where it is in none; on a new process also before the application begins. Local.
+  static std::string pool() { return dyngrid_pool(); }
   bool is_newcomer() const { return dyngrid_is_newcomer() != 0; }
   bool is_first() const { return dyngrid_is_first() != 0; } ///< at (0,0): this process prints and has the files open
   int context() const { return dyngrid_context(); } ///< BLACS context, -1 outside the grid; new after every change
