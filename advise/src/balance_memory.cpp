@@ -84,196 +84,126 @@ bool are_alike(const std::vector<std::int64_t>& a, const std::vector<std::int64_
   });
 }
 
-} // namespace
-
-// ---- steps
-
-void BalanceMemory::step(double ended_s, double step_s, double size) {
-  if (size < rules.least_size) return;
-  if (known_.is_cold) { // the first one on a grid fills caches and buffers
-    known_.is_cold = false;
-    return;
-  }
-  known_.steps.push_back({ended_s - step_s, ended_s, step_s / size});
-  if (known_.steps.size() > most_steps) known_.steps.pop_front();
-  if (known_.trial && known_.trial->after.count() < rules.judged_steps) known_.trial->after.add(step_s / size);
-}
-
-void BalanceMemory::begin_panels(double now_s) {
-  outside_ = std::exchange(known_, {});
-  grid_changed(now_s);
-}
-
-void BalanceMemory::end_panels() {
-  if (!outside_) return;
-  known_ = *std::exchange(outside_, std::nullopt);
-  decided_.reset();
-}
-
-void BalanceMemory::grid_changed(double now_s) {
-  known_.steps.clear();
-  known_.is_cold = true;
-  known_.changed_s = now_s;
-  decided_.reset();
-}
-
 /// Since when speeds, grid and parts are unchanged.
-double BalanceMemory::steady_since(double now_s) const {
-  double since = known_.changed_s;
-  for (const ProcessLoad& load : loads_)
+double steady_since(const BalanceMemory& memory, double now_s) {
+  double since = memory.known.changed_s;
+  for (const ProcessLoad& load : memory.loads)
     if (load.place >= 0) since = std::max(since, now_s - load.held_s);
   return since;
 }
 
 /// The last ones, of those that ended at `until` or before.
-UsualTime BalanceMemory::steady_steps(double now_s, double until) const {
-  const double since = steady_since(now_s);
+UsualTime steady_steps(const BalanceMemory& memory, double now_s, double until) {
+  const double since = steady_since(memory, now_s);
   UsualTime steady(rules.last_steps);
-  for (const Step& step : known_.steps)
+  for (const BalanceMemory::Step& step : memory.known.steps)
     if (step.begun_s >= since && step.ended_s <= until) steady.add(step.step_s);
   return steady;
 }
 
-// ---- loads
-
-double BalanceMemory::alone_speed_of(const ProcessLoad& load) const {
-  const auto known = alone_.find(load.process);
-  return known == alone_.end() ? load.speed : known->second.speed;
-}
-
-double BalanceMemory::speed_of(const ProcessLoad& load) const {
-  return std::max(alone_speed_of(load) * std::clamp(load.share, 1e-3, 1.0), std::numeric_limits<double>::min());
-}
-
-void BalanceMemory::speed_given(int id, double speed) {
-  alone_[id].given = speed;
-}
-
-void BalanceMemory::take(std::vector<ProcessLoad> loads, double now_s) {
-  for (const ProcessLoad& before : loads_) {
-    if (before.place < 0) continue;
-    const bool is_in = std::any_of(loads.begin(), loads.end(), [&](const ProcessLoad& load) {
-      return load.process == before.process && load.place >= 0;
-    });
-    if (!is_in) left_s_[before.process] = now_s;
-  }
-  for (const ProcessLoad& load : loads) {
-    Alone& alone = alone_[load.process]; // unless a balance gave it that speed, the program did
-    if (load.speed != alone.given && load.speed > 0) alone.speed = alone.given = load.speed;
-  }
-  loads_ = std::move(loads);
-}
-
-bool BalanceMemory::is_settled(double now_s) const {
-  const bool are_near = std::all_of(loads_.begin(), loads_.end(), [&](const ProcessLoad& load) {
-    return load.place < 0 || (std::abs(load.latest - load.share) <= rules.settled_within);
-  });
-  return are_near || now_s - steady_since(now_s) >= rules.settled_s;
-}
-
-bool BalanceMemory::is_due(double now_s) const {
-  if (loads_.empty() || !is_settled(now_s)) return false;
-  if (!decided_) return true;
-  if (now_s - decided_->at_s >= (are_costs_new_ ? rules.costs_s : rules.again_s)) return true;
-  std::vector<double> speeds;
-  for (const ProcessLoad& load : loads_)
-    if (load.place >= 0) speeds.push_back(speed_of(load));
-  if (!are_near(speeds, decided_->speeds)) return true;
-  return now_s - steady_since(now_s) >= rules.longer_held * decided_->held_s;
-}
-
 /// A step that something else slowed down once does not predict later ones: half of the error is forgotten in a while.
-double BalanceMemory::error_at(double now_s) const {
-  return rules.usual_error + (error_ - rules.usual_error) * std::exp2((error_s_ - now_s) / rules.error_half_s);
+double error_at(const BalanceMemory& memory, double now_s) {
+  return rules.usual_error +
+         (memory.error - rules.usual_error) * std::exp2((memory.error_s - now_s) / rules.error_half_s);
+}
+
+std::vector<double> all_speeds(const BalanceMemory& memory) {
+  std::vector<double> speeds;
+  for (const ProcessLoad& load : memory.loads) speeds.push_back(memory.speed_of(load));
+  return speeds;
 }
 
 /// The conditions of a step's time: the slowest part, and the most shared processor.
-StepObservation BalanceMemory::conditions(const BalanceRequest& s) const {
+StepObservation conditions(const BalanceMemory& memory, const BalanceRequest& s) {
   StepObservation o;
   o.grid = s.grid;
   std::vector<double> speeds(at(s.grid.size()), 1);
-  for (const ProcessLoad& load : loads_) {
+  for (const ProcessLoad& load : memory.loads) {
     if (load.place < 0) continue;
-    speeds[at(load.place)] = speed_of(load);
+    speeds[at(load.place)] = memory.speed_of(load);
     o.share = std::min(o.share, std::clamp(load.share, 1e-3, 1.0));
   }
   o.work = Work(s).slowest(s.grid, s.rows, s.cols, speeds);
   return o;
 }
 
-void BalanceMemory::observe(const BalanceRequest& subject, double now_s) {
-  UsualTime steady = steady_steps(now_s, now_s - rules.unseen_s);
-  const bool is_sure = steady.count() >= rules.sure_steps;
-  if (steady.count() == 0 && known_.observed.empty()) steady = steady_steps(now_s, now_s);
-  if (steady.count() == 0) return;
-  StepObservation o = conditions(subject);
-  o.step_s = steady.seconds();
-  known_.rows_were_cut |= o.grid.nprow > 1;
-  known_.cols_were_cut |= o.grid.npcol > 1;
-  const auto same = std::find_if(known_.observed.begin(), known_.observed.end(), [&](const StepObservation& other) {
-    return other.grid == o.grid && is_near(other.work, o.work, rules.same_conditions) &&
-           is_near(other.share, o.share, rules.same_conditions);
-  });
-  if (same != known_.observed.end()) known_.observed.erase(same); // the newest counts
-  known_.observed.push_back(o);
-  if (known_.observed.size() > most_observations) known_.observed.erase(known_.observed.begin());
-  if (is_sure) remember(subject, o.step_s);
-}
-
-void BalanceMemory::remember(const BalanceRequest& s, double step_s) {
-  Measured now{{s.grid, {}, s.rows, s.cols, step_s}, {}, 0};
-  now.step.order.resize(at(s.grid.size()));
-  now.speeds.resize(at(s.grid.size()));
-  for (const ProcessLoad& load : loads_) {
-    if (load.place < 0) continue;
-    now.step.order[at(load.place)] = load.process;
-    now.speeds[at(load.place)] = speed_of(load);
-  }
-  now.work = Work(s).slowest(s.grid, s.rows, s.cols, now.speeds);
-  remember(std::move(now));
-}
-
-void BalanceMemory::remember(Measured now) {
-  const auto same = std::find_if(known_.measured.begin(), known_.measured.end(), [&](const Measured& other) {
-    return other.step.grid == now.step.grid && other.step.order == now.step.order && other.step.rows == now.step.rows &&
-           other.step.cols == now.step.cols && are_near(other.speeds, now.speeds);
-  });
-  if (same != known_.measured.end()) known_.measured.erase(same); // the newest counts
-  known_.measured.push_back(std::move(now));
-  if (known_.measured.size() > most_observations) known_.measured.erase(known_.measured.begin());
-}
-
 /// Of the last decision, with its speeds.
-BalanceMemory::Measured BalanceMemory::measured(const BalanceChoice& choice, const BalanceRequest& request) const {
-  Measured m{{choice.grid, {}, choice.rows, choice.cols, 0}, {}, 0};
+BalanceMemory::Measured measured(const BalanceMemory& memory, const BalanceChoice& choice,
+                                 const BalanceRequest& request) {
+  BalanceMemory::Measured m{{choice.grid, {}, choice.rows, choice.cols, 0}, {}, 0};
   for (const int k : choice.order) {
-    m.step.order.push_back(id_of(k));
-    m.speeds.push_back(speed_of(loads_[at(k)]));
+    m.step.order.push_back(memory.id_of(k));
+    m.speeds.push_back(memory.speed_of(memory.loads[at(k)]));
   }
   m.work = Work(request).slowest(choice.grid, choice.rows, choice.cols, m.speeds);
   return m;
 }
 
+void remember(BalanceMemory& memory, BalanceMemory::Measured now) {
+  const auto same = std::find_if(memory.known.measured.begin(), memory.known.measured.end(),
+                                 [&](const BalanceMemory::Measured& other) {
+                                   return other.step.grid == now.step.grid && other.step.order == now.step.order &&
+                                          other.step.rows == now.step.rows && other.step.cols == now.step.cols &&
+                                          are_near(other.speeds, now.speeds);
+                                 });
+  if (same != memory.known.measured.end()) memory.known.measured.erase(same); // the newest counts
+  memory.known.measured.push_back(std::move(now));
+  if (memory.known.measured.size() > most_observations) memory.known.measured.erase(memory.known.measured.begin());
+}
+
+void remember(BalanceMemory& memory, const BalanceRequest& s, double step_s) {
+  BalanceMemory::Measured now{{s.grid, {}, s.rows, s.cols, step_s}, {}, 0};
+  now.step.order.resize(at(s.grid.size()));
+  now.speeds.resize(at(s.grid.size()));
+  for (const ProcessLoad& load : memory.loads) {
+    if (load.place < 0) continue;
+    now.step.order[at(load.place)] = load.process;
+    now.speeds[at(load.place)] = memory.speed_of(load);
+  }
+  now.work = Work(s).slowest(s.grid, s.rows, s.cols, now.speeds);
+  remember(memory, std::move(now));
+}
+
+void observe(BalanceMemory& memory, const BalanceRequest& subject, double now_s) {
+  UsualTime steady = steady_steps(memory, now_s, now_s - rules.unseen_s);
+  const bool is_sure = steady.count() >= rules.sure_steps;
+  if (steady.count() == 0 && memory.known.observed.empty()) steady = steady_steps(memory, now_s, now_s);
+  if (steady.count() == 0) return;
+  StepObservation o = conditions(memory, subject);
+  o.step_s = steady.seconds();
+  memory.known.rows_were_cut |= o.grid.nprow > 1;
+  memory.known.cols_were_cut |= o.grid.npcol > 1;
+  const auto same =
+      std::find_if(memory.known.observed.begin(), memory.known.observed.end(), [&](const StepObservation& other) {
+        return other.grid == o.grid && is_near(other.work, o.work, rules.same_conditions) &&
+               is_near(other.share, o.share, rules.same_conditions);
+      });
+  if (same != memory.known.observed.end()) memory.known.observed.erase(same); // the newest counts
+  memory.known.observed.push_back(o);
+  if (memory.known.observed.size() > most_observations) memory.known.observed.erase(memory.known.observed.begin());
+  if (is_sure) remember(memory, subject, o.step_s);
+}
+
 /// Steps measured with the present speeds and costs, by processes that still exist.
-std::vector<MeasuredStep> BalanceMemory::remembered(const BalanceRequest& s) const {
+std::vector<MeasuredStep> remembered(const BalanceMemory& memory, const BalanceRequest& s) {
   const bool have_no_costs = s.row_costs.are_alike() && s.col_costs.are_alike();
   const Work work(s);
   const auto is_as_now = [&](const MeasuredStep& step) { // `order` has indices
     if (!(step.grid == s.grid) || !are_alike(step.rows, s.rows) || !are_alike(step.cols, s.cols)) return false;
     for (int place = 0; place < s.grid.size(); ++place)
-      if (loads_[at(step.order[at(place)])].place != place) return false;
+      if (memory.loads[at(step.order[at(place)])].place != place) return false;
     return true;
   };
   std::vector<MeasuredStep> list;
-  for (const Measured& known : known_.measured) {
+  for (const BalanceMemory::Measured& known : memory.known.measured) {
     MeasuredStep step = known.step;
     std::vector<double> speeds;
     for (int& process : step.order) {
-      const auto load = std::find_if(loads_.begin(), loads_.end(),
+      const auto load = std::find_if(memory.loads.begin(), memory.loads.end(),
                                      [&](const ProcessLoad& other) { return other.process == process; });
-      if (load == loads_.end()) break;
-      speeds.push_back(speed_of(*load));
-      process = static_cast<int>(load - loads_.begin());
+      if (load == memory.loads.end()) break;
+      speeds.push_back(memory.speed_of(*load));
+      process = static_cast<int>(load - memory.loads.begin());
     }
     if (!are_near(speeds, known.speeds)) continue;
     if (is_as_now(step)) continue;
@@ -285,33 +215,27 @@ std::vector<MeasuredStep> BalanceMemory::remembered(const BalanceRequest& s) con
   return list;
 }
 
-std::vector<double> BalanceMemory::all_speeds() const {
-  std::vector<double> speeds;
-  for (const ProcessLoad& load : loads_) speeds.push_back(speed_of(load));
-  return speeds;
-}
-
 /// The terms of a step, and the error of its predictions.
-void BalanceMemory::learn(BalanceRequest& r, double now_s) {
-  set_terms(r, known_.observed);
-  r.error = error_at(now_s);
+void learn(BalanceMemory& memory, BalanceRequest& r, double now_s) {
+  set_terms(r, memory.known.observed);
+  r.error = error_at(memory, now_s);
   const Competing competing = competing_most(r.processes);
   std::vector<int> ids;
-  for (const int k : competing.processes) ids.push_back(id_of(k));
-  known_.waiting.keep(ids);
+  for (const int k : competing.processes) ids.push_back(memory.id_of(k));
+  memory.known.waiting.keep(ids);
   if (ids.empty() || r.step_s == 0) return;
   BalanceRequest apart = r; // the knowledge of the others, and of the waiting times of these
   std::vector<StepObservation> calm;
-  std::copy_if(known_.observed.begin(), known_.observed.end(), std::back_inserter(calm),
+  std::copy_if(memory.known.observed.begin(), memory.known.observed.end(), std::back_inserter(calm),
                [&](const StepObservation& o) { return o.share >= competing.below; });
   if (!calm.empty()) set_terms(apart, calm);
   const std::vector<double> parts = Work(r).parts(r.grid, r.rows, r.cols, std::vector<double>(at(r.grid.size()), 1));
   bool is_told = false;
   for (const int k : competing.processes) {
     BalanceProcess& p = apart.processes[at(k)];
-    known_.waiting.saw(id_of(k), parts[at(p.place)], r.step_s, now_s - r.held_s);
-    const double alone = alone_speed_of(loads_[at(k)]);
-    const auto terms = known_.waiting.terms(id_of(k), apart.work_s / (alone * competing.most));
+    memory.known.waiting.saw(memory.id_of(k), parts[at(p.place)], r.step_s, now_s - r.held_s);
+    const double alone = memory.alone_speed_of(memory.loads[at(k)]);
+    const auto terms = memory.known.waiting.terms(memory.id_of(k), apart.work_s / (alone * competing.most));
     if (!terms) continue;
     p.waits_s = terms->waits_s;
     p.speed = apart.work_s / terms->work_s;
@@ -323,46 +247,127 @@ void BalanceMemory::learn(BalanceRequest& r, double now_s) {
   if (is_told) r = std::move(apart);
 }
 
+} // namespace
+
+// ---- steps
+
+void BalanceMemory::step(double ended_s, double step_s, double size) {
+  if (size < rules.least_size) return;
+  if (known.is_cold) { // the first one on a grid fills caches and buffers
+    known.is_cold = false;
+    return;
+  }
+  known.steps.push_back({ended_s - step_s, ended_s, step_s / size});
+  if (known.steps.size() > most_steps) known.steps.pop_front();
+  if (known.trial && known.trial->after.count() < rules.judged_steps) known.trial->after.add(step_s / size);
+}
+
+void BalanceMemory::begin_panels(double now_s) {
+  outside = std::exchange(known, {});
+  grid_changed(now_s);
+}
+
+void BalanceMemory::end_panels() {
+  if (!outside) return;
+  known = *std::exchange(outside, std::nullopt);
+  decided.reset();
+}
+
+void BalanceMemory::grid_changed(double now_s) {
+  known.steps.clear();
+  known.is_cold = true;
+  known.changed_s = now_s;
+  decided.reset();
+}
+
+// ---- loads
+
+double BalanceMemory::alone_speed_of(const ProcessLoad& load) const {
+  const auto found = alone.find(load.process);
+  return found == alone.end() ? load.speed : found->second.speed;
+}
+
+double BalanceMemory::speed_of(const ProcessLoad& load) const {
+  return std::max(alone_speed_of(load) * std::clamp(load.share, 1e-3, 1.0), std::numeric_limits<double>::min());
+}
+
+void BalanceMemory::speed_given(int id, double speed) {
+  alone[id].given = speed;
+}
+
+void BalanceMemory::take(std::vector<ProcessLoad> newest, double now_s) {
+  for (const ProcessLoad& before : loads) {
+    if (before.place < 0) continue;
+    const bool is_in = std::any_of(newest.begin(), newest.end(), [&](const ProcessLoad& load) {
+      return load.process == before.process && load.place >= 0;
+    });
+    if (!is_in) left_s[before.process] = now_s;
+  }
+  for (const ProcessLoad& load : newest) {
+    Alone& own = alone[load.process]; // unless a balance gave it that speed, the program did
+    if (load.speed != own.given && load.speed > 0) own.speed = own.given = load.speed;
+  }
+  loads = std::move(newest);
+}
+
+bool BalanceMemory::is_settled(double now_s) const {
+  const bool are_near = std::all_of(loads.begin(), loads.end(), [&](const ProcessLoad& load) {
+    return load.place < 0 || (std::abs(load.latest - load.share) <= rules.settled_within);
+  });
+  return are_near || now_s - steady_since(*this, now_s) >= rules.settled_s;
+}
+
+bool BalanceMemory::is_due(double now_s) const {
+  if (loads.empty() || !is_settled(now_s)) return false;
+  if (!decided) return true;
+  if (now_s - decided->at_s >= (are_costs_new ? rules.costs_s : rules.again_s)) return true;
+  std::vector<double> speeds;
+  for (const ProcessLoad& load : loads)
+    if (load.place >= 0) speeds.push_back(speed_of(load));
+  if (!are_near(speeds, decided->speeds)) return true;
+  return now_s - steady_since(*this, now_s) >= rules.longer_held * decided->held_s;
+}
+
 BalanceDecision decide_balance(BalanceRequest subject, BalanceMemory& memory, double now_s) {
   BalanceDecision verdict;
   int in_grid = 0;
-  for (const ProcessLoad& load : memory.loads_)
+  for (const ProcessLoad& load : memory.loads)
     if (load.place >= 0) {
       ++in_grid;
       if (load.samples == 0) verdict.why_not = "the load of some processes was not measured yet";
     }
   if (in_grid != subject.grid.size()) verdict.why_not = "the loads are of another grid";
   if (!verdict.why_not.empty()) return verdict;
-  if (memory.is_settled(now_s)) memory.observe(subject, now_s);
-  if (memory.known_.observed.empty()) {
+  if (memory.is_settled(now_s)) observe(memory, subject, now_s);
+  if (memory.known.observed.empty()) {
     verdict.why_not = "no step was measured yet";
     return verdict;
   }
-  const UsualTime steady = memory.steady_steps(now_s, now_s);
+  const UsualTime steady = steady_steps(memory, now_s, now_s);
   BalanceRequest& r = verdict.request = std::move(subject);
   r.step_s = steady.count() == 0 ? 0 : steady.seconds();
   r.measured_error = r.step_s > 0 ? steady.error_s() / r.step_s : 0;
-  r.held_s = std::max(0.0, now_s - memory.steady_since(now_s));
-  r.measured = memory.remembered(r);
-  r.rows_were_cut = memory.known_.rows_were_cut;
-  r.cols_were_cut = memory.known_.cols_were_cut;
+  r.held_s = std::max(0.0, now_s - steady_since(memory, now_s));
+  r.measured = remembered(memory, r);
+  r.rows_were_cut = memory.known.rows_were_cut;
+  r.cols_were_cut = memory.known.cols_were_cut;
   BalanceMemory::Decided decided{now_s, r.held_s, {}};
-  for (const ProcessLoad& load : memory.loads_) {
+  for (const ProcessLoad& load : memory.loads) {
     BalanceProcess p;
     p.speed = memory.speed_of(load);
     p.share = std::clamp(load.share, 1e-3, 1.0);
     p.place = load.place;
     p.may_leave = load.process != 0;
     p.calm_s = load.samples > 0 ? load.calm_s : 0;
-    if (const auto left = memory.left_s_.find(load.process); left != memory.left_s_.end())
+    if (const auto left = memory.left_s.find(load.process); left != memory.left_s.end())
       p.away_s = now_s - left->second;
     if (load.place >= 0) decided.speeds.push_back(p.speed);
     r.processes.push_back(p);
   }
-  memory.learn(r, now_s);
+  learn(memory, r, now_s);
   verdict.balance = decide_balance(r);
-  memory.decided_ = std::move(decided);
-  memory.are_costs_new_ = false;
+  memory.decided = std::move(decided);
+  memory.are_costs_new = false;
   return verdict;
 }
 
@@ -377,31 +382,31 @@ void BalanceMemory::carried_out(const BalanceDecision& verdict, double change_s,
   trial.outcome.before_s = verdict.request.step_s;
   trial.outcome.predicted_change_s = balance.then.change.total();
   trial.outcome.change_s = change_s;
-  trial.speeds = all_speeds();
-  trial.from = measured(balance.now, verdict.request);
-  trial.to = measured(balance.then, verdict.request);
-  known_.trial = std::move(trial);
+  trial.speeds = all_speeds(*this);
+  trial.from = measured(*this, balance.now, verdict.request);
+  trial.to = measured(*this, balance.then, verdict.request);
+  known.trial = std::move(trial);
   grid_changed(now_s);
 }
 
 std::optional<BalanceOutcome> BalanceMemory::outcome(double now_s) {
-  if (!known_.trial || known_.trial->after.count() < rules.judged_steps) return std::nullopt;
-  BalanceOutcome outcome = known_.trial->outcome;
-  outcome.after_s = known_.trial->after.seconds();
-  outcome.steps = static_cast<int>(known_.trial->after.count());
-  Trial trial = *std::exchange(known_.trial, std::nullopt);
-  if (are_near(trial.speeds, all_speeds())) {                         // else something else has changed, too
+  if (!known.trial || known.trial->after.count() < rules.judged_steps) return std::nullopt;
+  BalanceOutcome outcome = known.trial->outcome;
+  outcome.after_s = known.trial->after.seconds();
+  outcome.steps = static_cast<int>(known.trial->after.count());
+  Trial trial = *std::exchange(known.trial, std::nullopt);
+  if (are_near(trial.speeds, all_speeds(*this))) {                    // else something else has changed, too
     if (outcome.before_s > 0 && outcome.after_s > outcome.before_s) { // the way back is known, although measured
                                                                       // briefly
       trial.from.step.step_s = outcome.before_s;
       trial.to.step.step_s = outcome.after_s;
-      remember(std::move(trial.from));
-      remember(std::move(trial.to));
-      decided_.reset();
+      remember(*this, std::move(trial.from));
+      remember(*this, std::move(trial.to));
+      decided.reset();
     }
     const double off = outcome.after_s / outcome.predicted_after_s - 1;
-    error_ = std::hypot(error_at(now_s), off) / std::sqrt(2);
-    error_s_ = now_s;
+    error = std::hypot(error_at(*this, now_s), off) / std::sqrt(2);
+    error_s = now_s;
   }
   return outcome;
 }

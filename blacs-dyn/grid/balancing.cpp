@@ -227,7 +227,7 @@ bool Balancing::is_now(const Seen& seen) const {
 
 std::vector<int> Balancing::ids() const {
   std::vector<int> ids;
-  for (const ProcessLoad& load : memory_.loads()) ids.push_back(load.process);
+  for (const ProcessLoad& load : memory_.loads) ids.push_back(load.process);
   return ids;
 }
 
@@ -309,7 +309,7 @@ Balancing::Verdict Balancing::verdict_of(const BalanceDecision& decided) const {
       from.shape == verdict.to.shape && from.ids == verdict.to.ids ? Verdict::Kind::relayout : Verdict::Kind::change;
   const auto& all = matrices_.all();
   if (std::none_of(all.begin(), all.end(), [](const auto& a) { return a->order != 0; })) return verdict;
-  for (const ProcessLoad& load : memory_.loads())
+  for (const ProcessLoad& load : memory_.loads)
     if (load.samples > 0) {
       verdict.ids.push_back(load.process);
       verdict.speeds.push_back(memory_.speed_of(load));
@@ -330,7 +330,7 @@ const Matrix* Balancing::may_get_factor_order() const {
 std::vector<double> Balancing::speeds_on(const GridMap& map) const {
   std::vector<double> speeds;
   for (const int id : map.ids)
-    for (const ProcessLoad& load : memory_.loads())
+    for (const ProcessLoad& load : memory_.loads)
       if (load.process == id) speeds.push_back(memory_.speed_of(load));
   return speeds;
 }
@@ -393,11 +393,11 @@ Balancing::Verdict Balancing::verdict_for_factors() const {
 void Balancing::take_items(const std::vector<std::vector<char>>& items) {
   if (items.empty()) return;
   std::vector<double> speeds(items.size(), 1);
-  for (const ProcessLoad& load : memory_.loads())
+  for (const ProcessLoad& load : memory_.loads)
     if (load.place >= 0 && load.place < static_cast<int>(items.size()))
       speeds[at(load.place)] = memory_.alone_speed_of(load);
   items_.gathered(items, speeds, matrices_);
-  memory_.costs_told();
+  memory_.are_costs_new = true;
 }
 
 /// Once the loads are there. Throws nothing: the others wait for the decision.
@@ -476,7 +476,7 @@ void Balancing::carried_out(double change_s) {
   last_.done(change_s);
   if (processes_.id() != 0 || !doing_) return;
   const BalanceDecision decided = *std::exchange(doing_, std::nullopt);
-  for (const ProcessLoad& load : memory_.loads())
+  for (const ProcessLoad& load : memory_.loads)
     memory_.speed_given(load.process, processes_.process_set().speed_of(load.process));
   memory_.carried_out(decided, change_s, base::monotonic_s());
   seen_ = seen_now();

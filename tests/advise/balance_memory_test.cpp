@@ -218,7 +218,7 @@ TEST(BalanceMemory, WaitsWhileALoadIsSeenByOneProcessAndNotYetByAnother) {
   run.shares.assign(4, 0.3);
   run.held.assign(4, 1);
   run.tell();
-  std::vector<ProcessLoad> loads = run.memory.loads();
+  std::vector<ProcessLoad> loads = run.memory.loads;
   loads[2].share = 1; // its last sample differs
   run.memory.take(loads, run.now);
   EXPECT_FALSE(run.memory.is_settled(run.now));
@@ -246,8 +246,8 @@ TEST(BalanceMemory, AStoppedProcessHasASmallSpeedRatherThanNone) {
   run.steps(5);
   run.load(3, 0); // no processor at all in the last samples
   run.tell();
-  EXPECT_GT(run.memory.speed_of(run.memory.loads()[3]), 0);
-  EXPECT_LE(run.memory.speed_of(run.memory.loads()[3]), 1e-3);
+  EXPECT_GT(run.memory.speed_of(run.memory.loads[3]), 0);
+  EXPECT_LE(run.memory.speed_of(run.memory.loads[3]), 1e-3);
   EXPECT_NO_THROW(run.decide());
 }
 
@@ -649,17 +649,17 @@ TEST(BalanceMemory, ASpeedThatABalanceSetIsNotTheSpeedOfTheProcessAlone) {
   Story run(true);
   run.load(1, 0.5);
   run.tell();
-  EXPECT_NEAR(run.memory.speed_of(run.memory.loads()[1]), 0.5, 1e-12);
-  std::vector<ProcessLoad> loads = run.memory.loads();
+  EXPECT_NEAR(run.memory.speed_of(run.memory.loads[1]), 0.5, 1e-12);
+  std::vector<ProcessLoad> loads = run.memory.loads;
   for (ProcessLoad& load : loads) { // the basis of the distribution from now on
     load.speed = load.share;
     run.memory.speed_given(load.process, load.speed);
   }
   run.memory.take(loads, run.now);
-  EXPECT_NEAR(run.memory.speed_of(run.memory.loads()[1]), 0.5, 1e-12);
+  EXPECT_NEAR(run.memory.speed_of(run.memory.loads[1]), 0.5, 1e-12);
   loads[1].speed = 3; // the program states it
   run.memory.take(loads, run.now);
-  EXPECT_NEAR(run.memory.speed_of(run.memory.loads()[1]), 1.5, 1e-12);
+  EXPECT_NEAR(run.memory.speed_of(run.memory.loads[1]), 1.5, 1e-12);
 }
 
 TEST(BalanceMode, HasThreeNames) {

@@ -36,8 +36,7 @@ struct BalanceOutcome {
 };
 
 /// What is known from earlier steps, loads and decisions.
-class BalanceMemory {
-public:
+struct BalanceMemory {
   // ---- steps
   /// size: of this step, where sizes differ. The value recorded is step_s / size. Nothing is recorded of a step much
   /// smaller than the others, whose time no longer depends on work.
@@ -49,8 +48,7 @@ public:
   void grid_changed(double now_s); ///< grid or parts have changed: the step under way is not measured
 
   // ---- loads: those in the grid by place, then those that sleep
-  void take(std::vector<ProcessLoad> loads, double now_s);
-  const std::vector<ProcessLoad>& loads() const { return loads_; }
+  void take(std::vector<ProcessLoad> newest, double now_s);
   /// Whether decide_balance() may give a new result: speeds have changed, or have been the same for longer than at the
   /// last one, or a parked process can be examined again.
   bool is_due(double now_s) const;
@@ -59,24 +57,20 @@ public:
   /// at once.
   bool is_settled(double now_s) const;
 
-  int id_of(int process) const { return loads_.at(static_cast<std::size_t>(process)).process; }
+  int id_of(int process) const { return loads.at(static_cast<std::size_t>(process)).process; }
   /// The speed of a process under its load: its speed alone, times its share.
   double speed_of(const ProcessLoad& load) const;
   double alone_speed_of(const ProcessLoad& load) const; ///< without load
-  /// The program has set other costs of the subject's items: the next decision does not wait for another load.
-  void costs_told() { are_costs_new_ = true; }
-  void speed_given(int id, double speed); ///< by a balance; it is not the speed of the process alone
+  void speed_given(int id, double speed);               ///< by a balance; it is not the speed of the process alone
 
   // ---- afterwards
   void carried_out(const BalanceDecision& verdict, double change_s, double now_s);
-  void forget_trial() { known_.trial.reset(); } ///< the grid has changed since
-  bool has_outcome() const { return known_.trial && known_.trial->after.count() >= BalanceRules().judged_steps; }
+  void forget_trial() { known.trial.reset(); } ///< the grid has changed since
+  bool has_outcome() const { return known.trial && known.trial->after.count() >= BalanceRules().judged_steps; }
   /// Not empty once, when enough steps have ended since the balance to judge it.
   std::optional<BalanceOutcome> outcome(double now_s);
 
-  friend BalanceDecision decide_balance(BalanceRequest subject, BalanceMemory& memory, double now_s);
-
-private:
+  // ---- the state: loads, and what is known of processes and of steps
   struct Step {
     double begun_s, ended_s, step_s; ///< of the last step, scaled to size 1
   };
@@ -89,27 +83,10 @@ private:
     std::vector<double> speeds; ///< in this order
     double work = 0;            ///< of the slowest, as in StepObservation: the cost of rows may have changed since
   };
-  void remember(const BalanceRequest& subject, double step_s);
-  void remember(Measured now);
-  Measured measured(const BalanceChoice& choice, const BalanceRequest& request) const;
-  std::vector<MeasuredStep> remembered(const BalanceRequest& subject) const;
-  std::vector<double> all_speeds() const;
-  double steady_since(double now_s) const;
-  double error_at(double now_s) const;
-  UsualTime steady_steps(double now_s, double until) const;
-  void observe(const BalanceRequest& subject, double now_s);
-  void learn(BalanceRequest& request, double now_s);
-  StepObservation conditions(const BalanceRequest& subject) const;
-
-  std::vector<ProcessLoad> loads_;
-  std::map<int, Alone> alone_;
-  std::map<int, double> left_s_; ///< when a process left the grid
   struct Decided {
     double at_s = 0, held_s = 0;
     std::vector<double> speeds;
   };
-  std::optional<Decided> decided_;
-  bool are_costs_new_ = false;
   struct Trial {
     BalanceOutcome outcome;
     UsualTime after{BalanceRules().judged_steps};
@@ -127,9 +104,14 @@ private:
     Waiting waiting;
     bool rows_were_cut = false, cols_were_cut = false; ///< by a grid on which steps were measured
   };
-  Learned known_;
-  std::optional<Learned> outside_;                          ///< while panels are under way: of the program's own steps
-  double error_ = BalanceRules().usual_error, error_s_ = 0; ///< of the last predictions of a step, and since when
+  std::vector<ProcessLoad> loads; ///< those in the grid by place, then those that sleep
+  std::map<int, Alone> alone;
+  std::map<int, double> left_s; ///< when a process left the grid
+  std::optional<Decided> decided;
+  bool are_costs_new = false; ///< of the subject's items: the next decision does not wait for another load
+  Learned known;
+  std::optional<Learned> outside;                         ///< while panels are under way: of the program's own steps
+  double error = BalanceRules().usual_error, error_s = 0; ///< of the last predictions of a step, and since when
 };
 
 /// Whether to give out the work anew, to park processes or to take them back.
