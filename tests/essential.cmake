@@ -27,7 +27,8 @@ set(DYNGRID_ESSENTIAL_TESTS
   blacs-dyn.pools_short blacs-dyn.pools_one_ends blacs-dyn.pools_wrong
   blacs-dyn.leave_refused blacs-dyn.growth_fails_missing blacs-dyn.growth_fails_slots blacs-dyn.growth_fails_late
   # what follows the grid
-  blacs-dyn.fortran blacs-dyn.classical blacs-dyn.own_contexts blacs-dyn.reshape blacs-dyn.copies blacs-dyn.relayout
+  blacs-dyn.fortran blacs-dyn.classical blacs-dyn.own_contexts blacs-dyn.borders blacs-dyn.reshape
+  blacs-dyn.copies blacs-dyn.relayout
   blacs-dyn.items blacs-dyn.speeds blacs-dyn.matrices_cpp blacs-dyn.on_change blacs-dyn.on_change_fortran
   blacs-dyn.run_on blacs-dyn.run_on_fortran blacs-dyn.statuses blacs-dyn.two_loops_named blacs-dyn.two_loops_plain
   blacs-dyn.two_loops_cpp_named blacs-dyn.two_loops_fortran_named blacs-dyn.two_loops_fortran77_plain

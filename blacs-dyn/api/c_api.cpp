@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "grid/application.hpp"
 #include "grid/calls/calls.hpp"
 #include "grid/factoring.hpp"
+#include "redist/halo_handle.hpp"
 
 namespace {
 
@@ -543,6 +545,32 @@ int dyngrid_field_range(const dyngrid_matrix* field, int dim, int64_t k, int64_t
       throw base::Error(base::Status::bad_argument, "blacs-dyn: dyngrid_field_range: dim is " + std::to_string(dim) +
                                                         ", expected 0 .. " + std::to_string(dims - 1));
     return range_of("dyngrid_field_range", part.stretches[static_cast<std::size_t>(dim)], k, first, last);
+  });
+}
+
+int dyngrid_matrix_halo(const dyngrid_matrix* matrix, const int* lo, const int* hi, const int* periodic, int neighbours,
+                        dyngrid_halo** halo) {
+  return guard([&] {
+    const blacs_dyn::Application& a = app();
+    if (!a.is_active() || !a.grid.has_me())
+      throw base::Error(base::Status::bad_state,
+                        "blacs-dyn: dyngrid_matrix_halo: this process is not in the grid, expected one that is");
+    const MPI_Comm comm = a.grid.comm();
+    std::optional<redist::HaloPlan> plan;
+    base::together(comm, [&] {
+      base::detail::not_null(matrix, "blacs-dyn: dyngrid_matrix_halo: matrix");
+      base::detail::not_null(lo, "blacs-dyn: dyngrid_matrix_halo: lo");
+      base::detail::not_null(hi, "blacs-dyn: dyngrid_matrix_halo: hi");
+      base::detail::not_null(halo, "blacs-dyn: dyngrid_matrix_halo: place for the halo");
+      std::vector<redist::HaloSides> sides;
+      for (std::size_t d = 0; d < matrix->dims(); ++d)
+        sides.push_back({lo[d], hi[d], periodic != nullptr && periodic[d] != 0});
+      if (!matrix->is_placed)
+        throw base::Error(base::Status::bad_state, "blacs-dyn: dyngrid_matrix_halo: matrix \"" + matrix->name +
+                                                       "\" has no part here before the first resize point");
+      plan.emplace(matrix->halo_plan(sides, redist::neighbours_of(neighbours)));
+    });
+    *halo = new dyngrid_halo{redist::Halo(comm, *plan, static_cast<int>(blacs_dyn::element_bytes(matrix->type)))};
   });
 }
 

@@ -245,6 +245,20 @@ const std::vector<gridmap::Axis::Stretch>& dyngrid_matrix::stretches(bool is_row
   return known.list;
 }
 
+redist::HaloPlan dyngrid_matrix::halo_plan(const std::vector<redist::HaloSides>& sides,
+                                           redist::Neighbours neighbours) const {
+  if (!is_field()) return redist::HaloPlan(layout, {sides[0], sides[1], neighbours});
+  auto next = sides.begin();
+  const auto dimensions = [&next](const gridmap::FieldDimensions& of, int nprocs) {
+    const std::vector<int> parts = gridmap::parts_of(of, nprocs);
+    std::vector<redist::HaloDimension> all;
+    for (std::size_t d = 0; d < of.size(); ++d) all.push_back({gridmap::axis_of(of[d], parts[d]), *next++});
+    return all;
+  };
+  const auto of_rows = dimensions(rows.field, layout.rows.nprocs);
+  return {of_rows, dimensions(cols.field, layout.cols.nprocs), layout.grid, neighbours};
+}
+
 const blacs_dyn::FieldPart& dyngrid_matrix::field_part(int rank) const {
   if (field_part_.parts.empty()) {
     const auto [p, q] = is_placed ? layout.axes_of(rank) : std::pair{-1, -1};

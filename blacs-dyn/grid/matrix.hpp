@@ -13,6 +13,7 @@
 #include "grid/matrix_grid.hpp"
 #include "gridmap/axis.hpp"
 #include "processes/names.hpp"
+#include "redist/halo.hpp"
 #include "redist/layout.hpp"
 
 namespace blacs_dyn {
@@ -106,6 +107,10 @@ struct dyngrid_matrix {
   /// times as many as there are blocks, and are worked out when asked for. @throws Error{shape_mismatch} when they are
   /// too long
   const std::vector<int>& descriptor() const;
+  /// The borders of its blocks as it lies now; sides: of rows and columns, or of each dimension of a field.
+  /// @throws Error{bad_argument}
+  redist::HaloPlan halo_plan(const std::vector<redist::HaloSides>& sides, redist::Neighbours neighbours) const;
+  std::size_t dims() const { return is_field() ? rows.field.size() + cols.field.size() : 2; }
   /// Which rows, or columns, the process of that rank has: this one.
   const std::vector<gridmap::Axis::Stretch>& stretches(bool is_row, int rank) const;
   void unplace(); ///< this process has no part of it any more

@@ -3,7 +3,9 @@
 ! its rank.
 program fields_fortran
   use dyngrid
+  use dyngrid_redist
   use need_module
+  use, intrinsic :: iso_c_binding, only: c_ptr, c_null_ptr, c_int64_t
   use, intrinsic :: iso_fortran_env, only: real32, real64, int32, int64
   implicit none
   integer, target :: step = 0
@@ -13,7 +15,9 @@ program fields_fortran
   complex(real64), pointer :: x4(:, :, :, :)
   integer(int32), pointer :: x5(:, :, :, :, :)
   integer :: info, outcome, dims, parts(5), coordinates(5), nprow, npcol, myrow, mycol, first, last
-  integer(int64) :: extents(5), from, to
+  integer(int64) :: extents(5), from, to, ghosted(5)
+  type(c_ptr) :: halo = c_null_ptr
+  real(real64), allocatable :: u(:, :, :)
 
   call dyngrid_init_grid(2, 2, info); call need(info == DYNGRID_SUCCESS, 'init')
   call dyngrid_field_create('one', 'd', [23], [2], [0], a1, info); call need(info == DYNGRID_SUCCESS, 'create 1')
@@ -54,6 +58,16 @@ program fields_fortran
     call need(info == 1 .and. from == 1 .and. to == 4, 'a dimension that is not cut')
     call dyngrid_field_range(a3, 1, 2, first, last, info); call need(info == 0, 'no more')
     call dyngrid_field_range(a3, 4, 1, first, last, info); call need(info == DYNGRID_ERR_ARGUMENT, 'no such dimension')
+    call dyngrid_field_local(a3, x3)
+    call dyngrid_matrix_halo(a3, [0, 1, 0], [0, 0, 2], neighbours=DYNGRID_NEIGHBOURS_EIGHT, halo=halo, info=info)
+    call need(info == DYNGRID_SUCCESS .and. dyngrid_halo_extents(halo, ghosted) == 3, 'halo')
+    call need(ghosted(1) == extents(1), 'no border in the first dimension')
+    allocate (u(ghosted(1), ghosted(2), ghosted(3)))
+    call need(dyngrid_halo_to_ghosted(halo, x3, int(size(x3, 1) * size(x3, 2), c_int64_t), u, 0_c_int64_t) == 0, 'to')
+    call need(dyngrid_halo_exchange(halo, u, 0_c_int64_t) == 0, 'exchange')
+    if (nprow * npcol == 1) call need(ghosted(2) == 6 .and. ghosted(3) == 9 .and. all(u(:, 2:, :7) == x3), 'alone')
+    call need(dyngrid_halo_destroy(halo) == 0, 'destroy')
+    deallocate (u)
     if (step == 2) exit
     step = step + 1
     if (step == 1) call dyngrid_request(2, 3, info)

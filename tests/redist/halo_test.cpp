@@ -209,7 +209,7 @@ TEST(Halo, RandomFieldsOfUpTo5Dimensions) {
   const auto pick = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   for (int round = 0; round < 300; ++round) {
     Case one;
-    const int dims = pick(2, 5), rows = pick(1, dims - 1);
+    const int dims = pick(1, 5), rows = pick(1, dims);
     int nprow = 1, npcol = 1;
     for (int d = 0; d < dims; ++d) {
       int& count = d < rows ? nprow : npcol;
@@ -290,7 +290,7 @@ TEST(Halo, Refusals) {
   EXPECT_THROW(HaloPlan(layout, {{1, -1}, {1, 1}}), base::Error);
   const HaloDimension d{layout.rows, {}};
   EXPECT_THROW(HaloPlan({d, d}, {d}, layout.grid, Neighbours::four), base::Error);
-  EXPECT_THROW(HaloPlan({d}, {}, layout.grid, Neighbours::four), base::Error);
+  EXPECT_THROW(HaloPlan({d}, {}, layout.grid, Neighbours::four), base::Error); // a 3 x 3 grid
   EXPECT_THROW(HaloPlan(Layout::replicated_on(Grid::row_major(2, 2), 5, 5)), base::Error);
   Layout wrong = layout;
   wrong.grid.ranks[1] = 0;

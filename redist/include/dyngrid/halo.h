@@ -45,6 +45,12 @@ DYNGRID_API int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int6
  * and its length. Any pointer may be null. */
 DYNGRID_API int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_glo, int64_t* i_loc,
                                      int64_t* i_ghosted, int64_t* size);
+/* Of dyngrid_matrix_halo (dyngrid/layout.h): the extents of my ghosted array in each dimension, where the pointer is
+ * not null; returns the number of dimensions, 2 for a matrix, 0 outside the grid. */
+DYNGRID_API int dyngrid_halo_extents(const dyngrid_halo* halo, int64_t* extents);
+/* Stretch k, from 0, of dimension `dim`, from 0, as dyngrid_halo_stretch. Returns 1, or 0 where there is none. */
+DYNGRID_API int dyngrid_halo_range(const dyngrid_halo* halo, int dim, int64_t k, int64_t* i_glo, int64_t* i_loc,
+                                   int64_t* i_ghosted, int64_t* size);
 /* Fetches the borders. Every process of the grid calls it and waits for its neighbours only. lld of the ghosted array,
  * 0: its rows. */
 DYNGRID_API int dyngrid_halo_exchange(dyngrid_halo* halo, void* ghosted, int64_t lld);

@@ -7,13 +7,8 @@
 #include "base/mpi/agree.hpp"
 #include "base/status.hpp"
 #include "desc/handles.hpp"
-#include "dyngrid/halo.h"
 #include "redist/grid_life.hpp"
-#include "redist/halo.hpp"
-
-struct dyngrid_halo {
-  redist::Halo halo;
-};
+#include "redist/halo_handle.hpp"
 
 namespace {
 
@@ -28,6 +23,12 @@ std::vector<redist::HaloStretch> stretches(const redist::Halo& halo, std::size_t
 }
 
 } // namespace
+
+redist::Neighbours redist::neighbours_of(int number) {
+  if (number != DYNGRID_NEIGHBOURS_FOUR && number != DYNGRID_NEIGHBOURS_EIGHT)
+    throw Error(Status::bad_argument, fmt::format("redist: halo: neighbours is {}, expected 4 or 8", number));
+  return number == DYNGRID_NEIGHBOURS_FOUR ? Neighbours::four : Neighbours::eight;
+}
 
 int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, int neighbours, int periodic_rows,
                         int periodic_cols, int element_bytes, dyngrid_halo** halo) {
@@ -45,12 +46,10 @@ int dyngrid_halo_create_sides(MPI_Comm comm, const dyngrid_layout* layout, const
       not_null(lo, "redist: halo: lo");
       not_null(hi, "redist: halo: hi");
       not_null(halo, "redist: place for the halo");
-      if (neighbours != DYNGRID_NEIGHBOURS_FOUR && neighbours != DYNGRID_NEIGHBOURS_EIGHT)
-        throw Error(Status::bad_argument, fmt::format("redist: halo: neighbours is {}, expected 4 or 8", neighbours));
       redist::HaloOptions options;
       options.rows = {lo[0], hi[0], periodic != nullptr && periodic[0] != 0};
       options.cols = {lo[1], hi[1], periodic != nullptr && periodic[1] != 0};
-      options.neighbours = neighbours == DYNGRID_NEIGHBOURS_FOUR ? redist::Neighbours::four : redist::Neighbours::eight;
+      options.neighbours = redist::neighbours_of(neighbours);
       plan = std::make_unique<redist::HaloPlan>(layout->layout, options);
     });
     *halo = new dyngrid_halo{redist::Halo(comm, *plan, element_bytes)};
@@ -93,6 +92,35 @@ int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_
     if (i_loc != nullptr) *i_loc = one.loc;
     if (i_ghosted != nullptr) *i_ghosted = one.ghosted;
     if (size != nullptr) *size = one.size;
+  });
+}
+
+int dyngrid_halo_extents(const dyngrid_halo* halo, int64_t* extents) {
+  return guard([&] {
+    const auto& parts = not_null(halo, "redist: halo").halo.parts();
+    for (std::size_t d = 0; d < parts.size() && extents != nullptr; ++d) extents[d] = parts[d].ghosted;
+    return static_cast<int>(parts.size());
+  });
+}
+
+int dyngrid_halo_range(const dyngrid_halo* halo, int dim, int64_t k, int64_t* i_glo, int64_t* i_loc, int64_t* i_ghosted,
+                       int64_t* size) {
+  return guard([&] {
+    const auto& parts = not_null(halo, "redist: halo").halo.parts();
+    if (parts.empty()) return 0;
+    if (dim < 0 || static_cast<std::size_t>(dim) >= parts.size() || k < 0)
+      throw Error(Status::bad_argument,
+                  fmt::format("redist: halo: stretch {} of dimension {}, expected one from 0 of a "
+                              "dimension below {}",
+                              k, dim, parts.size()));
+    const auto& all = parts[static_cast<std::size_t>(dim)].stretches;
+    if (static_cast<std::size_t>(k) >= all.size()) return 0;
+    const redist::HaloStretch& one = all[static_cast<std::size_t>(k)];
+    if (i_glo != nullptr) *i_glo = one.glo;
+    if (i_loc != nullptr) *i_loc = one.loc;
+    if (i_ghosted != nullptr) *i_ghosted = one.ghosted;
+    if (size != nullptr) *size = one.size;
+    return 1;
   });
 }
 

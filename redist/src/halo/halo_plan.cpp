@@ -156,10 +156,17 @@ RunList times(const RunList& inner, std::int64_t inner_from, std::int64_t inner_
   return all;
 }
 
+/// Of no dimensions.
+RunList one_index() {
+  RunList one;
+  append(one, 0, 0, 1);
+  return one;
+}
+
 /// The indices of rows, or columns, that go one way, and the other end.
 struct Link {
   int position = 0; ///< of the other end in its row or column of the grid
-  RunList list;
+  RunList list = one_index();
   std::int64_t from = 1, to = 1; ///< extents of the ghosted arrays so far
 };
 
@@ -198,7 +205,7 @@ Dimensions seen_from(const std::vector<HaloDimension>& dimensions, int position)
 }
 
 RunList from_local(const Dimensions& dimensions) {
-  RunList all = dimensions[0].halo.from_local;
+  RunList all = dimensions.empty() ? one_index() : dimensions[0].halo.from_local;
   std::int64_t local = 1, ghosted = 1;
   for (std::size_t d = 1; d < dimensions.size(); ++d) {
     const Dimension& inner = dimensions[d - 1];
@@ -231,7 +238,7 @@ void check(const std::vector<HaloDimension>& rows, const std::vector<HaloDimensi
         fmt::format("redist: halo: borders of {} before and {} after each stretch of rows and columns, expected "
                     "none below 0 and one above",
                     fmt::join(lo, " x "), fmt::join(hi, " x ")));
-  if (row_parts != grid.nprow || col_parts != grid.npcol || rows.empty() || cols.empty())
+  if (row_parts != grid.nprow || col_parts != grid.npcol)
     throw Error(Status::bad_argument,
                 fmt::format("redist: halo: dimensions cut into {} and {} parts on a {} x {} grid, expected a part for "
                             "each row and column of it",

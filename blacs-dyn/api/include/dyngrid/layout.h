@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "dyngrid.h"
+#include "dyngrid/halo.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -113,6 +114,25 @@ DYNGRID_API int dyngrid_field_shape(const dyngrid_matrix* field, int64_t* local_
 /* As dyngrid_my_range for dimension `dim`, from 0: the k-th run first .. last-1 of neighbouring indices that this
  * process has. Local indices ascend with them. 1, or 0 when there is none. DYNGRID_ERR_NULL, _ARGUMENT. Local. */
 DYNGRID_API int dyngrid_field_range(const dyngrid_matrix* field, int dim, int64_t k, int64_t* first, int64_t* last);
+
+/* ---- borders ---- */
+
+/* A halo (dyngrid/halo.h) around the blocks of a matrix or a field as it lies now: in each dimension, lo elements
+ * before and hi after each stretch of indices that a process has. lo, hi and periodic have a number for each dimension
+ * of a field, or for the rows and the columns of a matrix, as in dyngrid_halo_create_sides. neighbours:
+ * DYNGRID_NEIGHBOURS_EIGHT, corners too, in three dimensions 26; DYNGRID_NEIGHBOURS_FOUR, the faces alone.
+ *
+ *     dyngrid_matrix_halo(u, lo, hi, NULL, DYNGRID_NEIGHBOURS_FOUR, &halo);
+ *     dims = dyngrid_halo_extents(halo, extents);          the ghosted array, dense, the first dimension running
+ * fastest dyngrid_halo_to_ghosted(halo, dyngrid_local(u), lld, ghosted, 0); dyngrid_halo_exchange(halo, ghosted, 0);
+ *     dyngrid_halo_from_ghosted(halo, ghosted, 0, dyngrid_local(u), lld);
+ *
+ * lld is that of dyngrid_matrix_shape. A change of the grid or of the matrix ends the halo: destroy it and make
+ * another. Collective over the grid. DYNGRID_ERR_NULL; _ARGUMENT for a side below 0, sides of 0 alone, or a matrix that
+ * all processes have as a whole; _STATE on a process outside the grid, and before the first resize point of a new one.
+ */
+DYNGRID_API int dyngrid_matrix_halo(const dyngrid_matrix* matrix, const int* lo, const int* hi, const int* periodic,
+                                    int neighbours, dyngrid_halo** halo);
 
 /* ---- matrices in memory of the program's own ---- */
 
