@@ -537,6 +537,10 @@ int dyngrid_field_shape(const dyngrid_matrix* field, int64_t* local_extents, int
   });
 }
 
+void* dyngrid_field_local(const dyngrid_matrix* field, int64_t* local_extents) {
+  return dyngrid_field_shape(field, local_extents, nullptr, nullptr) > 0 ? dyngrid_local(field) : nullptr;
+}
+
 int dyngrid_field_range(const dyngrid_matrix* field, int dim, int64_t k, int64_t* first, int64_t* last) {
   return guard([&] {
     const blacs_dyn::FieldPart& part = my_part("dyngrid_field_range", field);

@@ -112,7 +112,7 @@ void check(const std::string& name, const dyngrid_matrix* a, const Form& f) {
     expect(extents[d] == static_cast<std::int64_t>(mine[static_cast<std::size_t>(d)].size()), name + ": local extent");
   }
   expect(ranges(a, f.dims) == mine, name + ": dyngrid_field_range");
-  const auto* x = static_cast<const double*>(dyngrid_local(a));
+  const auto* x = static_cast<const double*>(dyngrid_field_local(a, extents));
   for_mine(f, mine, [&](std::int64_t at, std::int64_t number) {
     expect(x[at] == value(f, number), name + ": element " + std::to_string(number));
   });

@@ -107,6 +107,9 @@ enum { DYNGRID_FIELD_DIMS = 5 }; /* the most that a field has */
  * differ. The same on all processes. A change to a grid on which process_dims do not fit is refused. */
 DYNGRID_API int dyngrid_field_create(const char* name, char type, int dims, const int64_t* extents,
                                      const int64_t* blocks, const int* process_dims, dyngrid_matrix** field);
+/* dyngrid_local and the local extents of dyngrid_field_shape in one; null outside the grid, and for a matrix that is
+ * not a field. Local. */
+DYNGRID_API void* dyngrid_field_local(const dyngrid_matrix* field, int64_t* local_extents);
 /* Returns the number of dimensions. Of each dimension, where the pointer is not NULL: the extent of this process's
  * local array, the number of parts on the current grid, and which part this process has, from 0. On a process outside
  * the grid: 0, 0 and -1. DYNGRID_ERR_NULL; _ARGUMENT for a matrix that is not a field. Local. */
