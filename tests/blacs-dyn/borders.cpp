@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// borders GRID...: the halo of a matrix, of a field of three and of one of five dimensions on each of these grids.
-// Every place of the ghosted array is compared with what the definition in dyngrid/halo.h says of its indices. borders
-// refused: arguments that are wrong on one process are the same error on all. mpirun -np 4.
+// borders GRID...: the halo of a matrix and of fields of one, three and five dimensions on each of these grids. Every
+// place of the ghosted array is compared with what the definition in dyngrid/halo.h says of its indices.
+// borders refused: arguments that are wrong on one process are the same error on all. mpirun -np 4.
 #include <string>
 #include <vector>
 
@@ -24,6 +24,7 @@ struct Case {
 };
 const std::vector<Case> cases = {
     {"matrix", {13, 11}, {2, 0}, {1, 3}, {1, 0}, DYNGRID_NEIGHBOURS_EIGHT},
+    {"field1", {17}, {2}, {1}, {1}, DYNGRID_NEIGHBOURS_FOUR},
     {"field3", {3, 8, 9}, {0, 1, 2}, {0, 2, 1}, {0, 1, 0}, DYNGRID_NEIGHBOURS_EIGHT},
     {"field5", {2, 4, 1, 5, 3}, {0, 1, 0, 1, 0}, {1, 1, 1, 0, 0}, {0, 0, 1, 1, 0}, DYNGRID_NEIGHBOURS_FOUR},
 };
@@ -70,6 +71,9 @@ void check(const Case& c, dyngrid_matrix* a) {
          std::string("halo: ") + dyngrid_last_message());
   std::int64_t extents[DYNGRID_FIELD_DIMS] = {}, lld = 0, elements = 1;
   expect(dyngrid_halo_extents(halo, extents) == static_cast<int>(dims), "dimensions");
+  int row_stretches = -1, col_stretches = -1;
+  expect(dyngrid_halo_shape(halo, nullptr, nullptr, &row_stretches, &col_stretches) == 0, "shape");
+  expect(row_stretches >= 0 && (dims == 1 ? col_stretches == 0 : col_stretches >= 0), "stretches");
   std::vector<std::vector<Place>> local(dims), ghosted(dims);
   for (std::size_t d = 0; d < dims; ++d) {
     ghosted[d].resize(static_cast<std::size_t>(extents[d]));
@@ -149,11 +153,11 @@ void refused() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const bool is_wrong = rank == 2;
-  agreed(dyngrid_matrix_halo(is_wrong ? nullptr : all[1], one, one, nullptr, 8, &halo), DYNGRID_ERR_NULL, "matrix");
-  agreed(dyngrid_matrix_halo(all[1], is_wrong ? nullptr : one, one, nullptr, 8, &halo), DYNGRID_ERR_NULL, "lo");
-  agreed(dyngrid_matrix_halo(all[1], one, one, nullptr, is_wrong ? 6 : 8, &halo), DYNGRID_ERR_ARGUMENT, "neighbours");
-  agreed(dyngrid_matrix_halo(all[1], one, is_wrong ? below : one, nullptr, 8, &halo), DYNGRID_ERR_ARGUMENT, "below 0");
-  agreed(dyngrid_matrix_halo(all[1], none, none, nullptr, 8, &halo), DYNGRID_ERR_ARGUMENT, "no border");
+  agreed(dyngrid_matrix_halo(is_wrong ? nullptr : all[2], one, one, nullptr, 8, &halo), DYNGRID_ERR_NULL, "matrix");
+  agreed(dyngrid_matrix_halo(all[2], is_wrong ? nullptr : one, one, nullptr, 8, &halo), DYNGRID_ERR_NULL, "lo");
+  agreed(dyngrid_matrix_halo(all[2], one, one, nullptr, is_wrong ? 6 : 8, &halo), DYNGRID_ERR_ARGUMENT, "neighbours");
+  agreed(dyngrid_matrix_halo(all[2], one, is_wrong ? below : one, nullptr, 8, &halo), DYNGRID_ERR_ARGUMENT, "below 0");
+  agreed(dyngrid_matrix_halo(all[2], none, none, nullptr, 8, &halo), DYNGRID_ERR_ARGUMENT, "no border");
   dyngrid_matrix* whole = nullptr;
   expect(dyngrid_matrix_create_on("whole", 'd', 4, 4, 2, 2, DYNGRID_ON_ALL, &whole) == 0, "create");
   agreed(dyngrid_matrix_halo(whole, one, one, nullptr, 8, &halo), DYNGRID_ERR_ARGUMENT, "all have all");

@@ -41,8 +41,8 @@ DYNGRID_API int dyngrid_halo_create_sides_f(MPI_Fint comm, const dyngrid_layout*
 /* Of my ghosted array: rows, columns and stretches of each axis. Any pointer may be null. */
 DYNGRID_API int dyngrid_halo_shape(const dyngrid_halo* halo, int64_t* rows, int64_t* cols, int* row_stretches,
                                    int* col_stretches);
-/* Stretch k, from 0, of axis 'R' or 'C': its first global index, where that is in the local and in the ghosted array,
- * and its length. Any pointer may be null. */
+/* Stretch k, from 0, of axis 'R' or 'C' (of a field: its first or second dimension): its first global index, where that
+ * is in the local and in the ghosted array, and its length. Any pointer may be null. */
 DYNGRID_API int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_glo, int64_t* i_loc,
                                      int64_t* i_ghosted, int64_t* size);
 /* Of dyngrid_matrix_halo (dyngrid/layout.h): the extents of my ghosted array in each dimension, where the pointer is

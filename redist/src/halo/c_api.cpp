@@ -17,9 +17,9 @@ using base::Status;
 using base::detail::guard;
 using base::detail::not_null;
 
-/// Of a dimension; none outside the grid.
+/// Of a dimension; none outside the grid, and of a dimension that a field does not have.
 std::vector<redist::HaloStretch> stretches(const redist::Halo& halo, std::size_t dimension) {
-  return halo.parts().empty() ? std::vector<redist::HaloStretch>() : halo.parts()[dimension].stretches;
+  return halo.parts().size() <= dimension ? std::vector<redist::HaloStretch>() : halo.parts()[dimension].stretches;
 }
 
 } // namespace
