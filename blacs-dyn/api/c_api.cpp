@@ -563,12 +563,8 @@ int dyngrid_matrix_halo(const dyngrid_matrix* matrix, const int* lo, const int* 
     std::optional<redist::HaloPlan> plan;
     base::together(comm, [&] {
       base::detail::not_null(matrix, "blacs-dyn: dyngrid_matrix_halo: matrix");
-      base::detail::not_null(lo, "blacs-dyn: dyngrid_matrix_halo: lo");
-      base::detail::not_null(hi, "blacs-dyn: dyngrid_matrix_halo: hi");
       base::detail::not_null(halo, "blacs-dyn: dyngrid_matrix_halo: place for the halo");
-      std::vector<redist::HaloSides> sides;
-      for (std::size_t d = 0; d < matrix->dims(); ++d)
-        sides.push_back({lo[d], hi[d], periodic != nullptr && periodic[d] != 0});
+      const std::vector<redist::HaloSides> sides = redist::sides_of(matrix->dims(), lo, hi, periodic);
       if (!matrix->is_placed)
         throw base::Error(base::Status::bad_state, "blacs-dyn: dyngrid_matrix_halo: matrix \"" + matrix->name +
                                                        "\" has no part here before the first resize point");

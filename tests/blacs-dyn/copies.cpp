@@ -121,28 +121,22 @@ int sequence(int argc, char** argv) {
   int step = 0;
   expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
   const Three s("s", 's'), d("d", 'd'), c("c", 'c'), z("z", 'z'), i("i", 'i');
-  bool is_new = dyngrid_is_newcomer() != 0;
-  for (;;) {
-    if (!is_new && dyngrid_context() >= 0) {
-      s.copy_round<float>(step);
-      d.copy_round<double>(step);
-      c.copy_round<std::complex<float>>(step);
-      z.copy_round<std::complex<double>>(step);
-      i.copy_round<std::int32_t>(step);
-      s.add_round<float>(step);
-      d.add_round<double>(step);
-      c.add_round<std::complex<float>>(step);
-      z.add_round<std::complex<double>>(step);
-      i.add_round<std::int32_t>(step);
-      gemr2d_round(d, step);
-      if (2 + step == argc) break;
-      follow::request(argv[2 + step++]);
-    }
-    is_new = false;
-    const int outcome = dyngrid_resize_point();
-    expect(outcome >= 0, "resize point");
-    if (outcome == DYNGRID_LEAVE) break;
-  }
+  follow::on_each_grid([&] {
+    s.copy_round<float>(step);
+    d.copy_round<double>(step);
+    c.copy_round<std::complex<float>>(step);
+    z.copy_round<std::complex<double>>(step);
+    i.copy_round<std::int32_t>(step);
+    s.add_round<float>(step);
+    d.add_round<double>(step);
+    c.add_round<std::complex<float>>(step);
+    z.add_round<std::complex<double>>(step);
+    i.add_round<std::int32_t>(step);
+    gemr2d_round(d, step);
+    if (2 + step == argc) return false;
+    follow::request(argv[2 + step++]);
+    return true;
+  });
   int size = 0, rank = -1;
   if (dyngrid_comm() != MPI_COMM_NULL) {
     MPI_Comm_size(dyngrid_comm(), &size);

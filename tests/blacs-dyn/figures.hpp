@@ -13,20 +13,26 @@
 namespace follow {
 
 struct Figures {
-  long own_kb = 0, files = 0, communicator = 0;
+  long rss_kb = 0, anon_kb = 0, own_kb = 0; ///< own: anonymous and shared memory
+  long files = 0, communicator = 0;
 };
 
 inline Figures figures() {
   Figures f;
   std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.rfind("RssAnon:", 0) == 0 || line.rfind("RssShmem:", 0) == 0)
-      f.own_kb += std::atol(line.c_str() + line.find(':') + 1);
+  for (std::string line; std::getline(status, line);) {
+    const long kb = std::atol(line.c_str() + line.find(':') + 1);
+    if (line.rfind("VmRSS:", 0) == 0) f.rss_kb = kb;
+    if (line.rfind("RssAnon:", 0) == 0) f.anon_kb = kb;
+    if (line.rfind("RssAnon:", 0) == 0 || line.rfind("RssShmem:", 0) == 0) f.own_kb += kb;
+  }
   if (DIR* folder = opendir("/proc/self/fd")) {
     while (readdir(folder)) ++f.files;
     closedir(folder);
   }
-  MPI_Comm probe = MPI_COMM_NULL; // Open MPI assigns the lowest free number
+  // Open MPI assigns the lowest free number, so that of a new communicator counts the live ones; MPICH one of those
+  // freed last
+  MPI_Comm probe = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_SELF, &probe);
   f.communicator = MPI_Comm_c2f(probe);
   MPI_Comm_free(&probe);

@@ -35,6 +35,17 @@ bool has_ended(int pid);
 /// Requests a grid that is written as 2x3.
 void request(const char* grid);
 
+/// Calls visit() on the first grid and after each change, on the processes of the grid, until it returns false. visit
+/// asks for the next grid. A new process comes in at its first resize point. @return false: this process has left
+template <class Visit> bool on_each_grid(Visit&& visit) {
+  for (bool is_new = dyngrid_is_newcomer() != 0;; is_new = false) {
+    if (!is_new && dyngrid_context() >= 0 && !visit()) return true;
+    const int outcome = dyngrid_resize_point();
+    expect(outcome >= 0, "resize point");
+    if (outcome == DYNGRID_LEAVE) return false;
+  }
+}
+
 /// Calls f(local index, global row, global column) for every element of mine.
 void for_mine(const dyngrid_matrix* a, const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& f);
 

@@ -191,37 +191,33 @@ int sequence(int argc, char** argv) {
       each.fill(2);
       dyngrid::for_each(turn, [](auto i, auto j, double& x) { x = static_cast<double>(i * n + j + 3); });
     }
-    for (;;) {
-      if (!is_new && dyngrid_context() >= 0) {
-        a.check(step == 0 ? 1 : 41, "a followed");
-        each.check(2, "each followed");
-        none.check(0, "nothing followed");
-        late = dyngrid_matrix_find("late");
-        if (late) Owned<float>(late, m, n, later).check(4, "late followed");
-        std::int64_t wrong = 0;
-        dyngrid::for_each(turn,
-                          [&](auto i, auto j, const double& x) { wrong += x != static_cast<double>(i * n + j + 3); });
-        expect(wrong == 0, "in turn followed");
-        expect(turn.desc()[0] == 1 && turn.m() == m, "an ordinary descriptor");
-        expect(follow::wrong_as<double>(turn.handle(), 3) == 0, "which says where the elements are");
-        copies(a, even);
-        ++by_seed.seed; // another layout on the same grid
-        const int outcome = dyngrid_relayout();
-        expect(outcome == DYNGRID_RESIZED || (outcome == DYNGRID_SAME && Position().nprow * Position().npcol == 1),
-               "relayout");
-        a.check(41, "relaid");
-        if (step == 2 && is_late) { // processes that sleep now do not have the rule when they wake
-          expect(dyngrid_matrix_create_owned("late", 's', m, n, any_owner, &later, &late) == 0, "late");
-          Owned<float>(late, m, n, later).fill(4);
-        }
-        if (2 + step == argc) break;
-        follow::request(argv[2 + step++]);
+    const bool stays = follow::on_each_grid([&] {
+      a.check(step == 0 ? 1 : 41, "a followed");
+      each.check(2, "each followed");
+      none.check(0, "nothing followed");
+      late = dyngrid_matrix_find("late");
+      if (late) Owned<float>(late, m, n, later).check(4, "late followed");
+      std::int64_t wrong = 0;
+      dyngrid::for_each(turn,
+                        [&](auto i, auto j, const double& x) { wrong += x != static_cast<double>(i * n + j + 3); });
+      expect(wrong == 0, "in turn followed");
+      expect(turn.desc()[0] == 1 && turn.m() == m, "an ordinary descriptor");
+      expect(follow::wrong_as<double>(turn.handle(), 3) == 0, "which says where the elements are");
+      copies(a, even);
+      ++by_seed.seed; // another layout on the same grid
+      const int outcome = dyngrid_relayout();
+      expect(outcome == DYNGRID_RESIZED || (outcome == DYNGRID_SAME && Position().nprow * Position().npcol == 1),
+             "relayout");
+      a.check(41, "relaid");
+      if (step == 2 && is_late) { // processes that sleep now do not have the rule when they wake
+        expect(dyngrid_matrix_create_owned("late", 's', m, n, any_owner, &later, &late) == 0, "late");
+        Owned<float>(late, m, n, later).fill(4);
       }
-      is_new = false;
-      const int outcome = dyngrid_resize_point();
-      expect(outcome >= 0, "resize point");
-      if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
-    }
+      if (2 + step == argc) return false;
+      follow::request(argv[2 + step++]);
+      return true;
+    });
+    if (!stays) return dyngrid_finalize();
   }
   if (dyngrid_is_first() != 0) std::printf("all right\n");
   return dyngrid_finalize();
@@ -260,25 +256,21 @@ int columns(int argc, char** argv) {
   };
   bool is_new = dyngrid_is_newcomer() != 0;
   if (!is_new && dyngrid_context() >= 0) for_all([](double& x, std::size_t i) { x = static_cast<double>(i) + 0.5; });
-  for (;;) {
-    if (!is_new && dyngrid_context() >= 0) {
-      std::int64_t wrong = 0;
-      for_all([&](double& x, std::size_t i) { wrong += x != static_cast<double>(i) + 0.5; });
-      expect(wrong == 0, "all elements");
-      if (dyngrid_is_first() != 0) {
-        dyngrid_resize_report report{};
-        dyngrid_last_resize(&report);
-        std::printf("%dx%d: all elements; %s\n", Position().nprow, Position().npcol,
-                    step == 0 ? "first grid" : (std::to_string(report.moved_bytes) + " bytes moved").c_str());
-      }
-      if (4 + step == argc) break;
-      follow::request(argv[4 + step++]);
+  const bool stays = follow::on_each_grid([&] {
+    std::int64_t wrong = 0;
+    for_all([&](double& x, std::size_t i) { wrong += x != static_cast<double>(i) + 0.5; });
+    expect(wrong == 0, "all elements");
+    if (dyngrid_is_first() != 0) {
+      dyngrid_resize_report report{};
+      dyngrid_last_resize(&report);
+      std::printf("%dx%d: all elements; %s\n", Position().nprow, Position().npcol,
+                  step == 0 ? "first grid" : (std::to_string(report.moved_bytes) + " bytes moved").c_str());
     }
-    is_new = false;
-    const int outcome = dyngrid_resize_point();
-    expect(outcome >= 0, "resize point");
-    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
-  }
+    if (4 + step == argc) return false;
+    follow::request(argv[4 + step++]);
+    return true;
+  });
+  if (!stays) return dyngrid_finalize();
   return dyngrid_finalize();
 }
 

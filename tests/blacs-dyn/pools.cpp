@@ -11,9 +11,9 @@
 #include <fstream>
 #include <random>
 
-#include <dirent.h>
 #include <unistd.h>
 
+#include "figures.hpp"
 #include "follow.hpp"
 
 extern "C" {
@@ -28,27 +28,7 @@ MPI_Comm Cblacs2sys_handle(int);
 namespace {
 
 using follow::expect;
-
-struct Figures {
-  long own_kb = 0, files = 0, communicator = 0;
-};
-
-Figures figures() {
-  Figures f;
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.rfind("RssAnon:", 0) == 0) f.own_kb = std::atol(line.c_str() + 8);
-  if (DIR* folder = opendir("/proc/self/fd")) {
-    while (readdir(folder)) ++f.files;
-    closedir(folder);
-  }
-  // Open MPI assigns the lowest free number, so that of a new communicator counts the live ones
-  MPI_Comm probe = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_SELF, &probe);
-  f.communicator = MPI_Comm_c2f(probe);
-  MPI_Comm_free(&probe);
-  return f;
-}
+using follow::Figures;
 
 /// Half of mpirun's processes; a new process knows its pool.
 int begin_pool() {
@@ -121,9 +101,9 @@ void random_changes(int changes, unsigned seed, bool is_strict) {
   const int warm = std::min(20, changes / 2);
   Figures first, last;
   const auto take_highest = [](Figures& highest) {
-    const Figures now = figures();
-    highest = {std::max(highest.own_kb, now.own_kb), std::max(highest.files, now.files),
-               std::max(highest.communicator, now.communicator)};
+    const Figures now = follow::figures();
+    for (long Figures::*one : {&Figures::anon_kb, &Figures::files, &Figures::communicator})
+      highest.*one = std::max(highest.*one, now.*one);
   };
   for (;;) {
     const int outcome = dyngrid_resize_point();
@@ -145,14 +125,14 @@ void random_changes(int changes, unsigned seed, bool is_strict) {
   if (is_root) {
     std::printf("pool %d: %d changes right; own memory %ld -> %ld kB, open files %ld -> %ld, communicators %ld -> "
                 "%ld\n",
-                pool.number, pool.changes, first.own_kb, last.own_kb, first.files, last.files, first.communicator,
+                pool.number, pool.changes, first.anon_kb, last.anon_kb, first.files, last.files, first.communicator,
                 last.communicator);
     std::fflush(stdout);
     if (is_strict) {
       expect(last.communicator <= first.communicator + 4, "communicators are flat");
       expect(last.files <= first.files + 8, "open files are flat");
       // Open MPI and PMIx keep some 40 kB for every world ever spawned
-      expect(last.own_kb - first.own_kb <= 150L * (changes - warm), "memory is flat");
+      expect(last.anon_kb - first.anon_kb <= 150L * (changes - warm), "memory is flat");
     }
   }
   expect(!dyngrid_finalize(), "dyngrid_finalize");

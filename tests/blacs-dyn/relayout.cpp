@@ -138,21 +138,17 @@ int sequence(int argc, char** argv) {
     follow::fill_as<double>(changed, 9);
   }
   expect(dyngrid_relayout() >= 0, "on a new process it does nothing");
-  for (;;) {
-    if (!is_new && dyngrid_context() >= 0) {
-      one_grid(set, other, 7);
-      expect(follow::wrong_as<double>(ruled, 8) == 0 && follow::wrong_as<double>(changed, 9) == 0, "the others");
-      if (step == 0) expect(dyngrid_matrix_reblock(ruled, 2, 9) == DYNGRID_RESIZED, "no rule any more");
-      expect(dyngrid_desc(ruled)[0] == 1 && dyngrid_desc(ruled)[4] == 2, "it has none on new processes either");
-      expect(dyngrid_matrix_reblock(changed, 1 + step, 2 + step) == DYNGRID_RESIZED, "other blocks on each grid");
-      if (2 + step == argc) break;
-      follow::request(argv[2 + step++]);
-    }
-    is_new = false;
-    const int outcome = dyngrid_resize_point();
-    expect(outcome >= 0, "resize point");
-    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
-  }
+  const bool stays = follow::on_each_grid([&] {
+    one_grid(set, other, 7);
+    expect(follow::wrong_as<double>(ruled, 8) == 0 && follow::wrong_as<double>(changed, 9) == 0, "the others");
+    if (step == 0) expect(dyngrid_matrix_reblock(ruled, 2, 9) == DYNGRID_RESIZED, "no rule any more");
+    expect(dyngrid_desc(ruled)[0] == 1 && dyngrid_desc(ruled)[4] == 2, "it has none on new processes either");
+    expect(dyngrid_matrix_reblock(changed, 1 + step, 2 + step) == DYNGRID_RESIZED, "other blocks on each grid");
+    if (2 + step == argc) return false;
+    follow::request(argv[2 + step++]);
+    return true;
+  });
+  if (!stays) return dyngrid_finalize();
   if (dyngrid_depth() > 1) { // a growth is undone after a relayout
     for (dyngrid_matrix* a : set.of) expect(dyngrid_matrix_reblock(a, 2, 2) == DYNGRID_RESIZED, "reblock");
     const int outcome = dyngrid_pop();

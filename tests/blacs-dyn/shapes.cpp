@@ -13,6 +13,7 @@
 #include "dyngrid.hpp"
 #include "dyngrid/halo.h"
 #include "follow.hpp"
+#include "forms.hpp"
 
 extern "C" {
 void Cblacs_gridinfo(int, int*, int*, int*, int*);
@@ -26,6 +27,7 @@ void pdgemm_(const char*, const char*, const int*, const int*, const int*, const
 namespace {
 
 using follow::agreed;
+using follow::below;
 using follow::expect;
 
 constexpr int on_part = -1; ///< dyngrid_matrix_create_on_part
@@ -126,10 +128,6 @@ void check(const std::string& name, const dyngrid_matrix* a, const Form& f) {
   expect(is.nprow == at.nprow && is.npcol == at.npcol && is.p == at.p && is.q == at.q, name + ": context");
 }
 
-std::int64_t below(std::mt19937& random, std::int64_t end) {
-  return static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(end));
-}
-
 // ---- one of each
 
 const std::vector<std::pair<std::string, Form>> one_of_each{
@@ -183,60 +181,28 @@ int sequence(int argc, char** argv) {
   expect(dyngrid_share("step", &step, sizeof step) == 0 && dyngrid_share("forms", forms, sizeof forms) == 0, "share");
   if (!dyngrid_is_newcomer())
     for (std::size_t k = 0; k < a.size(); ++k) fill(a[k], forms[k]);
-  for (bool is_new = dyngrid_is_newcomer() != 0;; is_new = false) {
-    if (!is_new && dyngrid_context() >= 0) {
-      for (std::size_t k = 0; k < a.size(); ++k) {
-        if (!a[k]) a[k] = dyngrid_matrix_find(one_of_each[k].first.c_str());
-        check(one_of_each[k].first, a[k], forms[k]);
-      }
-      const auto reblock = [&](std::size_t k, std::int64_t mb, std::int64_t nb) {
-        forms[k].mb = mb;
-        forms[k].nb = nb;
-        expect(dyngrid_matrix_reblock(a[k], mb, nb) >= 0, "reblock");
-      };
-      const std::size_t k = static_cast<std::size_t>(step) % a.size();
-      reblock(k, 1 + step % 4, 2 + step % 3);
-      expect(dyngrid_relayout() == DYNGRID_SAME, "relayout");
-      use_scalapack(a[1], a[2], a[5], forms[1], forms[2]);
-      for (const std::size_t used : {1, 2, 5}) fill(a[used], forms[used]);
-      for (std::size_t l = 0; l < a.size(); ++l) check(one_of_each[l].first, a[l], forms[l]);
-      if (2 + step == argc) break;
-      follow::request(argv[2 + step++]);
+  const bool stays = follow::on_each_grid([&] {
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      if (!a[k]) a[k] = dyngrid_matrix_find(one_of_each[k].first.c_str());
+      check(one_of_each[k].first, a[k], forms[k]);
     }
-    const int outcome = dyngrid_resize_point();
-    expect(outcome >= 0, "resize point");
-    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
-  }
+    const auto reblock = [&](std::size_t k, std::int64_t mb, std::int64_t nb) {
+      forms[k].mb = mb;
+      forms[k].nb = nb;
+      expect(dyngrid_matrix_reblock(a[k], mb, nb) >= 0, "reblock");
+    };
+    const std::size_t k = static_cast<std::size_t>(step) % a.size();
+    reblock(k, 1 + step % 4, 2 + step % 3);
+    expect(dyngrid_relayout() == DYNGRID_SAME, "relayout");
+    use_scalapack(a[1], a[2], a[5], forms[1], forms[2]);
+    for (const std::size_t used : {1, 2, 5}) fill(a[used], forms[used]);
+    for (std::size_t l = 0; l < a.size(); ++l) check(one_of_each[l].first, a[l], forms[l]);
+    if (2 + step == argc) return false;
+    follow::request(argv[2 + step++]);
+    return true;
+  });
+  if (!stays) return dyngrid_finalize();
   if (dyngrid_is_first()) std::printf("all right after %d grids\n", step + 1);
-  return dyngrid_finalize();
-}
-
-// ---- checkpoints
-
-int write(const char* file) {
-  expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  for (const auto& [name, form] : one_of_each) fill(make(name, form), form);
-  expect(dyngrid_checkpoint(file) == 0, "checkpoint");
-  return dyngrid_finalize();
-}
-
-int read(const char* file) {
-  expect(dyngrid_init() == 0, "dyngrid_init");
-  const auto is_made = [](std::size_t k) { return k != 1 && k != 4 && k != 5; };
-  for (std::size_t k = 0; k < one_of_each.size(); ++k)
-    if (is_made(k)) make(one_of_each[k].first, one_of_each[k].second);
-  expect(dyngrid_restore(file) == 0, "restore");
-  const auto check_all = [&] {
-    for (const auto& [name, form] : one_of_each) check(name, dyngrid_matrix_find(name.c_str()), form);
-  };
-  check_all();
-  int nprow = 0, npcol = 0;
-  dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
-  if (nprow * npcol > 1) { // what was not made follows, too
-    expect(dyngrid_request(nprow * npcol, 1) == 0 && dyngrid_resize_point() == DYNGRID_RESIZED, "change");
-    check_all();
-  }
-  if (dyngrid_is_first()) std::printf("all right on %dx%d\n", nprow, npcol);
   return dyngrid_finalize();
 }
 
@@ -293,13 +259,10 @@ void take_step(State& state, int most, const char* file) {
   switch (below(random, file ? 8 : 7)) {
   case 0:
   case 1:
-  case 2: {
-    const int nprow = 1 + static_cast<int>(below(random, most)),
-              npcol = 1 + static_cast<int>(below(random, most / nprow));
-    expect(dyngrid_request(nprow, npcol) == 0, "request");
+  case 2:
+    follow::request_any(random, most);
     ++state.changes;
     break;
-  }
   case 3:
     f.mb = 1 + below(random, 9);
     f.nb = 1 + below(random, 9);
@@ -341,17 +304,14 @@ int at_random(std::uint32_t seed, int count, int most, const char* file) {
   State state;
   state.seed = seed;
   expect(dyngrid_share("state", &state, sizeof state) == 0, "share");
-  for (bool is_new = dyngrid_is_newcomer() != 0;; is_new = false) {
-    if (!is_new && dyngrid_context() >= 0) {
-      check_all(state);
-      if (state.sequence + 1 == count && state.steps_left == 0) break;
-      take_step(state, most, file);
-      check_all(state);
-    }
-    const int outcome = dyngrid_resize_point();
-    expect(outcome >= 0, "resize point");
-    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
-  }
+  const bool stays = follow::on_each_grid([&] {
+    check_all(state);
+    if (state.sequence + 1 == count && state.steps_left == 0) return false;
+    take_step(state, most, file);
+    check_all(state);
+    return true;
+  });
+  if (!stays) return dyngrid_finalize();
   if (dyngrid_is_first())
     std::printf("all right: %d sequences, %lld changes of the grid, %lld copies, %lld reblocks, %lld restores\n", count,
                 static_cast<long long>(state.changes), static_cast<long long>(state.copies),
@@ -447,8 +407,9 @@ int main(int argc, char** argv) {
   const std::string kind = argc > 1 ? argv[1] : "";
   int status = -1;
   if (kind == "sequence") status = sequence(argc, argv);
-  if (kind == "write") status = write(argv[2]);
-  if (kind == "read") status = read(argv[2]);
+  if (kind == "write") status = follow::write_all(argv[2], one_of_each);
+  if (kind == "read")
+    status = follow::read_all(argv[2], one_of_each, [](std::size_t k) { return k != 1 && k != 4 && k != 5; });
   if (kind == "random")
     status = at_random(static_cast<std::uint32_t>(std::atoi(argv[2])), std::atoi(argv[3]), std::atoi(argv[4]),
                        argc > 5 ? argv[5] : nullptr);

@@ -6,44 +6,17 @@
 // background (DYNGRID_WAIT).
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <random>
 
-#include <dirent.h>
 #include <unistd.h>
 
+#include "figures.hpp"
 #include "follow.hpp"
-
-namespace {
-
-struct Figures {
-  long rss_kb = 0, anon_kb = 0, files = 0, communicator = 0;
-};
-
-Figures figures() {
-  Figures f;
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("VmRSS:", 0) == 0) f.rss_kb = std::atol(line.c_str() + 6);
-    if (line.rfind("RssAnon:", 0) == 0) f.anon_kb = std::atol(line.c_str() + 8);
-  }
-  if (DIR* folder = opendir("/proc/self/fd")) {
-    while (readdir(folder)) ++f.files;
-    closedir(folder);
-  }
-  // Open MPI assigns the lowest free number, so that of a new communicator counts the live ones; MPICH one of those
-  // freed last
-  MPI_Comm probe = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_SELF, &probe);
-  f.communicator = MPI_Comm_c2f(probe);
-  MPI_Comm_free(&probe);
-  return f;
-}
-
-} // namespace
 
 int main(int argc, char** argv) {
   using follow::expect;
+  using follow::Figures;
+  using follow::figures;
   const int changes = 2 * (argc > 1 ? std::atoi(argv[1]) : 300);
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
   expect(dyngrid_init_grid(2, 2) == DYNGRID_SUCCESS, "dyngrid_init_grid");

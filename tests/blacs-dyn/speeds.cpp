@@ -143,22 +143,18 @@ int sequence(int argc, char** argv) {
     expect(dyngrid_relayout() >= 0, "relayout");
     expect(dyngrid_relayout() == DYNGRID_SAME, "all lie so");
   }
-  for (;;) {
-    if (!is_new && dyngrid_context() >= 0) {
-      expect(dyngrid_speed() == mine, "the speed stays with the process");
-      lies_by_speed(all, "step " + std::to_string(step));
-      all.check(3, "step " + std::to_string(step));
-      if (3 + step == argc) break;
-      mine *= 1.25 + 0.5 * dyngrid_is_first();
-      expect(dyngrid_set_speed(mine) == 0, "another speed"); // the basis of its layout on the next grid, and after
-                                                             // sleep
-      follow::request(argv[3 + step++]);
-    }
-    is_new = false;
-    const int outcome = dyngrid_resize_point();
-    expect(outcome >= 0, "resize point");
-    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
-  }
+  const bool stays = follow::on_each_grid([&] {
+    expect(dyngrid_speed() == mine, "the speed stays with the process");
+    lies_by_speed(all, "step " + std::to_string(step));
+    all.check(3, "step " + std::to_string(step));
+    if (3 + step == argc) return false;
+    mine *= 1.25 + 0.5 * dyngrid_is_first();
+    expect(dyngrid_set_speed(mine) == 0, "another speed"); // the basis of its layout on the next grid, and after
+                                                           // sleep
+    follow::request(argv[3 + step++]);
+    return true;
+  });
+  if (!stays) return dyngrid_finalize();
   // all as fast as the others again: ordinary matrices, and a weighted one in blocks of one size after that
   expect(dyngrid_set_speed(7) == 0 && dyngrid_relayout() >= 0, "alike");
   lies_by_speed(all, "alike");

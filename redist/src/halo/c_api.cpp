@@ -22,12 +22,28 @@ std::vector<redist::HaloStretch> stretches(const redist::Halo& halo, std::size_t
   return halo.parts().size() <= dimension ? std::vector<redist::HaloStretch>() : halo.parts()[dimension].stretches;
 }
 
+/// Any pointer may be null.
+void give(const redist::HaloStretch& one, int64_t* i_glo, int64_t* i_loc, int64_t* i_ghosted, int64_t* size) {
+  if (i_glo != nullptr) *i_glo = one.glo;
+  if (i_loc != nullptr) *i_loc = one.loc;
+  if (i_ghosted != nullptr) *i_ghosted = one.ghosted;
+  if (size != nullptr) *size = one.size;
+}
+
 } // namespace
 
 redist::Neighbours redist::neighbours_of(int number) {
   if (number != DYNGRID_NEIGHBOURS_FOUR && number != DYNGRID_NEIGHBOURS_EIGHT)
     throw Error(Status::bad_argument, fmt::format("redist: halo: neighbours is {}, expected 4 or 8", number));
   return number == DYNGRID_NEIGHBOURS_FOUR ? Neighbours::four : Neighbours::eight;
+}
+
+std::vector<redist::HaloSides> redist::sides_of(std::size_t dims, const int* lo, const int* hi, const int* periodic) {
+  not_null(lo, "redist: halo: lo");
+  not_null(hi, "redist: halo: hi");
+  std::vector<HaloSides> sides;
+  for (std::size_t d = 0; d < dims; ++d) sides.push_back({lo[d], hi[d], periodic != nullptr && periodic[d] != 0});
+  return sides;
 }
 
 int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, int neighbours, int periodic_rows,
@@ -43,13 +59,9 @@ int dyngrid_halo_create_sides(MPI_Comm comm, const dyngrid_layout* layout, const
     redist::require_whole_grid(comm, "halo");
     base::together(comm, [&] {
       not_null(layout, "redist: layout");
-      not_null(lo, "redist: halo: lo");
-      not_null(hi, "redist: halo: hi");
       not_null(halo, "redist: place for the halo");
-      redist::HaloOptions options;
-      options.rows = {lo[0], hi[0], periodic != nullptr && periodic[0] != 0};
-      options.cols = {lo[1], hi[1], periodic != nullptr && periodic[1] != 0};
-      options.neighbours = redist::neighbours_of(neighbours);
+      const std::vector<redist::HaloSides> sides = redist::sides_of(2, lo, hi, periodic);
+      const redist::HaloOptions options{sides[0], sides[1], redist::neighbours_of(neighbours)};
       plan = std::make_unique<redist::HaloPlan>(layout->layout, options);
     });
     *halo = new dyngrid_halo{redist::Halo(comm, *plan, element_bytes)};
@@ -87,11 +99,7 @@ int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_
     if (k < 0 || static_cast<std::size_t>(k) >= all.size())
       throw Error(Status::bad_argument,
                   fmt::format("redist: halo: stretch {} of axis {}, expected one below {}", k, axis, all.size()));
-    const redist::HaloStretch& one = all[static_cast<std::size_t>(k)];
-    if (i_glo != nullptr) *i_glo = one.glo;
-    if (i_loc != nullptr) *i_loc = one.loc;
-    if (i_ghosted != nullptr) *i_ghosted = one.ghosted;
-    if (size != nullptr) *size = one.size;
+    give(all[static_cast<std::size_t>(k)], i_glo, i_loc, i_ghosted, size);
   });
 }
 
@@ -115,11 +123,7 @@ int dyngrid_halo_range(const dyngrid_halo* halo, int dim, int64_t k, int64_t* i_
                               k, dim, parts.size()));
     const auto& all = parts[static_cast<std::size_t>(dim)].stretches;
     if (static_cast<std::size_t>(k) >= all.size()) return 0;
-    const redist::HaloStretch& one = all[static_cast<std::size_t>(k)];
-    if (i_glo != nullptr) *i_glo = one.glo;
-    if (i_loc != nullptr) *i_loc = one.loc;
-    if (i_ghosted != nullptr) *i_ghosted = one.ghosted;
-    if (size != nullptr) *size = one.size;
+    give(all[static_cast<std::size_t>(k)], i_glo, i_loc, i_ghosted, size);
     return 1;
   });
 }
