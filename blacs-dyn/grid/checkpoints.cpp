@@ -38,8 +38,7 @@ SpreadMatrix spread(const Matrix& a, redist::Layout layout, void* local, std::in
   s.saved.shape = static_cast<int>(a.lies_on.kind);
   s.saved.nprow = a.lies_on.most.nprow;
   s.saved.npcol = a.lies_on.most.npcol;
-  s.saved.field = a.rows.field;
-  s.saved.field.insert(s.saved.field.end(), a.cols.field.begin(), a.cols.field.end());
+  s.saved.field = a.field_dimensions();
   s.layout = std::move(layout);
   s.local = local;
   s.lld = lld;

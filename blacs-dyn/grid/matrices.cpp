@@ -57,15 +57,13 @@ redist::Layout get_layout(Packet& packet) {
 void compare_forms(const Matrix& a, MPI_Comm grid) {
   std::vector<std::pair<std::string, std::int64_t>> mine{{"name", base::Fnv1a().text(a.name).positive()},
                                                          {"type", a.type}};
-  const std::size_t leading = a.rows.field.size(), dims = leading + a.cols.field.size();
-  mine.emplace_back("dims", dims);
-  for (std::size_t d = 0; d < DYNGRID_FIELD_DIMS; ++d) { // also of a matrix that is no field: as many on all processes
-    const gridmap::FieldDimension one = d < leading ? a.rows.field[d]
-                                        : d < dims  ? a.cols.field[d - leading]
-                                                    : gridmap::FieldDimension{};
-    mine.emplace_back(fmt::format("extents[{}]", d), one.extent);
-    mine.emplace_back(fmt::format("blocks[{}]", d), one.block);
-    mine.emplace_back(fmt::format("process_dims[{}]", d), one.parts);
+  gridmap::FieldDimensions field = a.field_dimensions();
+  mine.emplace_back("dims", field.size());
+  field.resize(DYNGRID_FIELD_DIMS); // also of a matrix that is no field: as many numbers on all processes
+  for (std::size_t d = 0; d < field.size(); ++d) {
+    mine.emplace_back(fmt::format("extents[{}]", d), field[d].extent);
+    mine.emplace_back(fmt::format("blocks[{}]", d), field[d].block);
+    mine.emplace_back(fmt::format("process_dims[{}]", d), field[d].parts);
   }
   mine.insert(mine.end(), {{"m", a.rows.n},
                            {"n", a.cols.n},

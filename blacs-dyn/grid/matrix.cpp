@@ -139,12 +139,14 @@ void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, b
   is_rule_missing = false;
 }
 
+gridmap::FieldDimensions dyngrid_matrix::field_dimensions() const {
+  gridmap::FieldDimensions all = rows.field;
+  all.insert(all.end(), cols.field.begin(), cols.field.end());
+  return all;
+}
+
 std::string dyngrid_matrix::form() const {
-  if (is_field()) {
-    gridmap::FieldDimensions all = rows.field;
-    all.insert(all.end(), cols.field.begin(), cols.field.end());
-    return fmt::format("'{}' {}", type, blacs_dyn::field_text(all));
-  }
+  if (is_field()) return fmt::format("'{}' {}", type, blacs_dyn::field_text(field_dimensions()));
   const auto blocks = [](const blacs_dyn::AxisRule& axis) {
     return axis.has_rule() ? std::string("rule-sized") : std::to_string(axis.nb);
   };

@@ -111,6 +111,8 @@ struct dyngrid_matrix {
   /// @throws Error{bad_argument}
   redist::HaloPlan halo_plan(const std::vector<redist::HaloSides>& sides, redist::Neighbours neighbours) const;
   std::size_t dims() const { return is_field() ? rows.field.size() + cols.field.size() : 2; }
+  /// Of a field, in the order of its array; none of another matrix.
+  gridmap::FieldDimensions field_dimensions() const;
   /// Which rows, or columns, the process of that rank has: this one.
   const std::vector<gridmap::Axis::Stretch>& stretches(bool is_row, int rank) const;
   void unplace(); ///< this process has no part of it any more
