@@ -12,7 +12,7 @@ namespace redist {
 
 /// DYNGRID_NEIGHBOURS_* @throws base::Error{bad_argument}
 Neighbours neighbours_of(int number);
-/// Of so many dimensions; periodic may be null. @throws base::Error{null_pointer}
+/// Of the first `dims` dimensions; periodic may be null. @throws base::Error{null_pointer}
 std::vector<HaloSides> sides_of(std::size_t dims, const int* lo, const int* hi, const int* periodic);
 
 } // namespace redist
