@@ -64,7 +64,7 @@ void Copier::move(redist::Op op, const void* alpha, const Matrix& from, const vo
   });
   Kept& kept = kept_.front();
   if (!kept.exchange) kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, *executor_));
-  redist::Pointers where{from.local.data(), from.lld(), to.local.data(), to.lld()};
+  redist::Pointers where{from.local.data(), kept.from_lld, to.local.data(), kept.to_lld};
   where.alpha = alpha;
   where.beta = beta;
   kept.exchange->run({where});
@@ -87,8 +87,12 @@ void Copier::plan(redist::Op op, const Matrix& from, const Matrix& to, const Mat
   options.op = op;
   options.element_bytes = static_cast<int>(element_bytes(from.type));
   if (executor_->ranks_on_host() == site.shape.size()) options.schedule = redist::Schedule::async;
-  const redist::Plan plan(from.layout, to.layout, options);
-  kept_.push_front({op, &from, &to, plan.for_rank(rank, from.type), {}});
+  const bool is_transposed = op != redist::Op::none;
+  const MatrixExtents extents = copied_as(from, is_transposed, to).value();
+  const Matrix::View source = from.as(is_transposed ? extents.transposed() : extents, rank),
+                     target = to.as(extents, rank);
+  const redist::Plan plan(source.layout, target.layout, options);
+  kept_.push_front({op, &from, &to, source.lld, target.lld, plan.for_rank(rank, from.type), {}});
   if (kept_.size() > exchanges_kept) kept_.pop_back();
 }
 

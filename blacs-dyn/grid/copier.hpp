@@ -38,6 +38,7 @@ private:
   struct Kept {
     redist::Op op;
     const Matrix *from, *to;
+    std::int64_t from_lld, to_lld;
     redist::RankPlan plan;
     std::optional<redist::Exchange> exchange; ///< of the plan; prepared by the first copy
   };

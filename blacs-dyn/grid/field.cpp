@@ -72,6 +72,43 @@ void FieldPart::add(const FieldDimensions& dimensions, int nprocs, int position)
   }
 }
 
+redist::Layout split_at(std::size_t split, const FieldDimensions& rows, const FieldDimensions& cols,
+                        const redist::Layout& lies) {
+  const std::vector<int> row_parts = gridmap::parts_of(rows, lies.rows.nprocs);
+  const std::vector<int> col_parts = gridmap::parts_of(cols, lies.cols.nprocs);
+  /// Some neighbouring dimensions: how each is cut, and over how many positions they are together.
+  struct Side {
+    FieldDimensions dimensions;
+    std::vector<int> parts;
+    int positions = 1;
+  };
+  Side first, second;
+  const auto add = [&](FieldDimension dimension, int parts) {
+    Side& side = first.parts.size() < split ? first : second;
+    dimension.parts = parts;
+    side.dimensions.push_back(dimension);
+    side.parts.push_back(parts);
+    side.positions *= parts;
+  };
+  for (std::size_t d = 0; d < rows.size(); ++d) add(rows[d], row_parts[d]);
+  for (std::size_t d = 0; d < cols.size(); ++d) add(cols[d], col_parts[d]);
+
+  redist::Layout split_layout{gridmap::field_axis(first.dimensions, first.positions),
+                              gridmap::field_axis(second.dimensions, second.positions),
+                              {first.positions, second.positions, {}}};
+  for (int i = 0; i < first.positions; ++i)
+    for (int j = 0; j < second.positions; ++j) {
+      std::vector<int> all = gridmap::coordinates(first.parts, i);
+      const std::vector<int> others = gridmap::coordinates(second.parts, j);
+      all.insert(all.end(), others.begin(), others.end());
+      const auto end_of_rows = all.begin() + static_cast<std::ptrdiff_t>(rows.size());
+      const int p = gridmap::position(row_parts, {all.begin(), end_of_rows});
+      const int q = gridmap::position(col_parts, {end_of_rows, all.end()});
+      split_layout.grid.ranks.push_back(lies.grid.rank_at(p, q));
+    }
+  return split_layout;
+}
+
 std::string field_text(const FieldDimensions& dimensions) {
   std::vector<std::int64_t> blocks;
   std::vector<int> parts;

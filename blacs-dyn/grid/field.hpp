@@ -7,6 +7,7 @@
 
 #include "gridmap/axis.hpp"
 #include "gridmap/field.hpp"
+#include "redist/layout.hpp"
 
 namespace blacs_dyn {
 
@@ -31,6 +32,12 @@ struct FieldPart {
   /// position: which of `nprocs` this process has; -1: no part
   void add(const gridmap::FieldDimensions& dimensions, int nprocs, int position);
 };
+
+/// The same field, in the same local arrays, as the matrix whose rows are its first `split` dimensions. rows, cols:
+/// dimensions of its own rows and columns; lies: how it lies by these. Pure.
+/// @throws Error{bad_argument} when a list of its runs is too long
+redist::Layout split_at(std::size_t split, const gridmap::FieldDimensions& rows, const gridmap::FieldDimensions& cols,
+                        const redist::Layout& lies);
 
 /// "field of 5 x 100 x 100 in blocks of 0 x 0 x 8, process_dims 1 x 0 x 0"
 std::string field_text(const gridmap::FieldDimensions& dimensions);

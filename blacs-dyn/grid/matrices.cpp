@@ -279,12 +279,11 @@ std::int64_t Matrices::check_copy(const char* call, redist::Op op, const Matrix*
     throw Error(Status::bad_type,
                 fmt::format("blacs-dyn: {}: \"{}\" is of type '{}' and \"{}\" of type '{}', expected the same", call,
                             from->name, from->type, to->name, to->type));
-  const bool is_turned = op != redist::Op::none;
-  const std::int64_t m = is_turned ? from->cols.n : from->rows.n, n = is_turned ? from->rows.n : from->cols.n;
-  if (to->rows.n != m || to->cols.n != n)
-    throw Error(Status::shape_mismatch,
-                fmt::format("blacs-dyn: {}: \"{}\" is {} x {} and \"{}\" {} x {}, expected {} x {}", call, from->name,
-                            from->rows.n, from->cols.n, to->name, to->rows.n, to->cols.n, m, n));
+  const bool is_transposed = op != redist::Op::none;
+  if (!copied_as(*from, is_transposed, *to))
+    throw Error(Status::shape_mismatch, fmt::format("blacs-dyn: {}: \"{}\" is {} and \"{}\" {}, expected {}", call,
+                                                    from->name, from->extents_text(), to->name, to->extents_text(),
+                                                    is_transposed ? "the first transposed" : "the same"));
   return hash.positive();
 }
 

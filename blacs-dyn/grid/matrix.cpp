@@ -94,6 +94,13 @@ Axis AxisRule::on(const GridMap& map) const {
   return axis;
 }
 
+std::optional<MatrixExtents> copied_as(const Matrix& from, bool is_transposed, const Matrix& to) {
+  const MatrixExtents of_to{to.rows.n, to.cols.n}, of_from{from.rows.n, from.cols.n};
+  for (const MatrixExtents& extents : {of_to, is_transposed ? of_from.transposed() : of_from})
+    if (to.can_be(extents) && from.can_be(is_transposed ? extents.transposed() : extents)) return extents;
+  return {};
+}
+
 std::int64_t fingerprint(const std::vector<const redist::Layout*>& layouts) {
   base::Fnv1a hash;
   for (const redist::Layout* one : layouts)
@@ -143,6 +150,30 @@ gridmap::FieldDimensions dyngrid_matrix::field_dimensions() const {
   gridmap::FieldDimensions all = rows.field;
   all.insert(all.end(), cols.field.begin(), cols.field.end());
   return all;
+}
+
+std::optional<std::size_t> dyngrid_matrix::split_of(const blacs_dyn::MatrixExtents& extents) const {
+  if (rows.n == extents.m && cols.n == extents.n) return rows.field.size();
+  if (!is_field()) return {};
+  const gridmap::FieldDimensions all = field_dimensions();
+  for (std::size_t split = 0; split <= all.size(); ++split) {
+    std::int64_t of_rows = 1, of_cols = 1;
+    for (std::size_t d = 0; d < all.size(); ++d) (d < split ? of_rows : of_cols) *= all[d].extent;
+    if (of_rows == extents.m && of_cols == extents.n) return split;
+  }
+  return {};
+}
+
+dyngrid_matrix::View dyngrid_matrix::as(const blacs_dyn::MatrixExtents& extents, int rank) const {
+  const std::size_t split = split_of(extents).value();
+  if (split == rows.field.size()) return {layout, lld()};
+  redist::Layout other = blacs_dyn::split_at(split, rows.field, cols.field, layout);
+  const std::int64_t lld = other.local_size_of(rank).lld();
+  return {std::move(other), lld};
+}
+
+std::string dyngrid_matrix::extents_text() const {
+  return is_field() ? gridmap::extents_text(field_dimensions()) : fmt::format("{} x {}", rows.n, cols.n);
 }
 
 std::string dyngrid_matrix::form() const {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,13 @@ struct AxisRule {
 /// order: DYNGRID_ORDER_*, dealt out by speed over the whole grid; 0: it is not. @throws Error{bad_argument}
 redist::Layout layout_on(const GridMap& grid, const AxisRule& rows, const AxisRule& cols, int order,
                          const MatrixGrid& lies_on = {});
+
+/// Rows and columns of a matrix, or of what a field is as a matrix.
+struct MatrixExtents {
+  std::int64_t m = 0, n = 0;
+
+  MatrixExtents transposed() const { return {n, m}; }
+};
 
 /// Of the process at (row, col) of the grid for which this thread asks a rule now; 0 where there is none.
 double rule_speed(int row, int col);
@@ -90,7 +98,8 @@ struct dyngrid_matrix {
   /// The layout that the others gave the matrix since then replaces that which this process declared, or had when it
   /// fell asleep. Where that is a rule that it missed, theirs counts from here on; a new process has given its own.
   void follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_newcomer);
-  std::string form() const; ///< "'d' 100 x 100 in 8 x 8 blocks"
+  std::string extents_text() const; ///< "100 x 100"; of a field all its extents
+  std::string form() const;         ///< "'d' 100 x 100 in 8 x 8 blocks"
   /// The matrix on another grid. @throws Error{bad_argument}
   redist::Layout on(const blacs_dyn::GridMap& grid) const;
   /// The local array of the process of that rank in the grid. @throws Error{shape_mismatch} when LLD_ cannot hold it
@@ -113,12 +122,23 @@ struct dyngrid_matrix {
   std::size_t dims() const { return is_field() ? rows.field.size() + cols.field.size() : 2; }
   /// Of a field, in the order of its array; none of another matrix.
   gridmap::FieldDimensions field_dimensions() const;
+  /// Its own extents; of a field also those of any split of its dimensions into rows and columns.
+  bool can_be(const blacs_dyn::MatrixExtents& extents) const { return split_of(extents).has_value(); }
+  /// The same elements in the same local arrays as a matrix of other extents.
+  struct View {
+    redist::Layout layout;
+    std::int64_t lld = 1; ///< of this process
+  };
+  /// rank: of this process; the matrix can_be() of these extents. @throws Error{bad_argument}
+  View as(const blacs_dyn::MatrixExtents& extents, int rank) const;
   /// Which rows, or columns, the process of that rank has: this one.
   const std::vector<gridmap::Axis::Stretch>& stretches(bool is_row, int rank) const;
   void unplace(); ///< this process has no part of it any more
 
 private:
   static std::int64_t next_number();
+  /// How many dimensions are rows then; that of the field itself where that fits.
+  std::optional<std::size_t> split_of(const blacs_dyn::MatrixExtents& extents) const;
   bool has_owners() const { return !layout.rows.owners.empty() || !layout.cols.owners.empty(); }
   std::vector<int> written_descriptor(int context) const;
   mutable bool is_descriptor_whole_ = true;
@@ -136,6 +156,9 @@ namespace blacs_dyn {
 using Matrix = dyngrid_matrix;
 
 std::size_t element_bytes(char type); ///< 0 for an unknown type
+/// As a matrix of which extents `to` is when it gets `from`, transposed or not: its own or those of `from`, since a
+/// field can be split into rows and columns in several ways. None when the two do not fit.
+std::optional<MatrixExtents> copied_as(const Matrix& from, bool is_transposed, const Matrix& to);
 /// A number for where things lie, to compare between processes.
 std::int64_t fingerprint(const std::vector<const redist::Layout*>& layouts);
 

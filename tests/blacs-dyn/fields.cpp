@@ -244,11 +244,16 @@ void begin_sequence(State& state, std::mt19937& random) {
       f.blocks[d] = below(random, 2) * (1 + below(random, 4));
       f.process_dims[d] = below(random, 3) == 0 ? 1 : 0;
     }
-    f.process_dims[below(random, f.dims)] = 0;
-    if (k == 4) { // as the one before but for its blocks, for copies
+    if (k == 4) { // of the extents of the one before, for copies
+      const int cut = f.process_dims[0];
       f = state.forms[3];
-      for (int d = 0; d < f.dims; ++d) f.blocks[d] = below(random, 5);
+      for (int d = 0; d < f.dims; ++d) {
+        f.blocks[d] = below(random, 5);
+        f.process_dims[d] = below(random, 2) == 0 ? 1 : 0;
+      }
+      f.process_dims[0] = cut;
     }
+    f.process_dims[below(random, f.dims)] = 0;
     f.salt = static_cast<int>(below(random, 1000));
     fill(make(name_of(state, k), f), f);
   }
@@ -394,6 +399,26 @@ int statuses() {
   says("field \"a\" on a 1x4 grid: gridmap: dimensions of extents 4 cannot be cut over 4 processes by process_dims 2");
   check("a", a, {3, {6, 5, 4}, {}, {1, 2, 2}, 3});
   expect(dyngrid_matrix_free(&a) == 0 && dyngrid_matrix_free(&plain) == 0, "free");
+
+  // as a matrix of any split of its dimensions
+  const Form of_cells{3, {6, 5, 4}, {}, {1, 2, 2}, 3}, of_pairs{2, {30, 4}, {4, 1}, {}, 0};
+  dyngrid_matrix *cells = make("cells", of_cells), *pairs = make("pairs", of_pairs), *turned = nullptr;
+  expect(dyngrid_matrix_create("turned", 'd', 20, 6, 3, 2, &turned) == 0, "create");
+  fill(cells, of_cells);
+  expect(dyngrid_copy(cells, pairs) == 0, "to a field of the same rows");
+  const double one = 1, zero = 0;
+  expect(dyngrid_add('T', &one, cells, &zero, turned) == 0, "to a matrix, transposed");
+  dyngrid::for_each<double>(turned, [&](std::int64_t j, std::int64_t i, const double& y) {
+    expect(y == value(of_cells, i + 6 * j), "the transposed");
+  });
+  fill(cells, {3, {6, 5, 4}, {}, {1, 2, 2}, 0});
+  expect(dyngrid_copy(pairs, cells) == 0, "and back");
+  check("cells", cells, of_cells);
+  agreed(dyngrid_copy(turned, pairs), DYNGRID_ERR_SHAPE, "another shape");
+  says("\"turned\" is 20 x 6 and \"pairs\" 30 x 4, expected the same");
+  agreed(dyngrid_add('T', &one, turned, &zero, pairs), DYNGRID_ERR_SHAPE, "another shape");
+  says("expected the first transposed");
+  for (dyngrid_matrix** gone : {&cells, &pairs, &turned}) expect(dyngrid_matrix_free(gone) == 0, "free");
 
   // C++: by the view and by for_each
   dyngrid::Field<double> u("u", {5, 6, 7}, {0, 2}, {1}), v("v", {5, 6, 7}, {0, 1, 1}, {1});

@@ -98,8 +98,10 @@ enum { DYNGRID_FIELD_DIMS = 5 }; /* the most that a field has */
  *
  * A field is a matrix for all other routines: dyngrid_local, dyngrid_copy and _add, checkpoints, dyngrid_matrix_free.
  * Dimensions before the last one that may be cut are its rows, the others its columns; where one is cut alone, it is
- * among the rows. dyngrid_matrix_reblock, _set_rule, phases, dyngrid_lu and dyngrid_cholesky refuse it with
- * DYNGRID_ERR_UNSUPPORTED. A new process may declare it before its first resize point, and need not.
+ * among the rows. dyngrid_copy and _add take it by any other split of its dimensions, too: two fields of the same
+ * extents fit each other, however they are cut. dyngrid_matrix_reblock, _set_rule, phases, dyngrid_lu and
+ * dyngrid_cholesky refuse it with DYNGRID_ERR_UNSUPPORTED. A new process may declare it before its first resize point,
+ * and need not.
  *
  * DYNGRID_ERR_ARGUMENT: dims outside 1 .. 5; a number below 0 or above 2^31 - 1; rows or columns of more than 2^31 - 1;
  * process_dims whose product does not give the grid; more than 2^24 runs of neighbouring rows or columns, as of blocks
