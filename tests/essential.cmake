@@ -13,7 +13,7 @@ set(DYNGRID_ESSENTIAL_TESTS
   apps.options_particles apps.options_pdgemm apps.options_pdgemv apps.options_pdgetrf
   apps.options_sor apps.plan_decision apps.plan_exchange apps.dyngrid_plan_bad_grid apps.dyngrid_plan_bad_schedule
   apps.matrix_market apps.bench_order apps.launch apps.variables apps.watch
-  apps.slurm
+  apps.slurm apps.options_adi
   # exchanges, p?gemr2d, the halo, the kernels
   redist.desc_c redist.exec_schedules redist.exec_memory redist.exec_prepared redist.moves_c redist.moves_fortran
   redist.halo_c redist.halo_fortran redist.halo_moves redist.gemr2d_stock redist.gemr2d_contexts redist.gemr2d_listed
@@ -41,7 +41,7 @@ set(DYNGRID_ESSENTIAL_TESTS
   # the applications, the command, the scheduler, the installed tree
   apps.pdgemm_up_and_down apps.pdgemv_up_and_down apps.pdgetrf_between_panels apps.pdgetrf_matrix_market
   apps.life_up_and_down apps.jacobi_up_and_down apps.sor_up_and_down apps.particles_up_and_down apps.capacitance_plate
-  apps.flame_in_phases apps.run_and_doctor apps.refused_in_words apps.csv_and_json
+  apps.adi_up_and_down apps.flame_in_phases apps.run_and_doctor apps.refused_in_words apps.csv_and_json
   sched.two_pdgemm_and_a_third sched.inside_a_factorization install.tree install.exports
   install.headers install.pages install.completion install.pkg_config install.find_package install.preload
   install.readme install.licence_lines install.picture

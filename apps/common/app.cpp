@@ -118,7 +118,8 @@ void add_options(base::CommandLine& cli, Options& options, bool has_block) {
   if (has_block)
     cli.add_option(
            "--nb", [&options](const std::string& text) { options.nb = parse_block(text); },
-           fmt::format("block size, or 'block': one block for each process, which follows the grid [{}]", options.nb))
+           fmt::format("block size, or 'block': one block for each process, which follows the grid [{}]",
+                       options.nb > 0 ? std::to_string(options.nb) : "block"))
         .type_name("NB");
   else
     cli.add_option("--nb", options.nb, "block size").check(base::positive_number()).show_default();
