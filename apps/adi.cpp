@@ -17,10 +17,9 @@
 #include "base/command_line.hpp"
 #include "base/statistics.hpp"
 #include "common/app.hpp"
-#include "common/own_work.hpp"
 #include "common/plain_pencils.hpp"
 
-#include <dyngrid.h>
+#include <dyngrid.hpp>
 #include <dyngrid/halo.h>
 #include <dyngrid/layout.h>
 #include <fmt/format.h>
@@ -39,7 +38,6 @@ namespace {
 using apps::Extents;
 
 const double pi = std::acos(-1.0);
-const char* const names[3] = {"x", "y", "z"};
 constexpr double flops_per_point = 9 + 3 * 5 + 1;
 
 std::int64_t points(const Extents& n) {
@@ -157,12 +155,11 @@ struct Settings {
 
 class Adi {
 public:
-  explicit Adi(const Settings& settings) : settings_(settings), scheme_(settings.common.n, settings.r) {
-    u_ = make("u", 0);
-    for (int along = 0; along < 3; ++along)
-      d_[static_cast<std::size_t>(along)] = make(fmt::format("d along {}", names[along]), along);
+  explicit Adi(const Settings& settings)
+      : settings_(settings), scheme_(settings.common.n, settings.r),
+        u_(pencils("u", 0)), d_{pencils("d along x", 0), pencils("d along y", 1), pencils("d along z", 2)} {
     if (dyngrid_is_newcomer() == 0)
-      for_each([&](std::int64_t i, std::int64_t j, std::int64_t k, double& e) { e = scheme_.start(i, j, k); });
+      dyngrid::for_each(u_, [&](const auto& i, double& e) { e = scheme_.start(i[0], i[1], i[2]); });
   }
   Adi(const Adi&) = delete;
   Adi& operator=(const Adi&) = delete;
@@ -181,18 +178,14 @@ public:
     int nprow = 0, npcol = 0;
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
     plain_ = std::make_unique<Plain>(scheme_, dyngrid_comm(), nprow, npcol);
-    std::copy_n(local(u_), points(extents(0)), plain_->u().begin());
+    std::copy_n(u_.local(), points(extents(u_)), plain_->u().begin());
   }
 
   void step() {
-    double* u = local(u_);
-    const Extents n = extents(0);
-    std::int64_t lld = 0;
-    dyngrid_matrix_shape(u_, nullptr, nullptr, &lld);
-    apps::require(dyngrid_halo_to_ghosted(halo_, u, lld, ghosted_.data(), 0), "dyngrid_halo_to_ghosted");
+    double *u = u_.local(), *d = d_[0].local();
+    const Extents n = extents(u_);
+    apps::require(dyngrid_halo_to_ghosted(halo_, u, u_.lld(), ghosted_.data(), 0), "dyngrid_halo_to_ghosted");
     apps::require(dyngrid_halo_exchange(halo_, ghosted_.data(), 0), "dyngrid_halo_exchange");
-    const apps::OwnWork work(flops_per_point * static_cast<double>(points(n)));
-    double* d = local(d_[0]);
     for (const Stretch& z : stretches_[2])
       for (std::int64_t k = 0; k < z.size; ++k)
         for (const Stretch& y : stretches_[1])
@@ -200,10 +193,9 @@ public:
             for (const Stretch& x : stretches_[0])
               scheme_.right_side(&ghosted_[static_cast<std::size_t>(x.at + (y.at + j) * row_ + (z.at + k) * plane_)],
                                  row_, plane_, x.size, &d[x.loc + n[0] * (y.loc + j + n[1] * (z.loc + k))]);
-    for (int along = 0; along < 3; ++along) {
-      dyngrid_matrix *now = d_[static_cast<std::size_t>(along)], *next = d_[static_cast<std::size_t>((along + 1) % 3)];
-      scheme_.solve(along, extents(along), local(now));
-      apps::require(dyngrid_copy(now, next), "dyngrid_copy");
+    for (std::size_t along = 0; along < 3; ++along) {
+      scheme_.solve(static_cast<int>(along), extents(d_[along]), d_[along].local());
+      dyngrid::copy(d_[along], d_[(along + 1) % 3]);
     }
     for (std::int64_t i = 0; i < points(n); ++i) u[i] += d[i];
   }
@@ -215,12 +207,13 @@ public:
   void check(apps::Run& run, int step) const {
     const double grown = std::pow(scheme_.factor(), step);
     double error = 0, differing = 0;
-    for_each([&](std::int64_t i, std::int64_t j, std::int64_t k, double e) {
-      error = std::max(error, std::fabs(e - grown * scheme_.start(i, j, k)));
+    dyngrid::for_each(u_, [&](const auto& i, double e) {
+      error = std::max(error, std::fabs(e - grown * scheme_.start(i[0], i[1], i[2])));
     });
-    if (plain_)
-      for (std::int64_t i = 0; i < points(extents(0)); ++i)
-        differing += local(u_)[i] == plain_->u()[static_cast<std::size_t>(i)] ? 0 : 1;
+    if (plain_) {
+      const double* mine = u_.local();
+      for (const double e : plain_->u()) differing += *mine++ == e ? 0 : 1;
+    }
     if (step == settings_.common.steps) differing += differing_from_one_process(step);
     error = apps::max_over_grid(error);
     differing = apps::sum_over_grid(differing);
@@ -237,27 +230,23 @@ private:
     std::int64_t glo = 0, loc = 0, at = 0, size = 0;
   };
 
-  dyngrid_matrix* make(const std::string& name, int along) const {
+  /// A field that is whole along one dimension. Collective.
+  dyngrid::Field<double> pencils(const char* name, std::size_t along) const {
     const std::int64_t n = settings_.common.n, nb = settings_.common.nb;
-    const std::int64_t extents[] = {n, n, n}, blocks[] = {nb, nb, nb};
-    int process_dims[] = {0, 0, 0};
-    process_dims[along] = 1; // whole
-    dyngrid_matrix* made = nullptr;
-    apps::require(dyngrid_field_create(name.c_str(), 'd', 3, extents, blocks, process_dims, &made),
-                  "dyngrid_field_create");
-    return made;
+    std::vector<int> process_dims(3, 0);
+    process_dims[along] = 1;
+    return {name, {n, n, n}, {nb, nb, nb}, process_dims};
   }
-  static double* local(dyngrid_matrix* field) { return static_cast<double*>(dyngrid_local(field)); }
-  Extents extents(int along) const {
-    Extents n{};
-    dyngrid_field_shape(d_[static_cast<std::size_t>(along)], n.data(), nullptr, nullptr);
-    return n;
+  static Extents extents(const dyngrid::Field<double>& field) {
+    const auto all = field.view().extents;
+    return {all[0], all[1], all[2]};
   }
 
   void make_borders() {
     const int one[] = {1, 1, 1};
     Extents n{};
-    apps::require(dyngrid_matrix_halo(u_, one, one, nullptr, DYNGRID_NEIGHBOURS_FOUR, &halo_), "dyngrid_matrix_halo");
+    apps::require(dyngrid_matrix_halo(u_.handle(), one, one, nullptr, DYNGRID_NEIGHBOURS_FOUR, &halo_),
+                  "dyngrid_matrix_halo");
     dyngrid_halo_extents(halo_, n.data());
     row_ = n[0];
     plane_ = n[0] * n[1];
@@ -271,20 +260,6 @@ private:
       for (std::int64_t k = 0; dyngrid_halo_range(halo_, dim, k, &s.glo, &s.loc, &s.at, &s.size) == 1; ++k)
         list.push_back(s);
     }
-  }
-
-  /// visit(i, j, k, element of u), global indices from 0, all of mine.
-  template <class Visit> void for_each(Visit visit) const {
-    std::array<std::vector<std::int64_t>, 3> mine;
-    for (int dim = 0; dim < 3; ++dim) {
-      std::int64_t i = 0, end = 0;
-      for (std::int64_t k = 0; dyngrid_field_range(u_, dim, k, &i, &end) == 1; ++k)
-        for (; i < end; ++i) mine[static_cast<std::size_t>(dim)].push_back(i);
-    }
-    double* element = local(u_);
-    for (const std::int64_t k : mine[2])
-      for (const std::int64_t j : mine[1])
-        for (const std::int64_t i : mine[0]) visit(i, j, k, *element++);
   }
 
   /// Elements of mine that are not those of one process alone. Collective.
@@ -305,16 +280,16 @@ private:
     for (std::int64_t k = 0; k < n; ++k)
       MPI_Bcast(&alone[static_cast<std::size_t>(k * n * n)], static_cast<int>(n * n), MPI_DOUBLE, 0, dyngrid_comm());
     double differing = 0;
-    for_each([&](std::int64_t i, std::int64_t j, std::int64_t k, double e) {
-      differing += e == alone[static_cast<std::size_t>(i + n * (j + n * k))] ? 0 : 1;
+    dyngrid::for_each(u_, [&](const auto& i, double e) {
+      differing += e == alone[static_cast<std::size_t>(i[0] + n * (i[1] + n * i[2]))] ? 0 : 1;
     });
     return differing;
   }
 
   const Settings& settings_;
   Scheme scheme_;
-  dyngrid_matrix* u_ = nullptr;        ///< in pencils along x
-  std::array<dyngrid_matrix*, 3> d_{}; ///< in pencils along x, y, z
+  dyngrid::Field<double> u_;                ///< whole along x
+  std::array<dyngrid::Field<double>, 3> d_; ///< whole along x, y, z
   dyngrid_halo* halo_ = nullptr;
   std::vector<double> ghosted_;
   std::array<std::vector<Stretch>, 3> stretches_;
@@ -341,34 +316,24 @@ void read_command_line(Settings& s, int argc, char** argv) {
   }
 }
 
-/// Times of steps of both kinds, as long as no step is before a change. All processes take part in each.
-class Comparison {
-public:
-  template <class Step> static double seconds(Step step) {
-    MPI_Barrier(dyngrid_comm());
-    const double began = MPI_Wtime();
-    step();
-    return apps::max_over_grid(MPI_Wtime() - began);
-  }
-  void add(double with_dyngrid, double without) {
-    with_.push_back(with_dyngrid);
-    without_.push_back(without);
-  }
-  /// " 1.002 times a step by MPI alone (3.21 ms; medians of 40)"
-  std::string text() const {
-    if (with_.empty()) return "";
-    const double with = base::median(with_), without = base::median(without_);
-    return fmt::format("a step takes {:.3f} times the {:.3g} ms by MPI alone (medians of {})", with / without,
-                       without * 1e3, with_.size());
-  }
+/// Of the slowest process. Collective.
+template <class Step> double seconds(Step step) {
+  MPI_Barrier(dyngrid_comm());
+  const double began = MPI_Wtime();
+  step();
+  return apps::max_over_grid(MPI_Wtime() - began);
+}
 
-private:
-  std::vector<double> with_, without_;
-};
+/// "a step takes 1.012 times the 3.21 ms by MPI alone (medians of 40)"; empty where no step was compared.
+std::string comparison(const std::vector<double>& with_dyngrid, const std::vector<double>& plain) {
+  if (plain.empty()) return "";
+  return fmt::format("a step takes {:.3f} times the {:.3g} ms by MPI alone (medians of {})",
+                     base::median(with_dyngrid) / base::median(plain), base::median(plain) * 1e3, plain.size());
+}
 
 } // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   Settings settings;
   read_command_line(settings, argc, argv);
   const double all = std::pow(static_cast<double>(settings.common.n), 3);
@@ -377,31 +342,35 @@ int main(int argc, char** argv) {
   apps::Run run("adi", settings.common);
   int step = 0;
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
-  std::string comparison;
+  std::vector<double> with_dyngrid, plain; // seconds of steps, a resize point without a change included
   {
     Adi adi(settings);
-    Comparison times;
-    double point_s = 0, plain_s = 0;
+    double plain_s = 0;
+    const auto plain_step = [&] { plain_s = seconds([&] { adi.plain_step(); }); };
     for (int outcome = 0;;) {
       const double asked = MPI_Wtime();
       if ((outcome = run.resize_point(step)) == DYNGRID_LEAVE) break;
-      point_s = MPI_Wtime() - asked;
+      const double point_s = MPI_Wtime() - asked;
       if (step >= settings.common.steps) break; // beyond it: a restart with fewer
       if (outcome == DYNGRID_RESIZED) adi.grid_changed();
       adi.make_ready();
-      const auto plain = [&] { plain_s = Comparison::seconds([&] { adi.plain_step(); }); };
-      if (settings.has_plain && step % 2 == 0) plain();
+      if (settings.has_plain && step % 2 == 0) plain_step();
       run.begin(step, flops_per_point * all);
-      const double step_s = Comparison::seconds([&] { adi.step(); });
+      const double step_s = seconds([&] { adi.step(); });
       run.end();
-      if (settings.has_plain && step % 2 != 0) plain();
+      if (settings.has_plain && step % 2 != 0) plain_step();
       ++step;
-      if (settings.has_plain && outcome == DYNGRID_SAME) times.add(point_s + step_s, plain_s);
+      if (settings.has_plain && outcome == DYNGRID_SAME) {
+        with_dyngrid.push_back(point_s + step_s);
+        plain.push_back(plain_s);
+      }
       if (settings.common.check) adi.check(run, step);
     }
-    comparison = times.text();
   }
-  const int status = run.finish(comparison);
+  const int status = run.finish(comparison(with_dyngrid, plain));
   apps::require(dyngrid_finalize(), "dyngrid_finalize");
   return status;
+} catch (const dyngrid::Error& error) {
+  std::fprintf(stderr, "adi: %s\n", error.what());
+  MPI_Abort(MPI_COMM_WORLD, 1);
 }

@@ -74,39 +74,27 @@ void FieldPart::add(const FieldDimensions& dimensions, int nprocs, int position)
 
 redist::Layout split_at(std::size_t split, const FieldDimensions& rows, const FieldDimensions& cols,
                         const redist::Layout& lies) {
-  const std::vector<int> row_parts = gridmap::parts_of(rows, lies.rows.nprocs);
-  const std::vector<int> col_parts = gridmap::parts_of(cols, lies.cols.nprocs);
-  /// Some neighbouring dimensions: how each is cut, and over how many positions they are together.
-  struct Side {
-    FieldDimensions dimensions;
-    std::vector<int> parts;
-    int positions = 1;
-  };
-  Side first, second;
-  const auto add = [&](FieldDimension dimension, int parts) {
-    Side& side = first.parts.size() < split ? first : second;
-    dimension.parts = parts;
-    side.dimensions.push_back(dimension);
-    side.parts.push_back(parts);
-    side.positions *= parts;
-  };
-  for (std::size_t d = 0; d < rows.size(); ++d) add(rows[d], row_parts[d]);
-  for (std::size_t d = 0; d < cols.size(); ++d) add(cols[d], col_parts[d]);
-
-  redist::Layout split_layout{gridmap::field_axis(first.dimensions, first.positions),
-                              gridmap::field_axis(second.dimensions, second.positions),
-                              {first.positions, second.positions, {}}};
-  for (int i = 0; i < first.positions; ++i)
-    for (int j = 0; j < second.positions; ++j) {
-      std::vector<int> all = gridmap::coordinates(first.parts, i);
-      const std::vector<int> others = gridmap::coordinates(second.parts, j);
-      all.insert(all.end(), others.begin(), others.end());
-      const auto end_of_rows = all.begin() + static_cast<std::ptrdiff_t>(rows.size());
-      const int p = gridmap::position(row_parts, {all.begin(), end_of_rows});
-      const int q = gridmap::position(col_parts, {end_of_rows, all.end()});
-      split_layout.grid.ranks.push_back(lies.grid.rank_at(p, q));
+  FieldDimensions all = rows;
+  all.insert(all.end(), cols.begin(), cols.end());
+  std::vector<int> parts = gridmap::parts_of(rows, lies.rows.nprocs);
+  const std::vector<int> of_cols = gridmap::parts_of(cols, lies.cols.nprocs);
+  parts.insert(parts.end(), of_cols.begin(), of_cols.end());
+  int nprow = 1, npcol = 1;
+  for (std::size_t d = 0; d < all.size(); ++d) {
+    all[d].parts = parts[d];
+    (d < split ? nprow : npcol) *= parts[d];
+  }
+  const auto end_of_rows = all.begin() + static_cast<std::ptrdiff_t>(split);
+  redist::Layout other{gridmap::field_axis({all.begin(), end_of_rows}, nprow),
+                       gridmap::field_axis({end_of_rows, all.end()}, npcol),
+                       {nprow, npcol, {}}};
+  // positions over all dimensions, the first running fastest, have the same numbers whatever the split
+  for (int p = 0; p < nprow; ++p)
+    for (int q = 0; q < npcol; ++q) {
+      const int number = p + nprow * q;
+      other.grid.ranks.push_back(lies.grid.rank_at(number % lies.rows.nprocs, number / lies.rows.nprocs));
     }
-  return split_layout;
+  return other;
 }
 
 std::string field_text(const FieldDimensions& dimensions) {

@@ -281,9 +281,10 @@ std::int64_t Matrices::check_copy(const char* call, redist::Op op, const Matrix*
                             from->name, from->type, to->name, to->type));
   const bool is_transposed = op != redist::Op::none;
   if (!copied_as(*from, is_transposed, *to))
-    throw Error(Status::shape_mismatch, fmt::format("blacs-dyn: {}: \"{}\" is {} and \"{}\" {}, expected {}", call,
-                                                    from->name, from->extents_text(), to->name, to->extents_text(),
-                                                    is_transposed ? "the first transposed" : "the same"));
+    throw Error(Status::shape_mismatch,
+                fmt::format("blacs-dyn: {}: \"{}\" is {} and \"{}\" {}, expected {}", call, from->name,
+                            from->extents_text(), to->name, to->extents_text(),
+                            is_transposed ? fmt::format("{} x {}", from->cols.n, from->rows.n) : from->extents_text()));
   return hash.positive();
 }
 

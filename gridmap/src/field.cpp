@@ -123,12 +123,6 @@ std::vector<int> coordinates(const std::vector<int>& parts, int p) {
   return at_parts;
 }
 
-int position(const std::vector<int>& parts, const std::vector<int>& coordinates) {
-  int p = 0;
-  for (std::size_t d = parts.size(); d-- > 0;) p = p * parts[d] + coordinates[d];
-  return p;
-}
-
 Axis field_axis(const FieldDimensions& dimensions, int nprocs) {
   const std::vector<int> parts = parts_of(dimensions, nprocs);
   Axis all = Axis::block_cyclic(1, 1, 1);

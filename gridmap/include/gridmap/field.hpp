@@ -35,8 +35,6 @@ Axis axis_of(const FieldDimension& dimension, int parts);
 
 /// The part of each dimension that position p has; p counts them as an array index does, the first running fastest.
 std::vector<int> coordinates(const std::vector<int>& parts, int p);
-/// The position p of those coordinates.
-int position(const std::vector<int>& parts, const std::vector<int>& coordinates);
 
 /// The axis of all dimensions together: index i_1 + n_1 (i_2 + n_2 (i_3 ...)) lies where each of its indices does.
 /// @throws Error{bad_argument} as parts_of(), or when the list of its runs is longer than Axis::most_sizes
