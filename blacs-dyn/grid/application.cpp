@@ -212,7 +212,7 @@ void Application::read_environment() {
 /// The way that is asked for, or MPI_Comm_spawn where the application cannot compute on while processes come.
 LauncherKind Application::first_way() const {
   if (settings.way != LauncherKind::background) return settings.way;
-  const std::string trouble = trouble_with(settings.way, hosts.count(), settings.known_cores > 0);
+  const std::string trouble = trouble_with(settings.way, hosts.are_several(), settings.known_cores > 0);
   if (trouble.empty() && (settings.is_way_asked_for || is_background_usual())) return settings.way;
   if (settings.is_way_asked_for && processes.id() == 0)
     std::fprintf(stderr, "dyngrid: %s; DYNGRID_PROCESSES is blocking\n", trouble.c_str());
@@ -246,7 +246,7 @@ void Application::use(LauncherKind way) {
           Status::bad_state,
           fmt::format("blacs-dyn: new processes came by {} already, and those of two ways do not know each other",
                       to_string(settings.way)));
-    if (const std::string why = trouble_with(way, hosts.count(), settings.known_cores > 0); !why.empty())
+    if (const std::string why = trouble_with(way, hosts.are_several(), settings.known_cores > 0); !why.empty())
       throw Error(Status::unsupported, fmt::format("blacs-dyn: {}{}", why,
                                                    way == LauncherKind::background ? "; take DYNGRID_BLOCKING" : ""));
     processes.set_launcher(make_launcher(way, loss_text()));

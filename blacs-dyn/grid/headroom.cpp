@@ -116,7 +116,7 @@ std::int64_t Headroom::slots_taken() const {
 /// Checks slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the
 /// application goes on, but Open MPI's mpirun never ends by itself.
 void Headroom::check_slots(const std::vector<HostShare>& shares) const {
-  refuse(spawn_trouble(hosts_.count()));
+  refuse(spawn_trouble(hosts_.are_several()));
   std::set<std::string> unseen;
   int wanted = 0;
   for (const HostShare& share : shares) {

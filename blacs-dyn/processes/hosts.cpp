@@ -36,9 +36,8 @@ int Hosts::find(MPI_Comm world, GroupPolicy& policy) {
     cores_.emplace(host, cores[static_cast<std::size_t>(r)]);
   }
   // mpirun may have others, where it must not start what the pool needs
-  const bool are_several = hosts.size() > 1 || !is_on_one_host();
-  count_ = std::max(static_cast<int>(hosts.size()), are_several ? 2 : 1);
-  if (policy.hosts.empty() && are_several) {
+  are_several_ = hosts.size() > 1 || !is_on_one_host();
+  if (policy.hosts.empty() && are_several_) {
     policy.hosts = hosts;
     policy.slots.assign(hosts.size(), 0);
   }

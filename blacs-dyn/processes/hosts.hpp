@@ -17,13 +17,13 @@ public:
   /// the hosts. Collective over world, the processes of mpirun or the part of them that begins a pool. @return cores of
   /// the hosts where processes are or may come; 0: of one of them it is not known
   int find(MPI_Comm world, GroupPolicy& policy);
-  int count() const { return count_; } ///< of mpirun; at least 2 for a pool on one of several
+  bool are_several() const { return are_several_; } ///< of mpirun; those of other pools too
   /// Of a host; one that was not seen yet is taken for one like this. 0: not known.
   int cores_of(const std::string& host) const;
   const std::vector<std::string>& of_ranks() const { return of_ranks_; } ///< of world
 
 private:
-  int count_ = 1;
+  bool are_several_ = false;
   std::map<std::string, int> cores_;
   std::vector<std::string> of_ranks_;
 };

@@ -4,6 +4,7 @@
 // communicators and memory of each pool's process 0 stay flat.
 // pools ends_early: one pool ends while the other starts processes, and goes on to change its grid.
 // pools slots: one pool takes the last slots of mpirun, and the other's growth is refused.
+// pools several_hosts: the refusal of a pool whose mpirun has other hosts, too.
 // pools asked FILE: both pools pass resize points until the file exists.
 // pools wrong: what dyngrid_init_on refuses.
 #include <algorithm>
@@ -266,6 +267,18 @@ void wrong() {
   expect(!dyngrid_finalize(), "dyngrid_finalize");
 }
 
+/// As if mpirun had started one process here and the others elsewhere.
+void several_hosts() {
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, 2 * rank / size, rank, &half);
+  setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "1", 1);
+  refused(dyngrid_init_on(half, "a"), DYNGRID_ERR_UNSUPPORTED, "mpirun started the application on several hosts");
+  MPI_Comm_free(&half);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -281,10 +294,12 @@ int main(int argc, char** argv) {
     asked(argv[2]);
   else if (what == "slots")
     slots();
+  else if (what == "several_hosts")
+    several_hosts();
   else if (what == "wrong")
     wrong();
   else
-    follow::fail("usage: pools random|ends_early|asked|slots|wrong");
+    follow::fail("usage: pools random|ends_early|asked|slots|several_hosts|wrong");
   MPI_Finalize();
   return 0;
 }

@@ -84,11 +84,11 @@ Slots slots() {
   return {universe_size(), is_5() ? openmpi5::may_oversubscribe() : openmpi4::may_oversubscribe()};
 }
 
-std::string spawn_trouble(int hosts) {
+std::string spawn_trouble(bool are_several_hosts) {
   if (base::mpi_library().mpi == base::Mpi::mpich) return mpich::spawn_trouble(base::mpi_library());
   if (base::mpi_library().mpi != base::Mpi::open_mpi) return {};
   if (const std::string why = launcher_trouble(); !why.empty()) return why;
-  if (is_5() && hosts > 1) return openmpi5::remote_spawn_trouble();
+  if (is_5() && are_several_hosts) return openmpi5::remote_spawn_trouble();
   return network_trouble();
 }
 

@@ -21,8 +21,8 @@ struct Slots {
 Slots slots();
 
 /// Why no process can be started here; empty when nothing is known against it. Some MPIs hang instead of saying so.
-/// hosts: on which processes of mpirun are.
-std::string spawn_trouble(int hosts);
+/// are_several_hosts: on which processes of mpirun are.
+std::string spawn_trouble(bool are_several_hosts);
 /// The same for a process on another host than this.
 std::string remote_spawn_trouble();
 /// Why integers of this program are not those of dyngrid's interfaces, as far as MPI and the libraries that are loaded

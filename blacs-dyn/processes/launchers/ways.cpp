@@ -53,14 +53,13 @@ std::string never_by(LauncherKind way) {
   return way == LauncherKind::join ? join_trouble() : std::string();
 }
 
-std::string trouble_with(LauncherKind way, int hosts, bool are_cores_known) {
+std::string trouble_with(LauncherKind way, bool are_several_hosts, bool are_cores_known) {
   if (std::string why = never_by(way); !why.empty()) return why;
-  if (way == LauncherKind::join && hosts > 1)
-    return fmt::format("new processes are to join, but mpirun started the application on {} hosts; the join way wants "
-                       "every mpirun on one host: start on one and let the others join",
-                       hosts);
+  if (way == LauncherKind::join && are_several_hosts)
+    return "new processes are to join, but mpirun started the application on several hosts; the join way wants every "
+           "mpirun on one host: start on one and let the others join";
   if (way != LauncherKind::background) return {};
-  const std::string why = background_trouble(hosts == 1 && are_cores_known);
+  const std::string why = background_trouble(!are_several_hosts && are_cores_known);
   return why.empty() ? why : "new processes cannot come in the background: " + why;
 }
 

@@ -16,7 +16,7 @@ LauncherKind way_of_this_process();
 
 /// Why no process can ever be started that way with this MPI and this build of dyngrid; empty: it can.
 std::string never_by(LauncherKind way);
-/// The same for this run. hosts: on which mpirun started the application. are_cores_known: of each of them.
-std::string trouble_with(LauncherKind way, int hosts, bool are_cores_known);
+/// The same for this run. are_several_hosts: on which mpirun started the program. are_cores_known: of each of them.
+std::string trouble_with(LauncherKind way, bool are_several_hosts, bool are_cores_known);
 
 } // namespace blacs_dyn
