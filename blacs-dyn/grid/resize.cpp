@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/host_list.hpp"
 
 #include "grid/change_reports.hpp"
@@ -136,7 +137,7 @@ void Resize::take(const control::Grant& grant) {
   if (!goal_.exact) goal_.growth.hosts = grant.hosts;
 }
 
-void Resize::check_room(const Headroom& headroom) const {
+void Resize::check_room(const Headroom& headroom) {
   if (goal_.exact || !without_.empty()) return; // no process is started then
   if (parts_->settings.way == LauncherKind::background)
     for (const advise::OfferedHost& host : goal_.growth.hosts)
@@ -148,7 +149,38 @@ void Resize::check_room(const Headroom& headroom) const {
                         host.name));
   const ProcessSet& process_set = parts_->processes.process_set();
   const int fresh = goal_.to.size() - process_set.grid.shape.size() - static_cast<int>(process_set.all_parked().size());
-  if (fresh > 0) headroom.check(fresh, goal_.to.size(), policy(), goal_.is_forced);
+  if (fresh <= 0) return;
+  if (!parts_->settings.pool.empty()) await_turn();
+  headroom.check(fresh, goal_.to.size(), policy(), goal_.is_forced);
+}
+
+/// Until no other pool is between its count of free slots and their use. Collective over the grid.
+void Resize::await_turn() {
+  const MPI_Comm grid = parts_->grid.comm();
+  together(grid, [&] {
+    if (parts_->processes.id() != 0 || parts_->settings.way == LauncherKind::join || slots().may_oversubscribe) return;
+    const base::Deadline limit(parts_->settings.join_limit_s);
+    while (!turn_.take()) {
+      if (limit.is_over())
+        throw Error(Status::timeout,
+                    fmt::format("blacs-dyn: no processes are started for {}: another pool of this mpirun has been "
+                                "starting some for {} s, and only one pool at a time takes slots. Request the grid "
+                                "again, or start mpirun with --oversubscribe",
+                                to_string(goal_.to), parts_->settings.join_limit_s));
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      let_mpi_progress(grid); // the others may still wait for this process's part of a broadcast
+    }
+  });
+}
+
+/// Process 0 of a pool that has a turn: until mpirun has started the processes, their slots look free to other pools.
+void Resize::await_answer() {
+  const base::Deadline limit(parts_->settings.join_limit_s);
+  while (turn_.is_mine() && !parts_->processes.is_answered() && !limit.is_over()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    let_mpi_progress(parts_->grid.comm()); // as above
+  }
+  if (parts_->settings.way == LauncherKind::background) turn_.end(); // else gather() starts them
 }
 
 GroupPolicy Resize::policy() const {
@@ -183,6 +215,7 @@ void Resize::send_for() {
   if (change_.new_groups.empty() || parts_->processes.id() != 0) return;
   parts_->newcomers.check();
   parts_->processes.send_for(change_, parts_->newcomers.options());
+  await_answer();
 }
 
 /// First the decision, then process 0 starts the processes: nothing is started where another process cannot take part.
@@ -275,6 +308,7 @@ void Resize::gather() {
     }
   }
   gathered_ = parts_->processes.gather(change_, parts_->newcomers.options());
+  turn_.end();
   who_.emplace(gathered_->before, change_, parts_->processes.id());
 }
 

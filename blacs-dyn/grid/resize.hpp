@@ -10,6 +10,7 @@
 #include "grid/matrix_move.hpp"
 #include "grid/registered.hpp"
 #include "grid/settings.hpp"
+#include "processes/launchers/spawn_turn.hpp"
 #include "processes/packet.hpp"
 #include "processes/participants.hpp"
 #include "processes/processes.hpp"
@@ -72,7 +73,7 @@ public:
   /// timeout, unsupported, bad_argument}
   /// @param control  of process 0; null on others
   void ask_scheduler(Control* control);
-  void check_room(const Headroom& headroom) const; ///< before anything is decided. @throws agreed Error{no_slots, ...}
+  void check_room(const Headroom& headroom); ///< before anything is decided. @throws agreed Error{no_slots, ...}
   /// Determines which processes join, wake and leave; starts the new ones. @throws agreed Error, and nothing was
   /// started.
   void decide();
@@ -114,6 +115,8 @@ private:
   void ask(Control& control);
   void ask_for_need(Control& control);
   void take(const control::Grant& grant);
+  void await_turn();
+  void await_answer();
   void send_for();
   template <class Decision> void agree_to_begin(Decision&& decision);
   bool look_for_newcomers();
@@ -127,6 +130,7 @@ private:
   std::int64_t asked_at_ = 0; ///< resize point
   double sent_for_s_ = 0;     ///< when the new processes were requested
   std::optional<control::ResizeRequest> request_;
+  SpawnTurn turn_;                     ///< process 0 of a pool: from the count of free slots until they are taken
   std::optional<base::Error> trouble_; ///< process 0: why the new processes do not come
   Change change_;
   std::optional<Processes::Union> gathered_;

@@ -221,6 +221,10 @@ Launch::Progress Processes::progress() {
   return launch_ ? launch_->progress() : Launch::Progress{};
 }
 
+bool Processes::is_answered() const {
+  return !launch_ || launch_->is_answered();
+}
+
 void Processes::call_off() {
   launch_.reset();
 }

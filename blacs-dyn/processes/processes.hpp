@@ -91,6 +91,7 @@ public:
   /// @throws Error, and nothing was started.
   void send_for(const Change& change, const SpawnOptions& options);
   Launch::Progress progress();  ///< process 0: of those that were requested
+  bool is_answered() const;     ///< process 0: see Launch
   void call_off();              ///< process 0: they are not needed any more
   void look_after_called_off(); ///< process 0: see Launcher
   /// Process 0: starts groups of these sizes, which sleep until a growth takes them. Returns at once; prints a message

@@ -4,6 +4,8 @@
 // communicators and memory of each pool's process 0 stay flat.
 // pools ends_early: one pool ends while the other starts processes, and goes on to change its grid.
 // pools slots: one pool takes the last slots of mpirun, and the other's growth is refused.
+// pools last_slots: both ask for the last slots at the same moment; one grows, and the other goes on as it was.
+// pools turn: one pool holds its turn to start processes for longer than the other waits.
 // pools several_hosts: the refusal of a pool whose mpirun has other hosts, too.
 // pools asked FILE: both pools pass resize points until the file exists.
 // pools wrong: what dyngrid_init_on refuses.
@@ -12,6 +14,8 @@
 #include <fstream>
 #include <random>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "figures.hpp"
@@ -235,6 +239,52 @@ void refused(int status, int expected, const std::string& text) {
          "message \"" + std::string(dyngrid_last_message()) + "\", expected in it: " + text);
 }
 
+/// mpirun has two slots more than processes.
+void last_slots() {
+  Pool pool(begin_pool());
+  int grew = 1, both = 0;
+  if (dyngrid_is_newcomer()) {
+    expect(dyngrid_resize_point() == DYNGRID_RESIZED, std::string("joins: ") + dyngrid_last_message());
+  } else {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const int outcome = dyngrid_resize(2, 2, DYNGRID_OPTIMAL);
+    grew = outcome == DYNGRID_RESIZED;
+    if (!grew) refused(outcome, DYNGRID_ERR_SLOTS, "2 new processes requested, but 6 of mpirun's 6 slots are taken");
+    MPI_Allreduce(&grew, &both, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    expect(both == 2, "one pool of two processes grew, not " + std::to_string(both) + " of 4 processes");
+  }
+  grew ? pool.check(2, 2) : pool.check(1, 2);
+  if (!grew) expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) >= 0, "the other pool shrinks");
+  expect(!dyngrid_finalize(), "dyngrid_finalize");
+}
+
+/// The lock of SpawnTurn, held by a process of pool 1 as if that pool's start of processes took long.
+void turn() {
+  Pool pool(begin_pool());
+  const bool is_new = dyngrid_is_newcomer() != 0;
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int folder = !is_new && rank == 3 ? open(std::getenv("PMIX_SERVER_TMPDIR"), O_RDONLY | O_DIRECTORY) : -1;
+  if (folder >= 0) expect(flock(folder, LOCK_EX | LOCK_NB) == 0, "flock");
+  if (!is_new) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (pool.number == 0) {
+      refused(dyngrid_resize(2, 2, DYNGRID_OPTIMAL), DYNGRID_ERR_TIMEOUT,
+              "another pool of this mpirun has been starting some for 2 s");
+      pool.check(1, 2);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (folder >= 0) close(folder);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (pool.number == 0) {
+    const int outcome = is_new ? dyngrid_resize_point() : dyngrid_resize(1, 3, DYNGRID_OPTIMAL);
+    expect(outcome == DYNGRID_RESIZED, std::string("pool 0 grows: ") + dyngrid_last_message());
+    pool.check(1, 3);
+  }
+  expect(!dyngrid_finalize(), "dyngrid_finalize");
+}
+
 /// Each refusal on every process, and then a pool begins.
 void wrong() {
   int rank = 0, size = 0;
@@ -294,12 +344,16 @@ int main(int argc, char** argv) {
     asked(argv[2]);
   else if (what == "slots")
     slots();
+  else if (what == "last_slots")
+    last_slots();
+  else if (what == "turn")
+    turn();
   else if (what == "several_hosts")
     several_hosts();
   else if (what == "wrong")
     wrong();
   else
-    follow::fail("usage: pools random|ends_early|asked|slots|several_hosts|wrong");
+    follow::fail("usage: pools random|ends_early|asked|slots|last_slots|turn|several_hosts|wrong");
   MPI_Finalize();
   return 0;
 }

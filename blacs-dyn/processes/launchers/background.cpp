@@ -29,6 +29,9 @@ public:
   ~BackgroundLaunch() override;
   void add(const NewGroup& group, pmix::Job job) { coming_.push_back({group, std::move(job)}); }
   Progress progress() override;
+  bool is_answered() const override {
+    return std::all_of(coming_.begin(), coming_.end(), [](const Coming& one) { return one.job.is_answered(); });
+  }
   void admit(std::vector<Newcomers>&) override;
 
 private:

@@ -39,6 +39,7 @@ public:
   };
   virtual ~Launch() = default;
   virtual Progress progress() = 0;
+  virtual bool is_answered() const { return true; } ///< mpirun has started them, or says that it does not
   /// Intercommunicators to all of them; the caller then admits them or sends them away. Once, when all are there.
   /// @throws Error; those that came before it are in `newcomers`, the others are called off. Where owners connect to
   /// them (Meeting) it is called after that.

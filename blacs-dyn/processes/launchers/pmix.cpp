@@ -57,6 +57,9 @@ std::string Job::failure() {
 std::string Job::name() const {
   return {};
 }
+bool Job::is_answered() const {
+  return true;
+}
 void Job::kill(bool) {}
 void end_job(const std::string&, int) {}
 void end_jobs_that_hang() {}
@@ -440,6 +443,11 @@ std::string Job::failure() {
 std::string Job::name() const {
   const std::lock_guard lock(state_->mutex);
   return state_->name;
+}
+
+bool Job::is_answered() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->is_answered;
 }
 
 void Job::kill(bool has_lost_one) {

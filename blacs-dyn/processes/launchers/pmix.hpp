@@ -51,6 +51,7 @@ public:
   /// for its answer.
   std::string failure();
   std::string name() const; ///< empty: not known yet
+  bool is_answered() const; ///< mpirun has started these processes, or says that it does not
   /// Ends those that run, and those that are only asked for as soon as they do.
   void kill(bool has_lost_one); ///< has_lost_one: a process of it has ended already
   /// Ends the jobs that were started after kill() had given up waiting for them. settle() does it.
