@@ -574,6 +574,57 @@ int dyngrid_matrix_halo(const dyngrid_matrix* matrix, const int* lo, const int* 
   });
 }
 
+int dyngrid_borders_create(dyngrid_matrix* matrix, const int* lo, const int* hi, const int* periodic, int neighbours,
+                           const void* boundary, dyngrid_borders** borders) {
+  return guard([&] {
+    Application& a = begun("dyngrid_borders_create");
+    a.whereabouts.agree_on_call("dyngrid_borders_create");
+    dyngrid_borders* const made = a.borders.create({matrix, lo, hi, periodic, neighbours, boundary, borders != nullptr},
+                                                   a.registered.matrices, a.grid.site());
+    *borders = made;
+  });
+}
+
+int dyngrid_borders_update(dyngrid_borders* borders, void** ghosted) {
+  return guard([&] {
+    Application& a = begun("dyngrid_borders_update");
+    a.whereabouts.agree_on_call("dyngrid_borders_update");
+    void* const array = a.borders.update(borders, a.registered.matrices, a.grid.site());
+    if (ghosted) *ghosted = array;
+  });
+}
+
+int dyngrid_borders_exchange(dyngrid_borders* borders) {
+  return guard([&] {
+    Application& a = begun("dyngrid_borders_exchange");
+    a.borders.exchange(borders, a.registered.matrices);
+  });
+}
+
+int dyngrid_borders_store(dyngrid_borders* borders) {
+  return guard([&] {
+    Application& a = begun("dyngrid_borders_store");
+    a.borders.store(borders, a.registered.matrices);
+  });
+}
+
+dyngrid_halo* dyngrid_borders_halo(dyngrid_borders* borders) {
+  dyngrid_halo* halo = nullptr;
+  guard([&] {
+    Application& a = begun("dyngrid_borders_halo");
+    halo = a.borders.halo(borders, a.registered.matrices);
+  });
+  return halo;
+}
+
+int dyngrid_borders_free(dyngrid_borders** borders) {
+  return guard([&] {
+    if (!borders || !*borders) return;
+    begun("dyngrid_borders_free").borders.free(*borders);
+    *borders = nullptr;
+  });
+}
+
 int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t* first, int64_t* last) {
   return guard([&] {
     base::detail::not_null(matrix, "blacs-dyn: dyngrid_my_range: matrix");

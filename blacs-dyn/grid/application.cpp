@@ -124,6 +124,7 @@ Application::Application() {
   calls::belong_to(processes, control);
   grid.on_close = [this] {
     copier.close();
+    borders.close();
     phases.grid_changes();
     relayout.forget();
   };
@@ -393,6 +394,7 @@ void Application::drop_everything() {
   if (processes.is_member()) processes.finish();
   is_finished_ = true;
   phases.clear();
+  borders.clear();
   registered.clear();
   processes.close();
 }

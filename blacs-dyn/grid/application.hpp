@@ -5,6 +5,7 @@
 
 #include "dyngrid.h"
 #include "grid/balancing.hpp"
+#include "grid/borders.hpp"
 #include "grid/change_reports.hpp"
 #include "grid/checkpoints.hpp"
 #include "grid/control.hpp"
@@ -38,6 +39,7 @@ public:
   Registered registered;
   Grid grid{processes, registered.matrices};
   Copier copier; ///< of this grid
+  Borders borders;
   MachineFigures machine{control};
   Headroom headroom{processes, settings, hosts, registered.matrices};
   Checkpoints checkpoints{processes, settings, grid, registered, control};

@@ -233,6 +233,7 @@ blacs_dyn::LocalArray dyngrid_matrix::array_of(redist::LocalSize size) const {
 
 void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, blacs_dyn::LocalArray array, int context,
                            std::int64_t lld) {
+  ++placements;
   layout = std::move(on_grid);
   local_size = size;
   adopted_lld_ = lld;

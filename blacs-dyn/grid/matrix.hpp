@@ -74,6 +74,7 @@ struct dyngrid_matrix {
   int relayouts = 0;             ///< how often the program gave it other block sizes or another rule
   bool is_rule_missing = false;  ///< on some process of the grid; the same on all of them
   const std::int64_t number = next_number(); ///< of no other matrix of this process, living or freed
+  std::int64_t placements = 0;               ///< how often it got a local array of a layout: each is another one
   std::int64_t writes = 0;                   ///< how often its elements got other values, as far as dyngrid knows
 
   dyngrid_matrix() = default;

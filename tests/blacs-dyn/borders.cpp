@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// borders GRID...: the halo of a matrix and of fields of one, three and five dimensions on each of these grids. Every
-// place of the ghosted array is compared with what the definition in dyngrid/halo.h says of its indices.
+// borders GRID...: the borders of a matrix and of fields of one, three and five dimensions on each of these grids: as
+// they are kept through the changes (dyngrid_borders), and by a halo that is made on each grid. Every place of the
+// ghosted array is compared with what the definition in dyngrid/halo.h says of its indices.
 // borders refused: arguments that are wrong on one process are the same error on all. mpirun -np 4.
 #include <string>
 #include <vector>
@@ -64,41 +65,42 @@ std::vector<std::int64_t> indices(const std::vector<Place>& places) {
   return all;
 }
 
-void check(const Case& c, dyngrid_matrix* a) {
+/// The places of this process, in its local and in its ghosted array.
+struct Places {
+  std::vector<std::vector<Place>> local, ghosted;
+  std::size_t elements = 1; ///< of the ghosted array
+};
+
+Places places_of(const Case& c, const dyngrid_halo* halo) {
   const std::size_t dims = c.extents.size();
-  dyngrid_halo* halo = nullptr;
-  expect(dyngrid_matrix_halo(a, c.lo.data(), c.hi.data(), c.periodic.data(), c.neighbours, &halo) == 0,
-         std::string("halo: ") + dyngrid_last_message());
-  std::int64_t extents[DYNGRID_FIELD_DIMS] = {}, lld = 0, elements = 1;
+  Places mine{std::vector<std::vector<Place>>(dims), std::vector<std::vector<Place>>(dims)};
+  std::int64_t extents[DYNGRID_FIELD_DIMS] = {};
   expect(dyngrid_halo_extents(halo, extents) == static_cast<int>(dims), "dimensions");
   int row_stretches = -1, col_stretches = -1;
   expect(dyngrid_halo_shape(halo, nullptr, nullptr, &row_stretches, &col_stretches) == 0, "shape");
   expect(row_stretches >= 0 && (dims == 1 ? col_stretches == 0 : col_stretches >= 0), "stretches");
-  std::vector<std::vector<Place>> local(dims), ghosted(dims);
   for (std::size_t d = 0; d < dims; ++d) {
-    ghosted[d].resize(static_cast<std::size_t>(extents[d]));
-    elements *= extents[d];
+    mine.ghosted[d].resize(static_cast<std::size_t>(extents[d]));
+    mine.elements *= static_cast<std::size_t>(extents[d]);
     std::int64_t glo = 0, loc = 0, at = 0, size = 0;
     for (std::int64_t k = 0; dyngrid_halo_range(halo, static_cast<int>(d), k, &glo, &loc, &at, &size) == 1; ++k) {
-      expect(loc == static_cast<std::int64_t>(local[d].size()), "stretches follow each other in the local array");
+      expect(loc == static_cast<std::int64_t>(mine.local[d].size()), "stretches follow each other in the local array");
       for (std::int64_t i = -c.lo[d]; i < size + c.hi[d]; ++i) {
         const bool is_border = i < 0 || i >= size;
         const std::int64_t n = c.extents[d], index = glo + i;
         const bool is_there = c.periodic[d] != 0 || (index >= 0 && index < n);
         const Place place{is_there ? (index % n + n) % n : -1, is_border};
-        ghosted[d][static_cast<std::size_t>(at + i)] = place;
-        if (!is_border) local[d].push_back(place);
+        mine.ghosted[d][static_cast<std::size_t>(at + i)] = place;
+        if (!is_border) mine.local[d].push_back(place);
       }
     }
   }
-  auto* mine = static_cast<double*>(dyngrid_local(a));
-  for_places(local, [&](std::size_t k, const std::vector<Place>& at) { mine[k] = value(c, indices(at)); });
-  std::vector<double> u(static_cast<std::size_t>(elements));
-  dyngrid_matrix_shape(a, nullptr, nullptr, &lld);
-  expect(dyngrid_halo_fill(halo, u.data(), 0, &outside) == 0, "fill");
-  expect(dyngrid_halo_to_ghosted(halo, mine, lld, u.data(), 0) == 0, "to ghosted");
-  expect(dyngrid_halo_exchange(halo, u.data(), 0) == 0, "exchange");
-  for_places(ghosted, [&](std::size_t k, const std::vector<Place>& at) {
+  return mine;
+}
+
+/// Each place of the ghosted array has `factor` times the value of its element, or what is outside.
+void compare(const Case& c, const Places& mine, const double* u, double factor) {
+  for_places(mine.ghosted, [&](std::size_t k, const std::vector<Place>& at) {
     int borders = 0;
     bool is_there = true;
     for (const Place& place : at) {
@@ -106,14 +108,69 @@ void check(const Case& c, dyngrid_matrix* a) {
       is_there = is_there && place.glo >= 0;
     }
     is_there = is_there && (borders < 2 || c.neighbours == DYNGRID_NEIGHBOURS_EIGHT);
-    expect(u[k] == (is_there ? value(c, indices(at)) : outside), std::string(c.name) + ": place " + std::to_string(k));
-    u[k] *= 2;
+    expect(u[k] == (is_there ? factor * value(c, indices(at)) : outside),
+           std::string(c.name) + ": place " + std::to_string(k));
   });
-  expect(dyngrid_halo_from_ghosted(halo, u.data(), 0, mine, lld) == 0, "from ghosted");
-  for_places(local, [&](std::size_t k, const std::vector<Place>& at) {
-    expect(mine[k] == 2 * value(c, indices(at)), std::string(c.name) + ": from the ghosted array");
+}
+
+void set(const Case& c, const Places& mine, double* local, double factor) {
+  for_places(mine.local,
+             [&](std::size_t k, const std::vector<Place>& at) { local[k] = factor * value(c, indices(at)); });
+}
+
+void compare_local(const Case& c, const Places& mine, const double* local, double factor) {
+  for_places(mine.local, [&](std::size_t k, const std::vector<Place>& at) {
+    expect(local[k] == factor * value(c, indices(at)), std::string(c.name) + ": from the ghosted array");
   });
+}
+
+/// Multiplies my elements in the ghosted array.
+void scale(const Places& mine, double* u, double factor) {
+  for_places(mine.ghosted, [&](std::size_t k, const std::vector<Place>& at) {
+    bool is_mine = true;
+    for (const Place& place : at) is_mine = is_mine && !place.is_border;
+    if (is_mine) u[k] *= factor;
+  });
+}
+
+/// A halo of now, and an array of this program's.
+void check_halo(const Case& c, dyngrid_matrix* a) {
+  dyngrid_halo* halo = nullptr;
+  expect(dyngrid_matrix_halo(a, c.lo.data(), c.hi.data(), c.periodic.data(), c.neighbours, &halo) == 0,
+         std::string("halo: ") + dyngrid_last_message());
+  const Places mine = places_of(c, halo);
+  auto* local = static_cast<double*>(dyngrid_local(a));
+  set(c, mine, local, 1);
+  std::vector<double> u(mine.elements);
+  std::int64_t lld = 0;
+  dyngrid_matrix_shape(a, nullptr, nullptr, &lld);
+  expect(dyngrid_halo_fill(halo, u.data(), 0, &outside) == 0, "fill");
+  expect(dyngrid_halo_to_ghosted(halo, local, lld, u.data(), 0) == 0, "to ghosted");
+  expect(dyngrid_halo_exchange(halo, u.data(), 0) == 0, "exchange");
+  compare(c, mine, u.data(), 1);
+  scale(mine, u.data(), 2);
+  expect(dyngrid_halo_from_ghosted(halo, u.data(), 0, local, lld) == 0, "from ghosted");
+  compare_local(c, mine, local, 2);
   expect(dyngrid_halo_destroy(&halo) == 0, "destroy");
+}
+
+/// What follows the grid. The elements have the values that the last grid left.
+void check_kept(const Case& c, dyngrid_matrix* a, dyngrid_borders* borders, double factor) {
+  void* array = nullptr;
+  expect(dyngrid_borders_update(borders, &array) == 0 && array, dyngrid_last_message());
+  auto* const u = static_cast<double*>(array);
+  const Places mine = places_of(c, dyngrid_borders_halo(borders));
+  compare(c, mine, u, factor);
+  scale(mine, u, 2);
+  expect(dyngrid_borders_exchange(borders) == 0, "exchange");
+  compare(c, mine, u, 2 * factor);
+  expect(dyngrid_borders_store(borders) == 0, "store");
+  auto* const local = static_cast<double*>(dyngrid_local(a));
+  compare_local(c, mine, local, 2 * factor);
+  set(c, mine, local, factor + 1);
+  void* again = nullptr;
+  expect(dyngrid_borders_update(borders, &again) == 0 && again == array, "nothing changed: the same array");
+  compare(c, mine, u, factor + 1);
 }
 
 std::vector<dyngrid_matrix*> make() {
@@ -126,21 +183,73 @@ std::vector<dyngrid_matrix*> make() {
   return all;
 }
 
+dyngrid_borders* borders_of(const Case& c, dyngrid_matrix* a) {
+  dyngrid_borders* made = nullptr;
+  expect(dyngrid_borders_create(a, c.lo.data(), c.hi.data(), c.periodic.data(), c.neighbours, &outside, &made) == 0,
+         dyngrid_last_message());
+  return made;
+}
+
+/// Another layout on the same grid, and a matrix that is freed.
+void check_layouts() {
+  const Case& c = cases[0];
+  dyngrid_matrix* a = nullptr;
+  expect(dyngrid_matrix_create("other", 'd', c.extents[0], c.extents[1], 3, 2, &a) == 0, "create");
+  dyngrid_borders* borders = borders_of(c, a);
+  void* u = nullptr;
+  expect(dyngrid_borders_update(borders, &u) == 0, "update");
+  set(c, places_of(c, dyngrid_borders_halo(borders)), static_cast<double*>(dyngrid_local(a)), 1);
+  const int outcome = dyngrid_matrix_reblock(a, 2, 4);
+  expect(outcome == DYNGRID_RESIZED || outcome == DYNGRID_SAME, dyngrid_last_message());
+  if (outcome == DYNGRID_RESIZED) {
+    expect(dyngrid_borders_exchange(borders) == DYNGRID_ERR_STATE, "exchange in another layout");
+    expect(std::string(dyngrid_last_message()).find("dyngrid_borders_update") != std::string::npos, "says what to do");
+    expect(dyngrid_borders_store(borders) == DYNGRID_ERR_STATE, "store in another layout");
+    expect(!dyngrid_borders_halo(borders), "no halo of now");
+  }
+  check_kept(c, a, borders, 1);
+  expect(dyngrid_matrix_free(&a) == 0, "free");
+  expect(dyngrid_matrix_create("other", 'd', 4, 4, 1, 1, &a) == 0, "another one, perhaps at its address");
+  expect(dyngrid_borders_update(borders, &u) == DYNGRID_ERR_NOT_FOUND, "the matrix was freed");
+  expect(std::string(dyngrid_last_message()).find("was freed") != std::string::npos, dyngrid_last_message());
+  dyngrid_borders* const ended = borders;
+  expect(dyngrid_borders_free(&borders) == 0 && !borders, "free the borders");
+  expect(dyngrid_borders_update(ended, &u) == DYNGRID_ERR_NOT_FOUND, "borders that were freed");
+  expect(dyngrid_matrix_free(&a) == 0, "free");
+}
+
 void walk(int count, char** grids) {
   static int step = 0;
   expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
   const std::vector<dyngrid_matrix*> all = make();
+  std::vector<dyngrid_borders*> kept;
+  for (std::size_t k = 0; k < cases.size(); ++k) kept.push_back(borders_of(cases[k], all[k]));
   const int none[] = {0, 0};
   dyngrid_halo* halo = nullptr;
-  if (dyngrid_is_newcomer())
+  void* u = &halo;
+  if (dyngrid_is_newcomer()) {
     expect(dyngrid_matrix_halo(all[0], none, none, nullptr, DYNGRID_NEIGHBOURS_FOUR, &halo) == DYNGRID_ERR_STATE,
            "before the first resize point");
+    expect(dyngrid_borders_update(kept[0], &u) == 0 && !u, "nothing before the first resize point");
+    expect(!dyngrid_borders_halo(kept[0]), "no halo before the first resize point");
+  } else {
+    for (std::size_t k = 0; k < cases.size(); ++k) { // zero so far: then the values
+      expect(dyngrid_borders_update(kept[k], nullptr) == 0, dyngrid_last_message());
+      set(cases[k], places_of(cases[k], dyngrid_borders_halo(kept[k])), static_cast<double*>(dyngrid_local(all[k])), 2);
+    }
+  }
   while (true) {
     if (!dyngrid_is_newcomer() && step < count) follow::request(grids[step]);
     const int outcome = dyngrid_resize_point();
     if (outcome == DYNGRID_LEAVE) return;
     expect(outcome >= 0, dyngrid_last_message());
-    for (std::size_t k = 0; k < cases.size(); ++k) check(cases[k], all[k]);
+    if (outcome == DYNGRID_RESIZED)
+      expect(dyngrid_borders_exchange(kept[0]) == DYNGRID_ERR_STATE, "exchange after a change");
+    for (std::size_t k = 0; k < cases.size(); ++k) {
+      check_kept(cases[k], all[k], kept[k], 2);
+      check_halo(cases[k], all[k]); // leaves twice the values
+    }
+    check_layouts();
     if (step == count) return;
     ++step;
   }
@@ -162,6 +271,37 @@ void refused() {
   expect(dyngrid_matrix_create_on("whole", 'd', 4, 4, 2, 2, DYNGRID_ON_ALL, &whole) == 0, "create");
   agreed(dyngrid_matrix_halo(whole, one, one, nullptr, 8, &halo), DYNGRID_ERR_ARGUMENT, "all have all");
   expect(halo == nullptr, "no halo");
+
+  dyngrid_borders* made = nullptr;
+  const double other = is_wrong ? 1 : 2;
+  const auto create = [&](dyngrid_matrix* a, const int* lo, const int* hi, int neighbours, const void* boundary,
+                          dyngrid_borders** place) {
+    return dyngrid_borders_create(a, lo, hi, nullptr, neighbours, boundary, place);
+  };
+  agreed(create(is_wrong ? nullptr : all[2], one, one, 8, nullptr, &made), DYNGRID_ERR_NULL, "matrix");
+  agreed(create(all[2], one, is_wrong ? nullptr : one, 8, nullptr, &made), DYNGRID_ERR_NULL, "hi");
+  agreed(create(all[2], one, one, 8, nullptr, is_wrong ? nullptr : &made), DYNGRID_ERR_NULL, "place");
+  agreed(create(all[2], one, one, is_wrong ? 6 : 8, nullptr, &made), DYNGRID_ERR_ARGUMENT, "neighbours");
+  agreed(create(all[2], is_wrong ? below : one, one, 8, nullptr, &made), DYNGRID_ERR_ARGUMENT, "below 0");
+  agreed(create(all[2], none, none, 8, nullptr, &made), DYNGRID_ERR_ARGUMENT, "no border");
+  agreed(create(whole, one, one, 8, nullptr, &made), DYNGRID_ERR_ARGUMENT, "all have all");
+  agreed(create(all[2], one, is_wrong ? none : one, 8, nullptr, &made), DYNGRID_ERR_MISMATCH, "other widths");
+  agreed(create(all[2], one, one, 8, &other, &made), DYNGRID_ERR_MISMATCH, "another boundary");
+  expect(!made, "no borders");
+  dyngrid_borders *field = nullptr, *matrix = nullptr;
+  agreed(create(all[2], one, one, 8, nullptr, &field), DYNGRID_SUCCESS, "create");
+  agreed(create(all[0], one, one, 8, nullptr, &matrix), DYNGRID_SUCCESS, "create");
+  void* u = nullptr;
+  agreed(dyngrid_borders_exchange(field), DYNGRID_ERR_STATE, "no update yet");
+  agreed(dyngrid_borders_store(field), DYNGRID_ERR_STATE, "no update yet");
+  agreed(dyngrid_borders_update(is_wrong ? nullptr : field, &u), DYNGRID_ERR_NULL, "borders");
+  agreed(dyngrid_borders_update(is_wrong ? matrix : field, &u), DYNGRID_ERR_MISMATCH, "other borders");
+  agreed(is_wrong ? dyngrid_copy(all[0], all[0]) : dyngrid_borders_update(field, &u), DYNGRID_ERR_MISMATCH,
+         "another call");
+  expect(!u, "no array");
+  agreed(dyngrid_borders_update(field, &u), DYNGRID_SUCCESS, dyngrid_last_message());
+  agreed(dyngrid_borders_free(&field), DYNGRID_SUCCESS, "free");
+  expect(dyngrid_borders_free(&field) == 0 && dyngrid_borders_free(nullptr) == 0, "free nothing");
 }
 
 } // namespace

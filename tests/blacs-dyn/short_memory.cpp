@@ -151,6 +151,17 @@ int main(int argc, char** argv) {
     expect(dyngrid_matrix_reblock(a, 40 + who, 40) >= 0, "reblock with 100 MiB");
     expect(dyngrid_resize(2 - who, 1 + who, DYNGRID_OPTIMAL) >= 0, "another grid with 100 MiB");
   }
+  for (const int who : {0, 1}) { // a second array of 10 MB on each process
+    dyngrid_borders* borders = nullptr;
+    const int one[] = {1, 1};
+    expect(!dyngrid_borders_create(a, one, one, nullptr, DYNGRID_NEIGHBOURS_FOUR, nullptr, &borders), "create borders");
+    check(limited(who, 2, [&] { return dyngrid_borders_update(borders, nullptr); }), who, 2, "borders");
+    const std::string text = dyngrid_last_message();
+    expect(text.find("no memory for the borders of matrix \"a\"") != std::string::npos, text);
+    expect(dyngrid_borders_exchange(borders) == DYNGRID_ERR_STATE, "there is no array");
+    expect(!dyngrid_borders_update(borders, nullptr), "borders with enough memory");
+    expect(!dyngrid_borders_free(&borders), "free borders");
+  }
   dyngrid_matrix* copies = nullptr; // 128 MiB on each process: a third process needs as much again
   expect(!dyngrid_matrix_create_on("copies", 'd', 4096, 4096, 64, 64, DYNGRID_ON_ALL, &copies), "create copies");
   {

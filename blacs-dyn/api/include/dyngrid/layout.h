@@ -122,14 +122,59 @@ DYNGRID_API int dyngrid_field_range(const dyngrid_matrix* field, int dim, int64_
 
 /* ---- borders ---- */
 
-/* A halo (dyngrid/halo.h) around the blocks of a matrix or a field as it lies now: in each dimension, lo elements
- * before and hi after each stretch of indices that a process has. lo, hi and periodic have a number for each dimension
- * of a field, or for the rows and the columns of a matrix, as in dyngrid_halo_create_sides. neighbours:
- * DYNGRID_NEIGHBOURS_EIGHT, corners too, in three dimensions 26; DYNGRID_NEIGHBOURS_FOUR, the faces alone.
+/* A ghosted array of a matrix or a field, which follows every change: this process's elements with a border around
+ * each stretch of indices that it has, filled with the elements of the neighbours. The array is dense, the first
+ * dimension running fastest.
+ *
+ *     dyngrid_borders_create(u, lo, hi, NULL, DYNGRID_NEIGHBOURS_FOUR, NULL, &borders);        once
+ *     while (dyngrid_resize_point() != DYNGRID_LEAVE) {
+ *       dyngrid_borders_update(borders, &ghosted);                        after a change a new array
+ *       dims = dyngrid_halo_extents(dyngrid_borders_halo(borders), extents);
+ *       compute in ghosted, with dyngrid_borders_exchange(borders) whenever the borders are old
+ *       dyngrid_borders_store(borders);                                   before the next resize point
+ *     } */
+typedef struct dyngrid_borders dyngrid_borders;
+/* Collective over the grid; makes no array yet. A new process calls it before its first resize point, as it declares
+ * the matrix.
+ *   lo, hi            for each dimension of a field, or for the rows and the columns of a matrix: elements before and
+ *                     after each stretch
+ *   periodic          for each of them: whether it continues at its other end; NULL: none does
+ *   neighbours        DYNGRID_NEIGHBOURS_EIGHT: corners too, in three dimensions 26; _FOUR: the faces alone
+ *   boundary          one element of the matrix's type, NULL: 0. A new array has it in all places that no neighbour
+ *                     fills: outside the matrix, and corners with _FOUR. Later these keep what the program writes
+ * DYNGRID_ERR_NULL; _NOT_FOUND; _ARGUMENT for a side below 0, sides of 0 alone, another number of neighbours, or a
+ * matrix that all processes have as a whole; _MISMATCH when processes differ. The same on all processes. */
+DYNGRID_API int dyngrid_borders_create(dyngrid_matrix* matrix, const int* lo, const int* hi, const int* periodic,
+                                       int neighbours, const void* boundary, dyngrid_borders** borders);
+/* Copies the matrix into the ghosted array and fills the borders. Where the matrix got another local array since the
+ * last call, by a change of the grid or of its layout, the ghosted array is made anew. *ghosted (ghosted may be NULL)
+ * is its address, good until the next change; null on a process outside the grid, where the call is local. Collective
+ * over the grid. Errors are the same on all processes: DYNGRID_ERR_NULL; _NOT_FOUND also when the matrix was freed,
+ * which ends its borders; _MISMATCH when processes name different borders; _MEMORY: there is no ghosted array then, and
+ * the matrix is as before. */
+DYNGRID_API int dyngrid_borders_update(dyngrid_borders* borders, void** ghosted);
+/* Fills the borders of the ghosted array from the neighbours' ghosted arrays. Every process of the grid calls it and
+ * waits for its neighbours only. DYNGRID_ERR_STATE, on all processes, where the matrix lies otherwise than at the last
+ * update, or there was none. */
+DYNGRID_API int dyngrid_borders_exchange(dyngrid_borders* borders);
+/* Copies this process's elements, without borders, back into the matrix. Local; a program calls it on all processes,
+ * and before a resize point, which ends the ghosted array. Errors as of _exchange. */
+DYNGRID_API int dyngrid_borders_store(dyngrid_borders* borders);
+/* For dyngrid_halo_extents, _range, _shape, and for an exchange in two halves (_start, _finish). The halo belongs to
+ * the borders: do not destroy it, and ask again after each update. Null, with a message, where dyngrid_borders_exchange
+ * is an error, and outside the grid. Local. */
+DYNGRID_API dyngrid_halo* dyngrid_borders_halo(dyngrid_borders* borders);
+/* Frees them and their array, also after their matrix; sets *borders to null. dyngrid_finalize frees the rest.
+ * Collective over the grid. */
+DYNGRID_API int dyngrid_borders_free(dyngrid_borders** borders);
+
+/* The halo alone (dyngrid/halo.h), around the blocks of a matrix or a field as it lies now, for an array that the
+ * program allocates; lo, hi, periodic and neighbours as above.
  *
  *     dyngrid_matrix_halo(u, lo, hi, NULL, DYNGRID_NEIGHBOURS_FOUR, &halo);
- *     dims = dyngrid_halo_extents(halo, extents);          the ghosted array, dense, the first dimension running
- * fastest dyngrid_halo_to_ghosted(halo, dyngrid_local(u), lld, ghosted, 0); dyngrid_halo_exchange(halo, ghosted, 0);
+ *     dims = dyngrid_halo_extents(halo, extents);          the ghosted array
+ *     dyngrid_halo_to_ghosted(halo, dyngrid_local(u), lld, ghosted, 0);
+ *     dyngrid_halo_exchange(halo, ghosted, 0);
  *     dyngrid_halo_from_ghosted(halo, ghosted, 0, dyngrid_local(u), lld);
  *
  * lld is that of dyngrid_matrix_shape. A change of the grid or of the matrix ends the halo: destroy it and make

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "grid/borders.hpp"
+
+#include <algorithm>
+#include <new>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/fnv1a.hpp"
+#include "base/memory.hpp"
+#include "base/status.hpp"
+#include "processes/mpi_util.hpp"
+
+using base::Error;
+using base::Status;
+
+std::int64_t dyngrid_borders::print() const {
+  base::Fnv1a hash;
+  hash.text(matrix->name).number(static_cast<std::int64_t>(neighbours)).number(fits() ? 1 : 0);
+  for (const redist::HaloSides& side : sides) hash.number(side.lo).number(side.hi).number(side.periodic ? 1 : 0);
+  return hash.text(std::string_view(boundary.data(), boundary.size())).positive();
+}
+
+void dyngrid_borders::make(MPI_Comm comm) {
+  close();
+  std::optional<redist::HaloPlan> plan;
+  base::together(comm, [&] { plan.emplace(matrix->halo_plan(sides, neighbours)); });
+  halo.emplace(dyngrid_halo{redist::Halo(comm, *plan, static_cast<int>(boundary.size()))});
+  const auto elements = static_cast<std::size_t>(halo->halo.rows() * halo->halo.cols());
+  const std::size_t bytes = std::max<std::size_t>(1, elements) * boundary.size(); // so that it is not null in the grid
+  try {
+    base::together(comm, [&] {
+      try {
+        ghosted = redist::SharedArray(bytes, redist::Sharing::no);
+      } catch (const std::bad_alloc&) {
+        throw base::out_of_memory(fmt::format("the borders of matrix \"{}\" on this process", matrix->name), bytes);
+      }
+      halo->halo.fill(ghosted.data(), boundary.data());
+    });
+  } catch (const Error& error) {
+    if (error.status() != Status::mpi_failure) close();
+    throw;
+  }
+  placements = matrix->placements;
+}
+
+void dyngrid_borders::close() {
+  if (halo) halo->halo.close();
+  halo.reset();
+  ghosted.clear();
+}
+
+namespace blacs_dyn {
+
+dyngrid_borders* Borders::create(const Asked& asked, const Matrices& matrices, const Matrices::Site& site) {
+  constexpr const char* routine = "blacs-dyn: dyngrid_borders_create: ";
+  auto made = std::make_unique<dyngrid_borders>();
+  const auto read = [&] {
+    const auto null = [&](const char* what) {
+      return Error(Status::null_pointer, fmt::format("{}{} is null", routine, what));
+    };
+    if (!asked.matrix) throw null("the matrix");
+    if (!asked.has_place) throw null("the place for the handle");
+    if (!matrices.has(asked.matrix))
+      throw Error(Status::not_found, fmt::format("{}the handle is of no living matrix", routine));
+    made->matrix = asked.matrix;
+    made->matrix_number = asked.matrix->number;
+    made->sides = redist::sides_of(asked.matrix->dims(), asked.lo, asked.hi, asked.periodic);
+    made->neighbours = redist::neighbours_of(asked.neighbours);
+    made->boundary.resize(element_bytes(asked.matrix->type));
+    const auto* const element = static_cast<const char*>(asked.boundary);
+    if (element) std::copy(element, element + made->boundary.size(), made->boundary.begin());
+    // for its checks; without a layout, before the first resize point of a new process, the first update makes them
+    if (asked.matrix->is_placed) static_cast<void>(asked.matrix->halo_plan(made->sides, made->neighbours));
+  };
+  if (site.grid == MPI_COMM_NULL) {
+    read();
+  } else {
+    const std::optional<Error> mine = attempt(read);
+    agree_on_number(
+        site.grid, mine ? mine->status() : Status::success, mine ? mine->what() : "", mine ? 0 : made->print(),
+        "blacs-dyn: dyngrid_borders_create: matrix, lo, hi, periodic, neighbours or boundary differ between "
+        "the processes of the grid, expected the same");
+  }
+  all_.push_back(std::move(made));
+  return all_.back().get();
+}
+
+void Borders::require(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const {
+  if (!borders) throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: borders is null", routine));
+  if (std::none_of(all_.begin(), all_.end(), [&](const auto& one) { return one.get() == borders; }))
+    throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the handle is of no living borders", routine));
+  if (!matrices.has(borders->matrix) || borders->matrix->number != borders->matrix_number)
+    throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the matrix of these borders was freed, which ends them; "
+                                               "free them, too",
+                                               routine));
+}
+
+void Borders::require_fit(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const {
+  require(routine, borders, matrices);
+  if (!borders->fits())
+    throw Error(Status::bad_state, fmt::format("blacs-dyn: {}: there is no ghosted array of matrix \"{}\" as it lies "
+                                               "now; call dyngrid_borders_update first",
+                                               routine, borders->matrix->name));
+}
+
+void* Borders::update(dyngrid_borders* borders, const Matrices& matrices, const Matrices::Site& site) const {
+  const auto check = [&] { require("dyngrid_borders_update", borders, matrices); };
+  if (site.grid == MPI_COMM_NULL) {
+    check();
+    return nullptr;
+  }
+  const std::optional<Error> mine = attempt(check);
+  agree_on_number(site.grid, mine ? mine->status() : Status::success, mine ? mine->what() : "",
+                  mine ? 0 : borders->print(),
+                  "blacs-dyn: dyngrid_borders_update: called for different borders on different processes");
+  if (!borders->fits()) borders->make(site.grid);
+  const Matrix& of = *borders->matrix;
+  borders->halo->halo.to_ghosted(of.local.data(), of.lld(), borders->ghosted.data());
+  borders->halo->halo.exchange(borders->ghosted.data());
+  return borders->ghosted.data();
+}
+
+void Borders::exchange(dyngrid_borders* borders, const Matrices& matrices) const {
+  require_fit("dyngrid_borders_exchange", borders, matrices);
+  borders->halo->halo.exchange(borders->ghosted.data());
+}
+
+void Borders::store(const dyngrid_borders* borders, const Matrices& matrices) const {
+  require_fit("dyngrid_borders_store", borders, matrices);
+  Matrix& to = *borders->matrix;
+  borders->halo->halo.from_ghosted(borders->ghosted.data(), to.local.data(), to.lld());
+  ++to.writes;
+}
+
+dyngrid_halo* Borders::halo(dyngrid_borders* borders, const Matrices& matrices) const {
+  require_fit("dyngrid_borders_halo", borders, matrices);
+  return &*borders->halo;
+}
+
+void Borders::free(dyngrid_borders* borders) {
+  const auto at = std::find_if(all_.begin(), all_.end(), [&](const auto& one) { return one.get() == borders; });
+  if (at == all_.end())
+    throw Error(Status::not_found, "blacs-dyn: dyngrid_borders_free: the handle is of no living borders");
+  (*at)->close();
+  all_.erase(at);
+}
+
+void Borders::close() {
+  for (const auto& one : all_) one->close();
+}
+
+} // namespace blacs_dyn

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <mpi.h>
+
+#include "dyngrid/layout.h"
+#include "grid/matrices.hpp"
+#include "redist/halo_handle.hpp"
+#include "redist/shared_array.hpp"
+
+/// A ghosted array of one matrix, and the halo that fills its borders. The handle of the C interface.
+struct dyngrid_borders {
+  dyngrid_matrix* matrix = nullptr;
+  std::int64_t matrix_number = 0; ///< the address of a matrix that was freed may be another one's
+  std::vector<redist::HaloSides> sides;
+  redist::Neighbours neighbours = redist::Neighbours::four;
+  std::vector<char> boundary; ///< one element
+
+  std::optional<dyngrid_halo> halo; ///< none outside the grid, and after a change until the next update
+  redist::SharedArray ghosted;
+  std::int64_t placements = 0; ///< of the matrix when they were made
+
+  bool fits() const { return halo && placements == matrix->placements; }
+  /// A number to compare between processes: what the program asked for, and whether it fits.
+  std::int64_t print() const;
+  /// Collective over comm. @throws agreed Error, with neither of the two left
+  void make(MPI_Comm comm);
+  void close(); ///< collective over the grid that it was made on
+};
+
+namespace blacs_dyn {
+
+/// The borders of a program. Collective calls are collective over `site.grid`, on a process outside they are local.
+class Borders {
+public:
+  struct Asked {
+    dyngrid_matrix* matrix;
+    const int *lo, *hi, *periodic;
+    int neighbours;
+    const void* boundary;
+    bool has_place; ///< for the handle
+  };
+  dyngrid_borders* create(const Asked& asked, const Matrices& matrices, const Matrices::Site& site);
+  /// @return the ghosted array; null outside the grid
+  void* update(dyngrid_borders* borders, const Matrices& matrices, const Matrices::Site& site) const;
+  /// Waits for the neighbours only.
+  void exchange(dyngrid_borders* borders, const Matrices& matrices) const;
+  void store(const dyngrid_borders* borders, const Matrices& matrices) const;   ///< local
+  dyngrid_halo* halo(dyngrid_borders* borders, const Matrices& matrices) const; ///< of now
+  void free(dyngrid_borders* borders);
+  void close(); ///< the grid changes, or ends: all halos and arrays. Collective over it
+  void clear() { all_.clear(); }
+
+private:
+  /// @throws Error{null_pointer, not_found}
+  void require(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const;
+  void require_fit(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const;
+
+  std::vector<std::unique_ptr<dyngrid_borders>> all_;
+};
+
+} // namespace blacs_dyn
