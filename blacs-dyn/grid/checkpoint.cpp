@@ -33,7 +33,8 @@ struct Part {
 Part part_of(const SpreadMatrix& a, const Slab& slab, int rank) {
   const gridmap::Axis &rows = a.layout.rows, &cols = a.layout.cols;
   const auto [p, q] = a.layout.axes_of(rank);
-  const bool is_copy = a.layout.replicated && rank != a.layout.grid.ranks[0]; // one goes to the file and comes from it
+  const bool is_copy =
+      a.layout.is_replicated() && rank != a.layout.grid.ranks[0]; // one goes to the file and comes from it
   if (p < 0 || is_copy) return {};
   Part part;
   part.i = rows.count_before(p, slab.i);
@@ -380,7 +381,7 @@ void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std
     for (std::size_t k = 0; k < matrices.size(); ++k) {
       scatter_slabs(comm.get(), root, matrices[k], lanes->slabs[k], *lanes, error,
                     [&](const Slab& slab, void* bytes) { reader->read(at[k], slab, bytes); });
-      if (matrices[k].layout.replicated) spread_copies(comm.get(), matrices[k]);
+      if (matrices[k].layout.is_replicated()) spread_copies(comm.get(), matrices[k]);
     }
     together(comm.get(), [&] { error.rethrow(); });
   } catch (const Error& error) {

@@ -56,7 +56,7 @@ void Grid::open_context() {
 }
 
 void Grid::open_contexts_of_matrices() {
-  matrices_.set_contexts([this](const Matrix& a) { return a.layout.replicated ? -1 : context_of(a.layout.grid); });
+  matrices_.set_contexts([this](const Matrix& a) { return a.layout.is_replicated() ? -1 : context_of(a.layout.grid); });
 }
 
 /// A context is made the first time.

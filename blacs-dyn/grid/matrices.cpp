@@ -39,7 +39,8 @@ Axis get_axis(Packet& packet) {
 void put_layout(Packet& packet, const redist::Layout& layout) {
   put_axis(packet, layout.rows);
   put_axis(packet, layout.cols);
-  packet.put(layout.grid.nprow).put(layout.grid.npcol).put(layout.grid.ranks).put(layout.replicated);
+  packet.put(layout.grid.nprow).put(layout.grid.npcol).put(layout.grid.ranks);
+  packet.put(layout.rows_replicated).put(layout.cols_replicated);
 }
 
 redist::Layout get_layout(Packet& packet) {
@@ -49,7 +50,8 @@ redist::Layout get_layout(Packet& packet) {
   layout.grid.nprow = packet.get<int>();
   layout.grid.npcol = packet.get<int>();
   layout.grid.ranks = packet.get_vector<int>();
-  layout.replicated = packet.get<bool>();
+  layout.rows_replicated = packet.get<bool>();
+  layout.cols_replicated = packet.get<bool>();
   return layout;
 }
 

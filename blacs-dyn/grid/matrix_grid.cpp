@@ -56,7 +56,7 @@ GridMap MatrixGrid::map_on(const GridMap& grid) const {
 redist::Layout MatrixGrid::layout(gridmap::Axis rows, gridmap::Axis cols, Shape grid) const {
   if (kind == Kind::all) {
     redist::Layout layout{std::move(rows), std::move(cols), redist::Grid::row_major(grid.nprow, grid.npcol)};
-    layout.replicated = true;
+    layout.rows_replicated = layout.cols_replicated = true;
     return layout;
   }
   redist::Layout layout = redist::Layout::row_major(std::move(rows), std::move(cols));

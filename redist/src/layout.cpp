@@ -37,23 +37,28 @@ Layout Layout::row_major(gridmap::Axis rows, gridmap::Axis cols) {
 
 Layout Layout::replicated_on(Grid grid, std::int64_t m, std::int64_t n) {
   Layout layout{gridmap::Axis::block(m, 1), gridmap::Axis::block(n, 1), std::move(grid)};
-  layout.replicated = true;
+  layout.rows_replicated = layout.cols_replicated = true;
   return layout;
 }
 
+std::int64_t Layout::copies() const {
+  return (rows_replicated ? std::int64_t{grid.nprow} : 1) * (cols_replicated ? grid.npcol : 1);
+}
+
 std::int64_t Layout::local_rows(int p) const {
-  if (replicated) return rows.n;
+  if (rows_replicated) return rows.n;
   return rows.local_size(p);
 }
 
 std::int64_t Layout::local_cols(int q) const {
-  if (replicated) return cols.n;
+  if (cols_replicated) return cols.n;
   return cols.local_size(q);
 }
 
 std::pair<int, int> Layout::axes_of(int rank) const {
-  const std::pair<int, int> position = grid.position_of(rank);
-  return replicated && position.first >= 0 ? std::pair{0, 0} : position;
+  const auto [p, q] = grid.position_of(rank);
+  if (p < 0) return {-1, -1};
+  return {rows_replicated ? 0 : p, cols_replicated ? 0 : q};
 }
 
 LocalSize Layout::local_size_of(int rank) const {
@@ -81,12 +86,13 @@ void Layout::validate(const char* which) const {
     throw Error(Status::bad_argument, fmt::format("redist: {} grid has rank {} twice", which, *twice));
   rows.validate();
   cols.validate();
-  const int p = replicated ? 1 : grid.nprow;
-  const int q = replicated ? 1 : grid.npcol;
+  const int p = rows_replicated ? 1 : grid.nprow;
+  const int q = cols_replicated ? 1 : grid.npcol;
   if (rows.nprocs != p || cols.nprocs != q)
     throw Error(Status::shape_mismatch,
                 fmt::format("redist: {} axes lie over {}x{} processes, expected {}x{} on a {}x{} grid{}", which,
-                            rows.nprocs, cols.nprocs, p, q, grid.nprow, grid.npcol, replicated ? ", replicated" : ""));
+                            rows.nprocs, cols.nprocs, p, q, grid.nprow, grid.npcol,
+                            is_replicated() ? ", replicated" : ""));
 }
 
 } // namespace redist

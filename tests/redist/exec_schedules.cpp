@@ -87,7 +87,7 @@ struct Problem {
     Share s;
     const auto [p, q] = layout.grid.position_of(world_rank());
     if (p < 0) return s;
-    const Places rows = places(layout.rows, layout.replicated), cols = places(layout.cols, layout.replicated);
+    const Places rows = places(layout.rows, layout.rows_replicated), cols = places(layout.cols, layout.cols_replicated);
     s.lld = std::max<std::int64_t>(1, rows.mine(p)) + pad;
     s.bytes.assign(static_cast<std::size_t>(s.lld * std::max<std::int64_t>(1, cols.mine(q)) * size_of(type)), '\x5a');
     if (!of_source) return s;
@@ -102,7 +102,7 @@ struct Problem {
     Share s = share(false, pad);
     const auto [p, q] = to.grid.position_of(world_rank());
     if (p < 0) return s;
-    const Places rows = places(to.rows, to.replicated), cols = places(to.cols, to.replicated);
+    const Places rows = places(to.rows, to.rows_replicated), cols = places(to.cols, to.cols_replicated);
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < m; ++i) {
         const std::int64_t it = options.to.i + i, jt = options.to.j + j;
@@ -154,11 +154,12 @@ Problem random_problem(std::mt19937& random, Schedule schedule, int largest) {
     const int npcol = pick(1, world_size() / nprow);
     ranks.resize(static_cast<std::size_t>(nprow * npcol));
     const Grid grid{nprow, npcol, ranks};
-    if (pick(0, 7) == 0) return Layout::replicated_on(grid, m, n);
     Layout made;
     made.grid = grid;
-    made.rows = axis(m, nprow);
-    made.cols = axis(n, npcol);
+    made.rows_replicated = pick(0, 5) == 0;
+    made.cols_replicated = pick(0, 5) == 0;
+    made.rows = axis(m, made.rows_replicated ? 1 : nprow);
+    made.cols = axis(n, made.cols_replicated ? 1 : npcol);
     return made;
   };
   Problem x;

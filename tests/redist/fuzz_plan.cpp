@@ -52,11 +52,13 @@ Layout layout(Bytes& bytes, std::int64_t m, std::int64_t n) {
   const int first = bytes.pick(0, 9), step = bytes.pick(1, 3);
   for (std::size_t k = 0; k < ranks.size(); ++k) ranks[k] = first + step * static_cast<int>(k);
   std::rotate(ranks.begin(), ranks.begin() + bytes.pick(0, static_cast<int>(ranks.size()) - 1), ranks.end());
-  if (bytes.pick(0, 9) == 9) return Layout::replicated_on({nprow, npcol, ranks}, m, n);
   Layout made;
   made.grid = {nprow, npcol, ranks};
-  made.rows = axis(bytes, m, nprow);
-  made.cols = axis(bytes, n, npcol);
+  const int copies = bytes.pick(0, 15);
+  made.rows_replicated = copies == 13 || copies == 15;
+  made.cols_replicated = copies >= 14;
+  made.rows = axis(bytes, m, made.rows_replicated ? 1 : nprow);
+  made.cols = axis(bytes, n, made.cols_replicated ? 1 : npcol);
   return made;
 }
 
@@ -78,8 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const PlanTotals totals = plan.totals();
     const ScheduleFigures figures = plan.figures();
     const Window window = plan.options().to;
-    const std::int64_t copies = to.replicated ? to.grid.size() : 1;
-    if (totals.moved_elements + totals.kept_elements != copies * window.m * window.n)
+    if (totals.moved_elements + totals.kept_elements != to.copies() * window.m * window.n)
       fail("elements are lost or sent twice");
     if (figures.sum_of_largest < figures.lower_bound) fail("faster than possible");
     if (plan.schedule() == Schedule::matching && figures.sum_of_largest != figures.lower_bound)

@@ -292,6 +292,7 @@ TEST(Halo, Refusals) {
   EXPECT_THROW(HaloPlan({d, d}, {d}, layout.grid, Neighbours::four), base::Error);
   EXPECT_THROW(HaloPlan({d}, {}, layout.grid, Neighbours::four), base::Error); // a 3 x 3 grid
   EXPECT_THROW(HaloPlan(Layout::replicated_on(Grid::row_major(2, 2), 5, 5)), base::Error);
+  EXPECT_THROW(HaloPlan(Layout{Axis::block(9, 3), Axis::block(5, 1), Grid::row_major(3, 3), false, true}), base::Error);
   Layout wrong = layout;
   wrong.grid.ranks[1] = 0;
   EXPECT_THROW(HaloPlan{wrong}, base::Error);

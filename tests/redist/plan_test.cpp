@@ -33,13 +33,6 @@ std::vector<std::int64_t> indices(const RunList& list, bool target) {
 /// Shares of the matrix value(i, j), by rank, column-major with the least leading dimension.
 template <class Value> std::map<int, Share> deal(const Layout& layout, Value&& value) {
   std::map<int, Share> shares;
-  if (layout.replicated) {
-    for (const int rank : layout.grid.ranks)
-      for (std::int64_t j = 0; j < layout.cols.n; ++j)
-        for (std::int64_t i = 0; i < layout.rows.n; ++i) shares[rank].push_back(value(i, j));
-    for (const int rank : layout.grid.ranks) shares[rank];
-    return shares;
-  }
   const auto rows = brute::places_of(layout.rows);
   const auto cols = brute::places_of(layout.cols);
   for (int p = 0; p < layout.grid.nprow; ++p)
@@ -47,7 +40,7 @@ template <class Value> std::map<int, Share> deal(const Layout& layout, Value&& v
       Share& share = shares[layout.grid.rank_at(p, q)];
       for (std::size_t j = 0; j < cols.size(); ++j)
         for (std::size_t i = 0; i < rows.size(); ++i)
-          if (rows[i].position == p && cols[j].position == q)
+          if ((layout.rows_replicated || rows[i].position == p) && (layout.cols_replicated || cols[j].position == q))
             share.push_back(value(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)));
     }
   return shares;
@@ -213,11 +206,13 @@ struct Random {
     }
     }
   }
-  /// Of every kind: a product of axes, a block list, replicated.
+  /// Of every kind: a product of axes, a block list, replicated along one axis or both.
   Layout layout(std::int64_t m, std::int64_t n) {
     const Grid g = grid(20);
     const int kind = pick(0, 9);
     if (kind == 0) return Layout::replicated_on(g, m, n);
+    if (kind >= 8) return {axis(m, g.nprow), axis(n, 1), g, false, true};
+    if (kind == 7) return {axis(m, 1), axis(n, g.npcol), g, true, false};
     Layout layout{axis(m, g.nprow), axis(n, g.npcol), g};
     const auto owners = [this](const Axis& axis, int nprocs) {
       std::vector<int> all(axis.sizes.size());
@@ -328,6 +323,34 @@ TEST(Plan, SameLayoutMovesNothing) {
   EXPECT_EQ(plan.for_rank(3).steps, 0);
 }
 
+/// 12 rows cut over the process rows, a copy on each process column.
+Layout on_each_column(Axis rows, Grid grid) {
+  return {std::move(rows), Axis::block(1, 1), std::move(grid), false, true};
+}
+
+TEST(Plan, CopiesStayWhereTheyAre) {
+  const Layout from = on_each_column(Axis::block_cyclic(12, 2, 2), Grid::row_major(2, 2));
+  EXPECT_EQ(Plan(from, from).totals().messages, 0);
+  EXPECT_EQ(Plan(from, from).totals().kept_elements, 24);
+  // a process column more: both of its processes get their 6 rows from one of the old columns
+  const PlanTotals more = Plan(from, on_each_column(from.rows, {2, 3, {0, 1, 4, 2, 3, 5}})).totals();
+  EXPECT_EQ(more.messages, 2);
+  EXPECT_EQ(more.moved_elements, 12);
+  EXPECT_EQ(more.kept_elements, 24);
+  EXPECT_EQ(more.max_out, 6);
+}
+
+TEST(Plan, CopiesShareWhatTheyGive) {
+  // 4 processes, none of which has a part, take 3 rows each: of the 4 that have one, each gives 3
+  const Grid old = Grid::row_major(2, 2);
+  for (const auto& [from, to] : {std::pair{Axis::block(12, 2), Axis::block(12, 4)},
+                                 std::pair{Axis::block_cyclic(12, 1, 2), Axis::block_cyclic(12, 1, 4)}})
+    EXPECT_EQ(Plan(on_each_column(from, old), {to, Axis::block(1, 1), Grid::row_major(4, 1, 4)}).totals().max_out, 3);
+  // two new processes, the first in the target's order: its source is not the one that gives to process 0 already
+  const Layout whole = Layout::replicated_on(Grid::row_major(1, 2), 12, 1);
+  EXPECT_EQ(Plan(whole, Layout::replicated_on({1, 4, {2, 3, 0, 1}}, 12, 1)).totals().max_out, 12);
+}
+
 TEST(Plan, RankInNeitherGrid) {
   const Layout layout{Axis::block_cyclic(10, 1, 1), Axis::block_cyclic(10, 1, 1), Grid::row_major(1, 1)};
   const RankPlan outside = Plan(layout, layout).for_rank(5);
@@ -371,6 +394,9 @@ TEST(Plan, RefusesWhatDoesNotFit) {
   b = a;
   b.cols.sizes = {0};
   EXPECT_EQ(status(a, b, {}), base::Status::bad_argument);
+  b = a;
+  b.cols_replicated = true; // and cut over 2 all the same
+  EXPECT_EQ(status(a, b, {}), base::Status::shape_mismatch);
   PlanOptions options;
   options.from = {5, 0, 6, 2};
   EXPECT_EQ(status(a, a, options), base::Status::bad_argument);

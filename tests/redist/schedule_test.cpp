@@ -161,7 +161,8 @@ TEST(Schedule, MatchingWithEverybodyKeepingSomething) {
   }
 }
 
-/// Any two layouts of an n x n matrix: uniform, block, variable, heterogeneous, replicated; any placement.
+/// Any two layouts of an n x n matrix: uniform, block, variable, heterogeneous, replicated along one axis or both;
+/// any placement.
 Layout random_layout(std::mt19937& random, std::int64_t n, int most) {
   const auto pick = [&random](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   const auto axis = [&](int nprocs) {
@@ -177,6 +178,7 @@ Layout random_layout(std::mt19937& random, std::int64_t n, int most) {
   std::shuffle(ranks.begin(), ranks.end(), random);
   ranks.resize(static_cast<std::size_t>(p * q));
   if (pick(0, 15) == 0) return Layout::replicated_on({p, q, ranks}, n, n);
+  if (pick(0, 15) == 0) return {axis(p), axis(1), {p, q, ranks}, false, true};
   return {axis(p), axis(q), {p, q, ranks}};
 }
 

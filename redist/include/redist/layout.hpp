@@ -34,21 +34,26 @@ struct LocalSize {
 
 /// A matrix spread over a grid: the product of two axes.
 ///
-/// `replicated`: every process of the grid holds the whole matrix, and both axes have nprocs = 1. As a source each
-/// process takes its own copy, or that of one other; as a target all copies are written.
+/// An axis that is replicated is not cut, and has nprocs = 1. `cols_replicated`: each process column holds the whole
+/// matrix, cut over its processes by `rows`. `rows_replicated`: each process row does, cut by `cols`. Both: each
+/// process does. As a source each process takes from the copy that it has a part of, or from one of the others; as a
+/// target all copies are written.
 struct Layout {
   gridmap::Axis rows;
   gridmap::Axis cols;
   Grid grid;
-  bool replicated = false;
+  bool rows_replicated = false, cols_replicated = false;
 
   /// On the grid that the axes say, of ranks 0, 1, 2, ...
   static Layout row_major(gridmap::Axis rows, gridmap::Axis cols);
   static Layout replicated_on(Grid grid, std::int64_t m, std::int64_t n);
+  bool is_replicated() const { return rows_replicated || cols_replicated; }
+  /// How many processes hold each element.
+  std::int64_t copies() const;
   /// Rows and columns of the local array at grid position (p, q).
   std::int64_t local_rows(int p) const;
   std::int64_t local_cols(int q) const;
-  /// Where a rank is along the two axes: (0, 0) where all have the whole, (-1, -1) of a rank without a part.
+  /// Where a rank is along the two axes: 0 along one that is replicated, (-1, -1) of a rank without a part.
   std::pair<int, int> axes_of(int rank) const;
   /// The local array of a rank; 0 x 0 without a part.
   LocalSize local_size_of(int rank) const;

@@ -255,7 +255,7 @@ std::int64_t HaloMessage::elements() const {
 
 HaloPlan::HaloPlan(const Layout& layout, const HaloOptions& options) : neighbours_(options.neighbours) {
   layout.validate("the halo's");
-  if (layout.replicated)
+  if (layout.is_replicated())
     throw Error(Status::bad_argument,
                 "redist: halo: the layout is replicated, expected one whose blocks have neighbours elsewhere");
   rows_ = {{layout.rows, options.rows}};

@@ -34,6 +34,7 @@ void complete(std::int64_t& from, std::int64_t from_rest, std::int64_t& to, std:
 Layout turned(const Layout& layout) {
   Layout result = layout;
   std::swap(result.rows, result.cols);
+  std::swap(result.rows_replicated, result.cols_replicated);
   Grid& grid = result.grid;
   std::swap(grid.nprow, grid.npcol);
   for (std::size_t k = 0; k < grid.ranks.size(); ++k) {

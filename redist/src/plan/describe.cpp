@@ -12,10 +12,12 @@ std::string Plan::describe() const {
   const PlanTotals& t = tables_->totals;
   const auto side = [](const char* name, const Layout& layout, const Window& window) {
     std::string text = fmt::format("  {} {}x{} grid, ", name, layout.grid.nprow, layout.grid.npcol);
-    if (layout.replicated) {
+    if (layout.rows_replicated && layout.cols_replicated) {
       text += fmt::format("{} x {}, replicated", layout.rows.n, layout.cols.n);
     } else {
       text += fmt::format("rows {}, columns {}", layout.rows.describe(), layout.cols.describe());
+      if (layout.rows_replicated) text += ", replicated on each process row";
+      if (layout.cols_replicated) text += ", replicated on each process column";
     }
     if (window.m != layout.rows.n || window.n != layout.cols.n)
       text += fmt::format("; window {} x {} at ({},{})", window.m, window.n, window.i, window.j);

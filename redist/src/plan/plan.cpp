@@ -23,8 +23,7 @@ using detail::PlanTables;
 
 void check_size(const Window& window, const Layout& to) {
   std::int64_t all = 0;
-  const std::int64_t copies = to.replicated ? to.grid.size() : 1;
-  if (__builtin_mul_overflow(window.m, window.n, &all) || __builtin_mul_overflow(all, 16 * copies, &all))
+  if (__builtin_mul_overflow(window.m, window.n, &all) || __builtin_mul_overflow(all, 16 * to.copies(), &all))
     throw Error(Status::bad_argument,
                 fmt::format("redist: window is {}x{}, expected fewer than 2^63 bytes in all", window.m, window.n));
 }
@@ -99,8 +98,7 @@ void add_recvs(const PlanTables& tables, int me, RankPlan& mine) {
   std::vector<Found> found;
   for (const auto& row : from_rows)
     for (const auto& col : from_cols) {
-      const int source = tables.from_replicated ? tables.givers[static_cast<std::size_t>(me)]
-                                                : tables.source_number(row.first, col.first);
+      const int source = tables.giver(me, row.first, col.first);
       const int peer = tables.source_rank(source);
       if (peer != mine.rank)
         found.push_back({{peer, row.second, col.second}, {row.first, col.first, c, d, source, me}});

@@ -30,6 +30,12 @@ struct Kept {
   std::int64_t elements = 0;
 };
 
+/// One copy of a replicated source: its process row where the rows are replicated, its process column where the columns
+/// are. The other number has no meaning.
+struct Copy {
+  int row = 0, col = 0;
+};
+
 /// A message by its positions: a -> c along the target's rows, b -> d along its columns, and by the numbers
 /// of its ends, row-major in their grids.
 struct Pair {
@@ -66,31 +72,41 @@ struct Timetable {
 struct PlanTables {
   PlanTables(Factor along_rows, Factor along_cols, const Layout& source, const Layout& target)
       : rows(std::move(along_rows)), cols(std::move(along_cols)), from(source.grid), to(target.grid),
-        from_replicated(source.replicated), to_replicated(target.replicated) {}
+        from_rows_replicated(source.rows_replicated), from_cols_replicated(source.cols_replicated),
+        to_rows_replicated(target.rows_replicated), to_cols_replicated(target.cols_replicated),
+        copies_of_target(target.copies()) {}
 
   Factor rows; ///< along the rows of the target
   Factor cols; ///< along the columns of the target
   Grid from, to;
-  bool from_replicated, to_replicated; ///< what that changes is in copies.hpp
-  std::vector<int> givers;      ///< source replicated: by number in the target grid, the number in the source grid
+  bool from_rows_replicated, from_cols_replicated, to_rows_replicated, to_cols_replicated; ///< used by copies.hpp
+  std::int64_t copies_of_target;
+  std::vector<Copy> givers;     ///< source replicated: by number in the target grid
   std::vector<int> union_ranks; ///< ascending
   std::vector<Kept> kept;       ///< rank ascending
   PlanTotals totals;
   Timetable timetable;
   ScheduleFigures figures; ///< of the timetable; empty for caterpillar, which costs a look at every message
 
-  bool has_copies() const { return from_replicated || to_replicated; }
+  bool is_from_replicated() const { return from_rows_replicated || from_cols_replicated; }
+  bool has_copies() const { return is_from_replicated() || to_rows_replicated || to_cols_replicated; }
   int source_number(int a, int b) const { return a * from.npcol + b; }
   int target_number(int c, int d) const { return c * to.npcol + d; }
+  /// The number in the source grid of the part (a, b) of one copy.
+  int source_number(Copy copy, int a, int b) const {
+    return source_number(from_rows_replicated ? copy.row : a, from_cols_replicated ? copy.col : b);
+  }
+  /// Which source gives its part (a, b) to number `target` of the target grid.
+  int giver(int target, int a, int b) const {
+    return givers.empty() ? source_number(a, b) : source_number(givers[static_cast<std::size_t>(target)], a, b);
+  }
   int source_rank(int number) const { return from.ranks[static_cast<std::size_t>(number)]; }
   int target_rank(int number) const { return to.ranks[static_cast<std::size_t>(number)]; }
   std::pair<int, int> source_axes(int number) const { ///< (a, b) of a number in the source grid
-    if (from_replicated) return {0, 0};
-    return {number / from.npcol, number % from.npcol};
+    return {from_rows_replicated ? 0 : number / from.npcol, from_cols_replicated ? 0 : number % from.npcol};
   }
   std::pair<int, int> target_axes(int number) const {
-    if (to_replicated) return {0, 0};
-    return {number / to.npcol, number % to.npcol};
+    return {to_rows_replicated ? 0 : number / to.npcol, to_cols_replicated ? 0 : number % to.npcol};
   }
 };
 

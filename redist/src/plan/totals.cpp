@@ -50,7 +50,7 @@ std::vector<std::int64_t> sources_of(const Factor& axis) {
 Load load_of(const PlanTables& tables, int source) {
   const OverlapTable &rows = tables.rows.table, &cols = tables.cols.table;
   const auto [a, b] = tables.source_axes(source);
-  const std::int64_t copies = tables.to_replicated ? tables.to.size() : 1;
+  const std::int64_t copies = tables.copies_of_target;
   return {copies * rows.out[at(a)] * cols.out[at(b)],
           copies * (rows.end(a) - rows.begin(a)) * (cols.end(b) - cols.begin(b))};
 }
@@ -59,10 +59,7 @@ Load load_of(const PlanTables& tables, int source) {
 
 void add_totals(PlanTables& tables) {
   std::vector<Load> loads; // of a replicated source
-  if (tables.from_replicated) {
-    tables.givers = choose_givers(tables.from, tables.to);
-    loads = loads_of_givers(tables);
-  }
+  if (tables.is_from_replicated()) loads = choose_givers(tables);
   const OverlapTable &rows = tables.rows.table, &cols = tables.cols.table;
   const std::vector<std::int64_t> row_sources = sources_of(tables.rows), col_sources = sources_of(tables.cols);
   PlanTotals& totals = tables.totals;
