@@ -37,12 +37,13 @@ void dyngrid_borders::make(MPI_Comm comm) {
         throw base::out_of_memory(fmt::format("the borders of matrix \"{}\" on this process", matrix->name), bytes);
       }
       halo->halo.fill(ghosted.data(), boundary.data());
+      rows = matrix->layout.rows;
+      cols = matrix->layout.cols;
     });
   } catch (const Error& error) {
     if (error.status() != Status::mpi_failure) close();
     throw;
   }
-  placements = matrix->placements;
 }
 
 void dyngrid_borders::close() {
@@ -97,9 +98,9 @@ void Borders::require(const char* routine, const dyngrid_borders* borders, const
                                                routine));
 }
 
-void Borders::require_fit(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const {
+void Borders::require_current(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const {
   require(routine, borders, matrices);
-  if (!borders->fits())
+  if (!borders->is_current())
     throw Error(Status::bad_state, fmt::format("blacs-dyn: {}: there is no ghosted array of matrix \"{}\" as it lies "
                                                "now; call dyngrid_borders_update first",
                                                routine, borders->matrix->name));
@@ -117,25 +118,26 @@ void* Borders::update(dyngrid_borders* borders, const Matrices& matrices, const 
                   "blacs-dyn: dyngrid_borders_update: called for different borders on different processes");
   if (!borders->fits()) borders->make(site.grid);
   const Matrix& of = *borders->matrix;
+  borders->placements = of.placements;
   borders->halo->halo.to_ghosted(of.local.data(), of.lld(), borders->ghosted.data());
   borders->halo->halo.exchange(borders->ghosted.data());
   return borders->ghosted.data();
 }
 
 void Borders::exchange(dyngrid_borders* borders, const Matrices& matrices) const {
-  require_fit("dyngrid_borders_exchange", borders, matrices);
+  require_current("dyngrid_borders_exchange", borders, matrices);
   borders->halo->halo.exchange(borders->ghosted.data());
 }
 
 void Borders::store(const dyngrid_borders* borders, const Matrices& matrices) const {
-  require_fit("dyngrid_borders_store", borders, matrices);
+  require_current("dyngrid_borders_store", borders, matrices);
   Matrix& to = *borders->matrix;
   borders->halo->halo.from_ghosted(borders->ghosted.data(), to.local.data(), to.lld());
   ++to.writes;
 }
 
 dyngrid_halo* Borders::halo(dyngrid_borders* borders, const Matrices& matrices) const {
-  require_fit("dyngrid_borders_halo", borders, matrices);
+  require_current("dyngrid_borders_halo", borders, matrices);
   return &*borders->halo;
 }
 

@@ -20,11 +20,14 @@ struct dyngrid_borders {
   redist::Neighbours neighbours = redist::Neighbours::four;
   std::vector<char> boundary; ///< one element
 
-  std::optional<dyngrid_halo> halo; ///< none outside the grid, and after a change until the next update
+  std::optional<dyngrid_halo> halo; ///< none outside the grid, and after a change of it until the next update
   redist::SharedArray ghosted;
-  std::int64_t placements = 0; ///< of the matrix when they were made
+  gridmap::Axis rows, cols;    ///< of the layout that both were made for
+  std::int64_t placements = 0; ///< of the matrix at the last update
 
-  bool fits() const { return halo && placements == matrix->placements; }
+  bool is_current() const { return halo && placements == matrix->placements; }
+  /// Phases move a matrix to another layout and back: then both are kept.
+  bool fits() const { return halo && rows == matrix->layout.rows && cols == matrix->layout.cols; }
   /// A number to compare between processes: what the program asked for, and whether it fits.
   std::int64_t print() const;
   /// Collective over comm. @throws agreed Error, with neither of the two left
@@ -58,7 +61,7 @@ public:
 private:
   /// @throws Error{null_pointer, not_found}
   void require(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const;
-  void require_fit(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const;
+  void require_current(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const;
 
   std::vector<std::unique_ptr<dyngrid_borders>> all_;
 };

@@ -190,6 +190,21 @@ dyngrid_borders* borders_of(const Case& c, dyngrid_matrix* a) {
   return made;
 }
 
+/// To another layout and back, as phases do: the array is kept, with what the program wrote where no neighbour does.
+void check_there_and_back() {
+  const int one[] = {1, 1};
+  dyngrid_matrix* a = nullptr;
+  dyngrid_borders* borders = nullptr;
+  expect(dyngrid_matrix_create("back", 'd', 8, 8, 2, 2, &a) == 0, "create");
+  expect(dyngrid_borders_create(a, one, one, nullptr, DYNGRID_NEIGHBOURS_FOUR, nullptr, &borders) == 0, "create");
+  void* u = nullptr;
+  expect(dyngrid_borders_update(borders, &u) == 0, "update");
+  *static_cast<double*>(u) = 7; // the first corner
+  expect(dyngrid_matrix_reblock(a, 1, 3) >= 0 && dyngrid_matrix_reblock(a, 2, 2) >= 0, dyngrid_last_message());
+  expect(dyngrid_borders_update(borders, &u) == 0 && *static_cast<double*>(u) == 7, "the array is kept");
+  expect(dyngrid_borders_free(&borders) == 0 && dyngrid_matrix_free(&a) == 0, "free");
+}
+
 /// Another layout on the same grid, and a matrix that is freed.
 void check_layouts() {
   const Case& c = cases[0];
@@ -250,6 +265,7 @@ void walk(int count, char** grids) {
       check_halo(cases[k], all[k]); // leaves twice the values
     }
     check_layouts();
+    check_there_and_back();
     if (step == count) return;
     ++step;
   }

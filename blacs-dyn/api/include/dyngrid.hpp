@@ -575,6 +575,12 @@ template <class T> struct FieldView {
     for (std::size_t d = sizeof...(Index); d-- > 0;) at = at * extents[d] + index[d];
     return data[at];
   }
+  /// From an element to its neighbour in dimension `dim`.
+  std::int64_t stride(int dim) const {
+    std::int64_t stride = 1;
+    for (int d = 0; d < dim; ++d) stride *= extents[static_cast<std::size_t>(d)];
+    return stride;
+  }
 };
 
 /// A field of one to five dimensions; see dyngrid_field_create. It is a matrix for copy, add and all that takes one.
@@ -628,6 +634,140 @@ private:
     return made;
   }
   std::size_t dims_;
+};
+
+/// The neighbours that fill the borders: those across a face alone, or those across edges and corners, too.
+enum class Neighbours { faces = DYNGRID_NEIGHBOURS_FOUR, all = DYNGRID_NEIGHBOURS_EIGHT };
+
+/// Elements of this process in a ghosted array that follow each other along the first dimension.
+template <class T> struct Line {
+  std::array<std::int64_t, DYNGRID_FIELD_DIMS> first{}; ///< where the first one is in the whole matrix or field, from 0
+  std::int64_t local = 0;                               ///< and in the local array
+  T* x = nullptr;                                       ///< the first one; its neighbours are x[-1], x[-stride], ...
+  std::int64_t count = 0;
+};
+
+/// A ghosted array of a matrix or a field, which follows every change; see dyngrid_borders_create.
+template <class T> class Borders {
+public:
+  /// lo, hi: elements before and after each stretch, for the rows and the columns of a matrix, or for each dimension of
+  /// a field. periodic: empty, or whether each continues at its other end. Collective. @throws Error
+  Borders(dyngrid_matrix* matrix, const std::vector<int>& lo, const std::vector<int>& hi,
+          Neighbours neighbours = Neighbours::faces, const T& boundary = T{}, const std::vector<int>& periodic = {})
+      : matrix_(matrix), dims_(dims_of(matrix)) {
+    if (lo.size() != dims_ || hi.size() != dims_ || (!periodic.empty() && periodic.size() != dims_))
+      throw Error(DYNGRID_ERR_SHAPE, "dyngrid::Borders: " + std::to_string(lo.size()) + " lo, " +
+                                         std::to_string(hi.size()) + " hi and " + std::to_string(periodic.size()) +
+                                         " periodic, expected one for each of " + std::to_string(dims_) +
+                                         " dimensions; periodic may be empty");
+    check(dyngrid_borders_create(matrix, lo.data(), hi.data(), periodic.empty() ? nullptr : periodic.data(),
+                                 static_cast<int>(neighbours), &boundary, &borders_));
+  }
+  Borders(const Matrix<T>& matrix, const std::vector<int>& lo, const std::vector<int>& hi,
+          Neighbours neighbours = Neighbours::faces, const T& boundary = T{}, const std::vector<int>& periodic = {})
+      : Borders(matrix.handle(), lo, hi, neighbours, boundary, periodic) {}
+  Borders(const Borders&) = delete;
+  Borders& operator=(const Borders&) = delete;
+  /// Collective. Not while an exception unwinds, since the other processes may not come; then dyngrid_finalize does it.
+  ~Borders() {
+    if (std::uncaught_exceptions() == exceptions_) dyngrid_borders_free(&borders_);
+  }
+
+  /// Copies the matrix and fills the borders; after a change in a new array. Outside the grid it is empty. Collective.
+  /// @throws Error
+  FieldView<T> update() {
+    void* data = nullptr;
+    check(dyngrid_borders_update(borders_, &data));
+    array_ = {static_cast<T*>(data), {}};
+    if (data) check(dyngrid_halo_extents(halo(), array_.extents.data()));
+    return array_;
+  }
+  /// Fills the borders again. Waits for the neighbours only. @throws Error also where update() is needed first
+  void exchange() { check(dyngrid_borders_exchange(borders_)); }
+  /// Copies this process's elements, without borders, into the matrix, or from it. Local. @throws Error as exchange()
+  void store() const { check(dyngrid_borders_store(borders_)); }
+  void load() {
+    dyngrid_halo* const of = halo();
+    std::int64_t lld = 1;
+    check(dyngrid_matrix_shape(matrix_, nullptr, nullptr, &lld));
+    check(dyngrid_halo_to_ghosted(of, dyngrid_local(matrix_), lld, array_.data, 0));
+  }
+  /// The array of the last update(), with its borders. Local. @throws Error as exchange()
+  FieldView<T> view() const {
+    static_cast<void>(halo());
+    return array_;
+  }
+  /// For dyngrid/halo.h: an exchange in two halves, stretches. Local. @throws Error as exchange()
+  dyngrid_halo* halo() const {
+    dyngrid_halo* const halo = dyngrid_borders_halo(borders_);
+    if (!halo) throw Error(DYNGRID_ERR_STATE, detail::last_message());
+    return halo;
+  }
+  /// Calls f(line) for all elements of this process, as a Line<T>, in the order of the local array. Local.
+  /// @throws Error as exchange()
+  template <class F> void for_each_line(F&& f) const {
+    constexpr std::size_t most = DYNGRID_FIELD_DIMS;
+    const FieldView<T> array = view();
+    const std::array<std::int64_t, most> local_extents = extents_of_local();
+    std::array<std::vector<Piece>, most> pieces; // of each dimension, mine
+    std::int64_t local_stride = 1;
+    for (std::size_t d = 0; d < most; ++d) {
+      if (d >= dims_) {
+        pieces[d] = {Piece{}};
+        continue;
+      }
+      pieces[d] = pieces_of(static_cast<int>(d), local_stride, array.stride(static_cast<int>(d)));
+      if (pieces[d].empty()) return;
+      local_stride *= local_extents[d];
+    }
+    std::array<std::size_t, most> at{};
+    for (std::size_t d = 0; d < most;) {
+      Line<T> line{{}, 0, array.data, pieces[0][at[0]].count};
+      for (d = 0; d < most; ++d) {
+        const Piece& piece = pieces[d][at[d]];
+        line.first[d] = piece.first;
+        line.local += piece.local;
+        line.x += piece.ghosted;
+      }
+      f(static_cast<const Line<T>&>(line));
+      for (d = 0; d < most && ++at[d] == pieces[d].size(); ++d) at[d] = 0;
+    }
+  }
+
+private:
+  /// Indices of one dimension, and what the first of them adds to a place in each array.
+  struct Piece {
+    std::int64_t first = 0, local = 0, ghosted = 0, count = 1;
+  };
+  /// The stretches of the first dimension, and each index of the others.
+  std::vector<Piece> pieces_of(int dim, std::int64_t local_stride, std::int64_t stride) const {
+    std::vector<Piece> pieces;
+    Piece s;
+    for (std::int64_t k = 0; check(dyngrid_halo_range(halo(), dim, k, &s.first, &s.local, &s.ghosted, &s.count)) == 1;
+         ++k) {
+      if (dim == 0) pieces.push_back(s);
+      for (std::int64_t i = 0; dim > 0 && i < s.count; ++i)
+        pieces.push_back({s.first + i, (s.local + i) * local_stride, (s.ghosted + i) * stride, 1});
+    }
+    return pieces;
+  }
+  static std::size_t dims_of(const dyngrid_matrix* matrix) {
+    const int dims = dyngrid_field_shape(matrix, nullptr, nullptr, nullptr);
+    return dims > 0 ? static_cast<std::size_t>(dims) : 2;
+  }
+  /// Of a matrix its leading dimension instead of its rows.
+  std::array<std::int64_t, DYNGRID_FIELD_DIMS> extents_of_local() const {
+    std::array<std::int64_t, DYNGRID_FIELD_DIMS> extents{};
+    if (dyngrid_field_shape(matrix_, extents.data(), nullptr, nullptr) < 0)
+      check(dyngrid_matrix_shape(matrix_, nullptr, &extents[1], &extents[0]));
+    return extents;
+  }
+
+  dyngrid_matrix* matrix_;
+  std::size_t dims_;
+  dyngrid_borders* borders_ = nullptr;
+  FieldView<T> array_;
+  int exceptions_ = std::uncaught_exceptions();
 };
 
 /// All elements into a matrix of the same size that may lie in any other way; see dyngrid_copy. Collective.

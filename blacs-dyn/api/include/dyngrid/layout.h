@@ -146,16 +146,16 @@ typedef struct dyngrid_borders dyngrid_borders;
  * matrix that all processes have as a whole; _MISMATCH when processes differ. The same on all processes. */
 DYNGRID_API int dyngrid_borders_create(dyngrid_matrix* matrix, const int* lo, const int* hi, const int* periodic,
                                        int neighbours, const void* boundary, dyngrid_borders** borders);
-/* Copies the matrix into the ghosted array and fills the borders. Where the matrix got another local array since the
- * last call, by a change of the grid or of its layout, the ghosted array is made anew. *ghosted (ghosted may be NULL)
- * is its address, good until the next change; null on a process outside the grid, where the call is local. Collective
- * over the grid. Errors are the same on all processes: DYNGRID_ERR_NULL; _NOT_FOUND also when the matrix was freed,
- * which ends its borders; _MISMATCH when processes name different borders; _MEMORY: there is no ghosted array then, and
- * the matrix is as before. */
+/* Copies the matrix into the ghosted array and fills the borders. The ghosted array is made anew after a change of the
+ * grid, and where the matrix lies otherwise than when it was made. *ghosted (ghosted may be NULL) is its address, good
+ * until the next change; null on a process outside the grid, where the call is local. Collective over the grid. Errors
+ * are the same on all processes: DYNGRID_ERR_NULL; _NOT_FOUND also when the matrix was freed, which ends its borders;
+ * _MISMATCH when processes name different borders; _MEMORY: there is no ghosted array then, and the matrix is as
+ * before. */
 DYNGRID_API int dyngrid_borders_update(dyngrid_borders* borders, void** ghosted);
 /* Fills the borders of the ghosted array from the neighbours' ghosted arrays. Every process of the grid calls it and
- * waits for its neighbours only. DYNGRID_ERR_STATE, on all processes, where the matrix lies otherwise than at the last
- * update, or there was none. */
+ * waits for its neighbours only. DYNGRID_ERR_STATE, on all processes, where the matrix was moved since the last update,
+ * by a change of the grid or of its layout, or there was none. */
 DYNGRID_API int dyngrid_borders_exchange(dyngrid_borders* borders);
 /* Copies this process's elements, without borders, back into the matrix. Local; a program calls it on all processes,
  * and before a resize point, which ends the ghosted array. Errors as of _exchange. */
