@@ -232,8 +232,6 @@ LossText Application::loss_text() const {
   text.where_to_go_on = [this] {
     if (settings.checkpoint.empty()) return std::string("; there is no checkpoint");
     if (access(settings.checkpoint.c_str(), R_OK) != 0) return std::string("; no checkpoint was written yet");
-    if (!settings.pool.empty()) // the other pools have files of their own
-      return fmt::format("; the last checkpoint of pool {} is {}", settings.pool, settings.checkpoint);
     return fmt::format("; to go on from the last checkpoint: dyngrid restart {}", settings.checkpoint);
   };
   return text;

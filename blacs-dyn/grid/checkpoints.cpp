@@ -56,7 +56,8 @@ std::string path_of(const char* what, const char* given, const char* variable, c
 SavedState state_of(const Processes& processes, const Settings& settings, const SharedState& shared) {
   SavedState state;
   state.folder = start_folder();
-  state.started = static_cast<int>(processes.process_set().groups[0].members.size());
+  MPI_Comm_size(MPI_COMM_WORLD, &state.started); // process 0, which writes it, is one of those that mpirun started
+  state.pool = settings.pool;
   state.dyngrid_version = DYNGRID_VERSION;
   state.written = base::utc_text(static_cast<std::int64_t>(base::unix_time_s()));
   state.resize_points = settings.points;

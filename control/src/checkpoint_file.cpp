@@ -248,6 +248,7 @@ void CheckpointWriter::describe(const SavedState& state) {
   put_number(root, "nprow", state.nprow, path);
   put_number(root, "npcol", state.npcol, path);
   put_number(root, "started", state.started, path);
+  if (!state.pool.empty()) put_text(root, "pool", state.pool, path);
   if (!state.speeds.empty()) put_text(root, "speeds", fmt::format("{}", fmt::join(state.speeds, " ")), path);
   put_text(root, "folder", state.folder, path);
   put_number(root, "matrices", static_cast<std::int64_t>(state.matrices.size()), path);
@@ -389,6 +390,7 @@ void get_application(hid_t root, const std::string& path, SavedState& state) {
   state.nprow = static_cast<int>(get_number(root, "nprow", path));
   state.npcol = static_cast<int>(get_number(root, "npcol", path));
   state.started = static_cast<int>(get_number(root, "started", path));
+  if (H5Aexists(root, "pool") > 0) state.pool = get_text(root, "pool", path);
   state.folder = get_text(root, "folder", path);
   if (H5Aexists(root, "speeds") > 0) {
     std::istringstream words(get_text(root, "speeds", path));

@@ -8,6 +8,7 @@
 // pools turn: one pool holds its turn to start processes for longer than the other waits.
 // pools several_hosts: the refusal of a pool whose mpirun has other hosts, too.
 // pools asked FILE: both pools pass resize points until the file exists.
+// pools saved: each pool grows and writes a checkpoint; a restarted one checks what it restored.
 // pools wrong: what dyngrid_init_on refuses.
 #include <algorithm>
 #include <cstring>
@@ -60,7 +61,7 @@ struct Pool {
     expect(!dyngrid_matrix_create("shift", 'd', n, n, 5, 5, &shift), "create shift");
     expect(!dyngrid_matrix_create("product", 'd', n, n, 5, 5, &product), "create product");
     expect(!dyngrid_share("changes", &changes, sizeof changes), "share");
-    if (dyngrid_is_newcomer()) return;
+    if (dyngrid_is_newcomer() || dyngrid_is_restarted()) return;
     follow::fill(a, 'z', number);
     // times itself it has its single ones two columns on, exactly
     auto* x = static_cast<double*>(dyngrid_local(shift));
@@ -209,6 +210,35 @@ void asked(const std::string& file) {
   expect(!dyngrid_finalize(), "dyngrid_finalize");
 }
 
+/// By a first run on grids other than 1x2, or restored on 1 x the processes of the pool.
+void saved() {
+  Pool pool(begin_pool());
+  const int grown[2][2] = {{2, 2}, {1, 3}};
+  const int* shape = grown[pool.number];
+  const bool is_restarted = dyngrid_is_restarted() != 0;
+  if (!is_restarted) {
+    if (!dyngrid_is_newcomer()) pool.changes = 10 + pool.number;
+    const int outcome = dyngrid_is_newcomer() ? dyngrid_resize_point() : dyngrid_resize(shape[0], shape[1], 0);
+    expect(outcome == DYNGRID_RESIZED, std::string("grows: ") + dyngrid_last_message());
+    pool.check(shape[0], shape[1]);
+    expect(!dyngrid_checkpoint(nullptr), std::string("dyngrid_checkpoint: ") + dyngrid_last_message());
+  } else {
+    int size = 0;
+    MPI_Comm_size(dyngrid_comm(), &size);
+    expect(dyngrid_resize_point() >= 0, std::string("restores: ") + dyngrid_last_message());
+    pool.check(1, size);
+  }
+  expect(pool.changes == 10 + pool.number, "shared state");
+  int nprow = 0, npcol = 0;
+  dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+  if (dyngrid_is_first())
+    std::printf("pool%d %s on %dx%d\n", pool.number, is_restarted ? "restored" : "saved", nprow, npcol);
+  std::fflush(stdout);
+  // a pool that cannot restore ends the other one, which must not be in MPI_Finalize then (docs/mpi.md)
+  if (is_restarted) MPI_Barrier(MPI_COMM_WORLD);
+  expect(!dyngrid_finalize(), "dyngrid_finalize");
+}
+
 /// mpirun has two slots more than processes.
 void slots() {
   Pool pool(begin_pool());
@@ -342,6 +372,8 @@ int main(int argc, char** argv) {
     ends_early();
   else if (what == "asked")
     asked(argv[2]);
+  else if (what == "saved")
+    saved();
   else if (what == "slots")
     slots();
   else if (what == "last_slots")
@@ -353,7 +385,7 @@ int main(int argc, char** argv) {
   else if (what == "wrong")
     wrong();
   else
-    follow::fail("usage: pools random|ends_early|asked|slots|last_slots|turn|several_hosts|wrong");
+    follow::fail("usage: pools random|ends_early|asked|saved|slots|last_slots|turn|several_hosts|wrong");
   MPI_Finalize();
   return 0;
 }

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dyngrid restart FILE: an application continues from a checkpoint, on the earlier grid or any other.
+// dyngrid restart FILE: an application continues from a checkpoint, on the earlier grid or any other; a program of
+// several pools from those of all.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/status.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "control/checkpoint_file.hpp"
@@ -25,10 +31,47 @@ struct RestartOptions {
   bool here = false;
 };
 
+/// Those of the pools that wrote FILE.NAME each. Other files of such names are passed over.
+std::vector<control::SavedState> states_of_pools(const std::string& file) {
+  std::vector<control::SavedState> states;
+  std::error_code none; // no folder, no pools
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(file).parent_path(), none)) {
+    const std::string name = entry.path().string();
+    if (!base::begins_with(name, file + ".")) continue;
+    try {
+      control::SavedState state = control::CheckpointReader(name).state();
+      if (!state.pool.empty() && name == file + "." + state.pool) states.push_back(std::move(state));
+    } catch (const base::Error&) { // no checkpoint; a pool that misses its own refuses it
+    }
+  }
+  std::sort(states.begin(), states.end(), [](const auto& a, const auto& b) { return a.pool < b.pool; });
+  return states;
+}
+
+/// One state, or one of each pool. file: becomes what DYNGRID_RESTORE is, without the name of a pool.
+std::vector<control::SavedState> states_in(std::string& file) {
+  std::error_code none;
+  if (std::filesystem::exists(file, none)) {
+    // complete, or an error now and not on every rank
+    control::SavedState state = control::CheckpointReader(file).state();
+    if (state.pool.empty()) return {std::move(state)};
+    const std::string without = file.substr(0, file.size() - std::min(file.size(), state.pool.size() + 1));
+    if (file != without + "." + state.pool)
+      throw Failure(fmt::format("{}: pool {} of a program wrote it under another name than that of DYNGRID_CHECKPOINT, "
+                                "FILE.{}; start the program, which gave the name, and let it call dyngrid_restore",
+                                file, state.pool, state.pool),
+                    1);
+    file = without;
+  }
+  std::vector<control::SavedState> states = states_of_pools(file);
+  if (states.empty()) states.push_back(control::CheckpointReader(file).state()); // says what is wrong
+  return states;
+}
+
 void restart(const RestartOptions& o) {
-  const std::string file = std::filesystem::absolute(o.file).string();
-  const control::SavedState state =
-      control::CheckpointReader(file).state(); // complete, or an error now and not on every rank
+  std::string file = std::filesystem::absolute(o.file).string();
+  const std::vector<control::SavedState> states = states_in(file);
+  const control::SavedState& state = states[0];
   RunOptions run = o.run;
   RunRequest& request = run.request;
   if (request.program.empty()) {
@@ -43,6 +86,7 @@ void restart(const RestartOptions& o) {
                       state.folder),
           1);
   }
+  if (request.processes == 0 && !state.pool.empty()) request.processes = state.started; // divided as before
   if (request.grid.empty() && request.processes == 0) request.grid = fmt::format("{}x{}", state.nprow, state.npcol);
   setenv("DYNGRID_RESTORE", file.c_str(), 1);
   if (!base::environment("DYNGRID_CHECKPOINT", "")) { // the next ones replace it
@@ -52,10 +96,12 @@ void restart(const RestartOptions& o) {
         checkpoint = base::with_entry(checkpoint.c_str(), key, *value);
     setenv("DYNGRID_CHECKPOINT", checkpoint.c_str(), 1);
   }
-  std::fputs(fmt::format("dyngrid restart: {} of {}, {} matrices, written on {}x{} at resize point {}\n", o.file,
-                         state.written, state.matrices.size(), state.nprow, state.npcol, state.resize_points)
-                 .c_str(),
-             stderr);
+  for (const control::SavedState& one : states)
+    std::fputs(fmt::format("dyngrid restart: {} of {}, {} matrices, written on {}x{} at resize point {}\n",
+                           one.pool.empty() ? o.file : file + "." + one.pool, one.written, one.matrices.size(),
+                           one.nprow, one.npcol, one.resize_points)
+                   .c_str(),
+               stderr);
   if (run.dry_run) fmt::print("DYNGRID_RESTORE={} ", base::shell_quoted(file));
   run_application(run);
 }
@@ -71,11 +117,14 @@ void add_restart(CommandLine& root) {
   app.add_option("program", o->run.request.program,
                  "another program or other arguments than the checkpoint says, after --")
       .type_name("-- PROGRAM ARGUMENTS");
-  app.footer("Without --grid and -np: the grid that the checkpoint was written on. The application goes on at its "
-             "first resize point.\n"
-             "Example:\n"
-             "  DYNGRID_CHECKPOINT=state.h5,every=20 dyngrid run --grid 3x3 -- ./app\n"
-             "  dyngrid restart state.h5 --grid 2x2");
+  app.footer(
+      "Without --grid and -np: the grid that the checkpoint was written on. The application goes on at its "
+      "first resize point.\n"
+      "A program of several pools has files FILE.POOL, and FILE restores all of them. Without -np it starts with "
+      "as many processes as before, and divides them among its pools.\n"
+      "Example:\n"
+      "  DYNGRID_CHECKPOINT=state.h5,every=20 dyngrid run --grid 3x3 -- ./app\n"
+      "  dyngrid restart state.h5 --grid 2x2");
   app.action([o] { restart(*o); });
 }
 

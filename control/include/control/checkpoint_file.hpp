@@ -33,7 +33,8 @@ struct SavedState {
   std::int64_t resize_points = 0;   ///< passed by then
   int nprow = 0, npcol = 0;         ///< the grid then
   std::vector<double> speeds;       ///< of its processes, row-major; empty: all alike
-  int started = 0;                  ///< processes that mpirun started
+  int started = 0;                  ///< processes that mpirun started, those of other pools too
+  std::string pool;                 ///< that wrote it; "": the application began on all processes of mpirun
   std::string folder;               ///< working folder of process 0
   std::vector<std::string> command; ///< the program and its arguments
   std::vector<SavedMatrix> matrices;
@@ -49,7 +50,7 @@ template <class Archive> void fields(Archive& a, SavedShared& shared) {
   a(shared.name, shared.bytes);
 }
 template <class Archive> void fields(Archive& a, SavedState& state) {
-  a(state.dyngrid_version, state.written, state.resize_points, state.nprow, state.npcol, state.started);
+  a(state.dyngrid_version, state.written, state.resize_points, state.nprow, state.npcol, state.started, state.pool);
   a(state.folder, state.command, state.matrices, state.shared, state.speeds);
 }
 
