@@ -349,7 +349,7 @@ def f77(template, headers):
             elif a.base in HANDLES:
                 parameters.append(f"const std::int64_t* {a.name}")
                 passed.append(f"{a.base.removeprefix('dyngrid_')}_of({a.name})")
-            elif a.base in ("int", "int64_t", "double") and a.stars == 0:
+            elif a.base in ("int", "int64_t", "double", "MPI_Fint") and a.stars == 0:
                 parameters.append(f"const {'double' if a.base == 'double' else 'int'}* {a.name}")
                 passed.append(f"*{a.name}")
             elif a.base in ("int", "double"):

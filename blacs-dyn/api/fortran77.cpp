@@ -70,6 +70,9 @@ ADDRESS_OF_ALLOCATABLE(c)
 ADDRESS_OF_ALLOCATABLE(z)
 ADDRESS_OF_ALLOCATABLE(i)
 
+FORTRAN77(void, dyngrid_pool, (char* name, std::size_t length)) {
+  to_fortran(dyngrid_pool(), name, length);
+}
 FORTRAN77(void, dyngrid_grid, (int* nprow, int* npcol, int* myrow, int* mycol)) {
   dyngrid_grid(nprow, npcol, myrow, mycol);
 }

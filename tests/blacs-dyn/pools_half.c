@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For pools_fortran: the MPI of Fortran is not needed to build the tests. */
+/* For pools_fortran and pools_fortran77: the MPI of Fortran is not needed to build the tests. */
 #include <mpi.h>
 
 MPI_Fint half_of_world(int* half) {
@@ -22,4 +22,21 @@ void init_mpi(void) {
 
 void finalize_mpi(void) {
   MPI_Finalize();
+}
+
+/* the same for Fortran 77, whose compilers add the underscore */
+void half77_(MPI_Fint* half, MPI_Fint* comm) {
+  *comm = half_of_world(half);
+}
+
+void null77_(MPI_Fint* comm) {
+  *comm = no_communicator();
+}
+
+void init77_(void) {
+  init_mpi();
+}
+
+void end77_(void) {
+  finalize_mpi();
 }
