@@ -31,6 +31,20 @@ for step, (line, grid) in enumerate(zip(lines, ["2 x 2", "3 x 3", "3 x 3", "1 x 
     product = ((i == j) + 1 / (1 + i + 2 * j + step)) @ (i - j)
     assert line == f"step {step} on {grid}: c(n, n) = {product[59, 59]:.6f}", line
 
+# the page's two pools, each of which prints its lines in order; for each k the elements k + i - j add up to k n n
+section = page[page.index("## Several grids") :]
+program, printed = re.search(r"```python\n(.*?)```\n.*?\n((?:    pool [^\n]*\n)+)", section, re.DOTALL).groups()
+expected = [f"pool {k} on 1 x {q}: sum = {3600 * k}" for k in (0, 1) for q in (2, 3)]
+assert [line.strip() for line in printed.splitlines()] == expected, printed
+try:
+    import mpi4py  # noqa: F401
+except ImportError:
+    print("the program of two pools did not run: no mpi4py (Debian: python3-mpi4py)")
+else:
+    words = ["dyngrid", "run", "-np", "4", "--resize-at", "1:1x3", "--", sys.executable, "-c", program]
+    lines = [line for line in run(words).splitlines() if line.startswith("pool")]
+    assert sorted(lines) == expected, lines
+
 # the cells of the notebook, in order, and what they print
 notebook = json.load(open(os.path.join(source, "examples/solve.ipynb"), encoding="utf-8"))
 cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
