@@ -29,7 +29,7 @@ WIDTH = 110  # columns at which a statement is continued
 
 SCALARS = {"int": "integer(c_int)", "int64_t": "integer(c_int64_t)", "size_t": "integer(c_size_t)",
            "double": "real(c_double)", "float": "real(c_float)", "MPI_Fint": "integer(c_int)"}
-HANDLES = {"dyngrid_matrix", "dyngrid_phase"}  # a Fortran type with a member "handle"
+HANDLES = {"dyngrid_matrix", "dyngrid_phase", "dyngrid_borders"}  # a Fortran type with a member "handle"
 ROUTINES = {"dyngrid_allocator", "dyngrid_distribution", "dyngrid_owner_rule", "dyngrid_change_routine",
             "dyngrid_panel_routine"}
 STRUCTS = set()  # of the headers: types with bind(C)
@@ -95,7 +95,7 @@ class Argument:
             return "integer(c_signed_char), value" if is_private else "character(kind=c_char), value", name
         if self.base == "char":
             return f"character(kind=c_char), {self.intent()}{optional}", self.name + "(*)" if is_private else name
-        if self.base == "void":
+        if self.base == "void" and self.stars == 1:
             if is_private:
                 return "type(c_ptr), value", name
             return f"type(*), {'intent(in)' if self.is_const else 'intent(inout)'}", self.name + "(*)"

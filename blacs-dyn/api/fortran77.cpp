@@ -45,6 +45,9 @@ dyngrid_matrix* matrix_of(const std::int64_t* handle) {
 dyngrid_phase* phase_of(const std::int64_t* handle) {
   return reinterpret_cast<dyngrid_phase*>(static_cast<std::intptr_t>(*handle));
 }
+dyngrid_borders* borders_of(const std::int64_t* handle) {
+  return reinterpret_cast<dyngrid_borders*>(static_cast<std::intptr_t>(*handle));
+}
 std::int64_t handle_of(const void* object) {
   return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(object));
 }
@@ -171,6 +174,24 @@ FORTRAN77(void, dyngrid_field_range,
   if (*info != 1) return;
   *first = static_cast<int>(from + 1); // below the extent, which is an INTEGER
   *last = static_cast<int>(to);
+}
+FORTRAN77(void, dyngrid_borders_create,
+          (const std::int64_t* matrix, const int* lo, const int* hi, const int* periodic, const int* neighbours,
+           const void* boundary, std::int64_t* borders, int* info)) {
+  dyngrid_borders* made = nullptr;
+  *info = dyngrid_borders_create(matrix_of(matrix), lo, hi, periodic, *neighbours, boundary, &made);
+  if (*info == DYNGRID_SUCCESS) *borders = handle_of(made);
+}
+FORTRAN77(void, dyngrid_borders_update,
+          (const std::int64_t* borders, std::int64_t* address, int* ghosted_extents, int* info)) {
+  void* ghosted = nullptr;
+  *info = dyngrid_borders_update(borders_of(borders), &ghosted);
+  if (*info != DYNGRID_SUCCESS) return;
+  *address = handle_of(ghosted);
+  if (!ghosted) return;
+  std::int64_t extents[DYNGRID_FIELD_DIMS] = {};
+  const int dims = dyngrid_halo_extents(dyngrid_borders_halo(borders_of(borders)), extents);
+  for (int d = 0; d < dims; ++d) ghosted_extents[d] = static_cast<int>(extents[d]);
 }
 FORTRAN77(void, dyngrid_work_items,
           (const std::int64_t* matrix, const char* axis, const int* first, const int* count, const double* seconds,

@@ -1,0 +1,50 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! Borders without modules: a field of ones has four neighbours of one, but for those beyond its ends; on another grid.
+      PROGRAM BORDERS
+      IMPLICIT NONE
+      INCLUDE 'dyngrid.fh'
+      INTEGER INFO, OUTCOME, STEP
+      INTEGER EXTENT(2), NONE(2), ONE(2), N(2), PARTS(2), COORDS(2)
+      INTEGER NGHOST(2), DIMS
+      INTEGER*8 U, B, ADDR
+      EXTERNAL ONES77, SUMS77
+      EXTENT(1) = 6
+      EXTENT(2) = 7
+      NONE(1) = 0
+      NONE(2) = 0
+      ONE(1) = 1
+      ONE(2) = 1
+      CALL DYNGRID_INIT_GRID(2, 2, INFO)
+      IF (INFO .NE. 0) STOP 1
+      CALL DYNGRID_FIELD_CREATE('U', 'D', 2, EXTENT, NONE, NONE, U,
+     $                          INFO)
+      IF (INFO .NE. 0) STOP 2
+      CALL DYNGRID_BORDERS_CREATE(U, ONE, ONE, NONE, 5, 0.5D0, B, INFO)
+      IF (INFO .NE. DYNGRID_ERR_ARGUMENT) STOP 3
+      CALL DYNGRID_BORDERS_CREATE(U, ONE, ONE, NONE,
+     $                      DYNGRID_NEIGHBOURS_FOUR, 0.5D0, B, INFO)
+      IF (INFO .NE. 0) STOP 4
+      CALL DYNGRID_FIELD_SHAPE(U, N, PARTS, COORDS, DIMS)
+      CALL ONES77(%VAL(DYNGRID_LOCAL(U)), N(1) * N(2))
+      DO 10 STEP = 1, 2
+        CALL DYNGRID_FIELD_SHAPE(U, N, PARTS, COORDS, DIMS)
+        CALL DYNGRID_BORDERS_UPDATE(B, ADDR, NGHOST, INFO)
+        IF (INFO .NE. 0) STOP 5
+        IF (NGHOST(1) .NE. N(1) + 2 .OR. NGHOST(2) .NE. N(2) + 2) STOP 6
+        CALL SUMS77(%VAL(ADDR), NGHOST(1), NGHOST(2), COORDS, PARTS)
+        CALL DYNGRID_BORDERS_EXCHANGE(B, INFO)
+        IF (INFO .NE. 0) STOP 7
+        CALL SUMS77(%VAL(ADDR), NGHOST(1), NGHOST(2), COORDS, PARTS)
+        CALL DYNGRID_BORDERS_STORE(B, INFO)
+        IF (INFO .NE. 0) STOP 8
+        IF (STEP .EQ. 1) THEN
+          CALL DYNGRID_REQUEST(1, 4, INFO)
+          CALL DYNGRID_RESIZE_POINT(OUTCOME)
+          IF (OUTCOME .NE. DYNGRID_RESIZED) STOP 9
+        END IF
+   10 CONTINUE
+      CALL DYNGRID_BORDERS_FREE(B, INFO)
+      IF (INFO .NE. 0 .OR. B .NE. 0) STOP 10
+      CALL DYNGRID_FINALIZE(INFO)
+      IF (INFO .NE. 0) STOP 11
+      END
