@@ -126,12 +126,15 @@ Speeds speeds_at(const std::vector<double>& descending, const std::vector<int>& 
   return grid;
 }
 
-Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vector<int> start, int p, int q,
-                                 const std::vector<char>& movable, std::int64_t m, std::int64_t n, bool led) {
+Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, const SvdSearch& search) {
   Arrangement best;
   double best_score = -1;
   std::set<std::vector<int>> seen;
-  std::vector<int> rank = std::move(start);
+  std::vector<int> rank = search.start;
+  if (rank.empty()) {
+    rank.resize(descending.size());
+    std::iota(rank.begin(), rank.end(), 0);
+  }
   int iterations = 0;
   // the text claims convergence for all inputs; there are cycles, and the last arrangement is often not the
   // best one
@@ -139,9 +142,10 @@ Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vec
     ++iterations;
     const Speeds speeds = speeds_at(descending, rank, p, q);
     Shares shares = svd_shares(speeds);
-    std::vector<int> next = rearranged(rank, shares, p, q, movable);
+    std::vector<int> next = rearranged(rank, shares, p, q, search.movable);
     const auto keep = [&](const std::vector<int>& places, const Speeds& there, Shares found) {
-      const double score = m > 0 && n > 0 ? 1 / whole_time(there, found, m, n) : found.value;
+      const double score =
+          search.m > 0 && search.n > 0 ? 1 / whole_time(there, found, search.m, search.n) : found.value;
       if (score <= best_score) return;
       best_score = score;
       best.rank = places;
@@ -149,7 +153,7 @@ Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vec
     };
     const std::vector<double> vector = shares.r;
     keep(rank, speeds, std::move(shares));
-    if (led) {
+    if (search.tries_vector_before) {
       const Speeds there = speeds_at(descending, next, p, q);
       keep(next, there, tighten(there, vector));
     }
@@ -157,13 +161,6 @@ Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vec
   }
   best.iterations = iterations;
   return best;
-}
-
-Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m, std::int64_t n,
-                            bool led) {
-  std::vector<int> start(descending.size());
-  std::iota(start.begin(), start.end(), 0);
-  return svd_arrangement_from(descending, std::move(start), p, q, {}, m, n, led);
 }
 
 void climb(const std::vector<double>& descending, int p, int q, Arrangement& arrangement) {
@@ -225,21 +222,22 @@ Arrangement best_arrangement(const std::vector<double>& descending, int p, int q
     if (a.shares.value > best.shares.value * (1 + 1e-12)) best = std::move(a);
   };
   keep(best);
-  std::vector<int> columns(descending.size());
+  SvdSearch by_columns, turned;
+  by_columns.start.resize(descending.size());
+  turned.start.resize(descending.size());
   for (int i = 0; i < p; ++i)
-    for (int j = 0; j < q; ++j) columns[at(i) * at(q) + at(j)] = j * p + i;
+    for (int j = 0; j < q; ++j) by_columns.start[at(i) * at(q) + at(j)] = j * p + i;
+  for (int i = 0; i < q; ++i)
+    for (int j = 0; j < p; ++j) turned.start[at(i) * at(p) + at(j)] = j * q + i;
   const double size = static_cast<double>(descending.size());
   const bool large = size > 600; // a decomposition per round costs more than what the further starts have ever gained
   if (large) {
     keep(quick_arrangement(descending, p, q));
   } else {
-    keep(svd_arrangement_from(descending, columns, p, q, {}));
+    keep(svd_arrangement(descending, p, q, by_columns));
     if (p > 1 && q > 1) {
       keep(transposed(svd_arrangement(descending, q, p), q, p));
-      std::vector<int> turned(descending.size());
-      for (int i = 0; i < q; ++i)
-        for (int j = 0; j < p; ++j) turned[at(i) * at(p) + at(j)] = j * q + i;
-      keep(transposed(svd_arrangement_from(descending, turned, q, p, {}), q, p));
+      keep(transposed(svd_arrangement(descending, q, p, turned), q, p));
     }
     keep(quick_arrangement(descending, p, q));
   }

@@ -35,16 +35,19 @@ private:
 
 Speeds speeds_at(const std::vector<double>& descending, const std::vector<int>& rank, int p, int q);
 
-/// The published heuristic from the row-major start. `movable`: positions whose speeds may change place
-/// (empty: all). Of the arrangements seen the best by the value of its shares; with m and n by the time with
-/// whole rows and columns, which is what the published tables go by. `led`: an
-/// arrangement also counts with the shares of the vector before it, which is how the published tables 6.18 and 6.19
-/// come out.
-Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, std::int64_t m = 0, std::int64_t n = 0,
-                            bool led = false);
-Arrangement svd_arrangement_from(const std::vector<double>& descending, std::vector<int> start, int p, int q,
-                                 const std::vector<char>& movable, std::int64_t m = 0, std::int64_t n = 0,
-                                 bool led = false);
+struct SvdSearch {
+  std::vector<int> start;    ///< as Arrangement::rank; empty: by falling speed
+  std::vector<char> movable; ///< positions whose speeds may change place; empty: all
+  /// Of a matrix: the best arrangement is the one with the least time for whole rows and columns, as in the published
+  /// tables. 0: the one whose shares have the largest value.
+  std::int64_t m = 0, n = 0;
+  /// An arrangement also counts with the shares that belong to the vector before it: the published tables 6.18 and 6.19
+  /// follow from that.
+  bool tries_vector_before = false;
+};
+
+/// The published heuristic. Of the arrangements that it passes through, the best one.
+Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q, const SvdSearch& search = {});
 
 /// From given shares: speeds sorted into the places by r_i*c_j, shares improved, in turn. Never worse than
 /// the shares given.

@@ -186,6 +186,14 @@ double Mapping::mean_utilization() const {
          std::accumulate(speeds.begin(), speeds.end(), 0.0);
 }
 
+namespace {
+detail::Arrangement published_arrangement(const std::vector<double>& descending, int p, int q) {
+  detail::SvdSearch search;
+  search.tries_vector_before = true;
+  return detail::svd_arrangement(descending, p, q, search);
+}
+} // namespace
+
 Mapping map_processors(const MappingRequest& request) {
   check(request);
   std::vector<int> by_speed(request.speeds.size());
@@ -201,7 +209,7 @@ Mapping map_processors(const MappingRequest& request) {
     arrangement = detail::best_arrangement(descending, request.nprow, request.npcol, search_work);
     break;
   case MapMethod::svd:
-    arrangement = detail::svd_arrangement(descending, request.nprow, request.npcol, 0, 0, true);
+    arrangement = published_arrangement(descending, request.nprow, request.npcol);
     break;
   case MapMethod::natural:
     arrangement.rank.resize(descending.size());
@@ -219,7 +227,7 @@ Mapping map_processors(const MappingRequest& request) {
   // Rounding to whole rows may cost what the better shares gain: then the published arrangement, its rows improved as
   // well, is the faster one. A proved optimum of the shares stays what it is.
   Mapping published;
-  arrangement = detail::svd_arrangement(descending, request.nprow, request.npcol, 0, 0, true);
+  arrangement = published_arrangement(descending, request.nprow, request.npcol);
   for (const int rank : arrangement.rank) published.order.push_back(by_speed[at(rank)]);
   published.iterations = arrangement.iterations;
   detail::finish_mapping(request, std::move(arrangement.shares), published);

@@ -56,6 +56,13 @@ bool is_prime(int count) {
   return count > 1 && smaller_side(count) == 1;
 }
 
+detail::SvdSearch search_on(const SelectionRequest& request) {
+  detail::SvdSearch search;
+  search.m = request.m;
+  search.n = request.n;
+  return search;
+}
+
 class Selector {
 public:
   explicit Selector(const SelectionRequest& request) : request_(request), old_(static_cast<int>(request.grid.size())) {
@@ -122,7 +129,7 @@ private:
     const std::vector<double> list = descending(set);
     const int p = smaller_side(static_cast<int>(set.size()));
     const int q = static_cast<int>(set.size()) / p;
-    return to_plan(detail::svd_arrangement(list, p, q, request_.m, request_.n), set, p, q);
+    return to_plan(detail::svd_arrangement(list, p, q, search_on(request_)), set, p, q);
   }
 
   /// Largest free speed at most `limit`, neither chosen nor banned; -1 for none.
@@ -281,15 +288,14 @@ private:
   Plan refined(const Plan& plan, bool mix) const {
     std::vector<int> set = plan.places;
     const std::vector<double> list = descending(set);
-    std::vector<int> rank_of(at(all_)), start;
+    std::vector<int> rank_of(at(all_));
     for (std::size_t k = 0; k < set.size(); ++k) rank_of[at(set[k])] = static_cast<int>(k);
-    std::vector<char> movable;
+    detail::SvdSearch search = search_on(request_);
     for (const int k : plan.places) {
-      start.push_back(rank_of[at(k)]);
-      movable.push_back(mix || k >= old_);
+      search.start.push_back(rank_of[at(k)]);
+      search.movable.push_back(mix || k >= old_);
     }
-    Plan moved = to_plan(detail::svd_arrangement_from(list, start, plan.p, plan.q, movable, request_.m, request_.n),
-                         set, plan.p, plan.q);
+    Plan moved = to_plan(detail::svd_arrangement(list, plan.p, plan.q, search), set, plan.p, plan.q);
     moved.by = plan.by;
     return moved;
   }
