@@ -55,7 +55,7 @@ std::vector<RunList> deal(std::int64_t height, std::int64_t nb, int members, boo
 struct Case {
   std::int64_t height, width, nb;
   int members;
-  int kept; ///< the member that stays, -1: none
+  int kept; ///< the member whose rows stay, -1: none
   int esize;
   bool in_order, non_temporal;
 };
@@ -68,46 +68,46 @@ void check(const Case& c) {
   const std::int64_t lld = c.height + any(0, 3);
   std::vector<char> array(static_cast<std::size_t>(lld * c.width) * esize);
   for (char& byte : array) byte = static_cast<char>(random_bits());
-  const std::vector<RunList> rows = deal(c.height, c.nb, c.members, c.in_order);
+  std::vector<RunList> rows = deal(c.height, c.nb, c.members, c.in_order);
+  if (c.kept >= 0) std::swap(rows[static_cast<std::size_t>(c.kept)], rows.back());
   RunList cols; // two runs: the last columns come first
   const std::int64_t half = c.width / 2;
   if (half < c.width) cols.runs.push_back({half, 0, c.width - half, 1, 1, 1});
   if (half > 0) cols.runs.push_back({0, c.width - half, half, 1, 1, 1});
   cols.total = c.width;
 
-  std::vector<PackedView> sources(rows.size());
   PackedView target;
   std::vector<std::vector<char>> packed(rows.size());
   std::vector<char> kept;
-  std::vector<Outgoing> outgoing;
+  Outgoing outgoing;
+  outgoing.sources.resize(rows.size());
+  outgoing.non_temporal = c.non_temporal;
   constexpr std::size_t margin = 64;
   for (std::size_t k = 0; k < rows.size(); ++k) {
-    sources[k].rows = &rows[k];
-    sources[k].cols = &cols;
-    sources[k].base = array.data();
-    sources[k].lld = lld;
-    sources[k].esize = c.esize;
+    PackedView& source = outgoing.sources[k];
+    source.rows = &rows[k];
+    source.cols = &cols;
+    source.base = array.data();
+    source.lld = lld;
+    source.esize = c.esize;
     packed[k].assign(static_cast<std::size_t>(rows[k].total * c.width) * esize + 2 * margin, 'x');
-    if (static_cast<int>(k) == c.kept) {
-      target = sources[k];
+    if (c.kept >= 0 && k + 1 == rows.size()) {
+      target = source;
       target.is_source = false;
       target.lld = rows[k].total + 1;
       target.non_temporal = c.non_temporal;
       kept.assign(static_cast<std::size_t>(target.lld * c.width) * esize, 'x');
       target.base = kept.data();
-      outgoing.push_back({sources[k], target, nullptr, false});
+      outgoing.target = target;
     } else {
-      outgoing.push_back({sources[k], {}, packed[k].data() + margin, c.non_temporal});
+      outgoing.packed.push_back(packed[k].data() + margin);
     }
   }
   const std::vector<CopyRun> runs = copy_runs_of(outgoing);
-  std::vector<redist::detail::PackedWriter> writers;
   // in two calls, as panels are filled
   const std::int64_t first = any(0, c.width);
-  redist::detail::pack_together(outgoing, runs, 0, first, writers);
-  for (std::size_t k = 0; k < rows.size(); ++k)
-    if (!outgoing[k].target) outgoing[k].packed += static_cast<std::size_t>(rows[k].total * first) * esize;
-  redist::detail::pack_together(outgoing, runs, first, c.width - first, writers);
+  pack_together(outgoing, runs, 0, first);
+  pack_together(outgoing, runs, first, c.width - first);
 
   const auto col_places = places(cols);
   for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -117,7 +117,7 @@ void check(const Case& c) {
         const auto [from_col, to_col] = col_places[static_cast<std::size_t>(j)];
         const char* wanted = array.data() + static_cast<std::size_t>(from_col * lld + row_places[i].first) * esize;
         const char* got =
-            static_cast<int>(k) == c.kept
+            c.kept >= 0 && k + 1 == rows.size()
                 ? kept.data() + static_cast<std::size_t>(to_col * target.lld + row_places[i].second) * esize
                 : packed[k].data() + margin + (static_cast<std::size_t>(j * rows[k].total) + i) * esize;
         ASSERT_EQ(0, std::memcmp(wanted, got, esize)) << "member " << k << ", row " << i << ", column " << j;
@@ -138,12 +138,9 @@ TEST(Packer, MessagesThatLeaveTogetherAreWhole) {
 }
 
 std::vector<CopyRun> copy_runs_of(const std::vector<RunList>& rows) {
-  std::vector<PackedView> sources(rows.size());
-  std::vector<Outgoing> outgoing;
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    sources[k].rows = &rows[k];
-    outgoing.push_back({sources[k], {}, nullptr, true});
-  }
+  Outgoing outgoing;
+  outgoing.sources.resize(rows.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) outgoing.sources[k].rows = &rows[k];
   return copy_runs_of(outgoing);
 }
 

@@ -24,9 +24,9 @@ using redist::Plan;
 using redist::PlanOptions;
 using redist::Pointers;
 using redist::RankPlan;
-using redist::detail::Fill;
 using redist::detail::Group;
 using redist::detail::LocalCopy;
+using redist::detail::Outgoing;
 using redist::detail::Slab;
 using redist::detail::Stream;
 using redist::detail::Turn;
@@ -146,19 +146,17 @@ private:
       last_step = turn.next().step();
       const Group& group = groups[group_of[turn.next_index()]];
       std::vector<std::vector<char>> memory(group.streams.size(), std::vector<char>(panel_bytes));
-      Fill fill;
-      fill.reserve(group.streams.size());
-      for (auto& panel : memory) fill.panels.push_back(panel.data());
-      fill_panels(group, mine, fill, panel_bytes, false);
-      const std::vector<std::size_t>& bytes = fill.bytes;
-      ASSERT_EQ(bytes.size(), fill.panels.size());
-      for (std::size_t k = 0; k < bytes.size(); ++k) {
-        ASSERT_GT(bytes[k], 0U);
-        ASSERT_LE(bytes[k], panel_bytes);
+      Outgoing outgoing;
+      for (auto& panel : memory) outgoing.packed.push_back(panel.data());
+      outgoing.room.assign(memory.size(), panel_bytes);
+      fill_panels(group, mine, outgoing);
+      for (std::size_t k = 0; k < memory.size(); ++k) {
+        ASSERT_LT(outgoing.room[k], panel_bytes);
+        const std::size_t bytes = panel_bytes - outgoing.room[k];
         Work& other = works[static_cast<std::size_t>(mine.out[group.streams[k]].peer)];
         Stream& in = other.in[other.in_of_rank.at(r)];
-        in.unpack(in.place, fill.panels[k], bytes[k]);
-        in.skip(bytes[k]);
+        in.unpack(in.place, memory[k].data(), bytes);
+        in.skip(bytes);
       }
       turn.advance();
     }

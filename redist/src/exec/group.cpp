@@ -60,24 +60,25 @@ void take_keeps(Group& group, const Stream& lead, Work& work) {
 }
 
 /// What leaves of the i-th piece of a group, and what stays.
-void outgoing_of(const Group& group, const Work& work, std::size_t i, std::vector<Outgoing>& outgoing) {
-  outgoing.clear();
-  for (std::size_t s : group.streams)
-    outgoing.push_back({work.out[s].view_of(work.out[s].pieces[i]), {}, nullptr, false});
+void take_piece(const Group& group, const Work& work, std::size_t i, Outgoing& outgoing) {
+  outgoing.sources.clear();
+  for (std::size_t s : group.streams) outgoing.sources.push_back(work.out[s].view_of(work.out[s].pieces[i]));
+  outgoing.target.reset();
   if (group.keeps.empty()) return;
   const LocalCopy copy = work.copy_of(group.keeps[i]);
-  outgoing.push_back({copy.source, copy.target, nullptr, false});
+  outgoing.sources.push_back(copy.source);
+  outgoing.target = copy.target;
 }
 
 /// The copy runs of each piece; pieces of the same rows and element size share them.
 void make_runs(Group& group, const Work& work) {
   std::vector<std::vector<std::pair<const RunList*, int>>> keys;
   const std::size_t pieces = work.out[group.streams.front()].pieces.size();
-  std::vector<Outgoing> outgoing;
+  Outgoing outgoing;
   for (std::size_t i = 0; i < pieces; ++i) {
-    outgoing_of(group, work, i, outgoing);
+    take_piece(group, work, i, outgoing);
     std::vector<std::pair<const RunList*, int>> key;
-    for (const Outgoing& one : outgoing) key.emplace_back(one.source.rows, one.source.esize);
+    for (const PackedView& source : outgoing.sources) key.emplace_back(source.rows, source.esize);
     const auto known = std::find(keys.begin(), keys.end(), key);
     group.runs_of_piece.push_back(static_cast<std::size_t>(known - keys.begin()));
     if (known != keys.end()) continue;
@@ -113,44 +114,32 @@ std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t 
   return groups;
 }
 
-void Fill::reserve(std::size_t members) {
-  panels.reserve(members);
-  bytes.reserve(members);
-  outgoing.reserve(members + 1); // and what stays here
-  writers.reserve(members + 1);
-}
-
-void fill_panels(const Group& group, Work& work, Fill& fill, std::size_t panel_bytes, bool non_temporal) {
+void fill_panels(const Group& group, Work& work, Outgoing& outgoing) {
   std::vector<Stream>& out = work.out;
   Stream& lead = out[group.streams.front()];
-  const std::size_t members = group.streams.size();
-  fill.bytes.assign(members, 0);
   if (group.is_alone()) {
-    fill.bytes[0] = lead.pack(fill.panels.front(), panel_bytes, non_temporal, fill.staging.get());
+    outgoing.room[0] -= lead.pack(outgoing.packed[0], outgoing.room[0], outgoing.non_temporal, outgoing.staging.get());
     return;
   }
   const int step = lead.step();
   while (!lead.at_end() && lead.step() == step) {
     const std::size_t i = lead.place.piece;
+    take_piece(group, work, i, outgoing);
+    const auto column_bytes = [&](std::size_t k) {
+      return outgoing.sources[k].rows->total * outgoing.sources[k].esize;
+    };
     std::int64_t columns = INT64_MAX;
-    outgoing_of(group, work, i, fill.outgoing);
-    for (std::size_t k = 0; k < members; ++k) {
+    for (std::size_t k = 0; k < group.streams.size(); ++k) {
       const Stream& stream = out[group.streams[k]];
-      Outgoing& one = fill.outgoing[k];
-      const std::int64_t height = one.source.rows->total;
-      const auto room = static_cast<std::int64_t>(panel_bytes - fill.bytes[k]);
-      columns = std::min(
-          {columns, room / (height * one.source.esize), (stream.pieces[i].count - stream.place.done) / height});
-      one.packed = fill.panels[k] + fill.bytes[k];
-      one.non_temporal = non_temporal;
+      columns = std::min({columns, static_cast<std::int64_t>(outgoing.room[k]) / column_bytes(k),
+                          (stream.pieces[i].count - stream.place.done) / outgoing.sources[k].rows->total});
     }
     if (columns == 0) break;
-    const std::int64_t first = (lead.pieces[i].first + lead.place.done) / fill.outgoing.front().source.rows->total;
-    pack_together(fill.outgoing, group.runs[group.runs_of_piece[i]], first, columns, fill.writers);
-    for (std::size_t k = 0; k < members; ++k) {
-      const PackedView& view = fill.outgoing[k].source;
-      const auto bytes = static_cast<std::size_t>(columns * view.rows->total * view.esize);
-      fill.bytes[k] += bytes;
+    const std::int64_t first = (lead.pieces[i].first + lead.place.done) / outgoing.sources.front().rows->total;
+    pack_together(outgoing, group.runs[group.runs_of_piece[i]], first, columns);
+    for (std::size_t k = 0; k < group.streams.size(); ++k) {
+      const auto bytes = static_cast<std::size_t>(columns * column_bytes(k));
+      outgoing.room[k] -= bytes;
       out[group.streams[k]].skip(bytes);
     }
   }

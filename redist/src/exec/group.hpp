@@ -2,12 +2,10 @@
 // Columns that leave for several ranks at once. Pure, no MPI.
 #pragma once
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include "exec/stream.hpp"
 #include "exec/work.hpp"
-#include "pack/packed_writer.hpp"
 #include "pack/together.hpp"
 
 namespace redist::detail {
@@ -29,19 +27,8 @@ struct Group {
 /// @param with_keeps whether what stays goes along
 std::vector<Group> form_groups(Work& work, std::size_t panel_bytes, std::size_t most_members, bool with_keeps = true);
 
-/// What fill_panels() writes to and needs on the way; made once, for the largest group.
-struct Fill {
-  std::vector<char*> panels;      ///< one for each stream of the group
-  std::vector<std::size_t> bytes; ///< that were put into each
-  std::vector<Outgoing> outgoing;
-  std::vector<PackedWriter> writers;
-  std::unique_ptr<char[]> staging; ///< a panel's size where non-temporal stores meet rearranged elements
-
-  void reserve(std::size_t members);
-};
-
-/// Packs what comes next of each stream of the group, no more than of the current step, into a panel of its own, and
-/// moves the streams on. Allocates nothing.
-void fill_panels(const Group& group, Work& work, Fill& fill, std::size_t panel_bytes, bool non_temporal);
+/// Packs what comes next of each stream of the group, no more than of the current step, to `outgoing.packed` as far as
+/// there is room, and moves the streams on. Allocates nothing where `outgoing` was reserved for the group.
+void fill_panels(const Group& group, Work& work, Outgoing& outgoing);
 
 } // namespace redist::detail

@@ -50,14 +50,14 @@ Prepared::Prepared(std::shared_ptr<Connections> with, std::vector<const RankPlan
     : ranks(std::move(with)), slab(valid(part, *ranks)),
       work(std::move(plans), slab, ranks->rank, ranks->size, [this](int peer) { return ranks->reaches(peer); }) {
   signature = signature_of(work.plans, slab);
-  non_temporal = stores_non_temporal(work, ranks->options.panel_writes);
+  outgoing.non_temporal = stores_non_temporal(work, ranks->options.panel_writes);
   if (ranks->host) {
     is_short = ranks->host->everybody() && work.bytes_out() <= short_exchange_bytes;
     find_pulls();
     // what stays would be written to the target with its group, before the agreement
     groups = form_groups(work, ranks->host->panel_bytes(),
                          static_cast<std::size_t>(std::max(1, ranks->host->panel_count() * 3 / 4)), !is_short);
-    if (non_temporal && has_rearranged(work.out)) fill.staging.reset(new char[ranks->host->panel_bytes()]);
+    if (outgoing.non_temporal && has_rearranged(work.out)) outgoing.staging.reset(new char[ranks->host->panel_bytes()]);
   }
   make_turns();
   const auto goes_by_wire = [](const Stream& stream) { return !stream.shared; };
@@ -82,7 +82,7 @@ void Prepared::make_turns() {
   }
   wire_turn = Turn(&work.out, std::move(by_wire));
   host_turn = Turn(&work.out, std::move(leads));
-  fill.reserve(members);
+  outgoing.reserve(members);
   taken.reserve(members);
   copies.reserve(pulls.size() + grouped_keeps + work.keeps.size());
   host_in.reserve(work.in.size());

@@ -24,7 +24,6 @@ struct Prepared {
   const std::shared_ptr<Connections> ranks; ///< after the executor was closed they refuse
   const Slab slab;
   std::int64_t signature = 0; ///< the same on all ranks when they prepared the same
-  bool non_temporal = false;  ///< stores into panels
   bool is_short = false;      ///< its panels are filled before the agreement
   std::int64_t wire_in = 0;   ///< bytes that come over MPI
   Work work;
@@ -41,7 +40,7 @@ struct Prepared {
   /// By rank: a bit for each of its matrices that I read in place; for my own those that others read.
   std::vector<std::uint64_t> matrices_read;
   std::vector<int> taken; ///< panels for the group that is being packed
-  Fill fill;
+  Outgoing outgoing;      ///< what is packed into them
   ExecuteReport report;
 
   /// Puts the pointers in, and puts down what the others may have after the agreement. Writes to no target. Local.

@@ -123,14 +123,16 @@ bool Prepared::send_group(const Group& group) {
   if (static_cast<int>(group.streams.size()) > host.free_panels()) return false;
   const double t = now_s();
   taken.clear();
-  fill.panels.clear();
+  outgoing.packed.clear();
+  outgoing.room.assign(group.streams.size(), host.panel_bytes());
   for (std::size_t s : group.streams) {
     taken.push_back(host.take_panel(work.out[s].peer));
-    fill.panels.push_back(host.panel(taken.back()));
+    outgoing.packed.push_back(host.panel(taken.back()));
   }
-  fill_panels(group, work, fill, host.panel_bytes(), non_temporal);
+  fill_panels(group, work, outgoing);
   report.pack_s += now_s() - t;
-  for (std::size_t k = 0; k < taken.size(); ++k) host.post(work.out[group.streams[k]].peer, taken[k], fill.bytes[k]);
+  for (std::size_t k = 0; k < taken.size(); ++k)
+    host.post(work.out[group.streams[k]].peer, taken[k], host.panel_bytes() - outgoing.room[k]);
   return true;
 }
 

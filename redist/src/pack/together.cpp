@@ -15,6 +15,13 @@ bool can_pack_together(const PackedView& source, const PackedView* target) noexc
   return !source.transposed && (target == nullptr || (source.conj_size == 0 && target->row_limits == nullptr));
 }
 
+void Outgoing::reserve(std::size_t members) {
+  sources.reserve(members + 1);
+  packed.reserve(members);
+  room.reserve(members);
+  writers.reserve(members);
+}
+
 namespace {
 
 /// Pieces of less than that in the mean are not worth an order of their own.
@@ -22,14 +29,14 @@ constexpr std::int64_t shortest_mean_bytes = 128;
 
 } // namespace
 
-std::vector<CopyRun> copy_runs_of(const std::vector<Outgoing>& all) {
+std::vector<CopyRun> copy_runs_of(const Outgoing& all) {
   std::vector<CopyRun> runs;
   std::int64_t bytes = 0, pieces = 0;
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    const std::int64_t esize = all[k].source.esize;
-    const bool is_packed = !all[k].target;
+  for (std::size_t k = 0; k < all.sources.size(); ++k) {
+    const std::int64_t esize = all.sources[k].esize;
+    const bool is_packed = k < all.leaving();
     std::int64_t next = 0;
-    for (const Run& r : all[k].source.rows->runs) {
+    for (const Run& r : all.sources[k].rows->runs) {
       if (r.len * r.count == 0) continue;
       const bool is_ascending = r.from >= next && (r.count == 1 || r.from_step >= r.len);
       if (is_packed && !is_ascending) return {};
@@ -50,42 +57,37 @@ std::vector<CopyRun> copy_runs_of(const std::vector<Outgoing>& all) {
 
 namespace {
 
-/// One column, run by run. @param to its index in the target of what stays here
-void pack_in_order(const std::vector<Outgoing>& all, const std::vector<CopyRun>& runs, const char* column,
-                   std::int64_t to, std::vector<PackedWriter>& packed) {
+/// One column, run by run. @param to_column of the target, for what stays here
+void pack_in_order(Outgoing& all, const std::vector<CopyRun>& runs, const char* column, char* to_column) {
+  const std::size_t leaving = all.leaving();
   for (const CopyRun& run : runs) {
-    const std::optional<PackedView>& target = all[run.message].target;
-    if (!target) {
-      packed[run.message].put(column + run.from, run.bytes);
+    if (run.message < leaving) {
+      all.writers[run.message].put(column + run.from, run.bytes);
       continue;
     }
-    char* at = target->base + to * target->lld * target->esize + run.to;
-    if (target->scaling == nullptr && target->non_temporal && run.bytes >= non_temporal_from)
-      copy_non_temporal(at, column + run.from, run.bytes);
+    const PackedView& target = *all.target;
+    if (target.scaling == nullptr && target.non_temporal && run.bytes >= non_temporal_from)
+      copy_non_temporal(to_column + run.to, column + run.from, run.bytes);
     else
-      put(*target, at, column + run.from, run.bytes);
+      put(target, to_column + run.to, column + run.from, run.bytes);
   }
 }
 
 /// One column, one message after the other.
-void pack_in_turn(const std::vector<Outgoing>& all, const char* column, std::int64_t to,
-                  std::vector<PackedWriter>& packed, Prefetch next) {
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    const std::optional<PackedView>& target = all[k].target;
-    if (!target)
-      pack_column(all[k].source, column, packed[k], next);
-    else
-      copy_column(all[k].source, *target, column, target->base + to * target->lld * target->esize, next);
-  }
+void pack_in_turn(Outgoing& all, const char* column, char* to_column, Prefetch next) {
+  const std::size_t leaving = all.leaving();
+  for (std::size_t k = 0; k < leaving; ++k) pack_column(all.sources[k], column, all.writers[k], next);
+  if (all.target) copy_column(all.sources.back(), *all.target, column, to_column, next);
 }
 
 /// The rows from the first to the last that any of the messages takes, in bytes of a column, to be asked for while the
 /// column before is copied: at a pace that is their share of what is copied. Nothing when too few of them are taken.
-Prefetch next_column(const std::vector<Outgoing>& all, std::int64_t esize) {
+Prefetch next_column(const std::vector<PackedView>& sources) {
+  const std::int64_t esize = sources.front().esize;
   std::int64_t begin = INT64_MAX, end = 0, taken = 0;
-  for (const Outgoing& one : all) {
-    taken += one.source.rows->total;
-    for (const Run& r : one.source.rows->runs) {
+  for (const PackedView& source : sources) {
+    taken += source.rows->total;
+    for (const Run& r : source.rows->runs) {
       begin = std::min(begin, r.from);
       end = std::max(end, r.from + (r.count - 1) * r.from_step + r.len);
     }
@@ -101,36 +103,35 @@ Prefetch next_column(const std::vector<Outgoing>& all, std::int64_t esize) {
 
 } // namespace
 
-void pack_together(const std::vector<Outgoing>& all, const std::vector<CopyRun>& runs, std::int64_t first,
-                   std::int64_t count, std::vector<PackedWriter>& packed) {
-  if (all.empty() || count <= 0) return;
-  const PackedView& view = all.front().source;
+void pack_together(Outgoing& all, const std::vector<CopyRun>& runs, std::int64_t first, std::int64_t count) {
+  if (all.sources.empty() || count <= 0) return;
+  const PackedView& view = all.sources.front();
   const std::int64_t stride = view.lld * view.esize;
-  packed.clear();
-  packed.reserve(all.size());
-  for (const Outgoing& one : all) packed.emplace_back(one.packed, one.non_temporal && one.source.conj_size == 0);
+  const std::size_t leaving = all.leaving();
+  all.writers.clear();
+  for (std::size_t k = 0; k < leaving; ++k)
+    all.writers.emplace_back(all.packed[k], all.non_temporal && all.sources[k].conj_size == 0);
   const bool is_ordered = !runs.empty();
-  const Prefetch next = is_ordered ? Prefetch{} : next_column(all, view.esize);
+  const Prefetch next = is_ordered ? Prefetch{} : next_column(all.sources);
   Cursor col(*view.cols, first);
   for (std::int64_t c = 0; c < count; ++c) {
     const char* column = view.base + col.from() * stride;
-    const std::int64_t to = col.to();
+    char* to_column = all.target ? all.target->base + col.to() * all.target->lld * all.target->esize : nullptr;
     col.advance(1);
     if (is_ordered)
-      pack_in_order(all, runs, column, to, packed);
+      pack_in_order(all, runs, column, to_column);
     else
-      pack_in_turn(all, column, to, packed, col.at_end() ? Prefetch{} : next.of(view.base + col.from() * stride));
+      pack_in_turn(all, column, to_column, col.at_end() ? Prefetch{} : next.of(view.base + col.from() * stride));
   }
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    const PackedView& source = all[k].source;
-    if (all[k].target) {
-      if (all[k].target->non_temporal) finish_non_temporal();
-      continue;
-    }
-    packed[k].end();
-    if (all[k].non_temporal) finish_non_temporal();
-    conjugate(source, all[k].packed, source.rows->total * count);
+  for (std::size_t k = 0; k < leaving; ++k) {
+    const PackedView& source = all.sources[k];
+    const std::int64_t elements = source.rows->total * count;
+    all.writers[k].end();
+    if (all.non_temporal) finish_non_temporal();
+    conjugate(source, all.packed[k], elements);
+    all.packed[k] += elements * source.esize;
   }
+  if (all.target && all.target->non_temporal) finish_non_temporal();
 }
 
 } // namespace redist::detail

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -11,13 +12,20 @@
 
 namespace redist::detail {
 
-/// One of several messages that leave the same columns of one array: into packed memory, or, when the
-/// receiver is the sender, straight to its place in the target.
+/// Messages that leave the same columns of one array, each into packed memory of its own. The last one may stay on this
+/// rank: it goes straight to its place in the target.
 struct Outgoing {
-  PackedView source;
-  std::optional<PackedView> target; ///< none: packed
-  char* packed = nullptr;
-  bool non_temporal = false; ///< when packed
+  std::vector<PackedView> sources;   ///< with the same `cols`, base, lld and esize
+  std::optional<PackedView> target;  ///< of the last source when it stays here; none: all leave
+  std::vector<char*> packed;         ///< of those that leave: where their next columns go
+  std::vector<std::size_t> room;     ///< bytes that are left there
+  bool non_temporal = false;         ///< how they are stored there
+  std::vector<PackedWriter> writers; ///< scratch of pack_together()
+  std::unique_ptr<char[]> staging;   ///< a panel's size where non-temporal stores meet rearranged elements
+
+  std::size_t leaving() const { return sources.size() - (target ? 1 : 0); }
+  /// For at most `members` messages that leave and one that stays: what follows allocates nothing.
+  void reserve(std::size_t members);
 };
 
 /// Whether columns of this source can leave in pack_together().
@@ -25,7 +33,7 @@ bool can_pack_together(const PackedView& source, const PackedView* target) noexc
 
 /// Bytes of a column that are copied in one go.
 struct CopyRun {
-  std::size_t message; ///< its index
+  std::size_t message; ///< its index among the sources
   std::int64_t from;   ///< bytes from the beginning of the array's column
   std::int64_t to;     ///< the same in the target's column, when the message stays here
   std::size_t bytes;
@@ -35,14 +43,11 @@ struct CopyRun {
 /// gets them, so that the processor's own prefetching sees one stream. Empty where that cannot be (a message whose
 /// packed order is another one) or does not pay (very small pieces): then message by message. Of the messages it looks
 /// at rows and element size only, so the same runs serve all columns of an exchange.
-std::vector<CopyRun> copy_runs_of(const std::vector<Outgoing>& all);
+std::vector<CopyRun> copy_runs_of(const Outgoing& all);
 
 /// Packed columns first .. first+count-1 of all of them, column by column, so that the array is read once and
-/// in its own order: every other piece of a column alone reads little faster than all of it. All have the
-/// same `cols`, base, lld and esize.
-/// @param writers scratch: allocates nothing when it has room for as many as there are messages
-/// @param runs    copy_runs_of() them
-void pack_together(const std::vector<Outgoing>& all, const std::vector<CopyRun>& runs, std::int64_t first,
-                   std::int64_t count, std::vector<PackedWriter>& writers);
+/// in its own order: every other piece of a column alone reads little faster than all of it. Moves `packed` on.
+/// @param runs copy_runs_of() them
+void pack_together(Outgoing& all, const std::vector<CopyRun>& runs, std::int64_t first, std::int64_t count);
 
 } // namespace redist::detail
