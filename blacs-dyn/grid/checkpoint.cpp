@@ -44,48 +44,6 @@ Part part_of(const SpreadMatrix& a, const Slab& slab, int rank) {
   return part;
 }
 
-/// Copies between the packed part of one process (column-major, no gaps) and the slab: runs of neighbouring rows in one
-/// piece each. Allocates no memory: others wait for its result.
-void scatter_or_gather(const SpreadMatrix& a, const Slab& slab, int rank, const Part& part, char* packed, char* whole,
-                       bool into_slab) {
-  const std::size_t bytes = element_bytes(a.saved.type);
-  const int p = a.layout.axes_of(rank).first, q = a.layout.axes_of(rank).second; // a lambda may not capture such names
-  struct Run {
-    std::int64_t from, to, length; ///< from: row of the part, to: row of the slab
-  };
-  std::array<Run, 256> runs{};
-  const std::int64_t row_end = slab.i + slab.rows;
-  gridmap::StretchWalk rows(a.layout.rows, p, slab.i);
-  for (std::int64_t row = 0; row < part.rows;) {
-    std::size_t count = 0;
-    while (row < part.rows && count < runs.size()) {
-      const gridmap::Axis::Stretch next = rows.next();
-      const std::int64_t length = std::min(next.last, row_end) - next.first;
-      runs[count++] = {row, next.first - slab.i, length};
-      row += length;
-    }
-    gridmap::StretchWalk columns(a.layout.cols, q, slab.j);
-    gridmap::Axis::Stretch near; // columns of this process
-    for (std::int64_t k = 0, column_of_matrix = 0; k < part.cols; ++k, ++column_of_matrix) {
-      if (column_of_matrix == near.last) {
-        near = columns.next();
-        column_of_matrix = near.first;
-      }
-      const std::int64_t column = column_of_matrix - slab.j;
-      char* x = packed + static_cast<std::size_t>(k * part.rows) * bytes;
-      char* y = whole + static_cast<std::size_t>(column * slab.rows) * bytes;
-      for (std::size_t r = 0; r < count; ++r) {
-        char* in_part = x + static_cast<std::size_t>(runs[r].from) * bytes;
-        char* in_slab = y + static_cast<std::size_t>(runs[r].to) * bytes;
-        if (into_slab)
-          std::memcpy(in_slab, in_part, static_cast<std::size_t>(runs[r].length) * bytes);
-        else
-          std::memcpy(in_part, in_slab, static_cast<std::size_t>(runs[r].length) * bytes);
-      }
-    }
-  }
-}
-
 /// Copies between the local array and a packed part.
 void pack_or_unpack(const SpreadMatrix& a, const Part& part, char* packed, bool into_packed) {
   const std::size_t bytes = element_bytes(a.saved.type), column = static_cast<std::size_t>(part.rows) * bytes;
@@ -128,31 +86,6 @@ std::vector<Slab> slabs_for(const SavedMatrix& a) {
   return slabs_of(a.m, a.n, static_cast<std::int64_t>(element_bytes(a.type)), slab_bytes);
 }
 
-/// The slabs of all matrices on their way, with all the memory that they take: it is there before the first message.
-struct Lanes {
-  std::vector<std::vector<Slab>> slabs; ///< of each matrix
-  std::array<Lane, 2> lanes;
-  std::vector<char> whole; ///< a slab; root only
-
-  Lanes(const std::vector<SpreadMatrix>& matrices, int rank, int size, bool is_root) {
-    std::size_t packed = 0;
-    for (const SpreadMatrix& a : matrices) {
-      const std::size_t bytes = element_bytes(a.saved.type);
-      slabs.push_back(slabs_for(a.saved));
-      for (const Slab& slab : slabs.back()) {
-        const std::int64_t count = is_root ? slab.rows * slab.cols : part_of(a, slab, rank).count();
-        packed = std::max(packed, static_cast<std::size_t>(count) * bytes);
-      }
-    }
-    for (Lane& lane : lanes) {
-      lane.packed.reserve(packed);
-      lane.offsets.reserve(static_cast<std::size_t>(size) + 1);
-      lane.requests.reserve(static_cast<std::size_t>(size));
-    }
-    if (is_root) whole.reserve(packed);
-  }
-};
-
 /// HDF5 1.10 writes to null pointers where it gets no memory while it opens a file.
 void require_memory_of_hdf5() {
   constexpr std::size_t enough = 16 << 20;
@@ -174,96 +107,200 @@ private:
   std::optional<Error> error_;
 };
 
-/// Slabs of `a` from all ranks to root, which hands each to `take(slab, bytes)`. Collective.
-template <class Take>
-void gather_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, Lanes& by,
-                  FirstError& error, Take&& take) {
-  int rank = 0, size = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  std::array<Lane, 2>& lanes = by.lanes;
-  std::vector<char>& whole = by.whole;
+/// The slabs of all matrices between the ranks and root, with all the memory that they take: it is there before the
+/// first message.
+class SlabTransfer {
+public:
+  SlabTransfer(MPI_Comm comm, int root, const std::vector<SpreadMatrix>& matrices);
+
+  const std::vector<Slab>& slabs_of(std::size_t matrix) const { return slabs_[matrix]; }
+  /// From all ranks to root, which hands each slab to `take(slab, bytes)`. Collective.
+  template <class Take> void gather(std::size_t matrix, Take&& take);
+  /// From root, which gets each slab by `give(slab, bytes)`, to all ranks. Collective.
+  template <class Give> void scatter(std::size_t matrix, Give&& give);
+
+  FirstError error; ///< of reading or writing the file, on root
+
+private:
+  void send_part(Lane& lane, const SpreadMatrix& a, const Slab& slab);
+  void receive_part(Lane& lane, const SpreadMatrix& a, const Slab& slab);
+  void receive_parts(Lane& lane, const SpreadMatrix& a, const Slab& slab);
+  void send_part_of(int rank, Lane& lane);
+  void resize_whole(const SpreadMatrix& a, const Slab& slab);
+  void copy_part_of(int rank, Lane& lane, const SpreadMatrix& a, const Slab& slab, bool into_slab);
+  void wait();
+
+  MPI_Comm comm_;
+  int root_, rank_ = 0, size_ = 0;
+  const std::vector<SpreadMatrix>& matrices_;
+  std::vector<std::vector<Slab>> slabs_; ///< of each matrix
+  std::array<Lane, 2> lanes_;
+  std::vector<char> whole_; ///< a slab; root only
+};
+
+SlabTransfer::SlabTransfer(MPI_Comm comm, int root, const std::vector<SpreadMatrix>& matrices)
+    : comm_(comm), root_(root), matrices_(matrices) {
+  MPI_Comm_rank(comm, &rank_);
+  MPI_Comm_size(comm, &size_);
+  std::size_t packed = 0;
+  for (const SpreadMatrix& a : matrices) {
+    const std::size_t bytes = element_bytes(a.saved.type);
+    slabs_.push_back(slabs_for(a.saved));
+    for (const Slab& slab : slabs_.back()) {
+      const std::int64_t count = rank_ == root ? slab.rows * slab.cols : part_of(a, slab, rank_).count();
+      packed = std::max(packed, static_cast<std::size_t>(count) * bytes);
+    }
+  }
+  for (Lane& lane : lanes_) {
+    lane.packed.reserve(packed);
+    lane.offsets.reserve(static_cast<std::size_t>(size_) + 1);
+    lane.requests.reserve(static_cast<std::size_t>(size_));
+  }
+  if (rank_ == root) whole_.reserve(packed);
+}
+
+/// Of this rank, to root.
+void SlabTransfer::send_part(Lane& lane, const SpreadMatrix& a, const Slab& slab) {
+  lane.wait();
+  const Part mine = part_of(a, slab, rank_);
+  if (mine.count() == 0) return;
+  lane.packed.resize(static_cast<std::size_t>(mine.count()) * element_bytes(a.saved.type));
+  pack_or_unpack(a, mine, lane.packed.data(), true);
+  lane.requests.resize(1);
+  check_mpi(MPI_Isend(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root_, tag_slab, comm_,
+                      &lane.requests[0]),
+            "MPI_Isend");
+}
+
+/// The same, from root.
+void SlabTransfer::receive_part(Lane& lane, const SpreadMatrix& a, const Slab& slab) {
+  const Part mine = part_of(a, slab, rank_);
+  if (mine.count() == 0) return;
+  lane.packed.resize(static_cast<std::size_t>(mine.count()) * element_bytes(a.saved.type));
+  lane.requests.resize(1);
+  check_mpi(MPI_Irecv(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root_, tag_slab, comm_,
+                      &lane.requests[0]),
+            "MPI_Irecv");
+}
+
+/// On root: those of all others.
+void SlabTransfer::receive_parts(Lane& lane, const SpreadMatrix& a, const Slab& slab) {
+  lane.lay_out(a, slab, size_);
+  for (int r = 0; r < size_; ++r) {
+    if (r == root_ || lane.bytes_of(r) == 0) continue;
+    lane.requests.emplace_back();
+    check_mpi(MPI_Irecv(lane.of(r), lane.bytes_of(r), MPI_BYTE, r, tag_slab, comm_, &lane.requests.back()),
+              "MPI_Irecv");
+  }
+}
+
+/// On root.
+void SlabTransfer::send_part_of(int rank, Lane& lane) {
+  if (rank == root_ || lane.bytes_of(rank) == 0) return;
+  lane.requests.emplace_back();
+  check_mpi(MPI_Isend(lane.of(rank), lane.bytes_of(rank), MPI_BYTE, rank, tag_slab, comm_, &lane.requests.back()),
+            "MPI_Isend");
+}
+
+void SlabTransfer::resize_whole(const SpreadMatrix& a, const Slab& slab) {
+  whole_.resize(static_cast<std::size_t>(slab.rows * slab.cols) * element_bytes(a.saved.type));
+}
+
+/// Copies between the packed part of one process (column-major, no gaps) and the slab: runs of neighbouring rows in one
+/// piece each. Allocates no memory: others wait for its result.
+void SlabTransfer::copy_part_of(int rank, Lane& lane, const SpreadMatrix& a, const Slab& slab, bool into_slab) {
+  const Part part = part_of(a, slab, rank);
+  const std::size_t bytes = element_bytes(a.saved.type);
+  const int p = a.layout.axes_of(rank).first, q = a.layout.axes_of(rank).second; // a lambda may not capture such names
+  struct Run {
+    std::int64_t from, to, length; ///< from: row of the part, to: row of the slab
+  };
+  std::array<Run, 256> runs{};
+  const std::int64_t row_end = slab.i + slab.rows;
+  gridmap::StretchWalk rows(a.layout.rows, p, slab.i);
+  for (std::int64_t row = 0; row < part.rows;) {
+    std::size_t count = 0;
+    while (row < part.rows && count < runs.size()) {
+      const gridmap::Axis::Stretch next = rows.next();
+      const std::int64_t length = std::min(next.last, row_end) - next.first;
+      runs[count++] = {row, next.first - slab.i, length};
+      row += length;
+    }
+    gridmap::StretchWalk columns(a.layout.cols, q, slab.j);
+    gridmap::Axis::Stretch near; // columns of this process
+    for (std::int64_t k = 0, column_of_matrix = 0; k < part.cols; ++k, ++column_of_matrix) {
+      if (column_of_matrix == near.last) {
+        near = columns.next();
+        column_of_matrix = near.first;
+      }
+      const std::int64_t column = column_of_matrix - slab.j;
+      char* x = lane.of(rank) + static_cast<std::size_t>(k * part.rows) * bytes;
+      char* y = whole_.data() + static_cast<std::size_t>(column * slab.rows) * bytes;
+      for (std::size_t r = 0; r < count; ++r) {
+        char* in_part = x + static_cast<std::size_t>(runs[r].from) * bytes;
+        char* in_slab = y + static_cast<std::size_t>(runs[r].to) * bytes;
+        if (into_slab)
+          std::memcpy(in_slab, in_part, static_cast<std::size_t>(runs[r].length) * bytes);
+        else
+          std::memcpy(in_part, in_slab, static_cast<std::size_t>(runs[r].length) * bytes);
+      }
+    }
+  }
+}
+
+void SlabTransfer::wait() {
+  for (Lane& lane : lanes_) lane.wait();
+}
+
+template <class Take> void SlabTransfer::gather(std::size_t matrix, Take&& take) {
+  const SpreadMatrix& a = matrices_[matrix];
+  const std::vector<Slab>& slabs = slabs_[matrix];
   const auto begin = [&](std::size_t k) {
-    Lane& lane = lanes[k % 2];
-    if (rank != root) {
-      lane.wait();
-      const Part mine = part_of(a, slabs[k], rank);
-      if (mine.count() == 0) return;
-      lane.packed.resize(static_cast<std::size_t>(mine.count()) * element_bytes(a.saved.type));
-      pack_or_unpack(a, mine, lane.packed.data(), true);
-      lane.requests.resize(1);
-      check_mpi(MPI_Isend(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root, tag_slab, comm,
-                          &lane.requests[0]),
-                "MPI_Isend");
-      return;
-    }
-    lane.lay_out(a, slabs[k], size);
-    for (int r = 0; r < size; ++r) {
-      if (r == root || lane.bytes_of(r) == 0) continue;
-      lane.requests.emplace_back();
-      check_mpi(MPI_Irecv(lane.of(r), lane.bytes_of(r), MPI_BYTE, r, tag_slab, comm, &lane.requests.back()),
-                "MPI_Irecv");
-    }
+    if (rank_ == root_)
+      receive_parts(lanes_[k % 2], a, slabs[k]);
+    else
+      send_part(lanes_[k % 2], a, slabs[k]);
   };
   if (!slabs.empty()) begin(0);
   for (std::size_t k = 0; k < slabs.size(); ++k) {
     if (k + 1 < slabs.size()) begin(k + 1);
-    if (rank != root) continue;
-    Lane& lane = lanes[k % 2];
+    if (rank_ != root_) continue;
+    Lane& lane = lanes_[k % 2];
     const Slab& slab = slabs[k];
-    pack_or_unpack(a, part_of(a, slab, root), lane.of(root), true);
+    pack_or_unpack(a, part_of(a, slab, root_), lane.of(root_), true);
     lane.wait();
-    whole.resize(static_cast<std::size_t>(slab.rows * slab.cols) * element_bytes(a.saved.type));
-    for (int r = 0; r < size; ++r) scatter_or_gather(a, slab, r, part_of(a, slab, r), lane.of(r), whole.data(), true);
-    error.run([&] { take(slab, whole.data()); });
+    resize_whole(a, slab);
+    for (int r = 0; r < size_; ++r) copy_part_of(r, lane, a, slab, true);
+    error.run([&] { take(slab, whole_.data()); });
   }
-  for (Lane& lane : lanes) lane.wait();
+  wait();
 }
 
-/// Slabs of `a` from root, which gets each by `give(slab, bytes)`, to all ranks. Collective.
-template <class Give>
-void scatter_slabs(MPI_Comm comm, int root, const SpreadMatrix& a, const std::vector<Slab>& slabs, Lanes& by,
-                   FirstError& error, Give&& give) {
-  int rank = 0, size = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  std::array<Lane, 2>& lanes = by.lanes;
-  std::vector<char>& whole = by.whole;
-  const auto begin = [&](std::size_t k) { // of the ranks that receive
-    Lane& lane = lanes[k % 2];
-    const Part mine = part_of(a, slabs[k], rank);
-    if (mine.count() == 0) return;
-    lane.packed.resize(static_cast<std::size_t>(mine.count()) * element_bytes(a.saved.type));
-    lane.requests.resize(1);
-    check_mpi(MPI_Irecv(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root, tag_slab, comm,
-                        &lane.requests[0]),
-              "MPI_Irecv");
-  };
-  if (rank != root && !slabs.empty()) begin(0);
+template <class Give> void SlabTransfer::scatter(std::size_t matrix, Give&& give) {
+  const SpreadMatrix& a = matrices_[matrix];
+  const std::vector<Slab>& slabs = slabs_[matrix];
+  if (rank_ != root_ && !slabs.empty()) receive_part(lanes_[0], a, slabs[0]);
   for (std::size_t k = 0; k < slabs.size(); ++k) {
-    Lane& lane = lanes[k % 2];
+    Lane& lane = lanes_[k % 2];
     const Slab& slab = slabs[k];
-    if (rank != root) {
-      if (k + 1 < slabs.size()) begin(k + 1);
+    if (rank_ != root_) {
+      if (k + 1 < slabs.size()) receive_part(lanes_[(k + 1) % 2], a, slabs[k + 1]);
       const bool has_part = !lane.requests.empty();
       lane.wait();
-      if (has_part) pack_or_unpack(a, part_of(a, slab, rank), lane.packed.data(), false);
+      if (has_part) pack_or_unpack(a, part_of(a, slab, rank_), lane.packed.data(), false);
       continue;
     }
     lane.wait();
-    lane.lay_out(a, slab, size);
-    whole.resize(static_cast<std::size_t>(slab.rows * slab.cols) * element_bytes(a.saved.type));
-    error.run([&] { give(slab, whole.data()); });
-    for (int r = 0; r < size; ++r) {
-      scatter_or_gather(a, slab, r, part_of(a, slab, r), lane.of(r), whole.data(), false);
-      if (r == root || lane.bytes_of(r) == 0) continue;
-      lane.requests.emplace_back();
-      check_mpi(MPI_Isend(lane.of(r), lane.bytes_of(r), MPI_BYTE, r, tag_slab, comm, &lane.requests.back()),
-                "MPI_Isend");
+    lane.lay_out(a, slab, size_);
+    resize_whole(a, slab);
+    error.run([&] { give(slab, whole_.data()); });
+    for (int r = 0; r < size_; ++r) {
+      copy_part_of(r, lane, a, slab, false);
+      send_part_of(r, lane);
     }
-    pack_or_unpack(a, part_of(a, slab, root), lane.of(root), false);
+    pack_or_unpack(a, part_of(a, slab, root_), lane.of(root_), false);
   }
-  for (Lane& lane : lanes) lane.wait();
+  wait();
 }
 
 /// The copy of the first process to all others. Collective.
@@ -297,11 +334,10 @@ void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedSta
   Comm comm = Comm::duplicate(grid);
   const bool writes = comm.rank() == root;
   std::optional<CheckpointWriter> writer;
-  std::optional<Lanes> lanes;
-  const int rank = comm.rank(), size = comm.size();
+  std::optional<SlabTransfer> slabs;
   try {
     together(comm.get(), [&] { // first what fails most often: a folder that is not there
-      lanes.emplace(matrices, rank, size, writes);
+      slabs.emplace(comm.get(), root, matrices);
       if (!writes) return;
       require_memory_of_hdf5();
       writer.emplace(path);
@@ -309,16 +345,13 @@ void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedSta
       for (const SpreadMatrix& a : matrices) state.matrices.push_back(a.saved);
       writer->describe(state);
     });
-    FirstError error;
     for (std::size_t k = 0; k < matrices.size(); ++k) {
-      const SpreadMatrix& a = matrices[k];
-      const std::vector<Slab>& slabs = lanes->slabs[k];
-      if (writes) error.run([&] { writer->begin_matrix(a.saved, slabs.empty() ? Slab{} : slabs[0]); });
-      gather_slabs(comm.get(), root, a, slabs, *lanes, error,
-                   [&](const Slab& slab, const void* bytes) { writer->write(slab, bytes); });
+      const std::vector<Slab>& all = slabs->slabs_of(k);
+      if (writes) slabs->error.run([&] { writer->begin_matrix(matrices[k].saved, all.empty() ? Slab{} : all[0]); });
+      slabs->gather(k, [&](const Slab& slab, const void* bytes) { writer->write(slab, bytes); });
     }
     together(comm.get(), [&] {
-      error.rethrow();
+      slabs->error.rethrow();
       if (writes) writer->commit();
     });
   } catch (const Error& error) {
@@ -347,11 +380,10 @@ void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std
   const bool reads = comm.rank() == root;
   std::optional<CheckpointReader> reader;
   std::vector<std::size_t> at(matrices.size(), 0); // of each matrix in the file
-  std::optional<Lanes> lanes;
-  const int rank = comm.rank(), size = comm.size();
+  std::optional<SlabTransfer> slabs;
   try {
     together(comm.get(), [&] {
-      lanes.emplace(matrices, rank, size, reads);
+      slabs.emplace(comm.get(), root, matrices);
       if (!reads) return;
       require_memory_of_hdf5();
       reader.emplace(path);
@@ -377,13 +409,11 @@ void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std
         reader->read_shared(k, shared[k].data);
       }
     });
-    FirstError error;
     for (std::size_t k = 0; k < matrices.size(); ++k) {
-      scatter_slabs(comm.get(), root, matrices[k], lanes->slabs[k], *lanes, error,
-                    [&](const Slab& slab, void* bytes) { reader->read(at[k], slab, bytes); });
+      slabs->scatter(k, [&](const Slab& slab, void* bytes) { reader->read(at[k], slab, bytes); });
       if (matrices[k].layout.is_replicated()) spread_copies(comm.get(), matrices[k]);
     }
-    together(comm.get(), [&] { error.rethrow(); });
+    together(comm.get(), [&] { slabs->error.rethrow(); });
   } catch (const Error& error) {
     if (error.status() != Status::mpi_failure) comm.close();
     throw;
