@@ -704,7 +704,7 @@ int dyngrid_copy(const dyngrid_matrix* from, dyngrid_matrix* to) {
   return guard([&] {
     Application& a = begun("dyngrid_copy");
     a.whereabouts.agree_on_call("dyngrid_copy");
-    a.copier.copy(from, to, a.registered.matrices, a.grid.site());
+    a.copier.copy(from, to);
   });
 }
 
@@ -712,7 +712,7 @@ int dyngrid_add(char op, const void* alpha, const dyngrid_matrix* a, const void*
   return guard([&] {
     Application& application = begun("dyngrid_add");
     application.whereabouts.agree_on_call("dyngrid_add");
-    application.copier.add(op, alpha, a, beta, b, application.registered.matrices, application.grid.site());
+    application.copier.add(op, alpha, a, beta, b);
   });
 }
 

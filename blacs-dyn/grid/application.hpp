@@ -38,7 +38,7 @@ public:
   Hosts hosts;
   Registered registered;
   Grid grid{processes, registered.matrices};
-  Copier copier; ///< of this grid
+  Copier copier{grid, registered.matrices};
   Borders borders;
   MachineFigures machine{control};
   Headroom headroom{processes, settings, hosts, registered.matrices};

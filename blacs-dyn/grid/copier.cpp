@@ -15,8 +15,8 @@ using base::Status;
 
 namespace {
 
-void require_content(const char* call, const Matrices::Site& site) {
-  if (site.grid == MPI_COMM_NULL)
+void require_content(const char* call, const Grid& grid) {
+  if (grid.comm() == MPI_COMM_NULL)
     throw Error(Status::bad_state, fmt::format("blacs-dyn: {} before the first resize point of a new process: its "
                                                "matrices have no content yet",
                                                call));
@@ -24,22 +24,21 @@ void require_content(const char* call, const Matrices::Site& site) {
 
 } // namespace
 
-void Copier::copy(const Matrix* from, Matrix* to, const Matrices& matrices, const Matrices::Site& site) {
-  require_content("dyngrid_copy", site);
+void Copier::copy(const Matrix* from, Matrix* to) {
+  require_content("dyngrid_copy", grid_);
   std::int64_t print = 0;
-  together(site.grid, [&] { print = matrices.check_copy("dyngrid_copy", redist::Op::none, from, to); });
-  check_same(site.grid, print, "blacs-dyn: dyngrid_copy: called with different matrices on different processes");
-  if (from != to) move(redist::Op::none, nullptr, *from, nullptr, *to, matrices, site);
+  together(grid_.comm(), [&] { print = matrices_.check_copy("dyngrid_copy", redist::Op::none, from, to); });
+  check_same(grid_.comm(), print, "blacs-dyn: dyngrid_copy: called with different matrices on different processes");
+  if (from != to) move(redist::Op::none, nullptr, *from, nullptr, *to);
 }
 
-void Copier::add(char op, const void* alpha, const Matrix* from, const void* beta, Matrix* to, const Matrices& matrices,
-                 const Matrices::Site& site) {
-  require_content("dyngrid_add", site);
+void Copier::add(char op, const void* alpha, const Matrix* from, const void* beta, Matrix* to) {
+  require_content("dyngrid_add", grid_);
   std::int64_t print = 0;
   redist::Op done = redist::Op::none;
-  together(site.grid, [&] {
+  together(grid_.comm(), [&] {
     done = redist::op_of(op);
-    print = matrices.check_copy("dyngrid_add", done, from, to);
+    print = matrices_.check_copy("dyngrid_add", done, from, to);
     if (alpha == nullptr || beta == nullptr)
       throw Error(Status::null_pointer,
                   fmt::format("blacs-dyn: dyngrid_add: {} is null, expected an element of type {}",
@@ -49,18 +48,17 @@ void Copier::add(char op, const void* alpha, const Matrix* from, const void* bet
                                                     "matrices: copy it to a second one before",
                                                     to->name));
   });
-  check_same(site.grid, print,
+  check_same(grid_.comm(), print,
              "blacs-dyn: dyngrid_add: called with different matrices or operations on different processes");
-  move(done, alpha, *from, beta, *to, matrices, site);
+  move(done, alpha, *from, beta, *to);
 }
 
-void Copier::move(redist::Op op, const void* alpha, const Matrix& from, const void* beta, Matrix& to,
-                  const Matrices& matrices, const Matrices::Site& site) {
-  executor(site.grid);
-  together(site.grid, [&] {
-    if (matrices.revision() != revision_) kept_.clear(); // the address of a freed matrix may be another one's
-    revision_ = matrices.revision();
-    plan(op, from, to, site);
+void Copier::move(redist::Op op, const void* alpha, const Matrix& from, const void* beta, Matrix& to) {
+  executor();
+  together(grid_.comm(), [&] {
+    if (matrices_.revision() != revision_) kept_.clear(); // the address of a freed matrix may be another one's
+    revision_ = matrices_.revision();
+    plan(op, from, to);
   });
   Kept& kept = kept_.front();
   if (!kept.exchange) kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, *executor_));
@@ -71,22 +69,22 @@ void Copier::move(redist::Op op, const void* alpha, const Matrix& from, const vo
   ++to.writes;
 }
 
-redist::Executor& Copier::executor(MPI_Comm grid) {
-  if (!executor_) executor_.emplace(grid);
+redist::Executor& Copier::executor() {
+  if (!executor_) executor_.emplace(grid_.comm());
   return *executor_;
 }
 
 /// Makes it the first of the kept ones.
-void Copier::plan(redist::Op op, const Matrix& from, const Matrix& to, const Matrices::Site& site) {
+void Copier::plan(redist::Op op, const Matrix& from, const Matrix& to) {
   const auto at = std::find_if(kept_.begin(), kept_.end(),
                                [&](const Kept& k) { return k.op == op && k.from == &from && k.to == &to; });
   if (at != kept_.end()) return kept_.splice(kept_.begin(), kept_, at);
   int rank = 0;
-  MPI_Comm_rank(site.grid, &rank);
+  MPI_Comm_rank(grid_.comm(), &rank);
   redist::PlanOptions options;
   options.op = op;
   options.element_bytes = static_cast<int>(element_bytes(from.type));
-  if (executor_->ranks_on_host() == site.shape.size()) options.schedule = redist::Schedule::async;
+  if (executor_->ranks_on_host() == grid_.shape().size()) options.schedule = redist::Schedule::async;
   const bool is_transposed = op != redist::Op::none;
   const MatrixExtents extents = copied_as(from, is_transposed, to).value();
   const Matrix::View source = from.as(is_transposed ? extents.transposed() : extents, rank),

@@ -4,8 +4,7 @@
 #include <list>
 #include <optional>
 
-#include <mpi.h>
-
+#include "grid/grid.hpp"
 #include "grid/matrices.hpp"
 #include "redist/exchange.hpp"
 #include "redist/executor.hpp"
@@ -18,23 +17,23 @@ namespace blacs_dyn {
 /// the grid changes.
 class Copier {
 public:
-  /// All of `from` into `to`, which have the same form but for their distributions. Collective over `site.grid`.
+  Copier(const Grid& grid, const Matrices& matrices) : grid_(grid), matrices_(matrices) {}
+
+  /// All of `from` into `to`, which have the same form but for their distributions. Collective over the grid.
   /// @throws agreed Error
-  void copy(const Matrix* from, Matrix* to, const Matrices& matrices, const Matrices::Site& site);
-  /// to = alpha op(from) + beta to; see dyngrid_add. Collective over `site.grid`.
+  void copy(const Matrix* from, Matrix* to);
+  /// to = alpha op(from) + beta to; see dyngrid_add. Collective over the grid.
   /// @throws agreed Error
-  void add(char op, const void* alpha, const Matrix* from, const void* beta, Matrix* to, const Matrices& matrices,
-           const Matrices::Site& site);
+  void add(char op, const void* alpha, const Matrix* from, const void* beta, Matrix* to);
   /// The executor that moves data on this grid. Collective over it the first time.
-  redist::Executor& executor(MPI_Comm grid);
+  redist::Executor& executor();
   void forget() { kept_.clear(); } ///< local: a matrix lies otherwise, though none was made or freed
   void close();                    ///< collective over the grid of the last copy; nothing when there was none
 
 private:
   /// Copies without alpha and beta. The arguments are the same on all processes.
-  void move(redist::Op op, const void* alpha, const Matrix& from, const void* beta, Matrix& to,
-            const Matrices& matrices, const Matrices::Site& site);
-  void plan(redist::Op op, const Matrix& from, const Matrix& to, const Matrices::Site& site);
+  void move(redist::Op op, const void* alpha, const Matrix& from, const void* beta, Matrix& to);
+  void plan(redist::Op op, const Matrix& from, const Matrix& to);
   struct Kept {
     redist::Op op;
     const Matrix *from, *to;
@@ -44,6 +43,8 @@ private:
   };
   static constexpr std::size_t exchanges_kept = 8;
 
+  const Grid& grid_;
+  const Matrices& matrices_;
   std::optional<redist::Executor> executor_;
   std::list<Kept> kept_;       ///< latest first
   std::int64_t revision_ = -1; ///< of the matrices that they are for

@@ -131,7 +131,7 @@ void Relayout::move(std::vector<Matrix*> moving) {
   move.spare = &spare_;
   try {
     move.told = Matrices::told_by_others(grid_.comm(), moving, grid_.map());
-    move.run_by(copier_.executor(grid_.comm()), grid_.comm(), grid_.map(), std::move(moving),
+    move.run_by(copier_.executor(), grid_.comm(), grid_.map(), std::move(moving),
                 move_orders(settings_, true, checkpoints_, routines_));
   } catch (...) {
     if (routines_.owes_after()) routines_.call_after();
