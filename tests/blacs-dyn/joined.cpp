@@ -555,7 +555,7 @@ int main(int argc, char** argv) {
       check_grid(1, 2);
       setenv("DYNGRID_TEST_SECOND", "1", 1);
       if (kind == "unheard" && rank == 0) unlink(argv[2]);
-      // PMIx 4.2 may keep the event of a dead process's socket, and the next process that gets it hangs (decision 0012)
+      // PMIx 4.2 may keep the event of a dead process's socket, and the next process that gets it hangs (linger.hpp)
       int tries = kind == "unheard" ? 3 : 0; // of four
       while ((status = change_to(2, 2, 2, &meanwhile)) == DYNGRID_ERR_TIMEOUT && ++tries < 4) continue;
       expect(status == DYNGRID_RESIZED, "a good growth afterwards");

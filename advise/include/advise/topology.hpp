@@ -46,12 +46,12 @@ struct Topology {
 /// The shape with the most processes within the limits. Of equally many: the pieces nearest to square (with
 /// data_m and data_n), then the grid nearest to square, then the preferred dominance. Pure.
 ///
-/// The limits hold for the new grid, also in the local form (printed for the increments they would forbid to
-/// add a single row or column). With a table of times: the measured time of the shape, or for shapes between
-/// measured ones that of StepModel (advise/step_time.hpp), clipped to the measured times; shapes outside the measured
-/// range are not guessed. The grid to start from is a candidate
-/// of the local form even when it breaks the limits itself: nothing is taken away. Source: Chinnusamy 2004,
-/// sections 5.1.1 and 5.2.1; data and valid sets: Moreira and Naik 1997 (DRMS); see docs/decisions/0034.
+/// The limits hold for the new grid, also in the local form: as published, for the increments, they would forbid a
+/// single new row or column. The published count of new processes holds for square grids only. With a table of times:
+/// the measured time of the shape, or for shapes between measured ones that of StepModel (advise/step_time.hpp),
+/// clipped to the measured times; shapes outside the measured range are not guessed. The grid to start from is a
+/// candidate of the local form even when it breaks the limits itself: nothing is taken away. Source: Chinnusamy 2004,
+/// sections 5.1.1 and 5.2.1; data and valid sets: Moreira and Naik 1997 (DRMS).
 /// @throws Error{bad_argument, shape_mismatch}; not_found when no shape is allowed.
 Topology choose_topology(const TopologyRequest& request);
 

@@ -74,7 +74,7 @@ public:
     }
   }
 
-  /// A process has died while it started: mpirun may not notice the next one that starts (docs/decisions/0012).
+  /// A process has died while it started: mpirun may not notice the next one that starts (linger.hpp).
   bool may_hang() const { return has_lost_one_; }
 
   std::vector<int> missing(std::vector<int> sizes) override {
@@ -156,7 +156,7 @@ public:
   void close_ports() { ports_.clear(); }
 
   /// Of a group that is not needed. Killed while it starts, a process can prevent mpirun from noticing the next ones
-  /// (docs/decisions/0012). So it is killed only where it would stay for ever.
+  /// (linger.hpp). So it is killed only where it would stay for ever.
   void call_off(int ticket, pmix::Job job, base::Deadline comes_by) {
     const Presence presence = rendezvous_->presence(ticket, nullptr);
     rendezvous_->dismiss(ticket);

@@ -3,8 +3,10 @@
 
 namespace blacs_dyn {
 
-/// A released process must not exit before the launcher has closed its end of the PMIx connection
-/// (docs/decisions/0012).
+/// A released process must not exit before the launcher has closed its end of the PMIx connection: the PMIx 4.2.2
+/// server may close the socket of a dead process without removing its event. The next process whose connection gets
+/// that descriptor is never read and hangs in MPI_Init, once in some hundred changes. A fixed sleep would be too long
+/// in most cases and too short on a busy machine. PMIx 5.0.7 does not need this, and it does no harm there.
 ///
 ///     linger_prepare();   // before MPI_Finalize: keeps a duplicate of the socket
 ///     MPI_Finalize();

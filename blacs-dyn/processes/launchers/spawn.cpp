@@ -179,7 +179,9 @@ private:
 };
 
 Comm spawn(const NewGroup& group, const SpawnOptions& options) {
-  std::vector<std::string> words = options.variables; // MPI has no other way for them than env(1)
+  // Open MPI gives a spawned process the environment of mpirun, and no info key adds to it: env(1) does. Sent after the
+  // start they would come too late, since the loader and the BLAS have read theirs by then.
+  std::vector<std::string> words = options.variables;
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

@@ -12,7 +12,7 @@ namespace control {
 std::string runtime_directory();
 
 /// Checks that `path` is a directory, no link, of this user, closed to all others; makes it (mode 0700) when it is
-/// absent.
+/// absent. Another user may have made /tmp/dyngrid-<uid> first.
 /// @throws base::Error{io_failure} that says what is wrong with it.
 void require_private_directory(const std::string& path);
 /// The same of an existing one: creates nothing. The traffic of a socket in it is for this user alone.

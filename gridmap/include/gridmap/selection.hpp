@@ -60,8 +60,12 @@ struct Selection {
 /// processors change places.
 /// - mixed: the processors and the grid of local, all of them mapped by `svd`.
 /// - best: these three and a search over grid shapes and sets (fixed random sequence), all mapped by `best`;
-/// the fastest. Source: Chinnusamy 2004, section 6.3.1, with the readings in
-/// docs/decisions/0036.
+/// the fastest.
+///
+/// Source: Chinnusamy 2004, section 6.3.1, which leaves points open. These readings reproduce table 6.7, except for the
+/// entries that REFERENCES.md calls wrong: a replacement considers new processors used less than a third; a new row is
+/// proportional to the column shares. Tables 6.17 and 6.20 cannot be fitted: one needs a processor that is not in the
+/// list, the other has no list.
 /// @throws Error{bad_argument, shape_mismatch}
 Selection select_processors(const SelectionRequest& request);
 
