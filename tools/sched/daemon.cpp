@@ -342,7 +342,7 @@ void Daemon::listen_to(std::int64_t id, Live& live) {
     while (live.client) {
       const auto line = live.client->next(0);
       if (!line) return;
-      heard(id, live, *line);
+      received(id, live, *line);
     }
   } catch (const NoRoom&) {
     throw;
@@ -353,26 +353,52 @@ void Daemon::listen_to(std::int64_t id, Live& live) {
   }
 }
 
-void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
-  if (line.contains("event")) {
-    const std::string event = line.at("event").get<std::string>();
-    if (event == "resize") {
-      const auto grid = control::shape_from(line.value("grid", Json()));
-      if (grid.nprow > 0) has_size(id, grid.nprow * grid.npcol, hosts_in(line));
-      ask_history(id, live);
-    } else if (event == "asks") {
-      heard_ask(id, live, line.value("asks", Json()));
-    } else if (event == "outcome" && live.request != 0 && line.value("request", std::int64_t{0}) == live.request) {
-      const std::string outcome = line.value("outcome", "");
-      live.request = 0;
-      if (table_.find(id)->target == 0) return;
-      if (outcome == "done")
-        has_size(id, table_.find(id)->procs); // it had that grid already
-      else
-        give_up(id, fmt::format("{}: {}", outcome, line.value("reason", "")));
-    }
-    return;
+void Daemon::received_event(std::int64_t id, Live& live, const Json& line) {
+  const std::string event = line.at("event").get<std::string>();
+  if (event == "resize") {
+    const auto grid = control::shape_from(line.value("grid", Json()));
+    if (grid.nprow > 0) has_size(id, grid.nprow * grid.npcol, hosts_in(line));
+    ask_history(id, live);
+  } else if (event == "asks") {
+    received_ask(id, live, line.value("asks", Json()));
+  } else if (event == "outcome" && live.request != 0 && line.value("request", std::int64_t{0}) == live.request) {
+    const std::string outcome = line.value("outcome", "");
+    live.request = 0;
+    if (table_.find(id)->target == 0) return;
+    if (outcome == "done")
+      has_size(id, table_.find(id)->procs); // it had that grid already
+    else
+      give_up(id, fmt::format("{}: {}", outcome, line.value("reason", "")));
   }
+}
+
+void Daemon::received_status(std::int64_t id, Live& live, const Json& line) {
+  const bool is_first = !live.status;
+  live.status = std::make_unique<Json>(line);
+  live.is_resizable = line.value("resizable", true);
+  const std::string allowed = line.value("allowed", "");
+  if (!allowed.empty() && allowed != live.allowed_text) set_allowed(live, allowed, table_.find(id)->spec.seconds);
+  const auto steps = line.value("steps", std::int64_t{0}), step = line.value("step", std::int64_t{0});
+  live.steps_left = steps > 0 ? static_cast<double>(std::max<std::int64_t>(steps - step, 0)) : -1;
+  const auto grid = control::shape_from(line.value("grid", Json()));
+  const int n = grid.nprow * grid.npcol;
+  const JobRecord& job = *table_.find(id);
+  if (n > 0 && n != job.procs) has_size(id, n, hosts_in(line));
+  received_ask(id, live, line.value("asks", Json()));
+  if (is_first && table_.find(id)->target != 0 && !live.ask) { // requested before this scheduler was started
+    const Json pending = line.contains("pending") ? line.at("pending") : Json();
+    if (pending.is_object())
+      live.request = pending.value("request", std::int64_t{0});
+    else if (n == table_.find(id)->target)
+      has_size(id, n);
+    else
+      give_up(id, "nothing is pending after the scheduler's restart");
+  }
+  if (is_first) is_changed_ = true;
+}
+
+void Daemon::received(std::int64_t id, Live& live, const Json& line) {
+  if (line.contains("event")) return received_event(id, live, line);
   if (!line.contains("id") || !line.at("id").is_number_integer()) return;
   const auto sent = live.sent.find(line.at("id").get<std::int64_t>());
   if (sent == live.sent.end()) return;
@@ -380,39 +406,18 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
   live.sent.erase(sent);
   const bool ok = line.value("ok", false);
   if (op == "offer" || op == "grow") {
-    heard_choice(id, live, op, line);
+    received_choice(id, live, op, line);
   } else if (op == "shrink") {
-    heard_shrink(id, live, line);
+    received_shrink(id, live, line);
   } else if (op == "resize") {
     if (ok && line.value("accepted", false))
       live.request = line.value("request", std::int64_t{0});
     else if (table_.find(id)->target != 0)
       give_up(id, line.value(ok ? "reason" : "error", "declined"));
   } else if (op == "status" && ok) {
-    const bool is_first = !live.status;
-    live.status = std::make_unique<Json>(line);
-    live.is_resizable = line.value("resizable", true);
-    const std::string allowed = line.value("allowed", "");
-    if (!allowed.empty() && allowed != live.allowed_text) set_allowed(live, allowed, table_.find(id)->spec.seconds);
-    const auto steps = line.value("steps", std::int64_t{0}), step = line.value("step", std::int64_t{0});
-    live.steps_left = steps > 0 ? static_cast<double>(std::max<std::int64_t>(steps - step, 0)) : -1;
-    const auto grid = control::shape_from(line.value("grid", Json()));
-    const int n = grid.nprow * grid.npcol;
-    const JobRecord& job = *table_.find(id);
-    if (n > 0 && n != job.procs) has_size(id, n, hosts_in(line));
-    heard_ask(id, live, line.value("asks", Json()));
-    if (is_first && table_.find(id)->target != 0 && !live.ask) { // requested before this scheduler was started
-      const Json pending = line.contains("pending") ? line.at("pending") : Json();
-      if (pending.is_object())
-        live.request = pending.value("request", std::int64_t{0});
-      else if (n == table_.find(id)->target)
-        has_size(id, n);
-      else
-        give_up(id, "nothing is pending after the scheduler's restart");
-    }
-    if (is_first) is_changed_ = true;
+    received_status(id, live, line);
   } else if (op == "history" && ok) {
-    heard_history(id, live, line);
+    received_history(id, live, line);
   } else if (op == "history") {
     live.asks_history = false;
   } else if (op == "checkpoint") {
@@ -420,7 +425,7 @@ void Daemon::heard(std::int64_t id, Live& live, const Json& line) {
   }
 }
 
-void Daemon::heard_ask(std::int64_t id, Live& live, const Json& asks) {
+void Daemon::received_ask(std::int64_t id, Live& live, const Json& asks) {
   if (!asks.is_object()) return end_ask(id, live);
   control::Ask ask{asks.at("ask").get<std::int64_t>(), asks.at("grids").get<std::string>(), asks.at("wait").get<bool>(),
                    0};
@@ -467,7 +472,7 @@ std::vector<int> Daemon::taken_in(const Json& line, const JobRecord& job) const 
 }
 
 /// The job's reply to the offer: the processors that it takes are recorded, and the rest is free from here on.
-void Daemon::heard_choice(std::int64_t id, Live& live, const std::string& op, const Json& line) {
+void Daemon::received_choice(std::int64_t id, Live& live, const std::string& op, const Json& line) {
   const JobRecord& job = *table_.find(id);
   if (job.target <= job.procs) { // it was given up meanwhile
     if (op == "grow" && line.value("accepted", false))
@@ -499,7 +504,7 @@ void Daemon::heard_choice(std::int64_t id, Live& live, const std::string& op, co
 }
 
 /// The job's reply to a request to shrink: how many processors it keeps is its choice.
-void Daemon::heard_shrink(std::int64_t id, Live& live, const Json& line) {
+void Daemon::received_shrink(std::int64_t id, Live& live, const Json& line) {
   const JobRecord& job = *table_.find(id);
   const bool was_asked = job.target > 0 && job.target <= job.procs, ok = line.value("ok", false);
   if (!ok || !line.value("accepted", false)) {
@@ -541,7 +546,7 @@ void Daemon::ask_history(std::int64_t id, Live& live) {
   tell(id, live, "history", Json::object());
 }
 
-void Daemon::heard_history(std::int64_t id, Live& live, const Json& page) {
+void Daemon::received_history(std::int64_t id, Live& live, const Json& page) {
   const Json next = control::add_page(live.history, page);
   if (next.is_number_integer()) return tell(id, live, "history", {{"from", next}});
   live.asks_history = false;

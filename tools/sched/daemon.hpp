@@ -111,12 +111,14 @@ private:
   void look_at_jobs();
   void connect(const JobRecord& job, Live& live);
   void listen_to(std::int64_t id, Live& live);
-  void heard(std::int64_t id, Live& live, const Json& line);
+  void received(std::int64_t id, Live& live, const Json& line);
+  void received_event(std::int64_t id, Live& live, const Json& line);
+  void received_status(std::int64_t id, Live& live, const Json& line);
   void ask_history(std::int64_t id, Live& live);
-  void heard_history(std::int64_t id, Live& live, const Json& page);
+  void received_history(std::int64_t id, Live& live, const Json& page);
   void tell(std::int64_t id, Live& live, const std::string& op, const Json& fields);
   void lose(std::int64_t id, Live& live, const std::exception& why);
-  void heard_ask(std::int64_t id, Live& live, const Json& asks);
+  void received_ask(std::int64_t id, Live& live, const Json& asks);
   void end_ask(std::int64_t id, Live& live);
   void has_size(std::int64_t id, int n, const std::vector<Host>& said = {});
   void give_up(std::int64_t id, const std::string& why);
@@ -145,8 +147,8 @@ private:
   void grant(std::int64_t id, int procs);
   void refuse(std::int64_t id, const std::string& why);
   std::vector<int> taken_in(const Json& line, const JobRecord& job) const;
-  void heard_choice(std::int64_t id, Live& live, const std::string& op, const Json& line);
-  void heard_shrink(std::int64_t id, Live& live, const Json& line);
+  void received_choice(std::int64_t id, Live& live, const std::string& op, const Json& line);
+  void received_shrink(std::int64_t id, Live& live, const Json& line);
 
   void answer(control::LineServer::Client client, std::string_view line);
   void serve_request(control::LineServer::Client client, const control::Request& request);
