@@ -64,22 +64,7 @@ void check_costs(std::string_view name, const ItemCosts& items, std::int64_t nb,
     bad_balance(fmt::format("{} are of groups of {} items, expected whole blocks of {}", name, items.group, nb));
 }
 
-void check(const BalanceRequest& r) {
-  base::check_grid_shape(r.grid, "advise: balance: grid");
-  if (r.m < 1 || r.n < 1) bad_balance(fmt::format("matrix is {} x {}, expected at least 1 x 1", r.m, r.n));
-  if (r.mb < 0 || r.nb < 0) bad_balance(fmt::format("blocks are {} x {}, expected at least 0 x 0", r.mb, r.nb));
-  if (r.element_bytes < 1) bad_balance(fmt::format("element_bytes is {}, expected at least 1", r.element_bytes));
-  for (const auto& [name, value] : {std::pair{"error", r.error}, std::pair{"measured_error", r.measured_error}})
-    if (!(value >= 0)) bad_balance(fmt::format("{} is {}, expected a part of a step, from 0", name, value));
-  for (const MeasuredStep& known : r.measured)
-    if (!(known.step_s > 0) || static_cast<int>(known.order.size()) != known.grid.size())
-      bad_balance(fmt::format("a measured step takes {} s on {} processes of a {} grid, expected a time above 0 "
-                              "and one process for each position",
-                              known.step_s, known.order.size(), to_string(known.grid)));
-  check_parts("rows", r.rows, r.grid.nprow, r.m);
-  check_parts("cols", r.cols, r.grid.npcol, r.n);
-  check_costs("row_costs", r.row_costs, r.mb, r.is_weighted);
-  check_costs("col_costs", r.col_costs, r.nb, r.is_weighted);
+void check_processes(const BalanceRequest& r) {
   std::vector<int> at_place(at(r.grid.size()), -1);
   for (std::size_t k = 0; k < r.processes.size(); ++k) {
     const BalanceProcess& p = r.processes[k];
@@ -103,6 +88,38 @@ void check(const BalanceRequest& r) {
     throw Error(Status::shape_mismatch,
                 fmt::format("advise: balance: {} of the {} places of a {} grid have no process, expected one each",
                             std::count(at_place.begin(), at_place.end(), -1), r.grid.size(), to_string(r.grid)));
+}
+
+void check_rules(const BalanceRules& rules) {
+  if (!(rules.gain >= 0 && rules.gain < 1))
+    bad_balance(fmt::format("the rule gain is {}, expected a part of a step, from 0, below 1", rules.gain));
+  if (!(rules.soon_factor >= 1))
+    bad_balance(fmt::format("the rule soon_factor is {}, expected at least 1", rules.soon_factor));
+  if (rules.steps_left < 0)
+    bad_balance(fmt::format("the rule steps_left is {}, expected at least 0", rules.steps_left));
+  for (const auto& [name, value] :
+       {std::pair{"payoff_part", rules.payoff_part}, std::pair{"worth", rules.worth}, std::pair{"seen_s", rules.seen_s},
+        std::pair{"calm_s", rules.calm_s}, std::pair{"soon_s", rules.soon_s}})
+    if (!(value >= 0)) bad_balance(fmt::format("the rule {} is {}, expected at least 0", name, value));
+}
+
+void check(const BalanceRequest& r) {
+  base::check_grid_shape(r.grid, "advise: balance: grid");
+  if (r.m < 1 || r.n < 1) bad_balance(fmt::format("matrix is {} x {}, expected at least 1 x 1", r.m, r.n));
+  if (r.mb < 0 || r.nb < 0) bad_balance(fmt::format("blocks are {} x {}, expected at least 0 x 0", r.mb, r.nb));
+  if (r.element_bytes < 1) bad_balance(fmt::format("element_bytes is {}, expected at least 1", r.element_bytes));
+  for (const auto& [name, value] : {std::pair{"error", r.error}, std::pair{"measured_error", r.measured_error}})
+    if (!(value >= 0)) bad_balance(fmt::format("{} is {}, expected a part of a step, from 0", name, value));
+  for (const MeasuredStep& known : r.measured)
+    if (!(known.step_s > 0) || static_cast<int>(known.order.size()) != known.grid.size())
+      bad_balance(fmt::format("a measured step takes {} s on {} processes of a {} grid, expected a time above 0 "
+                              "and one process for each position",
+                              known.step_s, known.order.size(), to_string(known.grid)));
+  check_parts("rows", r.rows, r.grid.nprow, r.m);
+  check_parts("cols", r.cols, r.grid.npcol, r.n);
+  check_costs("row_costs", r.row_costs, r.mb, r.is_weighted);
+  check_costs("col_costs", r.col_costs, r.nb, r.is_weighted);
+  check_processes(r);
   for (const auto& [name, value] :
        {std::pair{"fixed_s", r.fixed_s}, std::pair{"work_s", r.work_s}, std::pair{"border_s", r.border_s},
         std::pair{"volume_s", r.volume_s}, std::pair{"messages_s", r.messages_s}, std::pair{"step_s", r.step_s}})
@@ -114,17 +131,7 @@ void check(const BalanceRequest& r) {
   if (!(r.held_s >= 0)) bad_balance(fmt::format("held_s is {}, expected seconds from 0", r.held_s));
   if (!(r.max_aspect == 0 || r.max_aspect >= 1))
     bad_balance(fmt::format("max_aspect is {}, expected at least 1 (0: any)", r.max_aspect));
-  const BalanceRules& rules = r.rules;
-  if (!(rules.gain >= 0 && rules.gain < 1))
-    bad_balance(fmt::format("the rule gain is {}, expected a part of a step, from 0, below 1", rules.gain));
-  if (!(rules.soon_factor >= 1))
-    bad_balance(fmt::format("the rule soon_factor is {}, expected at least 1", rules.soon_factor));
-  if (rules.steps_left < 0)
-    bad_balance(fmt::format("the rule steps_left is {}, expected at least 0", rules.steps_left));
-  for (const auto& [name, value] :
-       {std::pair{"payoff_part", rules.payoff_part}, std::pair{"worth", rules.worth}, std::pair{"seen_s", rules.seen_s},
-        std::pair{"calm_s", rules.calm_s}, std::pair{"soon_s", rules.soon_s}})
-    if (!(value >= 0)) bad_balance(fmt::format("the rule {} is {}, expected at least 0", name, value));
+  check_rules(r.rules);
 }
 
 /// The search for the best choice.
