@@ -113,18 +113,18 @@ void add_run_options(CommandLine& app, RunOptions& o) {
       .check(base::in_range(0, 1 << 20));
   app.add_option("--warm", r.warm,
                  "N spare processes are started in advance and sleep until a growth takes them, one by one or as "
-                 "--unit says; others take their place (DYNGRID_START=warm). Where new ones come in the background")
+                 "--unit says; others take their place (DYNGRID_START=warm). For --processes background")
       .type_name("N")
       .check(base::in_range(0, 1 << 20));
   app.add_option("--keep", r.keep,
-                 "so long processes that a smaller grid does not need sleep before they leave; a growth takes them "
+                 "how long processes that a smaller grid does not need sleep before they leave; a growth takes them "
                  "first (DYNGRID_START=keep)")
       .type_name("SECONDS");
   app.add_option("--grid", r.grid, "first grid (DYNGRID_GRID)").type_name("PxQ");
   app.add_option("--resize-at", r.resize_at, "changes before these resize points (DYNGRID_RESIZE_AT)")
       .type_name("STEP:PxQ,...");
   app.add_flag("--wait", r.waits,
-               "resize points wait for the new processes that they ask for: the grid changes at exactly that step "
+               "resize points wait for the new processes that they start: the grid changes at exactly that step "
                "(DYNGRID_WAIT)");
   app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_EXCHANGE=placement=...)")
       .check(base::one_of(gridmap::placement_names()));
@@ -137,9 +137,9 @@ void add_run_options(CommandLine& app, RunOptions& o) {
   app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_EXCHANGE=schedule=...)")
       .check(base::one_of(redist::schedule_names()));
   app.add_option("--processes", r.processes_come,
-                 "how new ones come (DYNGRID_PROCESSES): background, blocking (MPI_Comm_spawn), or join, each unit an "
-                 "mpirun of its own that "
-                 "meets the application over an ompi-server started here and ended with it")
+                 "how new processes start (DYNGRID_PROCESSES): background, blocking (MPI_Comm_spawn), or join: each "
+                 "group by an mpirun of its own, which connects over an ompi-server that is started here and ends with "
+                 "the application")
       .check(base::one_of({"background", "blocking", "join", "spawn"}));
   app.add_option("--balance", r.balance,
                  "what is done about processes that get less of their processor than others (DYNGRID_BALANCE): off, "
@@ -147,21 +147,21 @@ void add_run_options(CommandLine& app, RunOptions& o) {
       .check(base::one_of(control::balance_mode_names()));
   app.add_option(
          "--calls", r.calls,
-         "calls of these routines of ScaLAPACK run where they run best (DYNGRID_CALLS): pdgetrf,pdpotrf=2x2/64, "
-         "p?gemm, all; report only tells what that would bring. Preloads libdyngrid-calls.so, so that the program "
+         "calls of these routines of ScaLAPACK run where they are fastest (DYNGRID_CALLS): pdgetrf,pdpotrf=2x2/64, "
+         "p?gemm, all; report only prints the possible gain. Preloads libdyngrid-calls.so, so that the program "
          "needs no change")
       .type_name("ROUTINE,...");
-  app.add_option("--unit", r.group, "processes per spawned world: auto, all or a number (DYNGRID_START=unit=...)");
-  app.add_option("--hosts", r.hosts, "where to start, and with how many slots; as mpirun's -H")
-      .type_name("HOST:SLOTS,...");
+  app.add_option("--unit", r.group,
+                 "processes of a group, which is released as a whole: auto, all or a number (DYNGRID_START=unit=...)");
+  app.add_option("--hosts", r.hosts, "hosts to start on, with their slots; as mpirun's -H").type_name("HOST:SLOTS,...");
   app.add_flag("--preload", o.preload, "preload libdyngrid.so, for a program that was linked with ScaLAPACK alone");
   app.add_flag("--verbose", r.is_verbose, "a line on standard error for every change of the grid (DYNGRID_VERBOSE)");
   app.add_option("--mpirun", o.mpirun, "the launcher").type_name("PATH").show_default();
-  app.add_option("--mpirun-option", r.mpirun_options, "a further word for it; may be given several times")
+  app.add_option("--mpirun-option", r.mpirun_options, "a further argument of it; may be given several times")
       .type_name("WORD")
       .repeatable();
   app.add_flag("--dry-run", o.dry_run, "print the command line and start nothing");
-  app.add_flag("--explain", o.explain, "say on standard error why variables are set and processes added");
+  app.add_flag("--explain", o.explain, "print on standard error why variables are set and processes added");
 }
 
 void add_run(CommandLine& root) {

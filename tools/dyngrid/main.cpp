@@ -76,6 +76,18 @@ int fail(const CommandLine& root, const std::string& text, int status) {
   return status;
 }
 
+/// Of a first word that is no command: what to write instead. Empty: it is one, or an option.
+std::string why_unknown(const CommandLine& root, const std::string& word) {
+  std::vector<std::string> names;
+  for (const auto& command : root.commands()) names.push_back(command->name());
+  if (word.compare(0, 1, "-") == 0 || std::find(names.begin(), names.end(), word) != names.end()) return {};
+  for (const auto& [name, reason] : elsewhere)
+    if (word == name) return fmt::format("there is no command {}: {}", word, reason);
+  const std::string closest = control::closest_word(word, names);
+  return fmt::format("there is no command {}; {}dyngrid --help lists them", word,
+                     closest.empty() ? "" : "did you mean " + closest + "? ");
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -107,18 +119,7 @@ int main(int argc, char** argv) {
       std::printf("%s\n", line.c_str());
     return 0;
   }
-  std::vector<std::string> names;
-  for (const auto& command : root.commands()) names.push_back(command->name());
-  if (const std::string& first = words[0];
-      first.compare(0, 1, "-") != 0 && std::find(names.begin(), names.end(), first) == names.end()) {
-    for (const auto& [name, reason] : elsewhere)
-      if (first == name) return fail(root, fmt::format("there is no command {}: {}", first, reason), 2);
-    const std::string closest = control::closest_word(first, names);
-    return fail(root,
-                fmt::format("there is no command {}; {}dyngrid --help lists them", first,
-                            closest.empty() ? "" : "did you mean " + closest + "? "),
-                2);
-  }
+  if (const std::string why = why_unknown(root, words[0]); !why.empty()) return fail(root, why, 2);
   if (words[0] == "plan" && words.size() > 1 && words[1] == "--from")
     return fail(root, "plan has no options but subjects: it is dyngrid plan exchange --from ...", 2);
   try {
