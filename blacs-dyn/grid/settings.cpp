@@ -109,15 +109,8 @@ double read_seconds(const std::string& text, const std::string& where) {
     throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected seconds above 0", where, text));
   return seconds;
 }
-} // namespace
 
-Settings Settings::from_environment(const std::string& pool) {
-  Settings settings;
-  settings.pool = pool;
-  const std::string own_file = pool.empty() ? "" : "." + pool; // two pools write two checkpoints
-  control::check_environment();
-  if (const char* text = environment("DYNGRID_RESIZE_AT"))
-    settings.requests = gridmap::parse_timetable(text, "blacs-dyn: DYNGRID_RESIZE_AT");
+void read_exchange(Settings& settings) {
   if_set("DYNGRID_EXCHANGE", "placement", [&](const std::string& text, const std::string& where) {
     settings.placement = gridmap::parse_placement(text, where);
   });
@@ -129,14 +122,15 @@ Settings Settings::from_environment(const std::string& pool) {
       throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected auto or low", where, text));
     settings.is_exchange_low = text == "low";
   });
-  // redist reads these two when it first needs them, and says nothing
+  // redist reads these two when it first needs them, and prints nothing
   base::parse_switch("blacs-dyn: DYNGRID_EXCHANGE's hugepages", environment("DYNGRID_EXCHANGE", "hugepages"), true);
   if_set("DYNGRID_EXCHANGE", "gemr2d", [](const std::string& text, const std::string& where) {
     if (text != "stock" && text != "dyngrid")
       throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected stock or dyngrid", where, text));
   });
-  if (const char* text = environment("DYNGRID_HOSTS"))
-    settings.group_policy.set_hosts(base::parse_hosts(text, "blacs-dyn: DYNGRID_HOSTS"));
+}
+
+void read_start(Settings& settings) {
   if_set("DYNGRID_START", "unit",
          [&](const std::string& text, const std::string& where) { read_group(text, where, settings.group_policy); });
   if_set("DYNGRID_START", "timeout",
@@ -145,17 +139,13 @@ Settings Settings::from_environment(const std::string& pool) {
     settings.keep_s = read_seconds(text, where);
     settings.group_policy.keeps = true;
   });
-  if (const char* text = environment("DYNGRID_PROCESSES")) {
-    settings.way = launcher_kind_from(text);
-    settings.is_way_asked_for = true;
-  }
-  settings.waits = is_switched_on("DYNGRID_WAIT", false);
-  settings.is_scheduled = is_switched_on("DYNGRID_SCHED", false);
-  if (const char* text = environment("DYNGRID_SPARE"))
-    settings.spare = static_cast<int>(base::parse_whole_number(text, "blacs-dyn: DYNGRID_SPARE", 0, max_processes));
   if_set("DYNGRID_START", "warm", [&](const std::string& text, const std::string& where) {
     settings.warm = static_cast<int>(base::parse_whole_number(text, where, 0, max_processes));
   });
+}
+
+void read_checkpoints(Settings& settings) {
+  const std::string own_file = settings.pool.empty() ? "" : "." + settings.pool; // two pools write two checkpoints
   settings.checkpoint = environment("DYNGRID_CHECKPOINT", "").value_or("");
   if (!settings.checkpoint.empty()) settings.checkpoint += own_file;
   if (const char* text = environment("DYNGRID_RESTORE")) settings.restore = text + own_file;
@@ -173,6 +163,28 @@ Settings Settings::from_environment(const std::string& pool) {
     if (settings.checkpoint_signal == 0)
       throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected TERM or USR1", where, text));
   });
+}
+} // namespace
+
+Settings Settings::from_environment(const std::string& pool) {
+  Settings settings;
+  settings.pool = pool;
+  control::check_environment();
+  if (const char* text = environment("DYNGRID_RESIZE_AT"))
+    settings.requests = gridmap::parse_timetable(text, "blacs-dyn: DYNGRID_RESIZE_AT");
+  read_exchange(settings);
+  if (const char* text = environment("DYNGRID_HOSTS"))
+    settings.group_policy.set_hosts(base::parse_hosts(text, "blacs-dyn: DYNGRID_HOSTS"));
+  read_start(settings);
+  if (const char* text = environment("DYNGRID_PROCESSES")) {
+    settings.way = launcher_kind_from(text);
+    settings.is_way_asked_for = true;
+  }
+  settings.waits = is_switched_on("DYNGRID_WAIT", false);
+  settings.is_scheduled = is_switched_on("DYNGRID_SCHED", false);
+  if (const char* text = environment("DYNGRID_SPARE"))
+    settings.spare = static_cast<int>(base::parse_whole_number(text, "blacs-dyn: DYNGRID_SPARE", 0, max_processes));
+  read_checkpoints(settings);
   settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
   read_control(settings);
   return settings;
