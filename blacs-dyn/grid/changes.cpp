@@ -353,7 +353,10 @@ std::uint64_t Changes::introduce(std::uint64_t all) {
 void Changes::keep_warm() {
   const GroupPolicy& policy = parts_.settings.group_policy;
   if (parts_.processes.id() != 0 || policy.warm == 0) return;
-  if (!under_way_) parts_.processes.keep_warm(warm_groups(policy), [this] { return parts_.newcomers.options(); });
+  if (!under_way_)
+    parts_.processes.keep_warm(
+        warm_groups(policy), [this](int fresh) { return headroom_.trouble_with_spares(fresh); },
+        [this] { return parts_.newcomers.options(); });
   if (control_) control_->know_warm(parts_.processes.warm());
 }
 

@@ -113,6 +113,22 @@ std::int64_t Headroom::slots_taken() const {
   return is_on_one_host() ? std::max(known, control::children_of(getppid())) : known;
 }
 
+/// mpirun ends the application when it has no slot for a spare process. Between a count and the start that it allows
+/// another pool may take the slots, and to await a turn for spare processes would hold up the program.
+std::string Headroom::trouble_with_spares(int fresh) const {
+  const Slots room = slots();
+  if (!room.are_limited()) return {};
+  if (!settings_.pool.empty())
+    return fmt::format("several pools share mpirun's {} slots; start mpirun with --oversubscribe", room.universe);
+  const Reserve::Count spares = processes_.warm();
+  std::int64_t taken = living() + spares.asleep + spares.starting;
+  if (is_on_one_host()) taken = std::max(taken, control::children_of(getppid())); // some may be leaving
+  if (room.has_room_for(taken + fresh)) return {};
+  return fmt::format("{} requested, but {} of mpirun's {} slots are taken; start mpirun with --oversubscribe or with "
+                     "more slots (-H, hostfile)",
+                     fresh, taken, room.universe);
+}
+
 /// Checks slots and hosts, as far as they can be known before a spawn. After a spawn that fails for want of them the
 /// application goes on, but Open MPI's mpirun never ends by itself.
 void Headroom::check_slots(const std::vector<HostShare>& shares) const {

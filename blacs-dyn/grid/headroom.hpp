@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "grid/matrices.hpp"
@@ -23,6 +24,8 @@ public:
   /// @param is_forced  on process 0: however many processes a core gets
   /// Collective over the grid. @throws agreed Error{no_slots, not_found, unsupported}
   void check(int fresh, int after, const GroupPolicy& policy, bool is_forced) const;
+  /// Process 0: why this number of spare processes is not started now; empty: it can be.
+  std::string trouble_with_spares(int fresh) const;
 
 private:
   Room room_for(const std::vector<HostShare>& shares, int after) const;

@@ -158,7 +158,7 @@ void Resize::check_room(const Headroom& headroom) {
 void Resize::await_turn() {
   const MPI_Comm grid = parts_->grid.comm();
   together(grid, [&] {
-    if (parts_->processes.id() != 0 || parts_->settings.way == LauncherKind::join || slots().may_oversubscribe) return;
+    if (parts_->processes.id() != 0 || parts_->settings.way == LauncherKind::join || !slots().are_limited()) return;
     const base::Deadline limit(parts_->settings.join_limit_s);
     while (!turn_.take()) {
       if (limit.is_over())

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <numeric>
 #include <thread>
 
 #include <fmt/format.h>
@@ -189,13 +190,21 @@ void Processes::send_for(const Change& change, const SpawnOptions& options) {
   if (id_ == 0 && launcher_->is_background()) launch_ = launcher_->start(change.new_groups, options);
 }
 
-void Processes::keep_warm(std::vector<int> sizes, const std::function<SpawnOptions()>& options) {
+void Processes::keep_warm(std::vector<int> sizes, const std::function<std::string(int)>& trouble_now,
+                          const std::function<SpawnOptions()>& options) {
   Reserve* reserve = !sizes.empty() && can_keep_warm_ ? launcher_->reserve() : nullptr;
   if (!reserve) return;
   const std::optional<Error> trouble = attempt([&] { // the other processes do not wait for it
     const std::vector<int> missing = reserve->missing(std::move(sizes));
     for (Known& group : reserve->introduce(process_set_.groups)) to_introduce_.push_back(std::move(group));
-    if (!missing.empty()) reserve->add(missing, options());
+    if (missing.empty()) return;
+    const std::string why = trouble_now(std::accumulate(missing.begin(), missing.end(), 0));
+    if (why.empty()) {
+      reserve->add(missing, options());
+    } else if (!is_trouble_with_warm_said_) { // at a later resize point they may be
+      std::fprintf(stderr, "dyngrid: spare processes are not started: %s\n", why.c_str());
+      is_trouble_with_warm_said_ = true;
+    }
   });
   if (!trouble) return;
   can_keep_warm_ = false;

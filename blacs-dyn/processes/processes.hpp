@@ -95,8 +95,9 @@ public:
   void call_off();              ///< process 0: they are not needed any more
   void look_after_called_off(); ///< process 0: see Launcher
   /// Process 0: starts groups of these sizes, which sleep until a growth takes them. Returns at once; prints a message
-  /// when they cannot be started.
-  void keep_warm(std::vector<int> sizes, const std::function<SpawnOptions()>& options);
+  /// when they cannot be started. trouble_now: why this number of them cannot be started now; empty: it can.
+  void keep_warm(std::vector<int> sizes, const std::function<std::string(int)>& trouble_now,
+                 const std::function<SpawnOptions()>& options);
   Reserve::Count warm() const; ///< process 0
   /// Process 0: whether there are spare processes that are not yet introduced to the others.
   bool has_to_introduce() const { return !to_introduce_.empty(); }
@@ -169,7 +170,7 @@ private:
   int group_ = 0;
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<Launch> launch_; ///< the new groups that were requested
-  bool can_keep_warm_ = true;
+  bool can_keep_warm_ = true, is_trouble_with_warm_said_ = false;
   std::vector<Known> to_introduce_; ///< spare groups that are there; process 0
   bool was_spawned_ = false;
   Comm world_;       ///< my group

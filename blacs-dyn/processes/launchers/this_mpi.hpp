@@ -14,9 +14,8 @@ struct Slots {
   int universe = 0; ///< its slots; 0: it does not say
   bool may_oversubscribe = false;
 
-  bool has_room_for(std::int64_t processes) const {
-    return may_oversubscribe || universe == 0 || processes <= universe;
-  }
+  bool are_limited() const { return !may_oversubscribe && universe > 0; }
+  bool has_room_for(std::int64_t processes) const { return !are_limited() || processes <= universe; }
 };
 Slots slots();
 
