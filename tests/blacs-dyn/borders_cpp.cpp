@@ -95,8 +95,7 @@ template <class T, class Owner> void twice_and_back(Borders<T>& borders, Owner& 
   borders.for_each_line([&](const Line<T>& line) {
     for (std::int64_t k = 0; k < line.count; ++k) a.local()[line.local + k] /= 2;
   });
-  borders.load();
-  borders.exchange();
+  borders.refresh();
   compare(borders, a, 1);
 }
 

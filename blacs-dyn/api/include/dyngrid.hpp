@@ -684,13 +684,15 @@ public:
   }
   /// Fills the borders again. Waits for the neighbours only. @throws Error also where update() is needed first
   void exchange() { check(dyngrid_borders_exchange(borders_)); }
-  /// Copies this process's elements, without borders, into the matrix, or from it. Local. @throws Error as exchange()
+  /// Copies this process's elements, without borders, into the matrix. Local. @throws Error as exchange()
   void store() const { check(dyngrid_borders_store(borders_)); }
-  void load() {
+  /// As update() where nothing was moved since the last one: waits for the neighbours only. @throws Error as exchange()
+  void refresh() {
     dyngrid_halo* const of = halo();
     std::int64_t lld = 1;
     check(dyngrid_matrix_shape(matrix_, nullptr, nullptr, &lld));
     check(dyngrid_halo_to_ghosted(of, dyngrid_local(matrix_), lld, array_.data, 0));
+    exchange();
   }
   /// The array of the last update(), with its borders. Local. @throws Error as exchange()
   FieldView<T> view() const {
