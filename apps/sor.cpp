@@ -8,10 +8,10 @@
 // jacobi.cpp, so that the discrete solution is known too.
 #include "base/command_line.hpp"
 #include "common/app.hpp"
-#include "common/ghosted.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
 
+#include <dyngrid.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,26 +82,23 @@ private:
 };
 
 /// The sweeps of one step. Returns the largest change of the last one on this process.
-double sweep(const Problem& problem, dyngrid_matrix* u, int sweeps) {
-  auto* local = static_cast<double*>(dyngrid_local(u));
+double sweep(const Problem& problem, const dyngrid_matrix* u, dyngrid::Borders<double>& borders, int sweeps) {
   std::int64_t m_loc = 0, n_loc = 0;
   dyngrid_matrix_shape(u, &m_loc, &n_loc, nullptr);
   const double half = static_cast<double>(m_loc) * static_cast<double>(n_loc) / 2;
-  apps::Ghosted<double> ghosted(u, DYNGRID_NEIGHBOURS_FOUR, 0.0);
-  ghosted.fetch(local);
+  const std::int64_t stride = borders.update().stride(1);
   double change = 0;
   for (int k = 0; k < sweeps; ++k) {
     change = 0;
     for (const int colour : {0, 1}) {
-      if (k + colour > 0) ghosted.exchange();
+      if (k + colour > 0) borders.exchange();
       const apps::OwnWork work(flops_of_point * half);
-      ghosted.for_each_in_place(
-          [&](std::int64_t i, std::int64_t j, std::int64_t count, double* centre, std::int64_t stride) {
-            change = std::max(change, relax(problem, colour, i, j, count, centre, stride));
-          });
+      borders.for_each_line([&](const auto& line) {
+        change = std::max(change, relax(problem, colour, line.first[0], line.first[1], line.count, line.x, stride));
+      });
     }
   }
-  ghosted.store(local);
+  borders.store();
   return change;
 }
 
@@ -147,6 +144,7 @@ int main(int argc, char** argv) {
   apps::start(options);
   apps::Run run("sor", options);
   dyngrid_matrix* u = apps::make_matrix("u", options.n, options.n, options); // begins as zero
+  dyngrid::Borders<double> borders(u, {1, 1}, {1, 1});
   int step = 0;
   double change = 0;
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
@@ -157,7 +155,7 @@ int main(int argc, char** argv) {
     if (step >= options.steps) break; // beyond it: a restart with fewer
     const auto n = static_cast<double>(options.n);
     run.begin(step, flops_of_point * n * n * sweeps);
-    const double my_change = sweep(problem, u, sweeps);
+    const double my_change = sweep(problem, u, borders, sweeps);
     run.end();
     ++step;
     change = apps::max_over_grid(my_change);
