@@ -12,19 +12,18 @@
 // in which of its layouts u goes to the product.
 #include "base/command_line.hpp"
 #include "common/app.hpp"
-#include "common/ghosted.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
 #include "common/phase_record.hpp"
 #include "common/scalapack.h"
 
+#include <dyngrid.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,9 +77,9 @@ struct Settings {
 
 class Jacobi {
 public:
-  explicit Jacobi(const Settings& settings) : settings_(settings), problem_(settings.common.n) {
-    u_ = apps::make_matrix("u", n(), n(), settings.common);
-    load_ = apps::make_matrix("load", n(), n(), settings.common);
+  explicit Jacobi(const Settings& settings)
+      : settings_(settings), problem_(settings.common.n), u_(apps::make_matrix("u", n(), n(), settings.common)),
+        load_(apps::make_matrix("load", n(), n(), settings.common)), borders_(u_, {1, 1}, {1, 1}) {
     if (settings.has_phases()) make_phases();
     if (dyngrid_is_newcomer() != 0) return;
     apps::fill<double>(load_, [&](std::int64_t i, std::int64_t j) { return problem_.load(i, j); }); // u begins as zero
@@ -90,36 +89,27 @@ public:
       });
   }
 
-  /// The data for borders is made for each layout; after a change of the grid it has to be made again.
-  void grid_changed() { ghosted_.reset(); }
-
-  /// Beforehand, so that it is no part of a step.
-  void make_borders() {
-    if (!ghosted_) ghosted_.emplace(u_, DYNGRID_NEIGHBOURS_FOUR, 0.0);
-  }
-
   /// The sweeps of a step. The largest change of the last one.
   double sweep() {
-    make_borders();
+    const std::int64_t stride = borders_.update().stride(1);
     auto* local = static_cast<double*>(dyngrid_local(u_));
     const auto* my_load = static_cast<const double*>(dyngrid_local(load_));
-    std::int64_t lld = 1, m_loc = 0, n_loc = 0;
-    dyngrid_matrix_shape(u_, &m_loc, &n_loc, &lld);
+    std::int64_t m_loc = 0, n_loc = 0;
+    dyngrid_matrix_shape(u_, &m_loc, &n_loc, nullptr);
     const double mine = static_cast<double>(m_loc) * static_cast<double>(n_loc);
     double change = 0;
     for (int sweep = 0; sweep < settings_.sweeps; ++sweep) {
-      ghosted_->fetch(local);
+      if (sweep > 0) borders_.refresh();
       change = 0;
       const apps::OwnWork work(6.0 * mine);
-      ghosted_->for_each_piece(
-          [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const double* centre, std::int64_t stride) {
-            const double* load_here = &my_load[i_loc + j_loc * lld];
-            double* target = &local[i_loc + j_loc * lld];
-            for (std::int64_t i = 0; i < count; ++i) {
-              target[i] = updated(centre[i - 1], centre[i + 1], centre[i - stride], centre[i + stride], load_here[i]);
-              change = std::max(change, std::fabs(target[i] - centre[i]));
-            }
-          });
+      borders_.for_each_line([&](const auto& line) {
+        const double *x = line.x, *load = &my_load[line.local];
+        double* target = &local[line.local];
+        for (std::int64_t i = 0; i < line.count; ++i) {
+          target[i] = updated(x[i - 1], x[i + 1], x[i - stride], x[i + stride], load[i]);
+          change = std::max(change, std::fabs(target[i] - x[i]));
+        }
+      });
     }
     return change;
   }
@@ -199,9 +189,10 @@ private:
 
   const Settings& settings_;
   Problem problem_;
-  dyngrid_matrix *u_ = nullptr, *load_ = nullptr, *sines_ = nullptr, *products_ = nullptr;
+  dyngrid_matrix *u_, *load_;
+  dyngrid::Borders<double> borders_; ///< of u
+  dyngrid_matrix *sines_ = nullptr, *products_ = nullptr;
   dyngrid_phase *sweeps_ = nullptr, *product_ = nullptr;
-  std::optional<apps::Ghosted<double>> ghosted_;
 };
 
 void read_command_line(Settings& s, int argc, char** argv) {
@@ -248,10 +239,8 @@ int main(int argc, char** argv) {
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
   apps::require(dyngrid_share("residual", &residual, sizeof residual), "dyngrid_share");
 
-  for (int outcome = 0; (outcome = run.resize_point(step)) != DYNGRID_LEAVE;) {
+  while (run.resize_point(step) != DYNGRID_LEAVE) {
     if (step >= settings.common.steps) break; // beyond it: a restart with fewer
-    if (outcome == DYNGRID_RESIZED) jacobi.grid_changed();
-    if (!settings.has_phases()) jacobi.make_borders();
     run.begin(step, 6.0 * n * n * settings.sweeps + (settings.has_phases() ? 2 * n * n * n : 0));
     const double change = settings.has_phases() ? jacobi.run_phases(step, record) : jacobi.sweep();
     run.end();
@@ -259,7 +248,6 @@ int main(int argc, char** argv) {
     residual = 4 * apps::max_over_grid(change); // of the equations 4u - neighbours = h^2 f, before the last sweep
     if (settings.common.check) jacobi.check(run, step, residual);
   }
-  jacobi.grid_changed();
   const bool is_written = dyngrid_comm() == MPI_COMM_NULL || record.write_csv(settings.phases_csv);
   if (!is_written) std::fprintf(stderr, "jacobi: cannot write %s\n", settings.phases_csv.c_str());
   const int status = run.finish(
