@@ -10,10 +10,10 @@
 // --check compares every cell after every step with a run by one process alone.
 #include "base/command_line.hpp"
 #include "common/app.hpp"
-#include "common/ghosted.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
 
+#include <dyngrid.hpp>
 #include <fmt/format.h>
 
 #include <time.h>
@@ -269,26 +269,27 @@ Passes passes_of(double count, std::int64_t columns) {
 }
 
 /// The generations of one step.
-Seconds play(dyngrid_matrix* cells, int generations, double repeated) {
+Seconds play(dyngrid_matrix* cells, dyngrid::Borders<int>& borders, int generations, double repeated) {
   auto* local = static_cast<int*>(dyngrid_local(cells));
   std::int64_t lld = 1, m_loc = 0, n_loc = 0;
   dyngrid_matrix_shape(cells, &m_loc, &n_loc, &lld);
   const Passes passes = passes_of(repeated, n_loc);
-  apps::Ghosted<int> ghosted(cells, DYNGRID_NEIGHBOURS_EIGHT, 0);
+  const std::int64_t s = borders.update().stride(1);
   Seconds seconds;
   for (int generation = 0; generation < generations; ++generation) {
-    ghosted.fetch(local);
+    if (generation > 0) borders.refresh();
     apps::OwnWork work(apps::life_flops_per_cell * repeated * static_cast<double>(m_loc * n_loc));
     const double begin = own_seconds();
     for (std::int64_t pass = 0; pass <= passes.whole; ++pass) {
-      ghosted.for_each_piece(
-          [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const int* c, std::int64_t s) {
-            int* target = &local[i_loc + j_loc * lld];
-            for (std::int64_t i = 0; i < count; ++i)
-              target[i] = next_state(c[i], c[i - 1] + c[i + 1] + c[i - s - 1] + c[i - s] + c[i - s + 1] + c[i + s - 1] +
-                                               c[i + s] + c[i + s + 1]);
-          },
-          pass < passes.whole ? n_loc : passes.last_columns);
+      const std::int64_t columns = pass < passes.whole ? n_loc : passes.last_columns;
+      borders.for_each_line([&](const auto& line) {
+        if (line.local >= columns * lld) return;
+        const int* c = line.x;
+        int* target = &local[line.local];
+        for (std::int64_t i = 0; i < line.count; ++i)
+          target[i] = next_state(c[i], c[i - 1] + c[i + 1] + c[i - s - 1] + c[i - s] + c[i - s + 1] + c[i + s - 1] +
+                                           c[i + s] + c[i + s + 1]);
+      });
       asm volatile("" : : "r"(local) : "memory"); // no pass may be optimized away
     }
     seconds.own += own_seconds() - begin;
@@ -337,6 +338,7 @@ int main(int argc, char** argv) {
   int step = 0;
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
   if (dyngrid_is_newcomer() == 0) apps::fill<int>(cells, first_generation);
+  dyngrid::Borders<int> borders(cells, {1, 1}, {1, 1}, dyngrid::Neighbours::all);
   Alone alone(n);
   double population = 0;
 
@@ -354,7 +356,7 @@ int main(int argc, char** argv) {
     const double repeated = distribution.speeds.empty() ? 1 : std::max(1.0, settings.repeats / speed);
 
     run.begin(step, 0);
-    const Seconds seconds = play(cells, settings.generations, repeated);
+    const Seconds seconds = play(cells, borders, settings.generations, repeated);
     run.end();
     if (!settings.loads.empty()) write_loads(settings.loads, step, speed, seconds, cells);
     ++step;
