@@ -8,19 +8,16 @@
 // the result is compared bit for bit with one process alone.
 #include "base/command_line.hpp"
 #include "common/app.hpp"
-#include "common/ghosted.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
 #include "common/phase_record.hpp"
 
+#include <dyngrid.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <complex>
 #include <cstdio>
-#include <map>
-#include <memory>
-#include <utility>
 #include <vector>
 
 namespace {
@@ -73,33 +70,17 @@ std::vector<Cell> alone(std::int64_t n, int cycles, int sweeps, int spin) {
   return inner;
 }
 
-/// For each layout of the cells on one grid.
-class Borders {
-public:
-  apps::Ghosted<Cell>& of(const dyngrid_matrix* cells) {
-    const int* desc = dyngrid_desc(cells);
-    std::unique_ptr<apps::Ghosted<Cell>>& known = known_[{desc[4], desc[5]}];
-    if (!known) known = std::make_unique<apps::Ghosted<Cell>>(cells, DYNGRID_NEIGHBOURS_FOUR, Cell(0, 0));
-    return *known;
-  }
-  void forget() { known_.clear(); }
-
-private:
-  std::map<std::pair<int, int>, std::unique_ptr<apps::Ghosted<Cell>>> known_;
-};
-
-void stencil(dyngrid_matrix* cells, apps::Ghosted<Cell>& ghosted, int sweeps) {
+void stencil(const dyngrid_matrix* cells, dyngrid::Borders<Cell>& borders, int sweeps) {
+  const std::int64_t stride = borders.update().stride(1);
   auto* local = static_cast<Cell*>(dyngrid_local(cells));
-  std::int64_t m_loc = 0, n_loc = 0, lld = 1;
-  dyngrid_matrix_shape(cells, &m_loc, &n_loc, &lld);
+  std::int64_t m_loc = 0, n_loc = 0;
+  dyngrid_matrix_shape(cells, &m_loc, &n_loc, nullptr);
   for (int sweep = 0; sweep < sweeps; ++sweep) {
-    ghosted.fetch(local);
+    if (sweep > 0) borders.refresh();
     const apps::OwnWork work(7.0 * static_cast<double>(m_loc) * static_cast<double>(n_loc));
-    ghosted.for_each_piece(
-        [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const Cell* centre, std::int64_t stride) {
-          Cell* target = &local[i_loc + j_loc * lld];
-          for (std::int64_t i = 0; i < count; ++i) target[i] = spread(&centre[i], stride);
-        });
+    borders.for_each_line([&](const auto& line) {
+      for (std::int64_t i = 0; i < line.count; ++i) local[line.local + i] = spread(&line.x[i], stride);
+    });
   }
 }
 
@@ -184,13 +165,12 @@ int main(int argc, char** argv) {
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
   if (dyngrid_is_newcomer() == 0) apps::fill<Cell>(cells, at_first);
 
-  Borders borders;
-  for (int outcome = 0; (outcome = run.resize_point(step)) != DYNGRID_LEAVE;) {
+  dyngrid::Borders<Cell> borders(cells, {1, 1}, {1, 1});
+  while (run.resize_point(step) != DYNGRID_LEAVE) {
     if (step >= options.steps) break; // beyond it: a restart with fewer
-    if (outcome == DYNGRID_RESIZED) borders.forget();
     run.begin(step, 0);
     record.begin(step, "stencil", spreads);
-    stencil(cells, borders.of(cells), flame.sweeps);
+    stencil(cells, borders, flame.sweeps);
     record.end();
     record.begin(step, "burn", burns);
     burn(cells, n, flame.spin);
@@ -202,7 +182,6 @@ int main(int argc, char** argv) {
     run.verdict(wrong == 0, wrong,
                 wrong == 0 ? "equal to the serial run" : fmt::format("{} cells differ from the serial run", wrong));
   }
-  borders.forget();
   const bool is_written = dyngrid_comm() == MPI_COMM_NULL || record.write_csv(flame.csv);
   if (!is_written) std::fprintf(stderr, "flame: cannot write %s\n", flame.csv.c_str());
   const int status = run.finish();
