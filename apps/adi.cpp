@@ -20,7 +20,6 @@
 #include "common/plain_pencils.hpp"
 
 #include <dyngrid.hpp>
-#include <dyngrid/halo.h>
 #include <dyngrid/layout.h>
 #include <fmt/format.h>
 
@@ -157,23 +156,19 @@ class Adi {
 public:
   explicit Adi(const Settings& settings)
       : settings_(settings), scheme_(settings.common.n, settings.r),
-        u_(pencils("u", 0)), d_{pencils("d along x", 0), pencils("d along y", 1), pencils("d along z", 2)} {
+        u_(pencils("u", 0)), d_{pencils("d along x", 0), pencils("d along y", 1), pencils("d along z", 2)},
+        borders_(u_, {1, 1, 1}, {1, 1, 1}) {
     if (dyngrid_is_newcomer() == 0)
       dyngrid::for_each(u_, [&](const auto& i, double& e) { e = scheme_.start(i[0], i[1], i[2]); });
   }
   Adi(const Adi&) = delete;
   Adi& operator=(const Adi&) = delete;
-  ~Adi() { grid_changed(); }
 
   /// Frees what is made for one grid.
-  void grid_changed() {
-    dyngrid_halo_destroy(&halo_);
-    plain_.reset();
-  }
+  void grid_changed() { plain_.reset(); }
 
   /// Before the first step on a grid, so that it is no part of it.
   void make_ready() {
-    if (!halo_) make_borders();
     if (!settings_.has_plain || plain_) return;
     int nprow = 0, npcol = 0;
     dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
@@ -184,15 +179,9 @@ public:
   void step() {
     double *u = u_.local(), *d = d_[0].local();
     const Extents n = extents(u_);
-    apps::require(dyngrid_halo_to_ghosted(halo_, u, u_.lld(), ghosted_.data(), 0), "dyngrid_halo_to_ghosted");
-    apps::require(dyngrid_halo_exchange(halo_, ghosted_.data(), 0), "dyngrid_halo_exchange");
-    for (const Stretch& z : stretches_[2])
-      for (std::int64_t k = 0; k < z.size; ++k)
-        for (const Stretch& y : stretches_[1])
-          for (std::int64_t j = 0; j < y.size; ++j)
-            for (const Stretch& x : stretches_[0])
-              scheme_.right_side(&ghosted_[static_cast<std::size_t>(x.at + (y.at + j) * row_ + (z.at + k) * plane_)],
-                                 row_, plane_, x.size, &d[x.loc + n[0] * (y.loc + j + n[1] * (z.loc + k))]);
+    const auto x = borders_.update();
+    borders_.for_each_line(
+        [&](const auto& line) { scheme_.right_side(line.x, x.stride(1), x.stride(2), line.count, &d[line.local]); });
     for (std::size_t along = 0; along < 3; ++along) {
       scheme_.solve(static_cast<int>(along), extents(d_[along]), d_[along].local());
       dyngrid::copy(d_[along], d_[(along + 1) % 3]);
@@ -226,10 +215,6 @@ public:
   }
 
 private:
-  struct Stretch {
-    std::int64_t glo = 0, loc = 0, at = 0, size = 0;
-  };
-
   /// A field that is whole along one dimension. Collective.
   dyngrid::Field<double> pencils(const char* name, std::size_t along) const {
     const std::int64_t n = settings_.common.n, nb = settings_.common.nb;
@@ -240,26 +225,6 @@ private:
   static Extents extents(const dyngrid::Field<double>& field) {
     const auto all = field.view().extents;
     return {all[0], all[1], all[2]};
-  }
-
-  void make_borders() {
-    const int one[] = {1, 1, 1};
-    Extents n{};
-    apps::require(dyngrid_matrix_halo(u_.handle(), one, one, nullptr, DYNGRID_NEIGHBOURS_FOUR, &halo_),
-                  "dyngrid_matrix_halo");
-    dyngrid_halo_extents(halo_, n.data());
-    row_ = n[0];
-    plane_ = n[0] * n[1];
-    ghosted_.resize(static_cast<std::size_t>(points(n)));
-    const double outside = 0;
-    apps::require(dyngrid_halo_fill(halo_, ghosted_.data(), 0, &outside), "dyngrid_halo_fill");
-    for (int dim = 0; dim < 3; ++dim) {
-      auto& list = stretches_[static_cast<std::size_t>(dim)];
-      list.clear();
-      Stretch s;
-      for (std::int64_t k = 0; dyngrid_halo_range(halo_, dim, k, &s.glo, &s.loc, &s.at, &s.size) == 1; ++k)
-        list.push_back(s);
-    }
   }
 
   /// Elements of mine that are not those of one process alone. Collective.
@@ -290,10 +255,7 @@ private:
   Scheme scheme_;
   dyngrid::Field<double> u_;                ///< whole along x
   std::array<dyngrid::Field<double>, 3> d_; ///< whole along x, y, z
-  dyngrid_halo* halo_ = nullptr;
-  std::vector<double> ghosted_;
-  std::array<std::vector<Stretch>, 3> stretches_;
-  std::int64_t row_ = 0, plane_ = 0; ///< strides of the ghosted array
+  dyngrid::Borders<double> borders_;        ///< of u
   std::unique_ptr<Plain> plain_;
 };
 
