@@ -14,12 +14,11 @@
 // every cell is compared with a run by one process alone after every step, and no particle is ever lost.
 #include "base/command_line.hpp"
 #include "common/app.hpp"
-#include "common/ghosted.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
 
-#include <dyngrid/gridmap.h>
-
+#include <dyngrid.hpp>
+#include <dyngrid/halo.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -182,31 +181,47 @@ struct Work {
   double rounds = 0, seconds = 0; ///< of this process, in one step
 };
 
+/// The borders of the moves, which are no elements of a matrix. Collective.
+dyngrid_halo* halo_of_moves(const dyngrid_matrix* cells) {
+  int nprow = 0, npcol = 0;
+  dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+  const dyngrid::Layout layout(dyngrid_desc(cells), nprow, npcol);
+  dyngrid_halo* halo = nullptr;
+  apps::require(
+      dyngrid_halo_create(dyngrid_comm(), layout.get(), 1, DYNGRID_NEIGHBOURS_FOUR, 0, 0, sizeof(Moves), &halo),
+      "dyngrid_halo_create");
+  return halo;
+}
+
 /// One step of all particles.
 Work wander(const Settings& settings, dyngrid_matrix* cells, int step) {
-  auto* local = static_cast<std::int32_t*>(dyngrid_local(cells));
-  std::int64_t lld = 1, m_loc = 0, n_loc = 0;
-  dyngrid_matrix_shape(cells, &m_loc, &n_loc, &lld);
   Work done;
   dyngrid::for_each<std::int32_t>(
       cells, [&](std::int64_t, std::int64_t, std::int32_t count) { done.rounds += settings.cost(count); });
 
-  apps::Ghosted<Moves> moves(cells, DYNGRID_NEIGHBOURS_FOUR, Moves{});
-  std::vector<Moves> mine(static_cast<std::size_t>(std::max<std::int64_t>(1, lld * n_loc)));
+  // one block of cells on each process, so one border around it; no particle comes from outside
+  std::int64_t m_loc = 0, n_loc = 0;
+  dyngrid_matrix_shape(cells, &m_loc, &n_loc, nullptr);
+  const std::int64_t stride = m_loc + 2;
+  std::vector<Moves> moves(static_cast<std::size_t>(stride * (n_loc + 2)));
+  const auto for_each_cell = [&](auto visit) { // for_each goes column by column
+    std::int64_t k = 0;
+    dyngrid::for_each<std::int32_t>(cells, [&](std::int64_t i, std::int64_t j, std::int32_t& count) {
+      visit(i, j, count, &moves[static_cast<std::size_t>(k % m_loc + 1 + (k / m_loc + 1) * stride)]);
+      ++k;
+    });
+  };
+  dyngrid_halo* halo = halo_of_moves(cells);
   apps::OwnWork work(flops_of_round * done.rounds);
-  std::size_t at = 0; // for_each goes column by column, as the array lies
-  dyngrid::for_each<std::int32_t>(cells, [&](std::int64_t i, std::int64_t j, std::int32_t count) {
-    const auto k = static_cast<std::int64_t>(at++);
-    mine[static_cast<std::size_t>(k % m_loc + k / m_loc * lld)] = moves_of(settings, i, j, step, count);
+  for_each_cell([&](std::int64_t i, std::int64_t j, std::int32_t count, Moves* here) {
+    *here = moves_of(settings, i, j, step, count);
   });
   done.seconds = work.end();
-  moves.fetch(mine.data());
-  moves.for_each_piece(
-      [&](std::int64_t i_loc, std::int64_t j_loc, std::int64_t count, const Moves* c, std::int64_t stride) {
-        std::int32_t* target = &local[i_loc + j_loc * lld];
-        for (std::int64_t i = 0; i < count; ++i)
-          target[i] = c[i].stay + c[i - 1].south + c[i + 1].north + c[i - stride].east + c[i + stride].west;
-      });
+  apps::require(dyngrid_halo_exchange(halo, moves.data(), stride), "dyngrid_halo_exchange");
+  dyngrid_halo_destroy(&halo);
+  for_each_cell([&](std::int64_t, std::int64_t, std::int32_t& count, const Moves* here) {
+    count = here->stay + here[-1].south + here[1].north + here[-stride].east + here[stride].west;
+  });
   return done;
 }
 
