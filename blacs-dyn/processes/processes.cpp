@@ -14,6 +14,23 @@
 #include "processes/speeds.hpp"
 
 namespace blacs_dyn {
+
+/// One group of processes that joins through its owner: woken members of a group, or a new group.
+struct Guests {
+  int owner;
+  int group;
+  std::vector<int> members; ///< ids; their ranks in the group's parent communicator are index + 1
+  int leader_in_parent_comm;
+  bool are_new;
+};
+
+/// Where the processes of one change are before they come together. All of them derive the same.
+struct Roll {
+  std::vector<int> base; ///< ids of those that come together first, the grid among them, in their order
+  std::vector<Guests> guests;
+  bool is_meeting; ///< some of them have no communicator in common yet
+};
+
 namespace {
 
 using base::Error;
@@ -64,8 +81,12 @@ std::vector<int> positions(const std::vector<int>& order, const std::vector<int>
   return ranks;
 }
 
-/// Members of group 0 that are woken, and of other groups by owner: which process joins through which owner. All
-/// processes derive the same.
+/// Content of the message that calls a process into a change.
+void put_summons(Packet& packet, Mode mode, const ProcessSet& before, const Change& change, bool have_met) {
+  packet.put(Order::wake).put(mode).put(have_met).put(before).put(change);
+}
+
+/// Members of the group that are woken.
 std::vector<int> woken_of(const Change& change, const SpawnGroup& group) {
   std::vector<int> ids;
   for (const int id : change.wake)
@@ -73,32 +94,28 @@ std::vector<int> woken_of(const Change& change, const SpawnGroup& group) {
   return ids;
 }
 
-/// Ids of the grid and of the woken of group 0, which come together first, in the order of their communicator.
-std::vector<int> base_order(const ProcessSet& before, const Change& change) {
-  std::vector<int> ids = before.grid.ids;
-  for (const int id : woken_of(change, before.groups[0])) ids.push_back(id);
-  return ids;
-}
-
-/// One group of processes that joins through its owner: woken members of a group, or a new group.
-struct Guests {
-  int owner;
-  int group;
-  std::vector<int> members; ///< ids; their ranks in the group's parent communicator are index + 1
-  int leader_in_parent_comm;
-  bool are_new;
-};
-
-std::vector<Guests> guests_of(const ProcessSet& before, const Change& change) {
-  std::vector<Guests> all;
+/// have_met: there is a communicator of the grid and of all woken processes. Otherwise the woken members of groups
+/// other than 0 join through their owners, as new groups do.
+Roll roll_of(const ProcessSet& before, const Change& change, bool have_met) {
+  Roll roll;
+  roll.is_meeting = !have_met || !change.new_groups.empty();
+  if (!roll.is_meeting) {
+    roll.base = union_order(before, change);
+    return roll;
+  }
+  const std::vector<int> with_grid = have_met ? change.wake : woken_of(change, before.groups[0]);
+  roll.base = before.grid.ids;
+  roll.base.insert(roll.base.end(), with_grid.begin(), with_grid.end());
   for (const SpawnGroup& group : before.groups) {
-    if (group.id == 0) continue;
+    if (group.id == 0 || have_met) continue;
     const std::vector<int> woken = woken_of(change, group);
     if (!woken.empty())
-      all.push_back({group.owner, group.id, woken, static_cast<int>(position(group.members, woken[0])) + 1, false});
+      roll.guests.push_back(
+          {group.owner, group.id, woken, static_cast<int>(position(group.members, woken[0])) + 1, false});
   }
-  for (const NewGroup& group : change.new_groups) all.push_back({group.owner, group.id, group.members, 1, true});
-  return all;
+  for (const NewGroup& group : change.new_groups)
+    roll.guests.push_back({group.owner, group.id, group.members, 1, true});
+  return roll;
 }
 
 std::vector<int> owners_of(const std::vector<Guests>& guests) {
@@ -110,17 +127,15 @@ std::vector<int> owners_of(const std::vector<Guests>& guests) {
 
 /// Ids in the order in which assemble() brings all processes together: each owner with its joining processes, then the
 /// rest of the base.
-std::vector<int> assembled_order(const ProcessSet& before, const Change& change) {
-  const std::vector<int> base = base_order(before, change);
-  const std::vector<Guests> guests = guests_of(before, change);
-  const std::vector<int> owners = owners_of(guests);
+std::vector<int> assembled_order(const Roll& roll) {
+  const std::vector<int> owners = owners_of(roll.guests);
   std::vector<int> ids;
   for (const int owner : owners) {
     ids.push_back(owner);
-    for (const Guests& g : guests)
+    for (const Guests& g : roll.guests)
       if (g.owner == owner) ids.insert(ids.end(), g.members.begin(), g.members.end());
   }
-  for (const int id : base)
+  for (const int id : roll.base)
     if (!has(owners, id)) ids.push_back(id);
   return ids;
 }
@@ -139,6 +154,7 @@ void Processes::start(MPI_Comm world, bool is_ours, bool was_spawned, std::uniqu
   SpawnGroup first;
   for (int i = 0; i < world_.size(); ++i) first.members.push_back(i);
   process_set_.next_id = world_.size();
+  met_ids_ = first.members;
   process_set_.groups = {first};
   state_ = State::member;
 }
@@ -174,16 +190,30 @@ Processes::Fate Processes::form_first_grid(Shape shape, const std::vector<std::s
 
 // ---- gathering
 
-Comm Processes::wake_unit0(const ProcessSet& before, const Change& change, MPI_Comm sleepers) {
-  const std::vector<int> woken = woken_of(change, before.groups[0]);
-  if (woken.empty()) return {};
-  if (sleepers != MPI_COMM_NULL) return merge_with(subset(world_.get(), woken).get(), world_.get(), 0, true);
-  if (id_ == 0) {
-    Packet packet;
-    packet.put(Order::wake).put(mode_).put(before).put(change);
-    for (const int id : woken) send(world_.get(), id, tag_wake, packet);
+/// Wakes the members of a group of mine that take part.
+void Processes::wake_members(const SpawnGroup& group, const ProcessSet& before, const Change& change, bool have_met) {
+  const std::vector<int> woken = woken_of(change, group);
+  if (woken.empty()) return;
+  Packet packet;
+  put_summons(packet, mode_, before, change, have_met);
+  const MPI_Comm comm = group.id == 0 ? world_.get() : owned_[group.id].parent_comm.get();
+  const int first = group.id == 0 ? 0 : 1; // the owner is rank 0 of the parent communicator
+  for (const int id : woken) send(comm, static_cast<int>(position(group.members, id)) + first, tag_wake, packet);
+}
+
+/// Wakes those of the base that sleep, and makes one communicator of the base. Collective over it.
+Processes::Party Processes::base_of(const ProcessSet& before, const Change& change, bool have_met) {
+  for (const SpawnGroup& group : before.groups)
+    if (group.id == 0 ? id_ == 0 : have_met && group.owner == id_) wake_members(group, before, change, have_met);
+  if (change.wake.empty()) return Party(grid());
+  if (have_met) {
+    const MPI_Comm met = met_ ? met_.get() : world_.get();
+    return Party(subset(met, positions(met_ids_, roll_of(before, change, have_met).base)));
   }
-  return merge_with(grid(), world_.get(), woken[0], false);
+  const std::vector<int> woken = woken_of(change, before.groups[0]);
+  if (woken.empty()) return Party(grid());
+  if (has(woken, id_)) return Party(merge_with(subset(world_.get(), woken).get(), world_.get(), 0, true));
+  return Party(merge_with(grid(), world_.get(), woken[0], false));
 }
 
 void Processes::send_for(const Change& change, const SpawnOptions& options) {
@@ -300,11 +330,12 @@ void Processes::send_away(std::vector<Newcomers>& newcomers) {
   newcomers.clear();
 }
 
-/// comm: of all processes that take part, as assembled_order.
-Processes::Union Processes::complete(const ProcessSet& before, const Change& change, MPI_Comm comm) {
+/// all: of the processes that take part; `ids` in its order.
+Processes::Union Processes::complete(const ProcessSet& before, const Change& change, Party all,
+                                     const std::vector<int>& ids) {
   const std::vector<int> order = union_order(before, change);
   Union gathered;
-  gathered.comm = arranged(comm, positions(assembled_order(before, change), order));
+  gathered.comm = all.own && ids == order ? std::move(all.own) : arranged(all.comm, positions(ids, order));
   if (gathered.comm.rank() != static_cast<int>(position(order, id_)))
     throw Error(Status::internal, fmt::format("blacs-dyn: process {} has rank {} of those that change the grid, and "
                                               "expected {}",
@@ -314,13 +345,28 @@ Processes::Union Processes::complete(const ProcessSet& before, const Change& cha
   return gathered;
 }
 
+/// The same from the base, which is all of the process's own group on one that joins.
+Processes::Union Processes::complete_from(const ProcessSet& before, const Change& change, const Roll& roll,
+                                          Party base) {
+  Party all = assemble(before, change, roll, std::move(base));
+  const std::vector<int> ids = assembled_order(roll);
+  if (roll.is_meeting) {
+    met_ = all.own ? std::move(all.own) : Comm::duplicate(all.comm);
+    met_ids_ = ids;
+    all = Party(met_.get());
+  }
+  return complete(before, change, std::move(all), ids);
+}
+
 /// Informs the new groups of mine that they take part, and in what; from here on I hold them.
-void Processes::let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change) {
+void Processes::let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change,
+                       bool have_met) {
   std::vector<Packet> told(newcomers.size());
   std::vector<MPI_Request> under_way;
   for (std::size_t k = 0; k < newcomers.size(); ++k) { // first all of them, since each connection takes its time
     const NewGroup& group = newcomers[k].group;
-    told[k].put(1).put(group.id).put(Order::wake).put(mode_).put(before).put(change);
+    told[k].put(1).put(group.id);
+    put_summons(told[k], mode_, before, change, have_met);
     for (std::size_t i = 0; i < group.members.size(); ++i)
       under_way.push_back(start_send(newcomers[k].intercomm.get(), static_cast<int>(i), tag_go, told[k]));
   }
@@ -333,18 +379,12 @@ void Processes::let_in(std::vector<Newcomers>& newcomers, const ProcessSet& befo
 }
 
 /// Of an owner: me and all my joining processes, me first.
-Processes::Party Processes::attach_guests(const ProcessSet& before, const Change& change) {
+Processes::Party Processes::attach_guests(const ProcessSet& before, const Change& change, const Roll& roll) {
   Party party(MPI_COMM_SELF);
-  Packet packet;
-  packet.put(Order::wake).put(mode_).put(before).put(change);
-  for (const Guests& g : guests_of(before, change)) {
+  for (const Guests& g : roll.guests) {
     if (g.owner != id_) continue;
     const MPI_Comm parent_comm = owned_[g.group].parent_comm.get();
-    if (!g.are_new) {
-      const SpawnGroup& group = before.group_of(g.members[0]);
-      for (const int id : g.members)
-        send(parent_comm, static_cast<int>(position(group.members, id)) + 1, tag_wake, packet);
-    }
+    if (!g.are_new) wake_members(before.group_of(g.members[0]), before, change, false);
     if (g.are_new && party.comm == MPI_COMM_SELF)
       party = Party(parent_comm); // I and all of them
     else
@@ -353,21 +393,20 @@ Processes::Party Processes::attach_guests(const ProcessSet& before, const Change
   return party;
 }
 
-/// From the base (old grid and woken of group 0) to all processes. Joining processes call it with the communicator of
-/// their own owner and group.
-Processes::Party Processes::assemble(const ProcessSet& before, const Change& change, Party base) {
-  const std::vector<Guests> guests = guests_of(before, change);
+/// From the base to all processes. Those that join call it with the communicator of their own owner and group.
+Processes::Party Processes::assemble(const ProcessSet& before, const Change& change, const Roll& roll, Party base) {
+  const std::vector<Guests>& guests = roll.guests;
   if (guests.empty()) return base;
   const std::vector<int> owners = owners_of(guests);
 
-  const std::vector<int> in_order = base_order(before, change);
+  const std::vector<int>& in_order = roll.base;
   const auto rank_in_base = [&](int id) { return static_cast<int>(position(in_order, id)); };
 
   int my_owner = id_;
   Party part;
   const bool in_base = has(in_order, id_);
   if (in_base) {
-    if (has(owners, id_)) part = attach_guests(before, change);
+    if (has(owners, id_)) part = attach_guests(before, change, roll);
   } else {
     std::size_t mine = 0;
     while (!has(guests[mine].members, id_)) ++mine;
@@ -410,15 +449,17 @@ Processes::Party Processes::assemble(const ProcessSet& before, const Change& cha
 Processes::Union Processes::gather(const Change& change, const SpawnOptions& options) {
   const LooksForConnections looks;
   const ProcessSet before = process_set_;
-  if (!change.is_growth()) return complete(before, change, grid());
-
-  Comm base = wake_unit0(before, change, MPI_COMM_NULL);
-  return gather_from(before, change, base ? Party(std::move(base)) : Party(grid()), options);
+  if (!change.is_growth()) return complete(before, change, Party(grid()), before.grid.ids);
+  // whoever is in the communicator that process 0 has of the last meeting still has it
+  const bool have_met = std::all_of(change.wake.begin(), change.wake.end(), [&](int id) { return has(met_ids_, id); });
+  return gather_from(before, change, have_met, options);
 }
 
-/// The part of gather that the base does together, the woken of group 0 included.
-Processes::Union Processes::gather_from(const ProcessSet& before, const Change& change, Party base,
+/// The part of gather that the base does together.
+Processes::Union Processes::gather_from(const ProcessSet& before, const Change& change, bool have_met,
                                         const SpawnOptions& options) {
+  const double begin = MPI_Wtime();
+  Party base = base_of(before, change, have_met);
   const double t0 = MPI_Wtime();
   constexpr int process0 = 0; // the base begins with the grid
   Introduction* introduction = change.new_groups.empty() ? nullptr : launcher_->introduction();
@@ -438,12 +479,12 @@ Processes::Union Processes::gather_from(const ProcessSet& before, const Change& 
     throw;
   }
   const double t1 = MPI_Wtime();
-  let_in(newcomers, before, change);
+  let_in(newcomers, before, change, have_met);
   if (introduction) introduction->introduce(change.new_groups, base.comm, process0, -1);
-  Union gathered = complete(before, change, assemble(before, change, std::move(base)).comm);
+  Union gathered = complete_from(before, change, roll_of(before, change, have_met), std::move(base));
   if (id_ == 0 && !change.new_groups.empty()) launcher_->are_in(change.new_groups);
   gathered.spawn_s = t1 - t0;
-  gathered.merge_s = MPI_Wtime() - t1;
+  gathered.merge_s = t0 - begin + MPI_Wtime() - t1;
   return gathered;
 }
 
@@ -473,13 +514,14 @@ std::optional<Processes::Union> Processes::join() {
   parent_comm_ = Comm::adopt(parent_comm);
   packet.get<Order>();
   mode_ = packet.get<Mode>();
+  const bool have_met = packet.get<bool>();
   const auto before = packet.get<ProcessSet>();
   const auto change = packet.get<Change>();
   for (const NewGroup& group : change.new_groups)
     if (group.id == group_) id_ = group.members.at(static_cast<std::size_t>(world_.rank()));
   if (Introduction* introduction = launcher_->introduction())
     introduction->introduce(change.new_groups, world_.get(), 0, group_);
-  return complete(before, change, assemble(before, change, Party(world_.get())).comm);
+  return complete_from(before, change, roll_of(before, change, have_met), Party(world_.get()));
 }
 
 std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
@@ -491,16 +533,16 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
     case Order::wake: {
       const LooksForConnections looks;
       mode_ = packet.get<Mode>();
+      const bool have_met = packet.get<bool>();
       const auto before = packet.get<ProcessSet>();
       const auto change = packet.get<Change>();
-      if (group_ != 0) {
-        const std::vector<int> woken = woken_of(change, before.group_of(id_));
-        std::vector<int> ranks;
-        for (const int id : woken) ranks.push_back(static_cast<int>(position(before.group_of(id_).members, id)));
-        return complete(before, change, assemble(before, change, Party(subset(world_.get(), ranks))).comm);
+      if (group_ != 0 && !have_met) {
+        const SpawnGroup& group = before.group_of(id_);
+        Party woken(subset(world_.get(), positions(group.members, woken_of(change, group))));
+        return complete_from(before, change, roll_of(before, change, have_met), std::move(woken));
       }
       try {
-        return gather_from(before, change, Party(wake_unit0(before, change, world_.get())), options);
+        return gather_from(before, change, have_met, options);
       } catch (
           const Error& error) { // the growth was given up, and the grid that requested it received the error: sleep on
         if (error.status() == Status::mpi_failure) throw;
@@ -583,6 +625,7 @@ void Processes::release_group(int group, const std::vector<int>& parked_ranks) {
 
 void Processes::leave_group() {
   launcher_->close(); // from here on my end is no fault
+  met_.close();
   parent_comm_.close();
   intercomm_.disconnect();
   state_ = State::left;
@@ -706,6 +749,7 @@ void Processes::finish() {
 
 void Processes::close() {
   grid_.close();
+  met_.close();
   parent_comm_.close();
   world_.close();
 }

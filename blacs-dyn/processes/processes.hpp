@@ -20,11 +20,13 @@ namespace blacs_dyn {
 /// finds it in its environment.
 enum class Mode : int { managed = 1, classical = 2 };
 
+struct Roll; ///< which processes come together for a change, and how: processes.cpp
+
 /// The processes of one application, the communicators among them, and how they start, sleep, wake and leave.
 ///
 /// Every group is connected to one process of group 0, its owner, by the intercommunicator of its spawn and by the
-/// merged parent communicator. All other communicators are made for one grid and freed with it, so that any group can
-/// leave at any time (docs/decisions/0007).
+/// merged parent communicator. All other communicators are made for one grid and freed with it, but for that of the
+/// last meeting, of which a process frees its own part, so that any group can leave at any time (docs/decisions/0007).
 class Processes {
 public:
   /// All processes that take part in one change: old grid, woken, new. Ranks as union_order.
@@ -153,16 +155,18 @@ private:
   void meet(Meeting& meeting, const Change& change, const SpawnOptions& options, MPI_Comm base,
             std::vector<Newcomers>& newcomers);
   void send_away(std::vector<Newcomers>& newcomers);
-  Comm wake_unit0(const ProcessSet& before, const Change& change, MPI_Comm sleepers);
-  void let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change);
-  Party assemble(const ProcessSet& before, const Change& change, Party base);
-  Party attach_guests(const ProcessSet& before, const Change& change);
+  void wake_members(const SpawnGroup& group, const ProcessSet& before, const Change& change, bool have_met);
+  Party base_of(const ProcessSet& before, const Change& change, bool have_met);
+  void let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change, bool have_met);
+  Party assemble(const ProcessSet& before, const Change& change, const Roll& roll, Party base);
+  Party attach_guests(const ProcessSet& before, const Change& change, const Roll& roll);
   bool part(const ProcessSet& before, const Change& change);
   void release_group(int group, const std::vector<int>& parked_ranks_in_parent_comm);
   void leave_group();
   std::vector<int> parked_ranks_in_parent_comm(const ProcessSet& process_set, int group) const;
-  Union gather_from(const ProcessSet& before, const Change& change, Party base, const SpawnOptions& options);
-  Union complete(const ProcessSet& before, const Change& change, MPI_Comm comm);
+  Union gather_from(const ProcessSet& before, const Change& change, bool have_met, const SpawnOptions& options);
+  Union complete(const ProcessSet& before, const Change& change, Party all, const std::vector<int>& ids);
+  Union complete_from(const ProcessSet& before, const Change& change, const Roll& roll, Party base);
 
   State state_ = State::none;
   Mode mode_ = Mode::managed;
@@ -177,6 +181,11 @@ private:
   Comm intercomm_;   ///< to my owner, outside group 0
   Comm parent_comm_; ///< my owner (rank 0) and my group, outside group 0
   Comm grid_;
+  /// Of the last change that brought processes together that had no communicator in common, for all that took part.
+  /// Another one of these makes communicators from it: MPI_Intercomm_create introduces its processes once more, and
+  /// keeps memory each time (pml/ucx of Open MPI 4.1). Some may have left since. Empty in group 0: it is world_.
+  Comm met_;
+  std::vector<int> met_ids_; ///< of its ranks
   ProcessSet process_set_;
   bool is_speed_given_ = false;
   double own_speed_ = 0;                     ///< that this process was given before it was in a grid; 0: none
