@@ -26,19 +26,18 @@ void require_content(const char* call, const Grid& grid) {
 
 void Copier::copy(const Matrix* from, Matrix* to) {
   require_content("dyngrid_copy", grid_);
-  std::int64_t print = 0;
-  together(grid_.comm(), [&] { print = matrices_.check_copy("dyngrid_copy", redist::Op::none, from, to); });
-  check_same(grid_.comm(), print, "blacs-dyn: dyngrid_copy: called with different matrices on different processes");
+  together_on_number(
+      grid_.comm(), [&] { return matrices_.check_copy("dyngrid_copy", redist::Op::none, from, to); },
+      "blacs-dyn: dyngrid_copy: called with different matrices on different processes");
   if (from != to) move(redist::Op::none, nullptr, *from, nullptr, *to);
 }
 
 void Copier::add(char op, const void* alpha, const Matrix* from, const void* beta, Matrix* to) {
   require_content("dyngrid_add", grid_);
-  std::int64_t print = 0;
   redist::Op done = redist::Op::none;
-  together(grid_.comm(), [&] {
+  const auto checked = [&] {
     done = redist::op_of(op);
-    print = matrices_.check_copy("dyngrid_add", done, from, to);
+    const std::int64_t print = matrices_.check_copy("dyngrid_add", done, from, to);
     if (alpha == nullptr || beta == nullptr)
       throw Error(Status::null_pointer,
                   fmt::format("blacs-dyn: dyngrid_add: {} is null, expected an element of type {}",
@@ -47,19 +46,29 @@ void Copier::add(char op, const void* alpha, const Matrix* from, const void* bet
       throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_add: \"{}\" is added to itself, expected two "
                                                     "matrices: copy it to a second one before",
                                                     to->name));
-  });
-  check_same(grid_.comm(), print,
-             "blacs-dyn: dyngrid_add: called with different matrices or operations on different processes");
+    return print;
+  };
+  together_on_number(grid_.comm(), checked,
+                     "blacs-dyn: dyngrid_add: called with different matrices or operations on different processes");
   move(done, alpha, *from, beta, *to);
 }
 
 void Copier::move(redist::Op op, const void* alpha, const Matrix& from, const void* beta, Matrix& to) {
   executor();
-  together(grid_.comm(), [&] {
-    if (matrices_.revision() != revision_) kept_.clear(); // the address of a freed matrix may be another one's
-    revision_ = matrices_.revision();
-    plan(op, from, to);
-  });
+  if (matrices_.revision() != revision_) kept_.clear(); // the address of a freed matrix may be another one's
+  revision_ = matrices_.revision();
+  const auto known = std::find_if(kept_.begin(), kept_.end(),
+                                  [&](const Kept& k) { return k.op == op && k.from == &from && k.to == &to; });
+  if (known != kept_.end()) { // on every process: they keep the same ones
+    kept_.splice(kept_.begin(), kept_, known);
+  } else {
+    try {
+      together(grid_.comm(), [&] { plan(op, from, to); });
+    } catch (const Error&) {
+      kept_.clear(); // some have made the plan
+      throw;
+    }
+  }
   Kept& kept = kept_.front();
   if (!kept.exchange) kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, *executor_));
   redist::Pointers where{from.local.data(), kept.from_lld, to.local.data(), kept.to_lld};
@@ -76,9 +85,6 @@ redist::Executor& Copier::executor() {
 
 /// Makes it the first of the kept ones.
 void Copier::plan(redist::Op op, const Matrix& from, const Matrix& to) {
-  const auto at = std::find_if(kept_.begin(), kept_.end(),
-                               [&](const Kept& k) { return k.op == op && k.from == &from && k.to == &to; });
-  if (at != kept_.end()) return kept_.splice(kept_.begin(), kept_, at);
   int rank = 0;
   MPI_Comm_rank(grid_.comm(), &rank);
   redist::PlanOptions options;

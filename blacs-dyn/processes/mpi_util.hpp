@@ -20,6 +20,7 @@ using base::check_same;
 using base::Comm;
 using base::let_mpi_progress;
 using base::together;
+using base::together_on_number;
 using base::Verdict;
 using base::wait_asleep;
 

@@ -49,6 +49,15 @@ template <class Step> void together(MPI_Comm comm, Step&& step) {
   agree_or_throw(comm, mine ? mine->status() : Status::success, mine ? mine->what() : "");
 }
 
+/// As together; the number that `step` returns has to be the same everywhere, else all throw rank_mismatch with
+/// `differs`. One round. @return the number
+template <class Step> std::int64_t together_on_number(MPI_Comm comm, Step&& step, const char* differs) {
+  std::int64_t number = 0;
+  const std::optional<Error> mine = attempt([&] { number = step(); });
+  agree_on_number(comm, mine ? mine->status() : Status::success, mine ? mine->what() : "", number, differs);
+  return number;
+}
+
 /// Collective over comm. @throws Error{rank_mismatch} with `message` on all ranks when `mine` is not the same number
 /// everywhere.
 void check_same(MPI_Comm comm, std::int64_t mine, const char* message);
