@@ -202,20 +202,18 @@ void look_at_kernel_log(Findings& out) {
   out.push_back(judge_kernel_log(log));
 }
 
-/// What `dyngrid run --transport auto` chooses. Tries UCX anew.
+/// What `dyngrid run` chooses. Tries UCX anew.
 void look_at_transport(Site& site, Findings& out) {
   if (site.mpi != Mpi::open_mpi) return;
   RunRequest request;
   request.processes = 2;
-  request.transport = "auto";
   look_at_transports(request, site, true);
   const std::string objection = objection_to_ucx(request, site);
   out.push_back(
       {"transport", objection.empty() ? Verdict::ok : Verdict::note,
        objection.empty()
-           ? "dyngrid run --transport auto takes UCX, which connects old and new processes of this host by shared "
-             "memory; it was tried"
-           : "dyngrid run --transport auto leaves it to Open MPI: " + objection,
+           ? "dyngrid run takes UCX, which connects old and new processes of this host by shared memory; it was tried"
+           : "dyngrid run leaves it to Open MPI: " + objection,
        objection.empty() ? "" : "dyngrid run --transport ucx overrides that"});
 }
 

@@ -130,9 +130,9 @@ void add_run_options(CommandLine& app, RunOptions& o) {
       .check(base::one_of(gridmap::placement_names()));
   app.add_option(
          "--transport", r.transport,
-         "how messages travel between processes (OMPI_MCA_pml); default: as Open MPI chooses. ucx connects old and new "
-         "processes of a host by shared memory, where ob1, the usual choice, uses TCP between them. auto: ucx where it "
-         "works and no transport is chosen elsewhere (--verbose says why), else as Open MPI chooses")
+         "how messages travel between processes (OMPI_MCA_pml). ucx connects old and new processes of a host by shared "
+         "memory, where ob1, Open MPI's usual choice, uses TCP between them. auto, the default: ucx where it works and "
+         "no transport is chosen elsewhere (--verbose says why), else as Open MPI chooses")
       .check(base::one_of({"auto", "ob1", "ucx"}));
   app.add_option("--schedule", r.schedule, "order of the messages (DYNGRID_EXCHANGE=schedule=...)")
       .check(base::one_of(redist::schedule_names()));

@@ -64,7 +64,7 @@ const Trouble troubles[] = {
      Verdict::note,
      "old and new processes talk by TCP, also on one host: the shared-memory transport does not cross spawned worlds",
      "nothing for matrices: dyngrid moves them through shared memory of its own. For the messages of the program: "
-     "dyngrid run --transport auto"},
+     "dyngrid run, which takes UCX where it works; docs/mpi.md has the variables for mpirun alone"},
     {"Open MPI",
      {4, 1, 0},
      {5, 0, 0},

@@ -28,12 +28,12 @@ struct RunRequest {
       -1; ///< more that are started and sleep; -1: as many as resize_at needs where the MPI cannot start them later
   std::string grid; ///< "2x2" or empty; checked
   std::string resize_at, placement, schedule, group, hosts;
-  std::string balance;        ///< off, advise, auto or empty
-  std::string calls;          ///< as DYNGRID_CALLS, or empty
-  std::string processes_come; ///< spawn, join or empty
-  std::string ompi_server;    ///< for join: its address
-  std::string transport;      ///< of messages between processes: auto, ob1, ucx, or empty: as Open MPI chooses
-  std::string preload;        ///< full paths of libraries, with a colon between them, or empty
+  std::string balance;            ///< off, advise, auto or empty
+  std::string calls;              ///< as DYNGRID_CALLS, or empty
+  std::string processes_come;     ///< spawn, join or empty
+  std::string ompi_server;        ///< for join: its address
+  std::string transport = "auto"; ///< of messages between processes: auto, ob1 or ucx
+  std::string preload;            ///< full paths of libraries, with a colon between them, or empty
   bool is_verbose = false;
   bool waits = false; ///< resize points wait for new processes
   std::vector<std::string> mpirun_options;

@@ -190,7 +190,6 @@ std::string objection_to_ucx(const RunRequest& request, const Site& site) {
 }
 
 void add_transport(const RunRequest& request, const Site& site, Launch& launch) {
-  if (request.transport.empty()) return;
   if (site.mpi == Mpi::mpich) {
     if (is_auto(request)) return;
     throw Failure(fmt::format("--transport is for Open MPI, and {} is MPICH's: leave it out", site.mpirun));
@@ -228,7 +227,7 @@ void add_transport(const RunRequest& request, const Site& site, Launch& launch) 
 }
 
 void look_at_transports(const RunRequest& request, Site& site, bool is_anew) {
-  if (site.mpi != Mpi::open_mpi || request.transport.empty() || request.transport == "ob1") return;
+  if (site.mpi != Mpi::open_mpi || request.transport == "ob1") return;
   if (!is_auto(request)) {
     site.has_ucx = has_component(ask_ompi_info(site));
     return;

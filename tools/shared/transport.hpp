@@ -9,7 +9,7 @@
 
 namespace command {
 
-/// Why `--transport auto` leaves the choice to Open MPI. Empty: it takes UCX.
+/// Why `auto` leaves the choice to Open MPI. Empty: it takes UCX.
 std::string objection_to_ucx(const RunRequest& request, const Site& site);
 
 /// The transport that the request names, or that suits this machine: variables of the launch, and the reason in it.
