@@ -74,7 +74,7 @@ void Application::grow_as_setup_says() {
   newcomers.set(setup.executable, setup.has_arguments ? std::optional(setup.arguments) : std::nullopt);
   GroupPolicy policy = settings.group_policy;
   if (!setup.hosts.empty()) policy.set_hosts(setup.hosts);
-  headroom.check(setup.processes, grid.shape().size() + setup.processes, policy, false);
+  headroom.check(setup.processes, {1, grid.shape().size() + setup.processes}, policy, false);
   Change change;
   together(grid.comm(), [&] { change = grown(processes.process_set(), setup.processes, policy); });
   changes.grow(std::move(change), [this] { grid.close_all_contexts(); });

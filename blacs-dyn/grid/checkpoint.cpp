@@ -30,12 +30,12 @@ struct Part {
   std::int64_t count() const { return rows * cols; }
 };
 
+/// Of all copies the first goes to the file and comes from it.
 Part part_of(const SpreadMatrix& a, const Slab& slab, int rank) {
   const gridmap::Axis &rows = a.layout.rows, &cols = a.layout.cols;
-  const auto [p, q] = a.layout.axes_of(rank);
-  const bool is_copy =
-      a.layout.is_replicated() && rank != a.layout.grid.ranks[0]; // one goes to the file and comes from it
-  if (p < 0 || is_copy) return {};
+  const auto [p, q] = a.layout.grid.position_of(rank);
+  const bool is_other_copy = (a.layout.rows_replicated && p > 0) || (a.layout.cols_replicated && q > 0);
+  if (p < 0 || is_other_copy) return {};
   Part part;
   part.i = rows.count_before(p, slab.i);
   part.j = cols.count_before(q, slab.j);
@@ -303,13 +303,19 @@ template <class Give> void SlabTransfer::scatter(std::size_t matrix, Give&& give
   wait();
 }
 
-/// The copy of the first process to all others. Collective.
-void spread_copies(MPI_Comm comm, const SpreadMatrix& a) {
-  const std::int64_t bytes = a.saved.m * a.saved.n * static_cast<std::int64_t>(element_bytes(a.saved.type));
+/// The first copy to all others, each part among the processes that have it. Collective.
+void spread_copies(const Comm& comm, const SpreadMatrix& a) {
+  const auto [p, q] = a.layout.axes_of(comm.rank());
+  const redist::LocalSize size = a.layout.local_size_of(comm.rank());
+  const std::int64_t bytes = size.rows * size.cols * static_cast<std::int64_t>(element_bytes(a.saved.type));
+  MPI_Comm split = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(comm.get(), p * a.layout.grid.npcol + q, comm.rank(), &split), "MPI_Comm_split");
+  Comm with_part = Comm::adopt(split);
   for (std::int64_t at = 0; at < bytes; at += slab_bytes)
     check_mpi(MPI_Bcast(static_cast<char*>(a.local) + at, static_cast<int>(std::min(slab_bytes, bytes - at)), MPI_BYTE,
-                        a.layout.grid.ranks[0], comm),
+                        0, with_part.get()),
               "MPI_Bcast");
+  with_part.close();
 }
 
 } // namespace
@@ -411,7 +417,7 @@ void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std
     });
     for (std::size_t k = 0; k < matrices.size(); ++k) {
       slabs->scatter(k, [&](const Slab& slab, void* bytes) { reader->read(at[k], slab, bytes); });
-      if (matrices[k].layout.is_replicated()) spread_copies(comm.get(), matrices[k]);
+      if (matrices[k].layout.is_replicated()) spread_copies(comm, matrices[k]);
     }
     together(comm.get(), [&] { slabs->error.rethrow(); });
   } catch (const Error& error) {

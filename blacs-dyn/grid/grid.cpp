@@ -51,25 +51,35 @@ void Grid::rank_and_size(int* iam, int* nprocs) const {
 void Grid::open_context() {
   context_ = system_handle();
   Cblacs_gridinit(&context_, "Row", shape().nprow, shape().npcol);
-  arranged_.push_back({redist::Grid::row_major(shape().nprow, shape().npcol), context_});
+  arranged_.push_back({redist::Grid::row_major(shape().nprow, shape().npcol), false, false, context_});
   open_contexts_of_matrices();
 }
 
 void Grid::open_contexts_of_matrices() {
-  matrices_.set_contexts([this](const Matrix& a) { return a.layout.is_replicated() ? -1 : context_of(a.layout.grid); });
+  matrices_.set_contexts([this](const Matrix& a) { return context_of(a.layout); });
 }
 
-/// A context is made the first time.
-int Grid::context_of(const redist::Grid& grid) {
+/// A context is made the first time: one for each copy, at once, which MPI_Comm_create takes since no process is in two
+/// of them. None where each process has the whole.
+int Grid::context_of(const redist::Layout& layout) {
+  if (layout.rows_replicated && layout.cols_replicated) return -1;
+  const redist::Grid& grid = layout.grid;
   for (const Arranged& known : arranged_)
-    if (known.grid.nprow == grid.nprow && known.grid.npcol == grid.npcol && known.grid.ranks == grid.ranks)
+    if (known.grid.nprow == grid.nprow && known.grid.npcol == grid.npcol && known.grid.ranks == grid.ranks &&
+        known.rows_replicated == layout.rows_replicated && known.cols_replicated == layout.cols_replicated)
       return known.context;
+  const auto [p, q] = grid.position_of(rank());
+  const auto processes = [](bool is_replicated, int mine, int all) {
+    return is_replicated ? std::pair{mine, mine + 1} : std::pair{0, all};
+  };
+  const auto [row, row_end] = processes(layout.rows_replicated, p, grid.nprow);
+  const auto [col, col_end] = processes(layout.cols_replicated, q, grid.npcol);
   std::vector<int> column_major;
-  for (int q = 0; q < grid.npcol; ++q)
-    for (int p = 0; p < grid.nprow; ++p) column_major.push_back(grid.rank_at(p, q));
+  for (int j = col; j < col_end; ++j)
+    for (int i = row; i < row_end; ++i) column_major.push_back(grid.rank_at(i, j));
   int context = system_handle();
-  Cblacs_gridmap(&context, column_major.data(), grid.nprow, grid.nprow, grid.npcol);
-  arranged_.push_back({grid, context});
+  Cblacs_gridmap(&context, column_major.data(), row_end - row, row_end - row, col_end - col);
+  arranged_.push_back({grid, layout.rows_replicated, layout.cols_replicated, context});
   return context;
 }
 

@@ -68,9 +68,10 @@ private:
   };
   struct Arranged { ///< processes of this grid, as a matrix lies on them
     redist::Grid grid;
+    bool rows_replicated = false, cols_replicated = false;
     int context = -1; ///< -1: this process is not among them
   };
-  int context_of(const redist::Grid& grid);
+  int context_of(const redist::Layout& layout);
   void forget_contexts();
 
   const Processes& processes_;

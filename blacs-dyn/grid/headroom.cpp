@@ -35,7 +35,7 @@ void refuse(const std::string& why) {
 
 } // namespace
 
-void Headroom::check(int fresh, int after, const GroupPolicy& policy, bool is_forced) const {
+void Headroom::check(int fresh, Shape after, const GroupPolicy& policy, bool is_forced) const {
   std::int64_t mine = bytes_of_a_process(), least = 0;
   check_mpi(MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, processes_.grid()), "MPI_Allreduce");
   together(processes_.grid(), [&] {
@@ -58,7 +58,7 @@ std::int64_t Headroom::living() const {
 }
 
 /// Cores and matrices; what has to be looked up is not in it yet.
-Room Headroom::room_for(const std::vector<HostShare>& shares, int after) const {
+Room Headroom::room_for(const std::vector<HostShare>& shares, Shape after) const {
   Room room;
   const std::string own = base::host_name();
   for (const HostShare& share : shares) {
@@ -73,17 +73,17 @@ Room Headroom::room_for(const std::vector<HostShare>& shares, int after) const {
     MoveMemory memory;
     const auto processes = static_cast<double>(host.living), with_fresh = static_cast<double>(host.living + host.fresh);
     memory.processes = static_cast<int>(host.living + host.fresh);
-    const double before = std::max(1, processes_.process_set().grid.shape.size());
-    memory.add(matrices_.bytes() * std::min(1.0, processes / before),
-               matrices_.bytes() * with_fresh / std::max(1, after), redist::usual_slabs);
-    memory.add(matrices_.bytes_on_each() * std::min(processes, before), matrices_.bytes_on_each() * with_fresh,
-               redist::usual_slabs);
+    const Shape before = processes_.process_set().grid.shape;
+    const double old_part = std::min(1.0, processes / std::max(1, before.size())),
+                 new_part = with_fresh / std::max(1, after.size());
+    memory.add((matrices_.bytes() + matrices_.bytes_of_copies(before)) * old_part,
+               (matrices_.bytes() + matrices_.bytes_of_copies(after)) * new_part, redist::usual_slabs);
     room.matrix_bytes = memory.in_slabs();
   }
   return room;
 }
 
-void Headroom::check_here(int fresh, int after, const GroupPolicy& policy, std::int64_t bytes_each,
+void Headroom::check_here(int fresh, Shape after, const GroupPolicy& policy, std::int64_t bytes_each,
                           bool is_forced) const {
   refuse(growth_trouble());
   const std::vector<HostShare> shares = share_among_hosts(processes_.process_set(), fresh, policy);

@@ -20,16 +20,16 @@ public:
       : processes_(processes), settings_(settings), hosts_(hosts), matrices_(matrices) {}
 
   /// @param fresh  new processes
-  /// @param after  processes of the grid with them
+  /// @param after  the grid with them
   /// @param is_forced  on process 0: however many processes a core gets
   /// Collective over the grid. @throws agreed Error{no_slots, not_found, unsupported}
-  void check(int fresh, int after, const GroupPolicy& policy, bool is_forced) const;
+  void check(int fresh, Shape after, const GroupPolicy& policy, bool is_forced) const;
   /// Process 0: why this number of spare processes is not started now; empty: it can be.
   std::string trouble_with_spares(int fresh) const;
 
 private:
-  Room room_for(const std::vector<HostShare>& shares, int after) const;
-  void check_here(int fresh, int after, const GroupPolicy& policy, std::int64_t bytes_each, bool is_forced) const;
+  Room room_for(const std::vector<HostShare>& shares, Shape after) const;
+  void check_here(int fresh, Shape after, const GroupPolicy& policy, std::int64_t bytes_each, bool is_forced) const;
   void check_slots(const std::vector<HostShare>& shares) const;
   std::int64_t bytes_of_a_process() const;
   std::int64_t living() const; ///< processes of the application

@@ -330,14 +330,14 @@ double bytes_of(const Matrix& a) {
 double Matrices::bytes() const {
   double sum = 0;
   for (const auto& a : matrices_)
-    if (a->lies_on.kind != MatrixGrid::Kind::all) sum += bytes_of(*a);
+    if (!a->lies_on.is_copied()) sum += bytes_of(*a);
   return sum;
 }
 
-double Matrices::bytes_on_each() const {
+double Matrices::bytes_of_copies(Shape grid) const {
   double sum = 0;
   for (const auto& a : matrices_)
-    if (a->lies_on.kind == MatrixGrid::Kind::all) sum += bytes_of(*a);
+    if (a->lies_on.is_copied()) sum += a->lies_on.copies_on(grid) * bytes_of(*a);
   return sum;
 }
 

@@ -57,10 +57,10 @@ public:
   /// Local. A number for the two and `op`, to compare between processes. @throws Error that begins with `call` when
   /// op(from) cannot be copied to `to`
   std::int64_t check_copy(const char* call, redist::Op op, const Matrix* from, const Matrix* to) const;
-  Matrix* largest() const;            ///< of those over the whole grid; null when there is none
-  double bytes() const;               ///< of all matrices of which processes have parts, on all processes together
-  double bytes_on_each() const;       ///< of those that every process has whole
-  std::int64_t bytes_of_mine() const; ///< of the local arrays of this process
+  Matrix* largest() const;                  ///< of those over the whole grid; null when there is none
+  double bytes() const;                     ///< of all matrices without copies, on all processes together
+  double bytes_of_copies(Shape grid) const; ///< of the others, on all processes of such a grid together
+  std::int64_t bytes_of_mine() const;       ///< of the local arrays of this process
   const std::vector<std::unique_ptr<Matrix>>& all() const { return matrices_; }
   std::vector<Matrix*> list() const;
   bool has(const Matrix* matrix) const;               ///< a living one

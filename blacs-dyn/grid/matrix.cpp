@@ -187,10 +187,8 @@ std::string dyngrid_matrix::form() const {
 
 redist::Layout blacs_dyn::layout_on(const GridMap& grid, const AxisRule& rows, const AxisRule& cols, int order,
                                     const MatrixGrid& lies_on) {
-  if (!lies_on.is_whole()) {
-    const GridMap map = lies_on.map_on(grid);
-    return lies_on.layout(rows.on(map), cols.on(map), grid.shape);
-  }
+  if (!lies_on.is_whole())
+    return lies_on.layout(rows.on(lies_on.map_on(grid, 'R')), cols.on(lies_on.map_on(grid, 'C')), grid.shape);
   if (order == 0) return redist::Layout::row_major(rows.on(grid), cols.on(grid));
   const auto how = static_cast<gridmap::DealOrder>(order);
   return redist::Layout::row_major(gridmap::deal_out(rows.n, rows.nb, grid.shape.nprow, grid.row_shares, how),

@@ -16,18 +16,31 @@ using base::Error;
 using base::Status;
 
 void MatrixGrid::check(const char* routine) const {
-  if (kind < Kind::whole || kind > Kind::all)
+  if (kind < Kind::whole || kind > Kind::each_column)
     throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: {}: shape is {}, expected DYNGRID_ON_GRID ({}) .. DYNGRID_ON_ALL ({})", routine,
-                            static_cast<int>(kind), static_cast<int>(DYNGRID_ON_GRID),
-                            static_cast<int>(DYNGRID_ON_ALL)));
+                fmt::format("blacs-dyn: {}: shape is {}, expected DYNGRID_ON_GRID ({}) .. DYNGRID_ON_EACH_COLUMN ({})",
+                            routine, static_cast<int>(kind), static_cast<int>(DYNGRID_ON_GRID),
+                            static_cast<int>(DYNGRID_ON_EACH_COLUMN)));
   for (const auto& [what, value] : {std::pair("nprow_at_most", most.nprow), std::pair("npcol_at_most", most.npcol)})
     if (value < 1)
       throw Error(Status::bad_argument,
                   fmt::format("blacs-dyn: {}: {} is {}, expected at least 1", routine, what, value));
 }
 
-GridMap MatrixGrid::map_on(const GridMap& grid) const {
+int MatrixGrid::copies_on(Shape grid) const {
+  switch (kind) {
+  case Kind::all:
+    return grid.size();
+  case Kind::each_row:
+    return grid.nprow;
+  case Kind::each_column:
+    return grid.npcol;
+  default:
+    return 1;
+  }
+}
+
+GridMap MatrixGrid::map_on(const GridMap& grid, char axis) const {
   GridMap map;
   map.shape = grid.shape;
   map.speeds = grid.speeds;
@@ -44,6 +57,16 @@ GridMap MatrixGrid::map_on(const GridMap& grid) const {
     map.shape = {1, 1};
     map.speeds.clear();
     break;
+  case Kind::each_row:
+    if (axis == 'C') break;
+    map.shape = {1, grid.shape.npcol};
+    map.speeds.clear();
+    break;
+  case Kind::each_column:
+    if (axis == 'R') break;
+    map.shape = {grid.shape.nprow, 1};
+    map.speeds.clear();
+    break;
   case Kind::part:
     map.shape = {std::min(most.nprow, grid.shape.nprow), std::min(most.npcol, grid.shape.npcol)};
     map.speeds.clear();
@@ -54,11 +77,9 @@ GridMap MatrixGrid::map_on(const GridMap& grid) const {
 }
 
 redist::Layout MatrixGrid::layout(gridmap::Axis rows, gridmap::Axis cols, Shape grid) const {
-  if (kind == Kind::all) {
-    redist::Layout layout{std::move(rows), std::move(cols), redist::Grid::row_major(grid.nprow, grid.npcol)};
-    layout.rows_replicated = layout.cols_replicated = true;
-    return layout;
-  }
+  if (is_copied())
+    return {std::move(rows), std::move(cols), redist::Grid::row_major(grid.nprow, grid.npcol),
+            kind != Kind::each_column, kind != Kind::each_row};
   redist::Layout layout = redist::Layout::row_major(std::move(rows), std::move(cols));
   if (kind == Kind::part)
     for (int& rank : layout.grid.ranks) {
@@ -78,6 +99,10 @@ std::string MatrixGrid::text() const {
     return fmt::format(" on at most {} processes", to_string(most));
   case Kind::all:
     return " whole on each process";
+  case Kind::each_row:
+    return " whole on each row of processes";
+  case Kind::each_column:
+    return " whole on each column of processes";
   case Kind::whole:
     break;
   }

@@ -15,8 +15,10 @@ struct MatrixGrid {
     whole = DYNGRID_ON_GRID,
     row = DYNGRID_ON_ROW,
     column = DYNGRID_ON_COLUMN,
-    part = DYNGRID_ON_FIRST, ///< the first rows and columns; of 1 x 1: process (0, 0)
-    all = DYNGRID_ON_ALL     ///< each has the whole matrix
+    part = DYNGRID_ON_FIRST,             ///< the first rows and columns; of 1 x 1: process (0, 0)
+    all = DYNGRID_ON_ALL,                ///< each has the whole matrix
+    each_row = DYNGRID_ON_EACH_ROW,      ///< each process row has, cut over its processes
+    each_column = DYNGRID_ON_EACH_COLUMN ///< each process column has, cut over its processes
   };
   Kind kind = Kind::whole;
   Shape most{1, 1}; ///< of a part
@@ -24,8 +26,12 @@ struct MatrixGrid {
   /// @throws Error{bad_argument}
   void check(const char* routine) const;
   bool is_whole() const { return kind == Kind::whole; }
-  /// The processes as the axes of the matrix are over them: what its rules are asked with. Without ids.
-  GridMap map_on(const GridMap& grid) const;
+  bool is_copied() const { return kind >= Kind::all; }
+  int copies_on(Shape grid) const; ///< how many processes have each element
+  /// The processes as its rows ('R') or columns ('C') are over them: what its rules are asked with. Without ids. An
+  /// axis that is cut over the processes of each row or column is asked for as that of a matrix over the whole grid, so
+  /// that the two lie alike.
+  GridMap map_on(const GridMap& grid, char axis) const;
   /// rows, cols: over the processes of map_on(). Ranks are row-major numbers in `grid`.
   redist::Layout layout(gridmap::Axis rows, gridmap::Axis cols, Shape grid) const;
   std::string text() const; ///< " on one row of processes"; empty of the whole grid

@@ -151,7 +151,7 @@ void Resize::check_room(const Headroom& headroom) {
   const int fresh = goal_.to.size() - process_set.grid.shape.size() - static_cast<int>(process_set.all_parked().size());
   if (fresh <= 0) return;
   if (!parts_->settings.pool.empty()) await_turn();
-  headroom.check(fresh, goal_.to.size(), policy(), goal_.is_forced);
+  headroom.check(fresh, goal_.to, policy(), goal_.is_forced);
 }
 
 /// Until no other pool is between its count of free slots and their use. Collective over the grid.

@@ -283,9 +283,11 @@ void refused() {
   agreed(dyngrid_matrix_halo(all[2], one, one, nullptr, is_wrong ? 6 : 8, &halo), DYNGRID_ERR_ARGUMENT, "neighbours");
   agreed(dyngrid_matrix_halo(all[2], one, is_wrong ? below : one, nullptr, 8, &halo), DYNGRID_ERR_ARGUMENT, "below 0");
   agreed(dyngrid_matrix_halo(all[2], none, none, nullptr, 8, &halo), DYNGRID_ERR_ARGUMENT, "no border");
-  dyngrid_matrix* whole = nullptr;
+  dyngrid_matrix *whole = nullptr, *copies = nullptr;
   expect(dyngrid_matrix_create_on("whole", 'd', 4, 4, 2, 2, DYNGRID_ON_ALL, &whole) == 0, "create");
   agreed(dyngrid_matrix_halo(whole, one, one, nullptr, 8, &halo), DYNGRID_ERR_ARGUMENT, "all have all");
+  expect(dyngrid_matrix_create_on("copies", 'd', 4, 4, 2, 2, DYNGRID_ON_EACH_COLUMN, &copies) == 0, "create");
+  agreed(dyngrid_matrix_halo(copies, one, one, nullptr, 8, &halo), DYNGRID_ERR_ARGUMENT, "copies");
   expect(halo == nullptr, "no halo");
 
   dyngrid_borders* made = nullptr;

@@ -6,6 +6,7 @@
 // fields statuses: arguments that are wrong on one process or on all are the same error on all.
 // What is expected is counted here index by index, from the definition in dyngrid/layout.h.
 #include <cstring>
+#include <map>
 #include <random>
 
 #include "dyngrid.hpp"
@@ -173,7 +174,8 @@ struct State {
 };
 
 /// Beside the fields: an ordinary matrix, one with any owners, and one of each shape.
-const std::vector<std::string> others{"ordinary", "owned", "row", "column", "first", "all", "part"};
+const std::vector<std::string> others{"ordinary", "owned",    "row",         "column", "first",
+                                      "all",      "each row", "each column", "part"};
 constexpr std::int64_t m = 19, n = 14;
 
 std::int64_t any_owner(void* context, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes,
@@ -191,7 +193,8 @@ void make_others(State& state) {
   dyngrid_matrix* a = nullptr;
   expect(dyngrid_matrix_create("ordinary", 'd', m, n, 3, 2, &a) == 0, "create");
   expect(dyngrid_matrix_create_owned("owned", 'd', m, n, any_owner, &state, &a) == 0, "create owned");
-  for (const int shape : {DYNGRID_ON_ROW, DYNGRID_ON_COLUMN, DYNGRID_ON_FIRST, DYNGRID_ON_ALL})
+  for (const int shape : {DYNGRID_ON_ROW, DYNGRID_ON_COLUMN, DYNGRID_ON_FIRST, DYNGRID_ON_ALL, DYNGRID_ON_EACH_ROW,
+                          DYNGRID_ON_EACH_COLUMN})
     expect(dyngrid_matrix_create_on(others[static_cast<std::size_t>(shape) + 1].c_str(), 'd', m, n, 2, 3, shape, &a) ==
                0,
            "create on a shape");
@@ -208,8 +211,9 @@ void fill_others() {
 }
 void check_others() {
   std::vector<std::int64_t> count(others.size(), 0);
-  int size = 0;
-  MPI_Comm_size(dyngrid_comm(), &size);
+  int nprow = 0, npcol = 0;
+  dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+  const std::map<std::string, int> copies{{"all", nprow * npcol}, {"each row", nprow}, {"each column", npcol}};
   for (std::size_t k = 0; k < others.size(); ++k)
     dyngrid::for_each<double>(dyngrid_matrix_find(others[k].c_str()), [&](std::int64_t i, std::int64_t j, double& x) {
       expect(x == value_of(k, i, j), others[k] + ": element " + std::to_string(i) + ", " + std::to_string(j));
@@ -217,7 +221,8 @@ void check_others() {
     });
   MPI_Allreduce(MPI_IN_PLACE, count.data(), static_cast<int>(count.size()), MPI_INT64_T, MPI_SUM, dyngrid_comm());
   for (std::size_t k = 0; k < others.size(); ++k)
-    expect(count[k] == m * n * (others[k] == "all" ? size : 1), others[k] + ": number of elements");
+    expect(count[k] == m * n * (copies.count(others[k]) ? copies.at(others[k]) : 1),
+           others[k] + ": number of elements");
 }
 
 std::string name_of(const State& state, int k) {

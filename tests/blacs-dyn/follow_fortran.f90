@@ -209,10 +209,10 @@ contains
   !> To one column of processes, to the first one, to all, and back; on 1 x 2.
   subroutine on_other_processes(m)
     type(dyngrid_matrix), intent(in) :: m
-    type(dyngrid_matrix) :: rows, first_one, part, all_of_it
+    type(dyngrid_matrix) :: rows, first_one, part, all_of_it, copies
     real(real64), pointer :: z(:, :)
     integer :: i, j
-    call dyngrid_matrix_create_on('rows', 'd', n, n, nb, nb, 5, rows, info)
+    call dyngrid_matrix_create_on('rows', 'd', n, n, nb, nb, 7, rows, info)
     call need(info == DYNGRID_ERR_ARGUMENT, 'no such shape')
     call dyngrid_matrix_create_on('rows', 'd', n, n, 15, n, DYNGRID_ON_COLUMN, rows, info)
     call need(info == DYNGRID_SUCCESS, 'on one column')
@@ -235,6 +235,14 @@ contains
     call dyngrid_copy(part, all_of_it, info); call need(info == DYNGRID_SUCCESS, 'copy to all')
     call dyngrid_local(all_of_it, z)
     call need(all([((z(i, j) == i * n + j, i = 1, n), j = 1, n)]), 'all of it')
+    call dyngrid_matrix_create_on('copies', 'd', n, n, nb, nb, DYNGRID_ON_EACH_COLUMN, copies, info)
+    call need(info == DYNGRID_SUCCESS, 'on each column')
+    call dyngrid_copy(all_of_it, copies, info); call need(info == DYNGRID_SUCCESS, 'copy to each column')
+    call dyngrid_local(copies, z) ! the grid has one row: each of the two columns has all of it
+    call need(all([((z(i, j) == i * n + j, i = 1, n), j = 1, n)]), 'each copy')
+    desc = dyngrid_desc(copies)
+    call need(desc(2) >= 0 .and. desc(2) /= dyngrid_context(), 'a context of its own for each copy')
+    call dyngrid_matrix_free(copies, info); call need(info == DYNGRID_SUCCESS, 'free')
     call dyngrid_matrix_free(rows, info); call need(info == DYNGRID_SUCCESS, 'free')
     call dyngrid_matrix_free(first_one, info); call need(info == DYNGRID_SUCCESS, 'free')
     call dyngrid_matrix_free(part, info); call need(info == DYNGRID_SUCCESS, 'free')

@@ -34,6 +34,10 @@ Place expected(const MatrixGrid& lies_on, Shape grid, int rank) {
     return {rank, 0};
   case Kind::all:
     return {0, 0};
+  case Kind::each_row:
+    return {0, q};
+  case Kind::each_column:
+    return {p, 0};
   case Kind::part:
     return p < lies_on.most.nprow && q < lies_on.most.npcol ? Place{p, q} : Place{-1, -1};
   case Kind::whole:
@@ -44,13 +48,14 @@ Place expected(const MatrixGrid& lies_on, Shape grid, int rank) {
 
 TEST(MatrixGrid, EachRankHasItsPlace) {
   constexpr std::int64_t m = 13, n = 17;
-  const std::vector<MatrixGrid> all{{Kind::whole}, {Kind::row},          {Kind::column},      {Kind::part},
-                                    {Kind::all},   {Kind::part, {2, 3}}, {Kind::part, {9, 1}}};
+  const std::vector<MatrixGrid> all{{Kind::whole},        {Kind::row},      {Kind::column},
+                                    {Kind::part},         {Kind::all},      {Kind::part, {2, 3}},
+                                    {Kind::part, {9, 1}}, {Kind::each_row}, {Kind::each_column}};
   for (const Shape grid : {Shape{1, 1}, Shape{2, 3}, Shape{3, 2}, Shape{1, 5}, Shape{4, 4}})
     for (const MatrixGrid& lies_on : all) {
-      const GridMap map = lies_on.map_on(grid_of(grid));
-      const redist::Layout layout =
-          lies_on.layout(Axis::block_cyclic(m, 2, map.shape.nprow), Axis::block_cyclic(n, 3, map.shape.npcol), grid);
+      const GridMap map = lies_on.map_on(grid_of(grid), 'R'), map_of_cols = lies_on.map_on(grid_of(grid), 'C');
+      const redist::Layout layout = lies_on.layout(Axis::block_cyclic(m, 2, map.shape.nprow),
+                                                   Axis::block_cyclic(n, 3, map_of_cols.shape.npcol), grid);
       layout.validate("test");
       std::int64_t sum = 0;
       for (int rank = 0; rank < grid.size(); ++rank) {
@@ -58,13 +63,28 @@ TEST(MatrixGrid, EachRankHasItsPlace) {
         const auto [p, q] = layout.axes_of(rank);
         const redist::LocalSize size = layout.local_size_of(rank);
         sum += size.rows * size.cols;
-        if (p < 0 || lies_on.kind == Kind::all) continue;
+        if (p < 0 || lies_on.is_copied()) continue;
         EXPECT_EQ(map.speeds[static_cast<std::size_t>(p * map.shape.npcol + q)], rank + 1)
             << "what a rule is asked with";
       }
-      EXPECT_EQ(sum, m * n * (lies_on.kind == Kind::all ? grid.size() : 1)) << to_string(grid) << lies_on.text();
+      const int copies = lies_on.kind == Kind::all           ? grid.size()
+                         : lies_on.kind == Kind::each_row    ? grid.nprow
+                         : lies_on.kind == Kind::each_column ? grid.npcol
+                                                             : 1;
+      EXPECT_EQ(sum, m * n * copies) << to_string(grid) << lies_on.text();
+      EXPECT_EQ(lies_on.copies_on(grid), copies);
       EXPECT_EQ(layout.local_size_of(grid.size()).rows, 0) << "of a rank outside";
     }
+}
+
+TEST(MatrixGrid, ARuleIsAskedForACutAxisAsForTheWholeGrid) {
+  const GridMap grid = grid_of({2, 3});
+  const MatrixGrid row{Kind::each_row}, column{Kind::each_column};
+  EXPECT_EQ(column.map_on(grid, 'R').shape, grid.shape);
+  EXPECT_EQ(column.map_on(grid, 'R').speeds, grid.speeds);
+  EXPECT_EQ(column.map_on(grid, 'C').shape, (Shape{2, 1}));
+  EXPECT_EQ(row.map_on(grid, 'C').shape, grid.shape);
+  EXPECT_EQ(row.map_on(grid, 'R').shape, (Shape{1, 3}));
 }
 
 TEST(MatrixGrid, OtherRanksKeepTheirPlaces) {
@@ -79,7 +99,7 @@ TEST(MatrixGrid, OtherRanksKeepTheirPlaces) {
 
 TEST(MatrixGrid, RefusesWhatIsNoShape) {
   EXPECT_NO_THROW((MatrixGrid{Kind::part, {1, 9}}.check("f")));
-  for (const MatrixGrid& bad : {MatrixGrid{static_cast<Kind>(-1)}, MatrixGrid{static_cast<Kind>(5)},
+  for (const MatrixGrid& bad : {MatrixGrid{static_cast<Kind>(-1)}, MatrixGrid{static_cast<Kind>(7)},
                                 MatrixGrid{Kind::part, {0, 1}}, MatrixGrid{Kind::part, {1, -3}}})
     EXPECT_THROW(bad.check("f"), base::Error);
 }

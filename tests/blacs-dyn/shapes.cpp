@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // shapes sequence GRID...: a matrix of each shape (DYNGRID_ON_*) beside an ordinary one through these grids, reblocked
 // on the way, every element and every descriptor on each grid, routines of ScaLAPACK in the contexts of the shapes.
-// shapes write FILE and shapes read FILE: a checkpoint, and a restart from it; three of the matrices not made there.
+// shapes write FILE and shapes read FILE: a checkpoint, and a restart from it; four of the matrices not made there.
 // shapes random SEED COUNT MOST [FILE]: sequences of changes drawn at random, with copies between random pairs, on
 // grids of at most MOST processes; with FILE through checkpoints, too.
 // shapes statuses: arguments that are wrong on one process or on all are the same error on all.
@@ -64,6 +64,10 @@ Arrangement arrangement_of(const Form& f) {
     return {size, 1, number, 0};
   case DYNGRID_ON_ALL:
     return {1, 1, 0, 0};
+  case DYNGRID_ON_EACH_ROW:
+    return {1, npcol, 0, mycol};
+  case DYNGRID_ON_EACH_COLUMN:
+    return {nprow, 1, myrow, 0};
   case DYNGRID_ON_GRID:
     return {nprow, npcol, myrow, mycol};
   default: {
@@ -131,20 +135,31 @@ void check(const std::string& name, const dyngrid_matrix* a, const Form& f) {
 // ---- one of each
 
 const std::vector<std::pair<std::string, Form>> one_of_each{
-    {"grid", {DYNGRID_ON_GRID, 1, 1, 23, 17, 3, 2, 1}},    {"row", {DYNGRID_ON_ROW, 1, 1, 24, 24, 5, 2, 2}},
-    {"column", {DYNGRID_ON_COLUMN, 1, 1, 49, 1, 3, 1, 3}}, {"first", {DYNGRID_ON_FIRST, 1, 1, 7, 5, 2, 2, 4}},
-    {"all", {DYNGRID_ON_ALL, 1, 1, 11, 13, 4, 4, 5}},      {"part", {on_part, 2, 2, 19, 21, 2, 3, 6}},
-    {"narrow", {on_part, 1, 3, 8, 40, 8, 1, 7}},           {"empty", {DYNGRID_ON_ROW, 1, 1, 0, 9, 1, 1, 8}},
-    {"all empty", {DYNGRID_ON_ALL, 1, 1, 6, 0, 1, 1, 9}}};
+    {"grid", {DYNGRID_ON_GRID, 1, 1, 23, 17, 3, 2, 1}},
+    {"row", {DYNGRID_ON_ROW, 1, 1, 24, 24, 5, 2, 2}},
+    {"column", {DYNGRID_ON_COLUMN, 1, 1, 49, 1, 3, 1, 3}},
+    {"first", {DYNGRID_ON_FIRST, 1, 1, 7, 5, 2, 2, 4}},
+    {"all", {DYNGRID_ON_ALL, 1, 1, 11, 13, 4, 4, 5}},
+    {"part", {on_part, 2, 2, 19, 21, 2, 3, 6}},
+    {"narrow", {on_part, 1, 3, 8, 40, 8, 1, 7}},
+    {"empty", {DYNGRID_ON_ROW, 1, 1, 0, 9, 1, 1, 8}},
+    {"all empty", {DYNGRID_ON_ALL, 1, 1, 6, 0, 1, 1, 9}},
+    {"each row", {DYNGRID_ON_EACH_ROW, 1, 1, 2, 37, 1, 3, 10}},
+    {"each column", {DYNGRID_ON_EACH_COLUMN, 1, 1, 41, 3, 4, 2, 11}}};
 
-/// Norms and a product with known results, in the contexts of a row, a column and a part of the processes.
-void use_scalapack(dyngrid_matrix* row, dyngrid_matrix* column, dyngrid_matrix* part, const Form& f, const Form& v) {
+/// Norms and a product with known results, in the contexts of a row, a column, a part of the processes and a copy.
+void use_scalapack(dyngrid_matrix* row, dyngrid_matrix* column, dyngrid_matrix* part, dyngrid_matrix* copies,
+                   const Form& f, const Form& v) {
   const int one_i = 1, n = static_cast<int>(f.n), length = static_cast<int>(v.m);
   const double one = 1, zero = 0;
   dyngrid::for_each<double>(column, [&](std::int64_t, std::int64_t, double& x) { x = 1; });
   double norm = -1;
   pdnrm2_(&length, &norm, static_cast<double*>(dyngrid_local(column)), &one_i, &one_i, dyngrid_desc(column), &one_i);
   expect(norm == 7, "pdnrm2 of 49 ones");
+  dyngrid::for_each<double>(copies, [&](std::int64_t, std::int64_t j, double& x) { x = j == 1 ? 1 : 5; });
+  const int two_i = 2, of_copies = 36;
+  pdnrm2_(&of_copies, &norm, static_cast<double*>(dyngrid_local(copies)), &one_i, &two_i, dyngrid_desc(copies), &one_i);
+  expect(norm == 6, "pdnrm2 of 36 ones in each copy");
   // a cyclic shift: its square has the single ones two columns on
   dyngrid::for_each<double>(row, [&](std::int64_t i, std::int64_t j, double& x) { x = j == (i + 1) % n; });
   dyngrid_matrix* product = nullptr;
@@ -194,8 +209,8 @@ int sequence(int argc, char** argv) {
     const std::size_t k = static_cast<std::size_t>(step) % a.size();
     reblock(k, 1 + step % 4, 2 + step % 3);
     expect(dyngrid_relayout() == DYNGRID_SAME, "relayout");
-    use_scalapack(a[1], a[2], a[5], forms[1], forms[2]);
-    for (const std::size_t used : {1, 2, 5}) fill(a[used], forms[used]);
+    use_scalapack(a[1], a[2], a[5], a[10], forms[1], forms[2]);
+    for (const std::size_t used : {1, 2, 5, 10}) fill(a[used], forms[used]);
     for (std::size_t l = 0; l < a.size(); ++l) check(one_of_each[l].first, a[l], forms[l]);
     if (2 + step == argc) return false;
     follow::request(argv[2 + step++]);
@@ -212,7 +227,7 @@ struct State {
   std::uint32_t seed = 0; ///< of the next step
   int sequence = -1, steps_left = 0;
   int matrices = 0;
-  Form forms[8];
+  Form forms[10];
   std::int64_t copies = 0, changes = 0, reblocks = 0, restores = 0;
 };
 
@@ -231,13 +246,13 @@ void begin_sequence(State& state, std::mt19937& random) {
   }
   ++state.sequence;
   state.steps_left = 6;
-  state.matrices = 8;
+  state.matrices = 10;
   const bool are_vectors = below(random, 3) == 0;
   const std::int64_t m = below(random, 50), n = are_vectors ? 1 : below(random, 30); // of all: they are copied
   for (int k = 0; k < state.matrices; ++k) {
     Form& f = state.forms[k];
     f = Form{};
-    f.shape = k < 5 ? k : k == 5 ? on_part : static_cast<int>(below(random, 6)) - 1; // one of each, and two more
+    f.shape = k < 7 ? k : k == 7 ? on_part : static_cast<int>(below(random, 8)) - 1; // one of each, and two more
     f.nprow = 1 + static_cast<int>(below(random, 4));
     f.npcol = 1 + static_cast<int>(below(random, 4));
     f.m = m;
@@ -331,13 +346,14 @@ int statuses() {
   const bool bad = rank == 2;
   const auto on = [&](int shape) { return dyngrid_matrix_create_on("a", 'd', 9, 8, 2, 2, shape, &a); };
   const auto on_part_of = [&](int p, int q) { return dyngrid_matrix_create_on_part("a", 'd', 9, 8, 2, 2, p, q, &a); };
-  for (const int shape : {-1, 5, 1 << 30}) {
+  for (const int shape : {-1, 7, 1 << 30}) {
     agreed(on(shape), DYNGRID_ERR_ARGUMENT, "an unknown shape");
     agreed(on(bad ? shape : DYNGRID_ON_ROW), DYNGRID_ERR_ARGUMENT, "an unknown shape on one process");
   }
   agreed(on(bad ? DYNGRID_ON_COLUMN : DYNGRID_ON_ROW), DYNGRID_ERR_MISMATCH, "shapes that differ");
   expect(std::strstr(dyngrid_last_message(), "shape differs") != nullptr, "the message names the shape");
   agreed(on(bad ? DYNGRID_ON_ALL : DYNGRID_ON_GRID), DYNGRID_ERR_MISMATCH, "shapes that differ");
+  agreed(on(bad ? DYNGRID_ON_EACH_ROW : DYNGRID_ON_EACH_COLUMN), DYNGRID_ERR_MISMATCH, "shapes that differ");
   agreed(on_part_of(2, bad ? 3 : 2), DYNGRID_ERR_MISMATCH, "parts that differ");
   for (const int least : {0, -1}) {
     agreed(on_part_of(least, 2), DYNGRID_ERR_ARGUMENT, "a part of no rows");
@@ -346,7 +362,8 @@ int statuses() {
   agreed(dyngrid_matrix_create_on("a", 'd', 9, 8, bad ? 0 : 2, 2, DYNGRID_ON_ALL, &a), DYNGRID_ERR_ARGUMENT, "mb = 0");
   agreed(dyngrid_matrix_create_on("a", 'd', 9, 8, 2, 2, DYNGRID_ON_ALL, bad ? nullptr : &a), DYNGRID_ERR_NULL, "null");
 
-  for (const int shape : {int{DYNGRID_ON_ROW}, int{DYNGRID_ON_ALL}, int{DYNGRID_ON_FIRST}}) {
+  for (const int shape :
+       {int{DYNGRID_ON_ROW}, int{DYNGRID_ON_ALL}, int{DYNGRID_ON_FIRST}, int{DYNGRID_ON_EACH_COLUMN}}) {
     expect(on(shape) == 0, "create");
     int pivots[9], info = 0;
     dyngrid_phase* phase = nullptr;
@@ -368,6 +385,28 @@ int statuses() {
   dyngrid::copy(all, part);
   dyngrid::for_each(part, [&](auto, auto j, double& x) { expect(x == static_cast<double>(j % 4), "a part"); });
   expect(part.rows() == (rank < 2 ? 8 : 0) && part.columns() == (rank < 2 ? 4 : 0), "the part of each");
+
+  // each process takes the copy that it has a part of
+  const int p = rank / 2, q = rank % 2;
+  dyngrid::Matrix<double> each_column("each column", 8, 3, 2, 2, dyngrid::On::each_column),
+      each_row("each row", 8, 3, 2, 2, dyngrid::On::each_row), grid("grid", 8, 3, 1, 1);
+  dyngrid::for_each(each_column, [&](auto, auto, double& x) { x = q; });
+  dyngrid::copy(each_column, grid);
+  dyngrid::for_each(grid, [&](auto, auto, double& x) { expect(x == q, "from its own column"); });
+  dyngrid::for_each(each_row, [&](auto, auto, double& x) { x = p; });
+  dyngrid::copy(each_row, each_column);
+  dyngrid::for_each(each_column, [&](auto, auto, double& x) { expect(x == p, "from its own row"); });
+  dyngrid::add(2, grid, 1, each_column);
+  dyngrid::for_each(each_column,
+                    [&](auto, auto j, double& x) { expect(x == p + (j % 2 == 0 ? 0 : 2), "added to each"); });
+  const auto by_column = [](dyngrid::Axis axis, std::int64_t length, int nprow, int npcol) {
+    const bool is_row = axis == dyngrid::Axis::rows;
+    expect(nprow == 2 && npcol == (is_row ? 2 : 1), "the rule is asked for rows with 2 x 2, for columns with 2 x 1");
+    return is_row ? std::vector<std::int64_t>{3, 5} : std::vector<std::int64_t>{length};
+  };
+  expect(each_column.set_rule(by_column) == dyngrid::Outcome::resized, "set_rule");
+  dyngrid::for_each(each_column, [&](auto, auto j, double&) { expect(j < 3, "by a rule"); });
+  expect(each_column.rows() == (p == 0 ? 3 : 5) && each_column.columns() == 3, "rows by the rule");
 
   // a rule is asked for the processes of the shape
   expect(row.set_rule([](dyngrid::Axis axis, std::int64_t length, int nprow, int npcol) {
@@ -409,7 +448,8 @@ int main(int argc, char** argv) {
   if (kind == "sequence") status = sequence(argc, argv);
   if (kind == "write") status = follow::write_all(argv[2], one_of_each);
   if (kind == "read")
-    status = follow::read_all(argv[2], one_of_each, [](std::size_t k) { return k != 1 && k != 4 && k != 5; });
+    status =
+        follow::read_all(argv[2], one_of_each, [](std::size_t k) { return k != 1 && k != 4 && k != 5 && k != 10; });
   if (kind == "random")
     status = at_random(static_cast<std::uint32_t>(std::atoi(argv[2])), std::atoi(argv[3]), std::atoi(argv[4]),
                        argc > 5 ? argv[5] : nullptr);

@@ -162,13 +162,16 @@ int main(int argc, char** argv) {
     expect(!dyngrid_borders_update(borders, nullptr), "borders with enough memory");
     expect(!dyngrid_borders_free(&borders), "free borders");
   }
-  dyngrid_matrix* copies = nullptr; // 128 MiB on each process: a third process needs as much again
-  expect(!dyngrid_matrix_create_on("copies", 'd', 4096, 4096, 64, 64, DYNGRID_ON_ALL, &copies), "create copies");
-  {
-    const FullHost host(dyngrid_process_id() == 0, 130);
-    const int status = dyngrid_resize(1, 3, DYNGRID_OPTIMAL);
-    expect(status == DYNGRID_ERR_SLOTS && std::strstr(dyngrid_last_message(), "to move the matrices") != nullptr,
-           "growth without room for one more copy: " + std::to_string(status));
+  for (const int shape : {DYNGRID_ON_ALL, DYNGRID_ON_EACH_COLUMN}) {
+    dyngrid_matrix* copies = nullptr; // 128 MiB on each process: a third process needs as much again
+    expect(!dyngrid_matrix_create_on("copies", 'd', 4096, 4096, 64, 64, shape, &copies), "create copies");
+    {
+      const FullHost host(dyngrid_process_id() == 0, 130);
+      const int status = dyngrid_resize(1, 3, DYNGRID_OPTIMAL);
+      expect(status == DYNGRID_ERR_SLOTS && std::strstr(dyngrid_last_message(), "to move the matrices") != nullptr,
+             "growth without room for one more copy: " + std::to_string(status));
+    }
+    expect(!dyngrid_matrix_free(&copies), "free copies");
   }
   expect(failed > 10, "what fails was tried");
 

@@ -280,7 +280,9 @@ enum class On {
   row = DYNGRID_ON_ROW,
   column = DYNGRID_ON_COLUMN,
   first = DYNGRID_ON_FIRST,
-  all = DYNGRID_ON_ALL
+  all = DYNGRID_ON_ALL,
+  each_row = DYNGRID_ON_EACH_ROW,
+  each_column = DYNGRID_ON_EACH_COLUMN
 };
 
 /// The first rows and columns of the grid, at most nprow x npcol.
@@ -452,7 +454,7 @@ public:
     check(dyngrid_matrix_create_weighted(name.c_str(), detail::TypeLetter<T>::value, m, n, mb, nb,
                                          static_cast<int>(order), &matrix_));
   }
-  /// On a row, a column or the first of the processes, or whole on each; see dyngrid_matrix_create_on. @throws Error
+  /// On a row, a column or the first of the processes, or with copies; see dyngrid_matrix_create_on. @throws Error
   Matrix(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, On shape) {
     check(dyngrid_matrix_create_on(name.c_str(), detail::TypeLetter<T>::value, m, n, mb, nb, static_cast<int>(shape),
                                    &matrix_));

@@ -51,7 +51,7 @@ DYNGRID_API int64_t dyngrid_block_rule(void* context, char axis, int64_t length,
  * that it knows by item to processes that differ. Local. */
 DYNGRID_API double dyngrid_rule_speed(int row, int col);
 
-/* ---- matrices on a row, a column or a part of the processes, or on each ---- */
+/* ---- matrices on a row, a column or a part of the processes, and copies ---- */
 
 /* On which processes of a p x q grid a matrix lies. It follows every change: to the same arrangement of the new grid's
  * processes. */
@@ -60,17 +60,26 @@ enum {
   DYNGRID_ON_ROW = 1,    /* over all, row by row, as one row 1 x pq: each process has all rows and some columns */
   DYNGRID_ON_COLUMN = 2, /* over all, row by row, as one column pq x 1: each has all columns and some rows */
   DYNGRID_ON_FIRST = 3,  /* on process (0, 0) alone */
-  DYNGRID_ON_ALL = 4     /* the whole matrix on each process */
+  DYNGRID_ON_ALL = 4,    /* the whole matrix on each process */
+  /* A copy on each row of the grid. Its columns are cut over q processes as those of a p x q matrix, its rows are not.
+   * For a vector beside the columns of such a matrix. */
+  DYNGRID_ON_EACH_ROW = 5,
+  /* A copy on each column of the grid. Its rows are cut over p processes as those of a p x q matrix, its columns are
+   * not. For a vector beside the rows of such a matrix. */
+  DYNGRID_ON_EACH_COLUMN = 6
 };
 /* As dyngrid_matrix_create, on the processes that `shape` says, DYNGRID_ON_*. dyngrid_copy copies between any two of
  * them; reblock, rules, checkpoints and dyngrid_my_range work as for other matrices. Phases, dyngrid_lu and
  * dyngrid_cholesky refuse it with DYNGRID_ERR_UNSUPPORTED: they want DYNGRID_ON_GRID.
  * dyngrid_desc: CTXT_ is a BLACS context of these processes in this arrangement, for ScaLAPACK. dyngrid opens it and
  * closes it at the next change. CTXT_ is -1 on a process that has no part of the matrix; its m_loc and n_loc are 0.
- * DYNGRID_ON_ALL: CTXT_ is -1 on all processes. Each has an ordinary m x n array, for LAPACK. The program keeps the
- * copies equal: dyngrid does not compare them. A process that joins receives the copy of one of the others.
- * dyngrid_copy from such a matrix takes each process's own copy; dyngrid_copy to it writes all copies. A checkpoint
- * holds the copy of process (0, 0). DYNGRID_ERR_ARGUMENT when shape is another number; DYNGRID_ERR_MISMATCH when it
+ * DYNGRID_ON_ALL: CTXT_ is -1 on all processes. Each has an ordinary m x n array, for LAPACK.
+ * DYNGRID_ON_EACH_ROW, _EACH_COLUMN: CTXT_ is a context of the copy of this process, 1 x q or p x 1: a call of
+ * ScaLAPACK works on that copy alone. For the axis that is cut, a rule (dyngrid_matrix_set_rule) is asked as for a
+ * matrix on p x q processes, so that both lie alike. The program keeps all copies equal: dyngrid does not compare them.
+ * A process that joins receives its part of one of them. From such a matrix, dyngrid_copy and dyngrid_add take the copy
+ * that a process has a part of; to it, they write all copies. A checkpoint holds the copy of which process (0, 0) has a
+ * part; a restart gives it to all. DYNGRID_ERR_ARGUMENT when shape is another number; DYNGRID_ERR_MISMATCH when it
  * differs between processes. */
 DYNGRID_API int dyngrid_matrix_create_on(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb,
                                          int shape, dyngrid_matrix** matrix);
@@ -143,7 +152,7 @@ typedef struct dyngrid_borders dyngrid_borders;
  *   boundary          one element of the matrix's type, NULL: 0. A new array has it in all places that no neighbour
  *                     fills: outside the matrix, and corners with _FOUR. Later these keep what the program writes
  * DYNGRID_ERR_NULL; _NOT_FOUND; _ARGUMENT for a side below 0, sides of 0 alone, another number of neighbours, or a
- * matrix that all processes have as a whole; _MISMATCH when processes differ. The same on all processes. */
+ * matrix with copies; _MISMATCH when processes differ. The same on all processes. */
 DYNGRID_API int dyngrid_borders_create(dyngrid_matrix* matrix, const int* lo, const int* hi, const int* periodic,
                                        int neighbours, const void* boundary, dyngrid_borders** borders);
 /* Copies the matrix into the ghosted array and fills the borders. The ghosted array is made anew after a change of the
@@ -178,8 +187,8 @@ DYNGRID_API int dyngrid_borders_free(dyngrid_borders** borders);
  *     dyngrid_halo_from_ghosted(halo, ghosted, 0, dyngrid_local(u), lld);
  *
  * lld is that of dyngrid_matrix_shape. A change of the grid or of the matrix ends the halo: destroy it and make
- * another. Collective over the grid. DYNGRID_ERR_NULL; _ARGUMENT for a side below 0, sides of 0 alone, or a matrix that
- * all processes have as a whole; _STATE on a process outside the grid, and before the first resize point of a new one.
+ * another. Collective over the grid. DYNGRID_ERR_NULL; _ARGUMENT for a side below 0, sides of 0 alone, or a matrix with
+ * copies; _STATE on a process outside the grid, and before the first resize point of a new one.
  */
 DYNGRID_API int dyngrid_matrix_halo(const dyngrid_matrix* matrix, const int* lo, const int* hi, const int* periodic,
                                     int neighbours, dyngrid_halo** halo);
