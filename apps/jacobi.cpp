@@ -216,7 +216,7 @@ void read_command_line(Settings& s, int argc, char** argv) {
   try {
     s.product_blocks = apps::parse_blocks(s.product_text);
     if (s.has_phases() && s.common.is_weighted())
-      throw base::CommandLineError("--phases is given with --speeds or --balance, but PDGEMM wants equal blocks");
+      throw base::CommandLineError("--phases is given with --speeds or --balance, but PDGEMM needs equal blocks");
   } catch (const base::CommandLineError& error) {
     if (apps::is_first_of_mpirun()) std::fprintf(stderr, "jacobi: %s\n", error.what());
     std::exit(2);

@@ -367,8 +367,10 @@ void read_command_line(Settings& s, int argc, char** argv) {
       .check(base::one_of({"never", "pays", "always", "items"}))
       .type_name("NAME")
       .show_default();
-  cli.add_option("--look", s.look, "steps between two looks at it").check(base::positive_number()).show_default();
-  cli.add_flag("--measure", s.is_measured, "speeds are measured at every look, by the work of the last step");
+  cli.add_option("--look", s.look, "steps between two counts of the particles")
+      .check(base::positive_number())
+      .show_default();
+  cli.add_flag("--measure", s.is_measured, "speeds are measured at every count, by the work of the last step");
   apps::add_speeds(cli, s.common);
   apps::parse(cli, s.common, argc, argv);
   if (s.is_by_items() && s.common.balance.empty()) setenv("DYNGRID_BALANCE", "auto", 0);

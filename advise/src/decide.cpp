@@ -169,7 +169,7 @@ Decision decide_resize_without(const Situation& s, GridShape to, const Without& 
   });
   const std::string who = fmt::format("{}", fmt::join(named, ", "));
   if (to == s.grid && !is_there) return declined(fmt::format("the grid is {} without {} already", to_string(to), who));
-  return accepted(s, to, fmt::format("as asked, without process {}", who), true);
+  return accepted(s, to, fmt::format("as requested, without process {}", who), true);
 }
 
 Decision decide_grow(const Situation& s, std::int64_t by, bool force) {

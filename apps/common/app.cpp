@@ -156,7 +156,7 @@ void add_options(base::CommandLine& cli, Options& options, bool has_block) {
 void add_speeds(base::CommandLine& cli, Options& options) {
   options.deals_by_speed = true;
   cli.add_option("--speeds", options.speeds,
-                 "how fast the processes are, in the order of mpirun and of each group that comes, over and over: each "
+                 "how fast the processes are, in the order of mpirun and of each new group, repeated: each "
                  "gets one stretch of rows and columns, in blocks of --nb, in proportion")
       .separated_by(',')
       .check(base::positive_number())

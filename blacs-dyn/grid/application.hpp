@@ -46,7 +46,7 @@ public:
   ChangeReports reports{processes, settings, control};
   Relayout relayout{grid, registered, settings, whereabouts, copier, checkpoints, reports};
   Phases phases{grid, registered.matrices, machine, copier, control};
-  std::unique_ptr<Control> control; ///< on process 0; the requests of `changes` die before it
+  std::unique_ptr<Control> control; ///< on process 0; destroyed after `changes`, whose requests use it
   Balancing balancing{processes, settings, grid, registered.matrices, machine, control};
   Whereabouts whereabouts{grid};
   NewcomerCommand newcomers{processes, settings, whereabouts};

@@ -80,7 +80,7 @@ void ChangeReports::failed(Shape to, const base::Error& error, std::optional<con
 void ChangeReports::print(bool is_in_slabs) const {
   const dyngrid_resize_report& r = last_;
   const std::string when = r.asked_at_step < 0 ? ""
-                                               : fmt::format("; asked for at step {}, changed at step {}",
+                                               : fmt::format("; requested at step {}, changed at step {}",
                                                              r.asked_at_step, r.changed_at_step);
   std::fputs(fmt::format("dyngrid: {} -> {}: {} spawned, {} woken, {} released, {} parked; spawn {:.3f} s, merge "
                          "{:.3f} s, plan {:.4f} s, exchange {:.3f} s{}, other {:.3f} s, all {:.3f} s; "

@@ -159,7 +159,7 @@ int Changes::carry_out(Resize& next) {
   try {
     next.ask_scheduler(control_.get());
   } catch (const Error&) { // a program that asks anew has given back what it was granted before
-    if (parts_.settings.is_scheduled) call_off("other processes were asked of the scheduler, which refuses them");
+    if (parts_.settings.is_scheduled) call_off("other processes were requested from the scheduler, which refuses them");
     throw;
   }
   if (!under_way_ || !(under_way_->goal().to == goal.to)) next.check_room(headroom_);

@@ -154,7 +154,7 @@ std::optional<control::Grant> Control::ask(const std::string& grids, bool waits,
   if (!server_)
     throw base::Error(
         base::Status::unsupported,
-        fmt::format("blacs-dyn: the scheduler cannot be asked for {}: job {} has no socket", grids, name_));
+        fmt::format("blacs-dyn: grid {} cannot be requested from the scheduler: job {} has no socket", grids, name_));
   return state_->ask(grids, waits, patience_s);
 }
 

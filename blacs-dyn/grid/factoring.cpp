@@ -58,7 +58,7 @@ void Factoring::check() const {
     throw Error(status, fmt::format("blacs-dyn: {}: {}", asked_.routine, what));
   };
   const Matrix* a = asked_.matrix;
-  if (!a || !asked_.has_place) fail(Status::null_pointer, "the matrix, or what comes out, is null");
+  if (!a || !asked_.has_place) fail(Status::null_pointer, "the matrix, or a pointer for a result, is null");
   if (asked_.kind == FactorKind::none) fail(Status::bad_argument, "uplo is neither 'L' nor 'U'");
   if ((asked_.options & ~DYNGRID_GIVE_BACK) != 0)
     fail(Status::bad_argument,

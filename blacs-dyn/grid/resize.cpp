@@ -95,7 +95,7 @@ void Resize::ask(Control& control) {
   const auto grant = control.ask(to_string(goal_.to), false, scheduler_patience_s);
   if (!grant)
     throw Error(Status::timeout,
-                fmt::format("blacs-dyn: the scheduler did not answer within {} s whether {} may be had",
+                fmt::format("blacs-dyn: the scheduler did not answer within {} s whether grid {} is granted",
                             scheduler_patience_s, to_string(goal_.to)));
   if (grant->procs == 0)
     throw Error(Status::no_slots,
@@ -144,8 +144,8 @@ void Resize::check_room(const Headroom& headroom) {
       if (!base::is_this_host(host.name))
         throw Error(
             Status::unsupported,
-            fmt::format("blacs-dyn: {} was offered, and new processes come in the background, on this host only; "
-                        "DYNGRID_PROCESSES=join or DYNGRID_HOSTS lets them come to others",
+            fmt::format("blacs-dyn: host {} was offered, but new processes start in the background, on this host only; "
+                        "set DYNGRID_PROCESSES=join or DYNGRID_HOSTS to start them on others",
                         host.name));
   const ProcessSet& process_set = parts_->processes.process_set();
   const int fresh = goal_.to.size() - process_set.grid.shape.size() - static_cast<int>(process_set.all_parked().size());
@@ -249,10 +249,10 @@ bool Resize::look_for_newcomers() {
   if (progress.failure.empty() && !is_late) return progress.is_complete();
   parts_->processes.call_off();
   if (!progress.failure.empty())
-    throw Error(Status::spawn_failure, "blacs-dyn: new processes do not come: " + progress.failure);
+    throw Error(Status::spawn_failure, "blacs-dyn: the new processes did not start: " + progress.failure);
   throw Error(Status::timeout,
-              fmt::format("blacs-dyn: new processes do not come: they were not there within {} s and "
-                          "are called off; raise DYNGRID_START=timeout=SECONDS if they only need longer",
+              fmt::format("blacs-dyn: the new processes did not start within {} s and are cancelled; raise "
+                          "DYNGRID_START=timeout=SECONDS if they need longer",
                           limit_s));
 }
 
@@ -284,7 +284,8 @@ void Resize::tell_why_not() {
   together(parts_->grid.comm(), [&] {
     if (trouble_) throw *trouble_;
   });
-  throw Error(Status::internal, "blacs-dyn: new processes do not come, and process 0 does not say why");
+  throw Error(Status::internal,
+              "blacs-dyn: the new processes did not start, and process 0 gives no reason; dyngrid doctor looks for it");
 }
 
 /// To start processes and connect to them, Open MPI and PMIx take some 40 MiB in pieces (4.1.4). glibc reserves up to
@@ -404,7 +405,7 @@ void Resize::call_off(const std::string& why) {
   if (parts_->processes.id() != 0) return;
   parts_->processes.call_off();
   if (request_) request_->refused(Status::bad_state, "blacs-dyn: called off: " + why);
-  std::fprintf(stderr, "dyngrid: the new processes for %s are called off: %s\n", to_string(goal_.to).c_str(),
+  std::fprintf(stderr, "dyngrid: the new processes for %s are cancelled: %s\n", to_string(goal_.to).c_str(),
                why.c_str());
 }
 

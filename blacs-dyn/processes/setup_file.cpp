@@ -60,7 +60,7 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name) {
   if (setup.executable.empty())
     throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} names no executable", name));
   if (setup.processes == 0)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} does not say how many processes", name));
+    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} has no line \"processes N\"", name));
   return setup;
 }
 

@@ -91,7 +91,7 @@ void JobServer::run() {
     tell_events();
     for (const auto& [number, waiter] : waiters_) {
       Json answer = *waiter.answer;
-      answer.update({{"outcome", "ended"}, {"reason", "the application ended before it came to it"}});
+      answer.update({{"outcome", "ended"}, {"reason", "the application ended before it carried out the request"}});
       server_.send(waiter.client, to_line(reply(waiter.id, std::move(answer))));
     }
     for (const auto& watcher : watchers_) server_.send(watcher.first, to_line({{"event", "end"}}));

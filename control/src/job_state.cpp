@@ -263,7 +263,7 @@ void JobState::end_failed(const ResizeRequest* request, GridShape to, Status sta
 
 void JobState::give_up(const ResizeRequest& request) noexcept {
   try {
-    end_failed(&request, request.to, Status::internal, "given up: nobody answered the request");
+    end_failed(&request, request.to, Status::internal, "given up: the request was not answered");
   } catch (const std::exception&) { // out of memory, while the request is destroyed
   }
 }

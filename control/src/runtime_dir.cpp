@@ -118,10 +118,10 @@ DirectoryLock::DirectoryLock(const std::string& directory, double patience_s) {
       continue;
     }
     close(fd_);
-    no_good(directory,
-            is_held ? fmt::format("its .lock has been held by another process for {:g} s (fuser {} says by which)",
-                                  patience_s, path)
-                    : fmt::format("cannot lock it: {}", std::strerror(why)));
+    no_good(directory, is_held
+                           ? fmt::format("its .lock has been held by another process for {:g} s (fuser {} names it)",
+                                         patience_s, path)
+                           : fmt::format("cannot lock it: {}", std::strerror(why)));
   }
 }
 

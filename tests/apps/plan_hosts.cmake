@@ -94,7 +94,7 @@ foreach(wrong "--procs;13;--file;${FOLDER}/known.json;--hosts;${FOLDER}/known_ho
   run(2 ${wrong})
 endforeach()
 run(2 --procs 1 --file "${FOLDER}/other.json")
-need("${err}" "is of not-this-one, and this is .*, which is none of them: measure from here.* or say with --hosts")
+need("${err}" "is of not-this-one, and this is .*, which is none of them: measure from here.* or name these hosts")
 run(2 --procs 8 --file "${FOLDER}/known.json")
 need("${err}" "known.json. is of fast, slow.domain, gone, and this is .*, which is none of them")
 run(2 --procs 1 --file "${FOLDER}/known.json" --hosts "${FOLDER}/hosts_of_others")

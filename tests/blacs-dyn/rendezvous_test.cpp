@@ -205,7 +205,7 @@ TEST(Rendezvous, ReadyBeforeAllHaveComeIsTheEndOfThatUnitAlone) {
   first.say("ready");
   std::string why;
   EXPECT_TRUE(eventually([&] { return host.rendezvous.presence(group, &why) == Presence::gone; }));
-  EXPECT_NE(why.find("before all had come"), std::string::npos) << why;
+  EXPECT_NE(why.find("before all of it had connected"), std::string::npos) << why;
   EXPECT_EQ(host.losses, 0);
 }
 
@@ -221,7 +221,7 @@ TEST(Rendezvous, ReadyInWordsOfItsOwnIsTheEndOfThatUnitAlone) {
   }
 }
 
-TEST(Rendezvous, WhoDoesNotComeInInTimeIsTheEndOfEverything) {
+TEST(Rendezvous, AGroupThatDoesNotJoinInTimeEndsTheApplication) {
   Host host;
   const Peer first(host.invitation, 0, 10), second(host.invitation, 1, 10), third(host.invitation, 2, 10);
   EXPECT_TRUE(host.hold(0.1));
@@ -240,7 +240,7 @@ TEST(Rendezvous, WhoDoesNotComeInInTimeIsTheEndOfEverything) {
   others.rendezvous.let_go(sent_away);
   EXPECT_TRUE(others.hold(limit_s, late));
   EXPECT_TRUE(eventually([&] { return others.losses == 1; }));
-  EXPECT_NE(others.loss.find("unit 9 "), std::string::npos) << others.loss;
+  EXPECT_NE(others.loss.find("process group 9 "), std::string::npos) << others.loss;
 }
 
 TEST(Rendezvous, AThousandThatSayNothing) {

@@ -222,10 +222,10 @@ void look_at_checkpoints_and_joining(const Site& site, Findings& out) {
   if (!library.empty())
     out.push_back({"checkpoints", Verdict::ok, library, ""});
   else
-    out.push_back(
-        {"checkpoints", Verdict::note,
-         "none: this dyngrid was built without HDF5; dyngrid_checkpoint, dyngrid_restore and dyngrid restart say so",
-         "install libhdf5-openmpi-dev (libhdf5-mpich-dev) and build it again"});
+    out.push_back({"checkpoints", Verdict::note,
+                   "none: this dyngrid was built without HDF5; dyngrid_checkpoint, dyngrid_restore and dyngrid restart "
+                   "are refused",
+                   "install libhdf5-openmpi-dev (libhdf5-mpich-dev) and build it again"});
   if (site.mpi != Mpi::open_mpi) return;
   out.push_back({"joining", site.has_ompi_server ? Verdict::ok : Verdict::note,
                  site.has_ompi_server ? "ompi-server is there: dyngrid run --processes join"
@@ -380,8 +380,7 @@ void run(const DoctorOptions& o) {
 } // namespace
 
 void add_doctor(CommandLine& root) {
-  CommandLine& app =
-      root.add_command("doctor", "Looks for what would keep a grid from growing on this machine; says what helps");
+  CommandLine& app = root.add_command("doctor", "Finds obstacles to growth on this machine, with remedies");
   auto o = std::make_shared<DoctorOptions>();
   app.add_option("--mpirun", o->mpirun, "the launcher").type_name("PATH").show_default();
   app.add_option("--limit", o->limit_s, "seconds after which the growth that is tried is ended; it takes 1 to 5")

@@ -187,7 +187,7 @@ void add_load(CommandLine& root) {
       "every running job, a line for each of its hosts: the share that its processes get, and which other jobs "
       "have processes there");
   app.add_option("--timeout", o->timeout_s,
-                 "so long it waits until all processes have been measured, or for the answer to --balance")
+                 "time to wait until all processes have been measured, or for the answer to --balance")
       .type_name("SECONDS")
       .check(base::positive_number())
       .show_default();
@@ -196,7 +196,7 @@ void add_load(CommandLine& root) {
                  "exceeds the cost; auto, advise or off: its mode from here on (DYNGRID_BALANCE)")
       .check(base::one_of({"now", "auto", "advise", "off"}));
   app.add_flag("--self-test", o->self_test, "which of the kernel's figures can be trusted, and what this process gets");
-  app.add_option("--seconds", o->seconds, "so long it computes to find that out")
+  app.add_option("--seconds", o->seconds, "time that it computes to find that out")
       .check(base::in_range(0.01, 3600.0))
       .show_default();
   app.add_flag("--json", o->json, "print one JSON object");

@@ -134,7 +134,7 @@ void add_resize(CommandLine& root) {
       .type_name("SECONDS")
       .check(base::positive_number());
   app.add_flag("--wait", o->wait, "wait until it is done, or failed");
-  app.add_option("--timeout", o->wait_s, "with --wait: give up waiting after so long; the request stays")
+  app.add_option("--timeout", o->wait_s, "with --wait: give up waiting after this time; the request stays")
       .type_name("SECONDS")
       .check(base::positive_number());
   app.add_flag("--force", o->force,

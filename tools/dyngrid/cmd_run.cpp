@@ -126,7 +126,8 @@ void add_run_options(CommandLine& app, RunOptions& o) {
   app.add_flag("--wait", r.waits,
                "resize points wait for the new processes that they start: the grid changes at exactly that step "
                "(DYNGRID_WAIT)");
-  app.add_option("--placement", r.placement, "where processes stand in a new grid (DYNGRID_EXCHANGE=placement=...)")
+  app.add_option("--placement", r.placement,
+                 "positions of the old processes in a new grid (DYNGRID_EXCHANGE=placement=...)")
       .check(base::one_of(gridmap::placement_names()));
   app.add_option(
          "--transport", r.transport,

@@ -254,7 +254,7 @@ void add_watch(CommandLine& root) {
   app.add_option("--events", o->events, "stop after N events").check(base::positive_number());
   app.add_flag("--lines", o->lines, "one line per event also on a terminal");
   app.add_flag("--no-color", o->no_color, "no colours on a terminal; so does the environment's NO_COLOR");
-  app.add_flag("--json", o->json, "the events as they come, one JSON object per line (docs/protocol.md)");
+  app.add_flag("--json", o->json, "the events, one JSON object per line (docs/protocol.md)");
   app.footer("On a terminal the grid is drawn with the rank of each process, and keys are taken: + and - ask for the "
              "next larger or\n"
              "smaller grid that the job can use, p holds the picture, J chooses another job, q quits. Ends with the "

@@ -230,7 +230,7 @@ void refuse_other_machine(const SpeedsOptions& o, const Json& speeds, const std:
   const Json from = speeds.value("measured_from", Json());
   if (has(here) || (from.is_string() && base::is_same_host(from.get<std::string>(), here))) return;
   throw Failure(fmt::format("'{}' is of {}, and this is {}, which is none of them: measure from here, with dyngrid "
-                            "plan hosts, or say with --hosts FILE that these hosts are meant",
+                            "plan hosts, or name these hosts with --hosts FILE",
                             path, names_of(hosts), here));
 }
 
@@ -453,10 +453,10 @@ void add_plan_hosts(CommandLine& plan) {
   app.add_option("--kernel", o->kernel, "gemm, stream, or a program with its arguments, which is run once")
       .type_name("WORDS")
       .show_default();
-  app.add_option("--seconds", o->seconds, "so long each measurement takes")
+  app.add_option("--seconds", o->seconds, "time of each measurement")
       .check(base::in_range(0.01, 3600.0))
       .show_default();
-  app.add_option("--timeout", o->timeout_s, "so long a host has to answer")
+  app.add_option("--timeout", o->timeout_s, "time that a host has to answer")
       .check(base::in_range(0.01, 86400.0))
       .show_default();
   app.add_option("--shell", o->shell, "what reaches a host; its name and a command follow")

@@ -451,7 +451,7 @@ void Daemon::end_ask(std::int64_t id, Live& live) {
   live.ask.reset();
   is_changed_ = true;
   if (is_granted && table_.find(id)->target > table_.find(id)->procs)
-    commit(table_.answer(unix_time_s(), id, "did not grow as it had asked", unix_time_s()));
+    commit(table_.answer(unix_time_s(), id, "did not grow as it had requested", unix_time_s()));
 }
 
 /// Of the offered processors those that the job takes: on the hosts that it names, or, where the scheduler does not

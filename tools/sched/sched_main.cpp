@@ -97,8 +97,7 @@ void add_options(base::CommandLine& cli, Given& given) {
       .type_name("TEXT");
   cli.add_flag("--until-empty", o.until_empty, "end when no job is left, after the first has come");
   cli.add_flag("--verbose", o.is_verbose, "what happens, on stderr");
-  cli.add_flag("--stop", given.stops,
-               "stop the scheduler that runs; its jobs go on, and the next scheduler finds them");
+  cli.add_flag("--stop", given.stops, "stop the running scheduler; its jobs go on, and the next scheduler finds them");
   cli.add_flag("--cancel-jobs", given.cancels_jobs, "with --stop: end its jobs too");
 }
 

@@ -57,7 +57,7 @@ const Trouble troubles[] = {
      {5, 0, 0},
      Verdict::note,
      "a process that dies ends the whole application, spawned ones before their MPI_Init included",
-     "nothing: dyngrid looks at program, libraries, slots and hosts before it starts anything"},
+     "nothing: dyngrid checks program, libraries, slots and hosts before it starts anything"},
     {"Open MPI",
      {4, 1, 0},
      {5, 0, 0},
@@ -91,7 +91,7 @@ const Trouble troubles[] = {
      {4, 2, 3},
      Verdict::note,
      "a launcher of this version can forget a new process when one that has ended had its socket before",
-     "nothing: a released process waits until the launcher has let go of it"},
+     "nothing: a released process waits until the launcher has closed its connection"},
     {"MPICH",
      {0, 0, 1},
      {4, 0, 0},
@@ -131,8 +131,8 @@ Finding judge_kernel_log(const std::string& log) {
       }
   if (times == 0) return {"kernel log", Verdict::ok, "no lockup", ""};
   return {"kernel log", Verdict::warning,
-          fmt::format("the kernel could not do work of its own for want of a core, {} time{}; the last: {}", times,
-                      times == 1 ? "" : "s", last),
+          fmt::format("the kernel's own work found no free core, {} time{}; the last: {}", times, times == 1 ? "" : "s",
+                      last),
           "a job that stood still since, mpirun included, has to be started again; dyngrid run lets processes that "
           "wait sleep, by hand preload libdyngrid-yield.so, or start no "
           "more processes than there are cores"};
@@ -223,7 +223,7 @@ std::vector<Finding> judge_probe(const ProbeReport& report) {
                      grown ? "it had grown" : "it had not grown"),
          "look at the launcher and the network findings above; run again with --limit 60 on a slow machine"});
   else if (!refusal.empty())
-    findings.push_back({check, Verdict::error, refusal, "the text says what to change"});
+    findings.push_back({check, Verdict::error, refusal, "change what the message names"});
   else if (!grown || !shrunk || report.status != 0)
     findings.push_back({check, Verdict::error,
                         fmt::format("the launcher ended with status {}: {}", report.status,

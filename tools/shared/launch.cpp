@@ -166,7 +166,7 @@ int processes_to_start(const RunRequest& request) {
           "--grid {} needs {} processes, but -np is {}; start at least {}, or let it grow by --resize-at 0:{}",
           request.grid, p * q, processes, p * q, request.grid));
   }
-  if (processes < 1) throw Failure("neither -np nor --grid says how many processes to start");
+  if (processes < 1) throw Failure("the number of processes is missing: give -np or --grid");
   return processes;
 }
 
@@ -212,7 +212,7 @@ std::vector<std::string> words_of_mpirun(const RunRequest& request, const Site& 
   if (!is_mpich && !is_bound_by_user(request, site)) words.insert(words.end(), {"--bind-to", "none"});
   words.insert(words.end(), {is_mpich ? "-n" : "-np", std::to_string(started)});
   if (request.processes_come == "join") {
-    if (is_mpich) throw Failure("--processes join needs Open MPI 4: MPICH's mpiruns cannot meet", 1);
+    if (is_mpich) throw Failure("--processes join needs Open MPI 4: processes of two MPICH mpiruns cannot connect", 1);
     if (site.is_open_mpi_5)
       throw Failure("--processes join needs Open MPI 4: 5 has no ompi-server, and its mpiruns never meet; without "
                     "--processes new ones are spawned",
@@ -379,7 +379,7 @@ std::string start_ompi_server() {
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
   }
-  throw Failure(fmt::format("{} did not say its address within 10 s", program), 1);
+  throw Failure(fmt::format("{} did not print its address within 10 s", program), 1);
 }
 
 std::string own_library() {

@@ -505,7 +505,7 @@ void Agent::fail_group(Member& m, const std::string& why) {
   m.hand.say(fmt::format("{}: {}", name_of(m), why));
   m.hand.close();
   ++m.node.failures;
-  say(fmt::format("{}: unit {} did not come into the grid: {}", name_of(m), m.group, why));
+  say(fmt::format("{}: process group {} did not join the grid: {}", name_of(m), m.group, why));
 }
 
 void Agent::hear_from(Member& m, const std::string& line) {
@@ -548,7 +548,7 @@ void Agent::hear_nodes() {
     if (m->node.stage == Stage::handed)
       fail_group(*m, "the node has gone");
     else if (m->node.stage == Stage::working && !is_ending_)
-      say(fmt::format("{} has gone while it was part of the grid", name_of(*m)));
+      say(fmt::format("{} ended while it was part of the grid", name_of(*m)));
     else if (request_.verbose)
       say(fmt::format("{} has gone", name_of(*m)));
     m = members_.erase(m);

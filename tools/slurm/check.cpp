@@ -41,7 +41,7 @@ void judge_version(const Site& site, std::vector<Finding>& out) {
   const std::string text = value(site, "SLURM_VERSION");
   const Version v = command::version_in(text);
   if (v == Version{0, 0, 0})
-    out.push_back({"version", Verdict::warning, "Slurm does not say its version",
+    out.push_back({"version", Verdict::warning, "Slurm does not report its version",
                    "scontrol show config should have a line SLURM_VERSION"});
   else if (v < Version{20, 11, 0})
     out.push_back({"version", Verdict::warning,

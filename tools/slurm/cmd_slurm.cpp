@@ -213,7 +213,7 @@ void add_slurm(base::CommandLine& root) {
       .type_name("FILE");
   add_request(submitted, o->request);
   submitted.add_flag("--wait", o->wait, "until it has ended; its exit status");
-  submitted.add_flag("--no-check", o->no_check, "submit whatever dyngrid slurm check would say");
+  submitted.add_flag("--no-check", o->no_check, "submit without dyngrid slurm check");
   submitted.add_flag("--dry-run", o->dry_run, "print what would be submitted");
   submitted.add_flag("--json", o->json, "print one JSON object");
   submitted.footer("Prints the number of the job. The application runs in the join way: each node more is a job of "
@@ -248,7 +248,7 @@ void add_slurm(base::CommandLine& root) {
   node.group("");
   node.action([] {
     const int status = slurm::run_node();
-    if (status != 0) throw Failure("the application's job has gone", status);
+    if (status != 0) throw Failure("the application's job has ended", status);
   });
   CommandLine& hand = app.add_command("hand", "Hands a unit of the application to a node");
   hand.group("");

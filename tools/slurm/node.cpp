@@ -83,7 +83,7 @@ private:
     signalfd_siginfo info{};
     while (read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info))
       if (info.ssi_signo != SIGCHLD) {
-        report(fmt::format("{}: signal {}: Slurm wants this node back", host_, info.ssi_signo));
+        report(fmt::format("{}: signal {}: Slurm takes this node back", host_, info.ssi_signo));
         link_.say("leave");
       }
   }
@@ -151,7 +151,7 @@ int run_node() {
   const char* job = std::getenv("SLURM_JOB_ID");
   link.say(fmt::format("node {} {} {}", place->word, job ? job : "0", host.substr(0, 256)));
   const bool was_told_to_go = NodeLoop(link, signals, host).run();
-  if (!was_told_to_go) report(fmt::format("{}: the application's job has gone", host));
+  if (!was_told_to_go) report(fmt::format("{}: the application's job has ended", host));
   ::close(signals);
   return was_told_to_go ? 0 : 1;
 }
@@ -183,7 +183,7 @@ int hand_over(const std::string& file) {
       if (*line == "in") return 0;
       throw Failure(*line, 1);
     }
-    if (!is_there) throw Failure("slurm hand: the agent has gone", 1);
+    if (!is_there) throw Failure("slurm hand: the agent has ended", 1);
   }
 }
 

@@ -315,9 +315,9 @@ struct Rendezvous::State {
         if (group.presence != Presence::awaited) continue;
         group.presence = is_whole && *line == "ready" ? Presence::ready : Presence::gone;
         if (!is_whole)
-          group.why = c.who + " said that all were ready before all had come";
+          group.why = c.who + " reported that its group is ready before all of it had connected";
         else if (group.presence == Presence::gone)
-          group.why = c.who + " said what no new process says";
+          group.why = c.who + " sent a message that a new process does not send";
       } else if (line->compare(0, 4, "not ") == 0) {
         groups[c.group].presence = Presence::gone;
         groups[c.group].why = line->substr(4);
@@ -347,8 +347,8 @@ struct Rendezvous::State {
         for (const auto& c : connections)
           if (c->group == id && !place.is_tcp)
             if (const std::optional<ucred> who = behind(c->socket.fd); who && who->pid > 0) kill(who->pid, SIGKILL);
-        return fmt::format("unit {} was ready, but did not come in in time (it hangs, or the name server has ended)",
-                           id);
+        return fmt::format(
+            "process group {} was ready, but did not join in time (it hangs, or the name server has ended)", id);
       }
     return {};
   }
@@ -646,7 +646,7 @@ void Peer::say(const std::string& line) { // a large group's introduction may be
 std::optional<std::string> Peer::listen() {
   state_->input.take(state_->socket.fd);
   if (auto line = state_->input.line()) return line;
-  if (state_->input.has_ended) throw Error(Status::io_failure, "blacs-dyn: process 0 of the application has gone");
+  if (state_->input.has_ended) throw Error(Status::io_failure, "blacs-dyn: process 0 of the application has ended");
   return std::nullopt;
 }
 

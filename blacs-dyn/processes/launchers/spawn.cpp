@@ -109,7 +109,7 @@ public:
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     for (Spawned& group : groups_)
       if (!group.end())
-        std::fprintf(stderr, "dyngrid: %d process(es) that were given up never came; mpirun waits for them\n",
+        std::fprintf(stderr, "dyngrid: %d process(es) that were given up never started; mpirun waits for them\n",
                      group.size());
     groups_.clear();
   }

@@ -60,7 +60,7 @@ std::string trouble_with(LauncherKind way, bool are_several_hosts, bool are_core
            "mpirun on one host: start on one and let the others join";
   if (way != LauncherKind::background) return {};
   const std::string why = background_trouble(!are_several_hosts && are_cores_known);
-  return why.empty() ? why : "new processes cannot come in the background: " + why;
+  return why.empty() ? why : "new processes cannot be started in the background: " + why;
 }
 
 } // namespace blacs_dyn

@@ -38,11 +38,12 @@ void require_whole_grid(MPI_Comm comm, const char* what) {
   if (key == MPI_KEYVAL_INVALID) return;
   detail::check(MPI_Comm_get_attr(comm, key, &held, &is_there), "MPI_Comm_get_attr");
   if (is_there && !(*held)->is_whole)
-    throw base::Error(base::Status::bad_state,
-                      fmt::format("redist: {}: its communicator is a duplicate of dyngrid_comm from an earlier "
-                                  "grid, of whose processes some have left or "
-                                  "sleep; expected one made on the grid there is (dyngrid_on_change tells when)",
-                                  what));
+    throw base::Error(
+        base::Status::bad_state,
+        fmt::format("redist: {}: its communicator is a duplicate of dyngrid_comm from an earlier "
+                    "grid, of whose processes some have left or "
+                    "sleep; expected one made on the current grid (make it anew in a routine of dyngrid_on_change)",
+                    what));
 }
 
 } // namespace redist

@@ -69,13 +69,13 @@ DYNGRID_API int dyngrid_set_processes(int way);
 /* The grids that this application can use, for requests from outside: numbers of processes "4:32:*2", "4,9,16", grids
  * "2x2,2x3,3x3", "aspect 2", "rows 1:4", "cols 2:8", several joined by ";" ("4:32:*2; aspect 2"), or "any". Without it:
  * any grid that is named, and where dyngrid chooses, none longer than three times its width. The environment's
- * DYNGRID_ALLOW goes first. The program's own changes are not held to it. */
+ * DYNGRID_ALLOW overrides it. The program's own changes are not held to it. */
 DYNGRID_API int dyngrid_allow(const char* grids);
 /* Steps of the whole run, one between two resize points; 0: not known. With it, a growth from outside that cannot pay
- * off in the steps that are left is declined. The environment's DYNGRID_DECIDE=steps=N goes first. */
+ * off in the steps that are left is declined. The environment's DYNGRID_DECIDE=steps=N overrides it. */
 DYNGRID_API int dyngrid_set_steps(int64_t steps);
 /* Tries these grids in the first steps, "2x2,2x3,3x3@3": three steps on each besides the first one there, and then goes
- * to the quickest. The environment's DYNGRID_DECIDE=experiment=PxQ,... goes first. */
+ * to the quickest. The environment's DYNGRID_DECIDE=experiment=PxQ,... overrides it. */
 DYNGRID_API int dyngrid_experiment(const char* grids);
 /* Name by which `dyngrid resize JOB 3x3` finds this application: DYNGRID_JOB or the number of process 0, and for a pool
  * (dyngrid_init_on) JOB/POOL. "" on other processes. Valid until dyngrid_finalize. */

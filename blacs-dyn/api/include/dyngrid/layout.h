@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrices whose rows and columns lie by a rule, matrices on other processes than the whole p x q grid, matrices in
- * memory of the program's own, and matrices that change their layout while the grid stays. Statuses, outcomes and
- * "collective" are those of dyngrid.h. */
+/* Matrices by a rule, on other processes than the whole p x q grid, or in memory of the program's own. Matrices that
+ * change their layout while the grid stays. Statuses, outcomes and "collective" are those of dyngrid.h. */
 #ifndef DYNGRID_LAYOUT_H
 #define DYNGRID_LAYOUT_H
 
@@ -230,8 +229,8 @@ DYNGRID_API int dyngrid_matrix_adopt(const char* name, char type, const int* des
 
 /* ---- another layout on the same grid ---- */
 
-/* The matrix in mb x nb blocks from now on, on this grid and on all later ones, whether it had other blocks, a rule or
- * was dealt out by speed. Its data move, others' do not. Collective, the same on all processes; outcomes as of
+/* The matrix in mb x nb blocks from now on, on this grid and on all later ones. It may have had other blocks or a rule,
+ * or have been dealt out by speed. Its data move, others' do not. Collective, the same on all processes; outcomes as of
  * dyngrid_relayout. New processes may declare it as it was made: the block sizes of the others count. DYNGRID_ERR_NULL,
  * _NOT_FOUND, _ARGUMENT when mb or nb is below 1 or above 2^31 - 1, _MISMATCH when processes differ: nothing was
  * changed. On a new process or a process outside the first grid: changes what it declared. */
