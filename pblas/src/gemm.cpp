@@ -239,11 +239,26 @@ private:
   Slices<T> slices_;
 };
 
+/// C := alpha A B + C in a part of C, of operands that lie as C does.
+template <class T> struct Product {
+  T alpha;
+  const Operand<const T>&a, &b;
+  const Operand<T>& c;
+  Part part;
+  Indices indices; ///< of C here, of a triangle alone
+};
+
+/// k columns of A, or k rows of B, where they are.
+template <class T> struct Panel {
+  const T* data;
+  std::int64_t ld;
+};
+
 /// A product of one panel whose columns are in few stretches: no slice is brought into another order, and what this
 /// process has itself is multiplied where it lies, while the rest travels.
-template <class T>
-void multiply_at_once(T alpha, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c, Part part,
-                      const Indices& indices, const std::vector<Stretch>& stretches) {
+template <class T> void multiply_at_once(const Product<T>& product, const std::vector<Stretch>& stretches) {
+  const Operand<const T>&a = product.a, &b = product.b;
+  const Operand<T>& c = product.c;
   const std::int64_t m = c.m_loc(), n = c.n_loc(), k = a.n();
   const Position& here = c.grid->here();
   const SlicesOf cols(a.cols, here.npcol, m, 0, k), rows(b.rows, here.nprow, n, 0, k);
@@ -255,9 +270,9 @@ void multiply_at_once(T alpha, const Operand<const T>& a, const Operand<const T>
     for (const Stretch& s : stretches) {
       const bool mine_a = of_a.is_mine(s.col), mine_b = of_b.is_mine(s.row);
       if ((mine_a && mine_b) != own) continue;
-      update_part(part, indices, m, n, s.count, alpha, of_a.of(s.col) + s.of_a * (mine_a ? a.lld : m),
-                  mine_a ? a.lld : m, 'N', of_b.of(s.row) + s.of_b, mine_b ? b.lld : of_b.count(s.row), c.local(),
-                  c.lld);
+      update_part(product.part, product.indices, m, n, s.count, product.alpha,
+                  of_a.of(s.col) + s.of_a * (mine_a ? a.lld : m), mine_a ? a.lld : m, 'N', of_b.of(s.row) + s.of_b,
+                  mine_b ? b.lld : of_b.count(s.row), c.local(), c.lld);
     }
   };
   add(true);
@@ -269,13 +284,15 @@ void multiply_at_once(T alpha, const Operand<const T>& a, const Operand<const T>
 /// Adds the product of two panels to C, in strips while messages are under way.
 /// @param advance  looks at the messages; whether none is under way
 template <class T, class Advance>
-void update_in_strips(T alpha, const T* a, std::int64_t ld_a, const T* b, std::int64_t ld_b, std::int64_t depth,
-                      const Operand<T>& c, Part part, const Indices& indices, Advance&& advance) {
+void update_in_strips(const Product<T>& product, const Panel<T>& a, const Panel<T>& b, std::int64_t depth,
+                      Advance&& advance) {
+  const Operand<T>& c = product.c;
+  const Indices& indices = product.indices;
   const std::int64_t n = c.n_loc();
   for (std::int64_t j = 0, width = 0; j < n; j += width) {
     width = advance() ? n - j : std::min(strip_width, n - j);
-    update_part(part, {indices.rows, indices.cols == nullptr ? nullptr : indices.cols + j}, c.m_loc(), width, depth,
-                alpha, a, ld_a, 'N', b + j * ld_b, ld_b, c.local(0, j), c.lld);
+    update_part(product.part, {indices.rows, indices.cols == nullptr ? nullptr : indices.cols + j}, c.m_loc(), width,
+                depth, product.alpha, a.data, a.ld, 'N', b.data + j * b.ld, b.ld, c.local(0, j), c.lld);
   }
 }
 
@@ -358,9 +375,9 @@ bool is_panel_each(const Position& here, const AxisWindow& moving, std::int64_t 
 /// A product whose panels are what each process has of the operand that moves: each process copies it
 /// once, from its owner, and waits for no neighbour to hand it on. The other operand, of which a process has all k, is
 /// put into its order.
-template <class T>
-void multiply_by_owners(T alpha, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c, Part part,
-                        const Indices& indices) {
+template <class T> void multiply_by_owners(const Product<T>& product) {
+  const Operand<const T>&a = product.a, &b = product.b;
+  const Operand<T>& c = product.c;
   const std::int64_t m = c.m_loc(), n = c.n_loc();
   const Position& here = c.grid->here();
   const bool b_moves = here.nprow > 1;
@@ -388,26 +405,24 @@ void multiply_by_owners(T alpha, const Operand<const T>& a, const Operand<const 
         for (std::int64_t j = 0; j < n; ++j)
           std::copy_n(b.local(piece.first, j), piece.count, other + piece.local + j * depth);
     }
-    const T *panel_a = b_moves ? other : moved, *panel_b = b_moves ? moved : other;
-    const std::int64_t ld_a = b_moves || step > 0 ? m : a.lld, ld_b = b_moves && step == 0 ? b.lld : depth;
-    update_in_strips(alpha, panel_a, ld_a, panel_b, ld_b, depth, c, part, indices, [&] { return panels.advance(); });
+    const Panel<T> panel_a{b_moves ? other : moved, b_moves || step > 0 ? m : a.lld};
+    const Panel<T> panel_b{b_moves ? moved : other, b_moves && step == 0 ? b.lld : depth};
+    update_in_strips(product, panel_a, panel_b, depth, [&] { return panels.advance(); });
   }
   panels.finish();
 }
 
-/// The product of operands that lie as C does.
-template <class T>
-void multiply(T alpha, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c, Part part,
-              const Indices& indices) {
+template <class T> void multiply(const Product<T>& product) {
+  const Operand<const T>&a = product.a, &b = product.b;
   const std::int64_t k_all = a.n(), panel_k = width_of_panels(k_all);
   if (k_all <= panel_k) {
     const std::vector<Stretch> stretches = stretches_of(a.cols, b.rows);
     if (static_cast<std::int64_t>(stretches.size() - 1) * least_depth < k_all)
-      return multiply_at_once(alpha, a, b, c, part, indices, stretches);
-  } else if (const Position& here = c.grid->here(); c.grid->row_processes().empty() &&
-                                                    c.grid->col_processes().empty() &&
-                                                    is_panel_each(here, here.nprow > 1 ? b.rows : a.cols, k_all)) {
-    return multiply_by_owners(alpha, a, b, c, part, indices);
+      return multiply_at_once(product, stretches);
+  } else if (const Grid& grid = *product.c.grid;
+             grid.row_processes().empty() && grid.col_processes().empty() &&
+             is_panel_each(grid.here(), grid.here().nprow > 1 ? b.rows : a.cols, k_all)) {
+    return multiply_by_owners(product);
   }
   PanelsOfA<T> of_a(a, panel_k);
   PanelsOfB<T> of_b(b, a.cols, panel_k);
@@ -419,10 +434,9 @@ void multiply(T alpha, const Operand<const T>& a, const Operand<const T>& b, con
   start(0);
   for (std::int64_t k = 0; k < k_all; k += panel_k) {
     const std::int64_t depth = std::min(panel_k, k_all - k);
-    const T *panel_a = of_a.finish(), *panel_b = of_b.finish();
-    const std::int64_t ld_a = of_a.ld(), ld_b = of_b.ld();
+    const Panel<T> panel_a{of_a.finish(), of_a.ld()}, panel_b{of_b.finish(), of_b.ld()};
     start(k + panel_k);
-    update_in_strips(alpha, panel_a, ld_a, panel_b, ld_b, depth, c, part, indices, [&] {
+    update_in_strips(product, panel_a, panel_b, depth, [&] {
       of_a.advance();
       of_b.advance();
       return of_a.is_idle() && of_b.is_idle();
@@ -458,7 +472,7 @@ void gemm(Op op_a, Op op_b, T alpha, const Operand<const T>& a, const Operand<co
     copy_b.emplace(moved<T>(b, op_b, op_b == Op::none ? b.rows : even_axis(k, here.nprow), c.cols));
     y = as_source(copy_b->operand);
   }
-  multiply(alpha, x, y, c, part, indices);
+  multiply(Product<T>{alpha, x, y, c, part, indices});
 }
 
 /// What of the diagonal of C is here loses its imaginary part.

@@ -70,11 +70,7 @@ int create(dyngrid_layout** out, Layout layout) {
   return DYNGRID_SUCCESS;
 }
 
-void make_plan(const dyngrid_layout* from, const dyngrid_layout* to, const redist::Window& from_window,
-               const redist::Window& to_window, char transpose, int schedule, int element_bytes, dyngrid_plan** plan) {
-  not_null(from, "redist: source layout");
-  not_null(to, "redist: target layout");
-  not_null(plan, "redist: place for the plan");
+redist::PlanOptions options_of(char transpose, int schedule, int element_bytes) {
   redist::PlanOptions options;
   options.op = redist::op_of(transpose);
   if (schedule < DYNGRID_SCHEDULE_AUTO || schedule > DYNGRID_SCHEDULE_ASYNC)
@@ -84,9 +80,15 @@ void make_plan(const dyngrid_layout* from, const dyngrid_layout* to, const redis
                 fmt::format("redist: elements have {} bytes, expected at least 1", element_bytes));
   options.schedule = static_cast<redist::Schedule>(schedule);
   options.element_bytes = element_bytes;
-  options.from = from_window;
-  options.to = to_window;
-  *plan = new dyngrid_plan(redist::Plan(from->layout, to->layout, options), element_bytes);
+  return options;
+}
+
+void make_plan(const dyngrid_layout* from, const dyngrid_layout* to, const redist::PlanOptions& options,
+               dyngrid_plan** plan) {
+  not_null(from, "redist: source layout");
+  not_null(to, "redist: target layout");
+  not_null(plan, "redist: place for the plan");
+  *plan = new dyngrid_plan(redist::Plan(from->layout, to->layout, options), options.element_bytes);
 }
 
 } // namespace
@@ -220,7 +222,7 @@ int dyngrid_layout_destroy(dyngrid_layout** layout) {
 
 int dyngrid_plan_create(const dyngrid_layout* from, const dyngrid_layout* to, char transpose, int schedule,
                         int element_bytes, dyngrid_plan** plan) {
-  return guard([&] { make_plan(from, to, {}, {}, transpose, schedule, element_bytes, plan); });
+  return guard([&] { make_plan(from, to, options_of(transpose, schedule, element_bytes), plan); });
 }
 
 int dyngrid_plan_create_window(const dyngrid_layout* from, int64_t i_from, int64_t j_from, const dyngrid_layout* to,
@@ -229,9 +231,11 @@ int dyngrid_plan_create_window(const dyngrid_layout* from, int64_t i_from, int64
   return guard([&] {
     if (m < 0 || n < 0)
       throw Error(Status::bad_argument, fmt::format("redist: window is {} x {}, expected at least 0 x 0", m, n));
-    const bool turned = redist::op_of(transpose) != redist::Op::none;
-    make_plan(from, to, {i_from, j_from, turned ? n : m, turned ? m : n}, {i_to, j_to, m, n}, transpose, schedule,
-              element_bytes, plan);
+    redist::PlanOptions options = options_of(transpose, schedule, element_bytes);
+    const bool turned = options.op != redist::Op::none;
+    options.from = {i_from, j_from, turned ? n : m, turned ? m : n};
+    options.to = {i_to, j_to, m, n};
+    make_plan(from, to, options, plan);
   });
 }
 
