@@ -658,6 +658,11 @@ int dyngrid_matrix_set_rule(dyngrid_matrix* matrix, dyngrid_distribution rule, v
   return guard([&] { return changing("dyngrid_matrix_set_rule").relayout.set_rule(matrix, rule, context); });
 }
 
+int dyngrid_matrix_set_owner_rule(dyngrid_matrix* matrix, dyngrid_owner_rule rule, void* context) {
+  return guard(
+      [&] { return changing("dyngrid_matrix_set_owner_rule").relayout.set_owner_rule(matrix, rule, context); });
+}
+
 int64_t dyngrid_block_rule(void*, char axis, int64_t length, int nprow, int npcol, int64_t* sizes) {
   const int nprocs = axis == 'R' ? nprow : npcol;
   if (length < 0 || nprocs < 1) return -1;

@@ -393,7 +393,7 @@ Matrices::Told Matrices::told_by_others(MPI_Comm comm, const std::vector<Matrix*
     for (std::size_t i = 0; i < asked.size(); ++i) {
       if (teller[i] == INT_MAX)
         throw Error(Status::not_found,
-                    fmt::format("blacs-dyn: nobody has the rule of matrix \"{}\": it was given while these processes "
+                    fmt::format("blacs-dyn: no process has the rule of matrix \"{}\": it was given while these "
                                 "slept, and those that have it sleep or left; call dyngrid_matrix_set_rule again, or "
                                 "wake one that has it",
                                 asked[i]->name));

@@ -33,6 +33,11 @@ int Relayout::set_rule(Matrix* matrix, dyngrid_distribution rule, void* context)
   return one("dyngrid_matrix_set_rule", matrix, {'R', 0, 1, rule, context}, {'C', 0, 1, rule, context}, true);
 }
 
+int Relayout::set_owner_rule(Matrix* matrix, dyngrid_owner_rule rule, void* context) {
+  return one("dyngrid_matrix_set_owner_rule", matrix, {'R', 0, 1, nullptr, context, rule},
+             {'C', 0, 1, nullptr, context, rule}, true);
+}
+
 int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule cols, bool wants_rule) {
   const bool is_known = matrices_.has(matrix);
   AxisRule rows_before, cols_before;
@@ -54,7 +59,7 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
                   fmt::format("blacs-dyn: {}: matrix \"{}\" is a field, whose blocks stay as it was made with; copy it "
                               "to another one (dyngrid_copy)",
                               routine, matrix->name));
-    if (wants_rule && !rows.rule)
+    if (wants_rule && !rows.has_rule())
       throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the rule is null", routine));
     rows.check(routine);
     cols.check(routine);

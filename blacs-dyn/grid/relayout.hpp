@@ -29,6 +29,7 @@ public:
   /// The matrix in blocks of mb x nb from here on, on every grid.
   int reblock(Matrix* matrix, std::int64_t mb, std::int64_t nb);
   int set_rule(Matrix* matrix, dyngrid_distribution rule, void* context);
+  int set_owner_rule(Matrix* matrix, dyngrid_owner_rule rule, void* context);
   /// Frees what is kept for the next time on this grid. Local.
   void forget() { spare_.clear(); }
 

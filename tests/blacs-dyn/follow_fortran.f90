@@ -187,6 +187,8 @@ program follow_fortran
       call dyngrid_relayout(outcome); call need(outcome == DYNGRID_SAME, 'nothing to move')
       call dyngrid_matrix_set_rule(a, dyngrid_block_rule, c_null_ptr, outcome)
       call need(outcome == DYNGRID_RESIZED, 'set_rule')
+      call dyngrid_matrix_set_owner_rule(a, squares, c_null_ptr, outcome)
+      call need(outcome == DYNGRID_RESIZED, 'set_owner_rule')
       call dyngrid_matrix_reblock(a, 0_int64, 1_int64, outcome); call need(outcome == DYNGRID_ERR_ARGUMENT, 'no size')
       call dyngrid_matrix_reblock(a, int(nb, int64), int(nb, int64), outcome)
       call need(outcome == DYNGRID_RESIZED, 'and back')

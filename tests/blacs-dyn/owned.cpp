@@ -90,11 +90,20 @@ struct Dealt {
 struct Position {
   int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
   Position() { dyngrid_grid(&nprow, &npcol, &myrow, &mycol); }
+  /// All processes of the grid, row by row, as one row.
+  static Position in_one_row() {
+    Position at;
+    at.mycol += at.myrow * at.npcol;
+    at.npcol *= at.nprow;
+    at.nprow = 1;
+    at.myrow = std::min(at.myrow, 0);
+    return at;
+  }
 };
 
 /// Calls f(element, row, column) for all of mine, as the rules say.
-template <class T, class F> void for_mine(const dyngrid_matrix* a, const Dealt& rows, const Dealt& cols, F&& f) {
-  const Position at;
+template <class T, class F>
+void for_mine(const dyngrid_matrix* a, const Dealt& rows, const Dealt& cols, F&& f, const Position& at = {}) {
   auto* x = static_cast<T*>(dyngrid_local(a));
   std::int64_t lld = 0;
   expect(dyngrid_matrix_shape(a, nullptr, nullptr, &lld) == 0, "shape");
@@ -241,18 +250,24 @@ int columns(int argc, char** argv) {
       return any_owner(which == self->axis ? self->along : self->across, which, length, nprow, npcol, sizes, owners);
     }
   } down{&rule, &one, 'R'}, right{&rule, &one, 'C'};
-  dyngrid_matrix *tall = nullptr, *wide = nullptr;
+  dyngrid_matrix *tall = nullptr, *wide = nullptr, *over_all = nullptr;
   expect(!dyngrid_matrix_create_owned("tall", 'd', elements, 1, Both::ask, &down, &tall), "create");
   expect(!dyngrid_matrix_create_owned("wide", 'd', 1, elements, Both::ask, &right, &wide), "create");
+  // its owners are all processes
+  expect(!dyngrid_matrix_create_on("over all", 'd', 1, elements, 1, 64, DYNGRID_ON_ROW, &over_all), "create on a row");
+  expect(dyngrid_matrix_set_owner_rule(over_all, Both::ask, &right) >= 0, "set_owner_rule");
   const auto for_all = [&](const std::function<void(double&, std::size_t)>& f) {
-    const Position at;
+    const Position at, in_row = Position::in_one_row();
     const Dealt rows(rule, elements, at.nprow), cols(rule, elements, at.npcol);
     const Dealt one_row(one, 1, at.nprow), one_col(one, 1, at.npcol);
     std::int64_t count = 0, sum = 0;
     for_mine<double>(tall, rows, one_col, [&](double& x, std::size_t i, std::size_t) { f(x, i), ++count; });
     for_mine<double>(wide, one_row, cols, [&](double& x, std::size_t, std::size_t j) { f(x, j), ++count; });
+    const Dealt cols_of_all(rule, elements, in_row.npcol), its_row(one, 1, 1);
+    for_mine<double>(
+        over_all, its_row, cols_of_all, [&](double& x, std::size_t, std::size_t j) { f(x, j), ++count; }, in_row);
     MPI_Allreduce(&count, &sum, 1, MPI_INT64_T, MPI_SUM, dyngrid_comm());
-    expect(sum == 2 * elements, "each element once");
+    expect(sum == 3 * elements, "each element once");
   };
   bool is_new = dyngrid_is_newcomer() != 0;
   if (!is_new && dyngrid_context() >= 0) for_all([](double& x, std::size_t i) { x = static_cast<double>(i) + 0.5; });
@@ -285,6 +300,8 @@ int refused() {
          "no rule on one");
   agreed(dyngrid_matrix_create_owned("b", 'd', m, n, any_owner, &bad, is_bad ? nullptr : &made), DYNGRID_ERR_NULL,
          "no place on one");
+  agreed(dyngrid_matrix_set_owner_rule(a.handle, is_bad ? nullptr : any_owner, &bad), DYNGRID_ERR_NULL,
+         "no other rule on one");
   for (const Fault fault : {Fault::too_far, Fault::negative_owner, Fault::short_sum, Fault::long_sum,
                             Fault::negative_size, Fault::fails, Fault::fails_later, Fault::other_owner}) {
     const std::string what = "fault " + std::to_string(static_cast<int>(fault));
@@ -297,6 +314,7 @@ int refused() {
       expect(!made && !dyngrid_matrix_find("b"), what + ": not made");
       rule.fault = mine;
       agreed(dyngrid_relayout(), wanted, what + ", relayout");
+      agreed(dyngrid_matrix_set_owner_rule(a.handle, any_owner, &bad), wanted, what + ", set_owner_rule");
       a.check(1, what + ", relayout");
       for (const int nprow : {1, 4}) {
         agreed(dyngrid_resize(nprow, nprow == 1 ? 2 : 1, DYNGRID_OPTIMAL), wanted, what + ", resize");

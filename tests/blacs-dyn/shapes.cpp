@@ -417,6 +417,13 @@ int statuses() {
   dyngrid::for_each(row, [&](auto, auto j, double& x) { expect(x == static_cast<double>(j % 4), "by a rule"); });
   const std::int64_t sizes[] = {0, 5, 1, 2};
   expect(row.rows() == 8 && row.columns() == sizes[rank], "columns by the rule");
+  expect(row.set_rule([](dyngrid::Axis axis, std::int64_t length, int, int) {
+    return axis == dyngrid::Axis::rows ? dyngrid::Owned{{length}, {0}} : dyngrid::Owned{{3, 2, 1, 2}, {3, 1, 3, 0}};
+  }) == dyngrid::Outcome::resized,
+         "set_rule with owners");
+  dyngrid::for_each(row, [&](auto, auto j, double& x) { expect(x == static_cast<double>(j % 4), "by owners"); });
+  const std::int64_t owned[] = {2, 2, 0, 4};
+  expect(row.columns() == owned[rank], "columns by the owners");
 
   // borders of rows that lie on one column of processes
   dyngrid::Matrix<double> rows("rows", 12, 3, 3, 3, dyngrid::On::column);

@@ -501,6 +501,15 @@ public:
     rule_ = std::move(next);
     return static_cast<Outcome>(outcome);
   }
+  /// With any owner for any block from now on; see dyngrid_matrix_set_owner_rule. Collective. @throws Error, nothing
+  /// was changed
+  Outcome set_rule(OwnerRule rule) {
+    auto next = std::make_unique<detail::RuleInUse>(detail::RuleInUse{{}, std::move(rule), {}});
+    const dyngrid_owner_rule ask = next->owner_rule ? &detail::RuleInUse::ask_owned : nullptr;
+    const int outcome = check(dyngrid_matrix_set_owner_rule(matrix_, ask, next.get()));
+    rule_ = std::move(next);
+    return static_cast<Outcome>(outcome);
+  }
 
   T* local() const {
     return static_cast<T*>(dyngrid_local(matrix_));

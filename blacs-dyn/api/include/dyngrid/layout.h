@@ -107,9 +107,9 @@ enum { DYNGRID_FIELD_DIMS = 5 }; /* the most that a field has */
  * A field is a matrix for all other routines: dyngrid_local, dyngrid_copy and _add, checkpoints, dyngrid_matrix_free.
  * Dimensions before the last one that may be cut are its rows, the others its columns; where one is cut alone, it is
  * among the rows. dyngrid_copy and _add take it by any other split of its dimensions, too: two fields of the same
- * extents fit each other, however they are cut. dyngrid_matrix_reblock, _set_rule, phases, dyngrid_lu and
- * dyngrid_cholesky refuse it with DYNGRID_ERR_UNSUPPORTED. A new process may declare it before its first resize point,
- * and need not.
+ * extents fit each other, however they are cut. dyngrid_matrix_reblock, _set_rule, _set_owner_rule, phases,
+ * dyngrid_lu and dyngrid_cholesky refuse it with DYNGRID_ERR_UNSUPPORTED. A new process may declare it before its first
+ * resize point, and need not.
  *
  * DYNGRID_ERR_ARGUMENT: dims outside 1 .. 5; a number below 0 or above 2^31 - 1; rows or columns of more than 2^31 - 1;
  * process_dims whose product does not give the grid; more than 2^24 runs of neighbouring rows or columns, as of blocks
@@ -240,6 +240,9 @@ DYNGRID_API int dyngrid_matrix_reblock(dyngrid_matrix* matrix, int64_t mb, int64
  * another process's rule, until the next call of this. DYNGRID_ERR_NOT_FOUND at a change in which no process has the
  * rule. */
 DYNGRID_API int dyngrid_matrix_set_rule(dyngrid_matrix* matrix, dyngrid_distribution rule, void* context);
+/* The same with any owner for any block, as of dyngrid_matrix_create_owned. A matrix that lies on another arrangement
+ * of the processes keeps it: on DYNGRID_ON_ROW the owners of columns are all processes of the grid, row by row. */
+DYNGRID_API int dyngrid_matrix_set_owner_rule(dyngrid_matrix* matrix, dyngrid_owner_rule rule, void* context);
 /* Asks the rules of all matrices again (dyngrid_matrix_create_by), reads the speeds (_create_weighted), and moves those
  * whose layout is another one now, on the current grid. Collective. DYNGRID_RESIZED when data moved: local arrays and
  * descriptors are new, while context, communicator and contexts of the program's own stay. dyngrid_on_change's routines
