@@ -74,16 +74,14 @@ dyngrid_borders* Borders::create(const Asked& asked, const Matrices& matrices, c
     if (element) std::copy(element, element + made->boundary.size(), made->boundary.begin());
     // for its checks; without a layout, before the first resize point of a new process, the first update makes them
     if (asked.matrix->is_placed) static_cast<void>(asked.matrix->halo_plan(made->sides, made->neighbours));
+    return made->print();
   };
-  if (site.grid == MPI_COMM_NULL) {
+  if (site.grid == MPI_COMM_NULL)
     read();
-  } else {
-    const std::optional<Error> mine = attempt(read);
-    agree_on_number(
-        site.grid, mine ? mine->status() : Status::success, mine ? mine->what() : "", mine ? 0 : made->print(),
-        "blacs-dyn: dyngrid_borders_create: matrix, lo, hi, periodic, neighbours or boundary differ between "
-        "the processes of the grid, expected the same");
-  }
+  else
+    together_on_number(site.grid, read,
+                       "blacs-dyn: dyngrid_borders_create: matrix, lo, hi, periodic, neighbours or boundary differ "
+                       "between the processes of the grid, expected the same");
   all_.push_back(std::move(made));
   return all_.back().get();
 }
@@ -107,15 +105,16 @@ void Borders::require_current(const char* routine, const dyngrid_borders* border
 }
 
 void* Borders::update(dyngrid_borders* borders, const Matrices& matrices, const Matrices::Site& site) const {
-  const auto check = [&] { require("dyngrid_borders_update", borders, matrices); };
+  const auto check = [&] {
+    require("dyngrid_borders_update", borders, matrices);
+    return borders->print();
+  };
   if (site.grid == MPI_COMM_NULL) {
     check();
     return nullptr;
   }
-  const std::optional<Error> mine = attempt(check);
-  agree_on_number(site.grid, mine ? mine->status() : Status::success, mine ? mine->what() : "",
-                  mine ? 0 : borders->print(),
-                  "blacs-dyn: dyngrid_borders_update: called for different borders on different processes");
+  together_on_number(site.grid, check,
+                     "blacs-dyn: dyngrid_borders_update: called for different borders on different processes");
   if (!borders->fits()) borders->make(site.grid);
   const Matrix& of = *borders->matrix;
   borders->placements = of.placements;

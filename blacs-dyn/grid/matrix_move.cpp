@@ -34,15 +34,16 @@ void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const Gri
   to_ = to.shape;
   // on one host nothing is gained by steps; between hosts the plan chooses by predicted cost
   const bool is_free = orders.schedule == redist::Schedule::automatic;
-  std::int64_t print = 0;
   bool is_short = false;
-  const std::optional<Error> mine = attempt([&] {
-    print = lay_out(to);
+  const auto planned = [&] {
+    const std::int64_t print = lay_out(to);
     is_short = must_go_in_slabs(memory_of_host(executor), orders.is_low);
     plan(is_free && executor.is_on_one_host() ? redist::Schedule::async : orders.schedule);
-  });
-  agree_on_number(gathered, mine ? mine->status() : Status::success, mine ? mine->what() : "", print,
-                  "blacs-dyn: the rules of the matrices give different block sizes or owners on different processes");
+    return print;
+  };
+  together_on_number(
+      gathered, planned,
+      "blacs-dyn: the rules of the matrices give different block sizes or owners on different processes");
   is_in_slabs = executor.range(is_short ? 1 : 0).second != 0;
   if (is_in_slabs) together(gathered, orders.before_slabs);
   orders.before_exchange();

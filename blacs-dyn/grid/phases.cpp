@@ -268,17 +268,17 @@ void Phases::begin(Phase* phase) {
     throw wrong(Status::bad_state, "dyngrid_phase_begin",
                 "before the first resize point of a new process: its matrices have no content yet");
   const MPI_Comm comm = grid_.comm();
-  std::int64_t number = 0;
   bool is_new = false;
-  const std::optional<Error> mine = attempt([&] {
+  const auto checked = [&] {
     known("dyngrid_phase_begin", phase);
     is_new = !is_laid_out();
     if (is_new && open_ < 0) lay_out();
     check_begin(phase);
-    number = base::Fnv1a().number(index_of(phase)).number(is_new ? fingerprint_of_all() : 0).positive();
-  });
-  agree_on_number(comm, mine ? mine->status() : Status::success, mine ? mine->what() : "", number,
-                  "blacs-dyn: dyngrid_phase_begin: the processes begin different phases, or declared them differently");
+    return base::Fnv1a().number(index_of(phase)).number(is_new ? fingerprint_of_all() : 0).positive();
+  };
+  together_on_number(
+      comm, checked,
+      "blacs-dyn: dyngrid_phase_begin: the processes begin different phases, or declared them differently");
   const int p = index_of(phase);
   if (!executor_) {
     machine_.measure_once(comm);

@@ -59,7 +59,7 @@ void Phases::plan(std::int64_t cycles) {
   const char* const routine = "blacs-dyn: dyngrid_phases_plan";
   if (!grid_.has_me())
     throw Error(Status::bad_state, fmt::format("{}: before the first resize point of a new process", routine));
-  const std::optional<Error> objection = attempt([&] {
+  const auto checked = [&] {
     if (cycles < 0)
       throw Error(Status::bad_argument,
                   fmt::format("{}: cycles is {}, expected those that are left, or 0 for a run without an end", routine,
@@ -73,10 +73,10 @@ void Phases::plan(std::int64_t cycles) {
         throw Error(Status::bad_state,
                     fmt::format("{}: phase \"{}\" has not run on this grid, expected one cycle before", routine,
                                 phases_[p]->name));
-  });
-  agree_on_number(grid_.comm(), objection ? objection->status() : Status::success, objection ? objection->what() : "",
-                  cycles,
-                  "blacs-dyn: dyngrid_phases_plan: called with different numbers of cycles on different processes");
+    return cycles;
+  };
+  together_on_number(grid_.comm(), checked,
+                     "blacs-dyn: dyngrid_phases_plan: called with different numbers of cycles on different processes");
   settle();
   plan_for(cycles);
 }

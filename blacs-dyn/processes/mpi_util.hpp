@@ -11,7 +11,6 @@
 namespace blacs_dyn {
 
 using base::agree;
-using base::agree_on_number;
 using base::agree_or_throw;
 using base::attempt;
 using base::broadcast;

@@ -8,12 +8,7 @@
       INTEGER NGHOST(2), DIMS
       INTEGER*8 U, B, ADDR
       EXTERNAL ONES77, SUMS77
-      EXTENT(1) = 6
-      EXTENT(2) = 7
-      NONE(1) = 0
-      NONE(2) = 0
-      ONE(1) = 1
-      ONE(2) = 1
+      DATA EXTENT /6, 7/, NONE /0, 0/, ONE /1, 1/
       CALL DYNGRID_INIT_GRID(2, 2, INFO)
       IF (INFO .NE. 0) STOP 1
       CALL DYNGRID_FIELD_CREATE('U', 'D', 2, EXTENT, NONE, NONE, U,

@@ -7,15 +7,7 @@
       INTEGER EXTENT(3), BLOCKS(3), CUTS(3), N(3), PARTS(3), COORDS(3)
       INTEGER*8 U
       EXTERNAL WALK77
-      EXTENT(1) = 5
-      EXTENT(2) = 6
-      EXTENT(3) = 7
-      BLOCKS(1) = 0
-      BLOCKS(2) = 0
-      BLOCKS(3) = 0
-      CUTS(1) = 1
-      CUTS(2) = 0
-      CUTS(3) = 0
+      DATA EXTENT /5, 6, 7/, BLOCKS /0, 0, 0/, CUTS /1, 0, 0/
       CALL DYNGRID_INIT_GRID(2, 2, INFO)
       IF (INFO .NE. 0) STOP 1
       CALL DYNGRID_FIELD_CREATE('U', 'D', 6, EXTENT, BLOCKS, CUTS, U,

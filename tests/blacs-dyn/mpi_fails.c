@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi_fails: a failure of MPI on one process alone is DYNGRID_ERR_MPI, where an agreed one would let it sleep on or go
- * on. The merge of the sleeping one with the others fails, on both sides. mpirun -np 2. */
+ * on. The communicator of the sleeping one and the others fails, on both sides. mpirun -np 2. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,8 +10,8 @@
 static int fails = 0;
 
 /* replaces MPI's */
-int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peer, int remote, int tag, MPI_Comm* made) {
-  return fails ? MPI_ERR_OTHER : PMPI_Intercomm_create(local, leader, peer, remote, tag, made);
+int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made) {
+  return fails ? MPI_ERR_OTHER : PMPI_Comm_create_group(comm, group, tag, made);
 }
 
 int main(int argc, char** argv) {
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   if (dyngrid_init_grid(1, 2) != DYNGRID_SUCCESS) return 1;
   id = dyngrid_process_id();
   fails = 1;
-  outcome = dyngrid_resize(1, 1, DYNGRID_OPTIMAL); /* process 1 sleeps in it until the merge */
+  outcome = dyngrid_resize(1, 1, DYNGRID_OPTIMAL); /* process 1 sleeps in it until that communicator */
   if (id == 0) outcome = dyngrid_resize(1, 2, DYNGRID_OPTIMAL);
   printf("process %d: outcome %d: %s\n", id, outcome, dyngrid_last_message());
   outcome = outcome == DYNGRID_ERR_MPI ? 0 : 1;

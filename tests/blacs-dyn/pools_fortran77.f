@@ -43,13 +43,3 @@ C     what a new process passes does not matter
       CALL NEED(INFO .EQ. DYNGRID_SUCCESS, 'finalize')
       CALL END77
       END
-
-      SUBROUTINE NEED(IS_TRUE, WHAT)
-      LOGICAL IS_TRUE
-      CHARACTER*(*) WHAT
-      CHARACTER*400 TEXT
-      IF (IS_TRUE) RETURN
-      CALL DYNGRID_MESSAGE(TEXT)
-      PRINT '(4A)', 'FAILED: ', WHAT, ' ', TEXT
-      CALL BLACS_ABORT(0, 1)
-      END

@@ -108,16 +108,3 @@
    30   CONTINUE
    40 CONTINUE
       END
-
-      SUBROUTINE NEED(YES, WHAT)
-      IMPLICIT NONE
-      INCLUDE 'dyngrid.fh'
-      LOGICAL YES
-      CHARACTER*(*) WHAT
-      CHARACTER*300 TEXT
-      IF (YES) RETURN
-      CALL DYNGRID_MESSAGE(TEXT)
-      PRINT *, 'FAILED: ', WHAT, ' [', TRIM(TEXT), ']'
-      CALL BLACS_ABORT(0, 1)
-      STOP 1
-      END
