@@ -227,7 +227,7 @@ Work wander(const Settings& settings, dyngrid_matrix* cells, int step) {
 
 /// The costs of this process's rows and columns in the next step, in rounds. A round counts as a nanosecond at speed 1,
 /// since the measured time of a stretch includes all other activity. speed: as the program knows it.
-void tell(const Settings& settings, const dyngrid_matrix* cells, double speed) {
+void report(const Settings& settings, const dyngrid_matrix* cells, double speed) {
   for (const char axis : {'R', 'C'}) {
     std::int64_t first = 0, end = 0;
     if (dyngrid_my_range(cells, axis, 0, &first, &end) != 1) continue;
@@ -415,7 +415,7 @@ int main(int argc, char** argv) {
     last = wander(settings, cells, step);
     run.end();
     ++step;
-    if (settings.is_by_items()) tell(settings, cells, own_speed);
+    if (settings.is_by_items()) report(settings, cells, own_speed);
     if (settings.common.check) check(run, cells, alone, settings, step);
   }
   const int status = run.finish(fmt::format("dealt out anew {} times in {} looks", balance.changes, balance.looks));

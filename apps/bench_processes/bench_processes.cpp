@@ -351,7 +351,7 @@ apps::Table compare(const Settings& s, const std::vector<const char*>& ways, app
   for (const Row& row : rows) {
     std::vector<apps::Cell> line{row.id, row.text};
     for (const char* way : ways) {
-      if (all[way][row.id].empty()) throw std::runtime_error(fmt::format("a run said nothing of \"{}\"", row.text));
+      if (all[way][row.id].empty()) throw std::runtime_error(fmt::format("a run printed no \"{}\"", row.text));
       line.emplace_back(1000 * apps::median(all[way][row.id]), 3);
       samples(report, "costs", row.id, way, all[way][row.id], s.from, s.to);
     }

@@ -165,7 +165,7 @@ void add_speeds(base::CommandLine& cli, Options& options) {
 
 void add_host_speeds(base::CommandLine& cli, Options& options) {
   cli.add_option("--host-speeds", options.host_speeds,
-                 "how fast the processes of mpirun are; those that come later have the speeds that are said of their "
+                 "how fast the processes of mpirun are; those that come later have the speeds that are given for their "
                  "hosts (DYNGRID_HOSTS, dyngrid resize --hosts): matrices are dealt out by them, in blocks of --nb")
       .separated_by(',')
       .check(base::positive_number())

@@ -46,7 +46,7 @@ MatrixMarketHeader read_header(std::istream& in, const std::string& path) {
     if (line.find_first_not_of(" \t\r") != std::string::npos && line[0] != '%') break;
   std::istringstream sizes(line);
   if (!(sizes >> header.m >> header.n) || header.m < 1 || header.n < 1) fail("has no line of sizes");
-  if (header.symmetry != 0 && header.m != header.n) fail("is said to be symmetric but is not square");
+  if (header.symmetry != 0 && header.m != header.n) fail("is declared symmetric but is not square");
   if (header.is_sparse) {
     if (!(sizes >> header.entries) || header.entries < 0) fail("has no number of entries");
   } else if (header.symmetry == 0) {

@@ -34,11 +34,11 @@ std::vector<std::pair<std::string, std::string>> entries_of(std::string_view lis
 }
 
 std::optional<std::string> environment(const char* name, std::string_view key) {
-  std::optional<std::string> said;
+  std::optional<std::string> found;
   if (const char* list = environment(name))
     for (const auto& [other, value] : entries_of(list))
-      if (other == key) said = value;
-  return said && said->empty() ? std::nullopt : said;
+      if (other == key) found = value;
+  return found && found->empty() ? std::nullopt : found;
 }
 
 std::string with_entry(const char* list, std::string_view key, std::string_view value) {

@@ -117,11 +117,11 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
     mine.has_verdict = asked || settings_.balance != BalanceMode::off || memory_.has_outcome() ? 1 : 0;
   }
   // gather
-  if (!is_0) processes_.hear_told(base::tag_load); // passed on
+  if (!is_0) processes_.receive_reports(base::tag_load); // passed on
   const std::size_t places = at(grid_.shape().size());
   std::vector<Record> all(places);
   check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, grid), "MPI_Allgather");
-  reports_.told();
+  reports_.was_sent();
   std::vector<LoadFigures> in_grid;
   std::vector<std::int64_t> sizes;
   for (std::size_t k = 0; k < places; ++k) {
@@ -192,11 +192,11 @@ void Balancing::joined(double change_s) {
   if (last_.is_done && last_.measured_change_s == 0) last_.done(change_s);
 }
 
-void Balancing::work_items(const Matrix* a, const ItemTimes::Told& told) {
+void Balancing::work_items(const Matrix* a, const ItemTimes::Report& report) {
   if (!matrices_.has(a))
     throw Error(base::Status::not_found, "blacs-dyn: dyngrid_work_items: the handle is of no living matrix");
   const int rank = grid_.has_me() ? grid_.rank() : -1;
-  items_.tell(*a, told, a->stretches(told.axis == 'R', rank));
+  items_.record(*a, report, a->stretches(report.axis == 'R', rank));
 }
 
 // ---- process 0
@@ -287,7 +287,7 @@ BalanceRequest Balancing::subject() const {
   s.element_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(matrices_.bytes() / elements));
   if (control_) {
     s.steps_left = control_->steps_left();
-    if (!control_->allowed().text().empty()) s.max_aspect = 0; // it says all that is to be said of shapes
+    if (!control_->allowed().text().empty()) s.max_aspect = 0; // it alone limits the shapes
     s.allowed = [allowed = control_->allowed()](base::GridShape to) { return allowed.permits(to); };
   }
   if (factored_.is_under_way()) {
@@ -335,8 +335,8 @@ std::vector<double> Balancing::speeds_on(const GridMap& map) const {
   return speeds;
 }
 
-/// Seconds of one element in one step at speed 1: as all steps say, or the last panel, whichever is less. Where shares
-/// get uneven towards the end, the work seems to be more than it is.
+/// Seconds of one element in one step at speed 1: as all steps publish, or the last panel, whichever is less. Where
+/// shares get uneven towards the end, the work seems to be more than it is.
 double Balancing::factor_unit_s(const Matrix& a, const std::vector<double>& speeds,
                                 const advise::BalanceRequest& r) const {
   const Factored& f = factored_;
@@ -421,11 +421,11 @@ Balancing::Verdict Balancing::decide(const Asked& asked) {
     for (ProcessLoad& load : with_hosts(reports_.of_sleepers())) loads_.push_back(std::move(load));
     if (!processes_.is_speed_given()) control::take_marked_speeds(loads_);
     if (control_) control_->board().show(loads_, now);
-    say_unmeasured();
-    say_stopped();
+    print_unmeasured();
+    print_stopped();
     memory_.take(loads_, now);
     take_items(asked.items);
-    say_outcome();
+    publish_outcome();
     if (!asked && (mode == BalanceMode::off || !memory_.is_due(now))) {
       is_decision_near_ = mode != BalanceMode::off && (is_decision_near_ || !memory_.is_settled(now));
       return nothing;
@@ -442,7 +442,7 @@ Balancing::Verdict Balancing::decide(const Asked& asked) {
     const bool stays = balance.action == BalanceAction::stay;
     is_decision_near_ = stays && balance.refused && decided.request.held_s < rules.near_s;
     if (stays || (mode != BalanceMode::automatic && !asked.is_now())) {
-      if (!stays || asked) say(decided, false, static_cast<bool>(asked));
+      if (!stays || asked) publish(decided, false, static_cast<bool>(asked));
       answer("advised", {{"balance", control::to_json(balance, ids())}});
       return nothing;
     }
@@ -482,7 +482,7 @@ void Balancing::carried_out(double change_s) {
   seen_ = seen_now();
   tried_ = last_;
   if (control_) control_->balanced(tried_);
-  say(decided, true, true);
+  publish(decided, true, true);
   if (!asked_ || !control_) return;
   control_->board().answer(*asked_, {{"outcome", "done"},
                                      {"mode", to_string(settings_.balance)},
@@ -502,7 +502,7 @@ void Balancing::failed(const std::string& why) {
 }
 
 /// Advice that repeats is sent each time, but counted and printed once.
-void Balancing::say(const BalanceDecision& decided, bool is_done, bool is_asked) {
+void Balancing::publish(const BalanceDecision& decided, bool is_done, bool is_asked) {
   const Balance& balance = *decided.balance;
   const bool is_new = is_asked || to_string(balance.action) + balance.why != advised_;
   if (is_new && !is_done) note(decided);
@@ -511,7 +511,7 @@ void Balancing::say(const BalanceDecision& decided, bool is_done, bool is_asked)
     event["event"] = "balance";
     event["done"] = is_done;
     event["number"] = last_.number;
-    control_->board().tell(std::move(event));
+    control_->board().post(std::move(event));
     control_->wake();
   }
   const std::string text = fmt::format(
@@ -526,11 +526,11 @@ void Balancing::say(const BalanceDecision& decided, bool is_done, bool is_asked)
 }
 
 /// Once: the processes whose load cannot be measured.
-void Balancing::say_unmeasured() {
+void Balancing::print_unmeasured() {
   for (const ProcessLoad& load : loads_) {
     const bool is_unmeasured = load.place >= 0 && load.samples > 0 && load.competing < 0 &&
                                load.source == static_cast<std::int32_t>(control::LoadSource::competitors);
-    if (!is_unmeasured || std::exchange(is_unmeasured_said_, true)) continue;
+    if (!is_unmeasured || std::exchange(has_printed_unmeasured_, true)) continue;
     std::fprintf(stderr,
                  "dyngrid: balance: what process %d on %s gets of its processor is not known, since /proc cannot be "
                  "read there: it counts as unloaded (dyngrid doctor says more)\n",
@@ -539,17 +539,17 @@ void Balancing::say_unmeasured() {
 }
 
 /// Each stop once, when it is over.
-void Balancing::say_stopped() {
+void Balancing::print_stopped() {
   for (const ProcessLoad& load : loads_) {
-    double& said_s = stopped_said_[load.process];
-    if (load.stopped_s <= said_s) continue;
+    double& printed_s = printed_stop_s_[load.process];
+    if (load.stopped_s <= printed_s) continue;
     std::fprintf(stderr, "dyngrid: balance: process %d on %s was stopped for %.1f s; that counts as waiting\n",
-                 load.process, load.host.c_str(), load.stopped_s - said_s);
-    said_s = load.stopped_s;
+                 load.process, load.host.c_str(), load.stopped_s - printed_s);
+    printed_s = load.stopped_s;
   }
 }
 
-void Balancing::say_outcome() {
+void Balancing::publish_outcome() {
   const auto outcome = memory_.outcome(base::monotonic_s());
   if (!outcome) return;
   tried_.judged(*outcome);
@@ -559,7 +559,7 @@ void Balancing::say_outcome() {
     control::Json event = control::to_json(*outcome);
     event["event"] = "balanced";
     event["number"] = tried_.number;
-    control_->board().tell(std::move(event));
+    control_->board().post(std::move(event));
     control_->wake();
   }
   if (settings_.is_verbose)

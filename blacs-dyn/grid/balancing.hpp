@@ -118,7 +118,7 @@ public:
   void work_begins() { reports_.work_begins(); }
   void work_ends(double units) { reports_.work_ends(units); }
   /// Records the times of rows or columns of this process. Local. @throws Error{bad_argument, not_found, unsupported}
-  void work_items(const Matrix* a, const ItemTimes::Told& told);
+  void work_items(const Matrix* a, const ItemTimes::Report& report);
 
   /// The last decision, with predicted and measured times; as of the last exchange. Local.
   const control::BalanceReport& last() const { return last_; }
@@ -164,10 +164,10 @@ private:
   GridMap map_of(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const;
   Verdict verdict_of(const advise::BalanceDecision& decided) const;
   Verdict verdict_for_factors() const;
-  void say(const advise::BalanceDecision& decided, bool is_done, bool is_asked);
-  void say_outcome();
-  void say_unmeasured();
-  void say_stopped();
+  void publish(const advise::BalanceDecision& decided, bool is_done, bool is_asked);
+  void publish_outcome();
+  void print_unmeasured();
+  void print_stopped();
   std::vector<int> ids() const;
 
   Processes& processes_;
@@ -195,8 +195,8 @@ private:
   control::BalanceReport tried_; ///< that was carried out last
   std::optional<control::BalanceQuestion> asked_;
   std::string advised_; ///< the last advice that was printed
-  bool is_unmeasured_said_ = false;
-  std::map<int, double> stopped_said_; ///< seconds that were printed, by process
+  bool has_printed_unmeasured_ = false;
+  std::map<int, double> printed_stop_s_; ///< seconds that were printed, by process
 };
 
 template <class Archive> void fields(Archive& a, Balancing::Verdict& verdict) {

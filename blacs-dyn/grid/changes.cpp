@@ -334,20 +334,20 @@ int Changes::grow(Change change, const std::function<void()>& before_gather) {
 std::uint64_t Changes::news() {
   if (parts_.processes.id() != 0) return 0;
   parts_.processes.look_after_called_off();
-  if (!under_way_) return parts_.processes.is_keeping_over() ? std::uint64_t{PlaceWord::process0_tells} : 0;
-  const std::optional<Resize::News> heard = under_way_->news();
-  if (!heard) return 0;
-  return *heard == Resize::News::they_are_there ? PlaceWord::newcomers_are_there : PlaceWord::newcomers_do_not_come;
+  if (!under_way_) return parts_.processes.is_keeping_over() ? std::uint64_t{PlaceWord::process0_sends} : 0;
+  const std::optional<Resize::News> news = under_way_->news();
+  if (!news) return 0;
+  return *news == Resize::News::they_are_there ? PlaceWord::newcomers_are_there : PlaceWord::newcomers_do_not_come;
 }
 
 std::uint64_t Changes::introductions() const {
   const bool has_some = parts_.processes.id() == 0 && !under_way_ && parts_.processes.has_to_introduce();
-  return has_some ? std::uint64_t{PlaceWord::process0_tells} : 0;
+  return has_some ? std::uint64_t{PlaceWord::process0_sends} : 0;
 }
 
 std::uint64_t Changes::introduce(std::uint64_t all) {
-  constexpr std::uint64_t tells = PlaceWord::process0_tells;
-  return (all & tells) == 0 || parts_.processes.introduce() ? all : all & ~tells;
+  constexpr std::uint64_t sends = PlaceWord::process0_sends;
+  return (all & sends) == 0 || parts_.processes.introduce() ? all : all & ~sends;
 }
 
 void Changes::keep_warm() {

@@ -25,7 +25,7 @@ using base::Status;
 
 namespace {
 
-constexpr std::int64_t block_of_unknown = 64; ///< of a matrix that the program has not made and that lay as a rule said
+constexpr std::int64_t block_of_unknown = 64; ///< of a matrix that the program has not made and that lay by a rule
 
 SpreadMatrix spread(const Matrix& a, redist::Layout layout, void* local, std::int64_t lld) {
   SpreadMatrix s;

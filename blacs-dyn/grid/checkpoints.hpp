@@ -38,7 +38,7 @@ public:
   std::string save();
   /// One that a signal or a client asked for. @return whether it was written
   bool save_as_asked();
-  /// DYNGRID_CHECKPOINT=signal=...: this process heeds it from here on.
+  /// DYNGRID_CHECKPOINT=signal=...: this process handles the signal from here on.
   void heed_signal() const;
   /// A signal came, to this process at least, or a client asks for one: PlaceWord::Flag.
   std::uint64_t flags() const;

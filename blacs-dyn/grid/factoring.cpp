@@ -28,16 +28,16 @@ Place place_of(const char* routine, const Matrix* matrix) {
   return Place(Place::Kind::within, name.substr(0, longest_name));
 }
 
-enum Told { next_, info_, has_looked_, pivots_ };
+enum Slot { next_, info_, has_looked_, pivots_ };
 
 } // namespace
 
 /// The state is shared as long as this lives.
 class Factoring::InShared {
 public:
-  InShared(SharedState& shared, const std::string& name, std::vector<std::int64_t>& told, MPI_Comm grid)
+  InShared(SharedState& shared, const std::string& name, std::vector<std::int64_t>& state, MPI_Comm grid)
       : shared_(shared), name_(name) {
-    shared_.share(name_.c_str(), told.data(), told.size() * sizeof told[0], grid);
+    shared_.share(name_.c_str(), state.data(), state.size() * sizeof state[0], grid);
   }
   ~InShared() { shared_.unshare(name_.c_str()); }
   InShared(const InShared&) = delete;
@@ -96,14 +96,14 @@ int Factoring::run() {
   else
     check();
   const std::int64_t columns = std::min(asked_.matrix->rows.n, asked_.matrix->cols.n);
-  told_.assign(static_cast<std::size_t>(pivots_ + (asked_.kind == FactorKind::lu ? columns : 0)), 0);
-  const InShared shared(parts_.registered.shared, place_.text, told_, parts_.grid.comm());
+  shared_state_.assign(static_cast<std::size_t>(pivots_ + (asked_.kind == FactorKind::lu ? columns : 0)), 0);
+  const InShared shared(parts_.registered.shared, place_.text, shared_state_, parts_.grid.comm());
   panels_.emplace(parts_.balancing, *asked_.matrix, place_);
   if (const std::optional<int> outcome = parts_.points.come_in(place_)) {
     outcome_ = *outcome;
     if (outcome_ != DYNGRID_RESIZED) return outcome_;
     came_of_point_ = outcome_;
-    hear();
+    read_shared();
   }
   while (come_to_panel() && !is_done()) do_panel();
   return outcome_;
@@ -152,23 +152,23 @@ bool Factoring::come_to_panel() {
 void Factoring::save_if_due() {
   if (parts_.points.restore_if_due()) {
     outcome_ = came_of_point_ = DYNGRID_RESIZED;
-    hear();
+    read_shared();
   } else if (must_save_ || parts_.checkpoints.is_due()) {
     must_save_ = !is_whole();
     if (must_save_) return;
-    tell();
+    write_shared();
     parts_.checkpoints.save();
   }
 }
 
 /// Does what was found at a resize point. @return false: this process is not in the grid any more
 bool Factoring::act(ResizePoints::Findings found) {
-  tell();
+  write_shared();
   steps_.reset(); // its communicators go with the grid
   int outcome = DYNGRID_SAME;
   try {
     outcome = parts_.points.act(std::move(found));
-  } catch (const Error& error) { // was said; the grid and all data are as they were
+  } catch (const Error& error) { // was reported; the grid and all data are as they were
     if (error.status() == Status::mpi_failure) throw;
     base::detail::set_last_message(error.what()); // for the caller that gets the status
     came_of_point_ = static_cast<int>(error.status());
@@ -178,7 +178,7 @@ bool Factoring::act(ResizePoints::Findings found) {
     return false;
   }
   if (outcome == DYNGRID_RESIZED) outcome_ = came_of_point_ = outcome;
-  hear();
+  read_shared();
   return true;
 }
 
@@ -196,19 +196,19 @@ void Factoring::step() {
   }
 }
 
-void Factoring::tell() {
-  told_[next_] = progress_.next;
-  told_[info_] = progress_.info;
-  told_[Told::has_looked_] = has_looked_ ? 1 : 0;
-  std::copy(progress_.pivots.begin(), progress_.pivots.end(), told_.begin() + pivots_);
+void Factoring::write_shared() {
+  shared_state_[next_] = progress_.next;
+  shared_state_[info_] = progress_.info;
+  shared_state_[Slot::has_looked_] = has_looked_ ? 1 : 0;
+  std::copy(progress_.pivots.begin(), progress_.pivots.end(), shared_state_.begin() + pivots_);
 }
 
-void Factoring::hear() {
-  progress_.next = told_[next_];
-  progress_.info = told_[info_];
-  has_looked_ = told_[Told::has_looked_] != 0;
+void Factoring::read_shared() {
+  progress_.next = shared_state_[next_];
+  progress_.info = shared_state_[info_];
+  has_looked_ = shared_state_[Slot::has_looked_] != 0;
   if (asked_.kind == FactorKind::lu)
-    progress_.pivots.assign(told_.begin() + pivots_, told_.begin() + pivots_ + progress_.next);
+    progress_.pivots.assign(shared_state_.begin() + pivots_, shared_state_.begin() + pivots_ + progress_.next);
 }
 
 /// All ask for the same.

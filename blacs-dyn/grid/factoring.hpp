@@ -56,14 +56,14 @@ private:
   void step();
   bool is_whole() const { return !steps_ || steps_->is_whole(); }
   bool is_done() const;
-  void tell();
-  void hear();
+  void write_shared();
+  void read_shared();
 
   const Parts parts_;
   Asked asked_;
   Place place_;
   pblas::Progress progress_;
-  std::vector<std::int64_t> told_; ///< sent to those that join: next, info, has_looked_, pivots
+  std::vector<std::int64_t> shared_state_; ///< sent to those that join: next, info, has_looked_, pivots
   std::unique_ptr<pblas::Factorization> steps_;
   bool has_looked_ = false; ///< whether something is requested before this panel
   int came_of_point_ = 0;   ///< of the one before this panel: an outcome, or a status

@@ -18,13 +18,13 @@ namespace blacs_dyn {
 /// 0 in groups of whole blocks. They stay there, by global index, whatever becomes of the grid. No MPI.
 class ItemTimes {
 public:
-  struct Told {
+  struct Report {
     char axis = 'R';
     std::int64_t first = 0, count = 0;
     const double* seconds = nullptr;
   };
   /// Local. `mine`: what this process has of the axis. @throws Error{bad_argument, unsupported}
-  void tell(const Matrix& a, const Told& told, const std::vector<gridmap::Axis::Stretch>& mine);
+  void record(const Matrix& a, const Report& report, const std::vector<gridmap::Axis::Stretch>& mine);
   /// The reports since the last time, of existing matrices; another period begins here.
   std::vector<char> take(Matrices& matrices);
 
@@ -45,7 +45,7 @@ private:
   struct Last {
     std::array<float, 5> seconds{};
     std::uint32_t count = 0;
-    void add(double told) { seconds[static_cast<std::size_t>(count++ % 5U)] = static_cast<float>(told); }
+    void add(double time) { seconds[static_cast<std::size_t>(count++ % 5U)] = static_cast<float>(time); }
     double least() const { return *std::min_element(seconds.begin(), seconds.begin() + std::min(count, 5U)); }
   };
   struct Mine {

@@ -50,8 +50,8 @@ LoadFigures LoadReports::own() const {
   return load;
 }
 
-void LoadReports::told() {
-  if (monitor_) monitor_->told();
+void LoadReports::was_sent() {
+  if (monitor_) monitor_->was_sent();
 }
 
 void LoadReports::end() {
@@ -80,7 +80,7 @@ void LoadReports::work_ends(double units) {
 
 void LoadReports::while_asleep() {
   if (processes_.id() < 0) return;
-  processes_.hear_told(base::tag_load);
+  processes_.receive_reports(base::tag_load);
   if (settings_.balance == control::BalanceMode::off) return;
   start_monitor();
   if (!monitor_) return;
@@ -96,12 +96,12 @@ void LoadReports::while_asleep() {
     return;
   sent_ = {load, now};
   const char* bytes = reinterpret_cast<const char*>(&load);
-  processes_.tell_process0(base::tag_load, {bytes, bytes + sizeof load});
+  processes_.send_to_process0(base::tag_load, {bytes, bytes + sizeof load});
 }
 
 void LoadReports::receive() {
   const double now = base::monotonic_s();
-  for (const std::vector<char>& bytes : processes_.hear_told(base::tag_load)) {
+  for (const std::vector<char>& bytes : processes_.receive_reports(base::tag_load)) {
     LoadFigures load;
     if (bytes.size() != sizeof load) continue;
     std::memcpy(&load, bytes.data(), sizeof load);

@@ -24,7 +24,7 @@ public:
   void turn_on() { is_on_ = true; } ///< some process requested it: the same on all processes of the grid
   bool has_changed() const { return monitor_ && monitor_->has_changed(); }
   advise::LoadFigures own() const;
-  void told(); ///< own() has been sent
+  void was_sent(); ///< own() has been sent
   // marked work. @throws Error{bad_state, bad_argument}
   void work_begins();
   void work_ends(double units);

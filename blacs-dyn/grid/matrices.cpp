@@ -376,38 +376,38 @@ void Matrices::compare_rules(MPI_Comm gathered) {
     a->is_rule_missing = (a->rows.has_rule() || a->cols.has_rule()) && missing[next++] != 0;
 }
 
-Matrices::Told Matrices::told_by_others(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map) {
+Matrices::Layouts Matrices::missing_layouts(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map) {
   std::vector<Matrix*> asked;
   for (Matrix* a : list)
     if (a->is_rule_missing) asked.push_back(a);
-  Told told;
-  if (asked.empty()) return told;
+  Layouts received;
+  if (asked.empty()) return received;
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
-  std::vector<int> teller;
-  for (const Matrix* a : asked) teller.push_back(a->lacks_rule() ? INT_MAX : rank);
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, teller.data(), static_cast<int>(teller.size()), MPI_INT, MPI_MIN, comm),
+  std::vector<int> sender;
+  for (const Matrix* a : asked) sender.push_back(a->lacks_rule() ? INT_MAX : rank);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, sender.data(), static_cast<int>(sender.size()), MPI_INT, MPI_MIN, comm),
             "MPI_Allreduce");
   std::vector<Packet> packets(asked.size());
   together(comm, [&] {
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      if (teller[i] == INT_MAX)
+      if (sender[i] == INT_MAX)
         throw Error(Status::not_found,
-                    fmt::format("blacs-dyn: no process has the rule of matrix \"{}\": it was given while these "
-                                "slept, and those that have it sleep or left; call dyngrid_matrix_set_rule again, or "
-                                "wake one that has it",
+                    fmt::format("blacs-dyn: no process of the new grid has the rule of matrix \"{}\": it was set while "
+                                "they slept, and the processes that have it sleep now or have left; call "
+                                "dyngrid_matrix_set_rule again, or wake a process that has it",
                                 asked[i]->name));
-      if (teller[i] != rank) continue;
+      if (sender[i] != rank) continue;
       put_layout(packets[i], asked[i]->on(map));
     }
   });
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    broadcast(packets[i].bytes(), teller[i], comm);
+    broadcast(packets[i].bytes(), sender[i], comm);
     if (!asked[i]->lacks_rule()) continue;
     Packet packet(std::move(packets[i].bytes()));
-    told.emplace(asked[i], get_layout(packet));
+    received.emplace(asked[i], get_layout(packet));
   }
-  return told;
+  return received;
 }
 
 namespace {

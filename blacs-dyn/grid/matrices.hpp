@@ -79,8 +79,8 @@ public:
   void compare_rules(MPI_Comm gathered);
   /// How those of `list` whose rule some process lacks lie on `map`, as sent by one that has it. Collective; no
   /// communication where no process lacks one. @throws agreed Error, {not_found} when no process of comm has it
-  using Told = std::map<const Matrix*, redist::Layout>;
-  static Told told_by_others(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map);
+  using Layouts = std::map<const Matrix*, redist::Layout>;
+  static Layouts missing_layouts(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map);
   void add(std::unique_ptr<Matrix> matrix) { matrices_.push_back(std::move(matrix)); } ///< from a checkpoint
 
   void set_contexts(const std::function<int(const Matrix&)>& context_of);

@@ -58,7 +58,7 @@ std::int64_t MatrixMove::lay_out(const GridMap& to) {
   pointers_.reserve(matrices_.size());
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     const Matrix& a = *matrices_[i];
-    moved_[i].layout = told.count(&a) != 0 ? std::move(told.at(&a)) : a.on(to);
+    moved_[i].layout = received.count(&a) != 0 ? std::move(received.at(&a)) : a.on(to);
     moved_[i].local_size = a.local_size_on(moved_[i].layout, who_.my_position);
     layouts.push_back(&moved_[i].layout);
   }

@@ -27,7 +27,7 @@ public:
               const MoveOrders& orders);
   void use_new(); ///< the old arrays are freed, but for the spare one
 
-  Matrices::Told told; ///< before run(): how those lie whose rules this process lacks
+  Matrices::Layouts received; ///< before run(): how those lie whose rules this process lacks
   /// Before run(): memory that one of the new arrays may take. After use_new(): that of an old array, lent to the
   /// system.
   redist::SharedArray* spare = nullptr;

@@ -104,7 +104,7 @@ void Phases::plan_for(std::int64_t cycles) {
     if (rank != 0) return;
     const advise::PhaseProblem asked = problem(all, size);
     advise::PhasePlan planned = cycles == 0 ? advise::plan_endless_phases(asked) : advise::plan_phases(asked, cycles);
-    if (cycles > 0) planned.lead_in = planned.steps.size() - phases_.size(); // longer than it was said: the last cycle
+    if (cycles > 0) planned.lead_in = planned.steps.size() - phases_.size(); // longer than announced: the last cycle
     packet = packed(planned, tried);
   });
   broadcast(packet.bytes(), 0, comm);

@@ -67,7 +67,7 @@ public:
     far_fewer_looks = std::uint64_t{1} << 60,
     ends_after_it = std::uint64_t{1} << 59, ///< the run, after the checkpoint
     loads = std::uint64_t{1} << 31,
-    process0_tells = std::uint64_t{1} << 61, ///< which spare processes are there, and whether kept groups leave
+    process0_sends = std::uint64_t{1} << 61, ///< which spare processes are there, and whether kept groups leave
     newcomers_are_there = std::uint64_t{1} << 62,
     newcomers_do_not_come = std::uint64_t{1} << 63
   };

@@ -88,12 +88,12 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
                                                const std::function<void()>& check) const {
   std::vector<Matrix*> moving;
   const GridMap& grid = grid_.map();
-  const Matrices::Told told = Matrices::told_by_others(grid_.comm(), asked, grid);
+  const Matrices::Layouts received = Matrices::missing_layouts(grid_.comm(), asked, grid);
   base::Fnv1a hash;
   const std::optional<Error> objection = attempt([&] {
     check();
     for (Matrix* a : asked) {
-      const redist::Layout layout = told.count(a) != 0 ? told.at(a) : a->on(grid);
+      const redist::Layout layout = received.count(a) != 0 ? received.at(a) : a->on(grid);
       hash.text(a->name).number(fingerprint({&layout}));
       if (!(layout.rows == a->layout.rows && layout.cols == a->layout.cols)) moving.push_back(a);
     }
@@ -135,7 +135,7 @@ void Relayout::move(std::vector<Matrix*> moving) {
   MatrixMove move(who);
   move.spare = &spare_;
   try {
-    move.told = Matrices::told_by_others(grid_.comm(), moving, grid_.map());
+    move.received = Matrices::missing_layouts(grid_.comm(), moving, grid_.map());
     move.run_by(copier_.executor(), grid_.comm(), grid_.map(), std::move(moving),
                 move_orders(settings_, true, checkpoints_, routines_));
   } catch (...) {

@@ -28,11 +28,12 @@ namespace {
 constexpr double scheduler_patience_s = 10; ///< for an answer that takes it no time
 
 /// The matrix that decides the position of each process: the largest. Without one, a square one in single elements.
-/// `told`: its layout, where its rule is missing here.
-gridmap::PlacementRequest placement_request(const Matrix* a, const Matrices::Told& told, Shape from, Shape to) {
+/// `received`: its layout, where its rule is missing here.
+gridmap::PlacementRequest placement_request(const Matrix* a, const Matrices::Layouts& received, Shape from, Shape to) {
   gridmap::PlacementRequest request;
   if (a) {
-    const redist::Layout after = told.count(a) != 0 ? told.at(a) : a->on({to, {}}); // the positions are not known yet
+    const redist::Layout after =
+        received.count(a) != 0 ? received.at(a) : a->on({to, {}}); // the positions are not known yet
     request.rows_from = a->layout.rows;
     request.cols_from = a->layout.cols;
     request.rows_to = after.rows;
@@ -192,14 +193,14 @@ void Resize::decide() {
   const Settings& settings = parts_->settings;
   const ProcessSet& process_set = parts_->processes.process_set();
   Matrix* const largest = parts_->registered.matrices.largest();
-  Matrices::Told told;
+  Matrices::Layouts received;
   const std::optional<Error> trouble = attempt([&] {
-    if (largest) told = Matrices::told_by_others(parts_->grid.comm(), {largest}, {goal_.to, {}});
+    if (largest) received = Matrices::missing_layouts(parts_->grid.comm(), {largest}, {goal_.to, {}});
   });
   if (trouble && trouble->status() == Status::mpi_failure) throw *trouble;
   agree_to_begin([&] {
     if (trouble) throw *trouble;
-    gridmap::PlacementRequest placement = placement_request(largest, told, process_set.grid.shape, goal_.to);
+    gridmap::PlacementRequest placement = placement_request(largest, received, process_set.grid.shape, goal_.to);
     placement.method = goal_.placement;
     change_ = decide_change(process_set, goal_.to, std::move(placement), settings.group_policy,
                             {goal_.exact ? &*goal_.exact : nullptr, goal_.leave, without_, goal_.growth});
@@ -321,7 +322,7 @@ Resize::Outcome Resize::move_and_commit() {
     if (!parts_->transfer.share(*gathered_, *who_, parts_->grid.is_still_outside(), state_)) return Outcome::redirected;
     parts_->processes.share_out(*gathered_);
     const GridMap& to = gathered_->change.to;
-    move.told = Matrices::told_by_others(gathered_->comm.get(), parts_->registered.matrices.list(), to);
+    move.received = Matrices::missing_layouts(gathered_->comm.get(), parts_->registered.matrices.list(), to);
     move.run(gathered_->comm.get(), to, parts_->registered.matrices.list(),
              move_orders(parts_->settings, !who_->is_joining, parts_->checkpoints, parts_->registered.routines));
   } catch (const Error& error) {

@@ -138,7 +138,7 @@ ResizePoints::Findings ResizePoints::look() {
 bool ResizePoints::Findings::is_anything() const {
   constexpr std::uint64_t any = PlaceWord::own_request | PlaceWord::outside_request | PlaceWord::loads |
                                 PlaceWord::newcomers_are_there | PlaceWord::newcomers_do_not_come |
-                                PlaceWord::process0_tells;
+                                PlaceWord::process0_sends;
   return (all & any) != 0;
 }
 
@@ -158,7 +158,7 @@ int ResizePoints::act(Findings found) {
 int ResizePoints::act_on(Findings found) {
   const bool is_own = (found.all & PlaceWord::own_request) != 0; // goes before one from outside, which process 0 has
   if (!is_own && (found.all & PlaceWord::outside_request) == 0) {
-    if ((found.all & PlaceWord::process0_tells) != 0) changes_.release_kept();
+    if ((found.all & PlaceWord::process0_sends) != 0) changes_.release_kept();
     if (changes_.under_way() || (found.all & PlaceWord::loads) == 0) return changes_.let_in(found.all);
     return balance();
   }

@@ -84,8 +84,8 @@ std::vector<SavedShared> SharedState::list() const {
   return all;
 }
 
-void SharedState::expect(const std::vector<SavedShared>& told, bool is_newcomer) {
-  for (const SavedShared& one : told) {
+void SharedState::expect(const std::vector<SavedShared>& items, bool is_newcomer) {
+  for (const SavedShared& one : items) {
     const auto bytes = static_cast<std::size_t>(one.bytes);
     Item* known = find(one.name);
     if (known && known->has_place && known->bytes != bytes)
@@ -102,7 +102,7 @@ void SharedState::expect(const std::vector<SavedShared>& told, bool is_newcomer)
     known->bytes = bytes;
   }
   for (const Item& item : items_)
-    if (is_newcomer && std::none_of(told.begin(), told.end(), [&](const auto& one) { return one.name == item.name; }))
+    if (is_newcomer && std::none_of(items.begin(), items.end(), [&](const auto& one) { return one.name == item.name; }))
       throw Error(Status::rank_mismatch,
                   fmt::format("blacs-dyn: a new process shares \"{}\", which the others do not share; expected what "
                               "they share, or less",
@@ -114,53 +114,53 @@ namespace {
 /// Of the bytes at .. at + count of all contents in a row: action(item, from which of its bytes on, how many, where
 /// they are in the row from `at` on).
 template <class Action>
-void for_stretches(const std::vector<SavedShared>& told, std::int64_t at, std::size_t count, Action&& action) {
+void for_stretches(const std::vector<SavedShared>& items, std::int64_t at, std::size_t count, Action&& action) {
   const std::int64_t end = at + static_cast<std::int64_t>(count);
   std::int64_t begin = 0;
-  for (const SavedShared& one : told) {
+  for (const SavedShared& one : items) {
     const std::int64_t from = std::max(at, begin), to = std::min(end, begin + one.bytes);
     if (from < to) action(one, from - begin, static_cast<std::size_t>(to - from), from - at);
     begin += one.bytes;
   }
 }
 
-std::int64_t bytes_of(const std::vector<SavedShared>& told) {
+std::int64_t bytes_of(const std::vector<SavedShared>& items) {
   std::int64_t sum = 0;
-  for (const SavedShared& one : told) sum += one.bytes;
+  for (const SavedShared& one : items) sum += one.bytes;
   return sum;
 }
 
 } // namespace
 
-void SharedState::gather(const std::vector<SavedShared>& told, std::int64_t at, std::vector<char>& buffer) {
-  for_stretches(told, at, buffer.size(),
+void SharedState::gather(const std::vector<SavedShared>& items, std::int64_t at, std::vector<char>& buffer) {
+  for_stretches(items, at, buffer.size(),
                 [&](const SavedShared& one, std::int64_t first, std::size_t count, std::int64_t to) {
                   std::copy_n(static_cast<const char*>(one.data) + first, count, buffer.data() + to);
                 });
 }
 
-void SharedState::scatter(const std::vector<SavedShared>& told, std::int64_t at, const std::vector<char>& buffer) {
-  for_stretches(told, at, buffer.size(),
+void SharedState::scatter(const std::vector<SavedShared>& items, std::int64_t at, const std::vector<char>& buffer) {
+  for_stretches(items, at, buffer.size(),
                 [&](const SavedShared& one, std::int64_t first, std::size_t count, std::int64_t from) {
                   std::copy_n(buffer.data() + from, count, static_cast<char*>(find(one.name)->where()) + first);
                 });
 }
 
-std::vector<char> SharedState::buffer_for(const std::vector<SavedShared>& told) {
+std::vector<char> SharedState::buffer_for(const std::vector<SavedShared>& items) {
   constexpr std::int64_t longest = 8 << 20;
-  return std::vector<char>(static_cast<std::size_t>(std::min(longest, bytes_of(told))));
+  return std::vector<char>(static_cast<std::size_t>(std::min(longest, bytes_of(items))));
 }
 
-void SharedState::spread(MPI_Comm comm, int root, const std::vector<SavedShared>& told, bool takes,
+void SharedState::spread(MPI_Comm comm, int root, const std::vector<SavedShared>& items, bool takes,
                          std::vector<char>& buffer) {
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-  const std::int64_t end = bytes_of(told);
+  const std::int64_t end = bytes_of(items);
   for (std::int64_t at = 0; at < end; at += static_cast<std::int64_t>(buffer.size())) {
     buffer.resize(static_cast<std::size_t>(std::min(end - at, static_cast<std::int64_t>(buffer.size()))));
-    if (rank == root) gather(told, at, buffer);
+    if (rank == root) gather(items, at, buffer);
     broadcast(buffer.data(), buffer.size(), root, comm);
-    if (takes) scatter(told, at, buffer);
+    if (takes) scatter(items, at, buffer);
   }
 }
 

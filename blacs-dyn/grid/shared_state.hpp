@@ -13,8 +13,8 @@ namespace blacs_dyn {
 
 using control::SavedShared;
 
-/// State that every process has (dyngrid_share): the program's memory, or what came before the program said where it
-/// goes.
+/// State that every process has (dyngrid_share): the program's memory, or what came before the program gave the place
+/// where it goes.
 class SharedState {
 public:
   /// The prefix of names that routines of ours share while they run: their state, without which no process can go on.
@@ -30,17 +30,17 @@ public:
   std::vector<SavedShared> list() const;
   /// Local: room for what the others have; nothing of it is here yet. is_newcomer: it has no more than the others.
   /// @throws Error{rank_mismatch}, std::bad_alloc
-  void expect(const std::vector<SavedShared>& told, bool is_newcomer);
+  void expect(const std::vector<SavedShared>& items, bool is_newcomer);
   /// For a checkpoint: what the program shares must be in it, in the same size. @throws Error{not_found, rank_mismatch}
   void check(const std::vector<SavedShared>& saved) const;
 
-  /// The content of all items in `told` goes from root, where `told` has the addresses, to those that take it and
-  /// expect() it. Collective; only MPI can fail. buffer: as long on all, `buffer_for(told)`.
-  void spread(MPI_Comm comm, int root, const std::vector<SavedShared>& told, bool takes, std::vector<char>& buffer);
-  static std::vector<char> buffer_for(const std::vector<SavedShared>& told);
+  /// The content of all items in `items` goes from root, where `items` has the addresses, to those that take it and
+  /// expect() it. Collective; only MPI can fail. buffer: as long on all, `buffer_for(items)`.
+  void spread(MPI_Comm comm, int root, const std::vector<SavedShared>& items, bool takes, std::vector<char>& buffer);
+  static std::vector<char> buffer_for(const std::vector<SavedShared>& items);
   // Bytes from `at` on, of all contents in a row. Local.
-  static void gather(const std::vector<SavedShared>& told, std::int64_t at, std::vector<char>& buffer);
-  void scatter(const std::vector<SavedShared>& told, std::int64_t at, const std::vector<char>& buffer);
+  static void gather(const std::vector<SavedShared>& items, std::int64_t at, std::vector<char>& buffer);
+  void scatter(const std::vector<SavedShared>& items, std::int64_t at, const std::vector<char>& buffer);
 
   std::size_t count() const { return items_.size(); }
   void forget_from(std::size_t first) { items_.resize(first); } ///< local: those that were expected and do not come
@@ -48,7 +48,7 @@ public:
 private:
   struct Item {
     std::string name;
-    bool has_place = false; ///< the program has said where it is: `data`, which is null only for 0 bytes
+    bool has_place = false; ///< the program has given its place: `data`, which is null only for 0 bytes
     void* data = nullptr;
     std::size_t bytes = 0;
     std::vector<char> early; ///< content that waits for dyngrid_share

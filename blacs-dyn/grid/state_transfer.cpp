@@ -48,15 +48,15 @@ bool StateTransfer::share_with_joining(Processes::Union& gathered, const Partici
     if (!who.is_joining) state = write(!gathered.change.wake.empty());
     broadcast(state.bytes(), who.old_ranks[0], comm);
   }
-  Packet told(state.bytes());
-  const bool may_lack_rules = told.get<bool>();
-  const auto shared = told.get_vector<SavedShared>();
-  const Place others = Place::read(told);
+  Packet received(state.bytes());
+  const bool may_lack_rules = received.get<bool>();
+  const auto shared = received.get_vector<SavedShared>();
+  const Place others = Place::read(received);
   using Where = Whereabouts::Where;
   const Where where = who.is_joining ? whereabouts_.compare(others, !was_led) : Where::here;
   bool is_one_led = was_led;
   if (!was_led) {
-    const auto worst = static_cast<Where>(processes_.hear_all(gathered, static_cast<int>(where)));
+    const auto worst = static_cast<Where>(processes_.exchange_speeds(gathered, static_cast<int>(where)));
     is_one_led = worst == Where::elsewhere;
   }
   if (where == Where::elsewhere && is_one_led) {
@@ -68,18 +68,18 @@ bool StateTransfer::share_with_joining(Processes::Union& gathered, const Partici
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Ibarrier(comm, &request), "MPI_Ibarrier");
     wait_asleep(&request);
-    processes_.hear_all(gathered, 0);
+    processes_.exchange_speeds(gathered, 0);
   }
   std::vector<char> buffer;
   together(comm, [&] {
     if (where == Where::nowhere) whereabouts_.refuse(others, processes_.is_newcomer() ? "new" : "woken");
     buffer = SharedState::buffer_for(shared);
-    if (who.is_joining && where == Where::here) read(told, shared, is_outside);
+    if (who.is_joining && where == Where::here) read(received, shared, is_outside);
   });
   if (may_lack_rules) registered_.matrices.compare_rules(comm);
   // before the matrices are laid out, since a rule may look at it
-  const bool is_teller = who.my_rank == who.old_ranks[0];
-  registered_.shared.spread(comm, who.old_ranks[0], is_teller ? registered_.shared.list() : shared, who.is_joining,
+  const bool is_sender = who.my_rank == who.old_ranks[0];
+  registered_.shared.spread(comm, who.old_ranks[0], is_sender ? registered_.shared.list() : shared, who.is_joining,
                             buffer);
   return true;
 }

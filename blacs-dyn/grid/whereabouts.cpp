@@ -35,8 +35,8 @@ void Whereabouts::check(const Place& place) const {
   broadcast(packet.bytes(), 0, grid_.comm());
   together(grid_.comm(), [&] {
     place.check_name();
-    Packet told(packet.bytes());
-    const Place first = Place::read(told);
+    Packet received(packet.bytes());
+    const Place first = Place::read(received);
     if (first.meets(place)) return;
     if (first.kind == Place::Kind::call || place.kind == Place::Kind::call)
       throw Error(Status::rank_mismatch,

@@ -58,8 +58,8 @@ static int is_off(void) {
   static int known = -1;
   int off = __atomic_load_n(&known, __ATOMIC_RELAXED);
   if (off < 0) {
-    const char* said = getenv("DYNGRID_YIELD");
-    off = said != NULL && strcmp(said, "off") == 0;
+    const char* setting = getenv("DYNGRID_YIELD");
+    off = setting != NULL && strcmp(setting, "off") == 0;
     __atomic_store_n(&known, off, __ATOMIC_RELAXED);
   }
   return off;

@@ -103,10 +103,10 @@ private:
     }
     /// The number of items that follow, each of at least this number of bytes.
     std::size_t count(std::size_t bytes_each) {
-      std::int64_t said = 0;
-      read(said);
-      if (said < 0 || static_cast<std::uint64_t>(said) > packet.left() / bytes_each) too_short();
-      return static_cast<std::size_t>(said);
+      std::int64_t length = 0;
+      read(length);
+      if (length < 0 || static_cast<std::uint64_t>(length) > packet.left() / bytes_each) too_short();
+      return static_cast<std::size_t>(length);
     }
   };
 

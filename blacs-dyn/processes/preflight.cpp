@@ -77,7 +77,7 @@ bool is_still_good(const std::string& list) {
   return true;
 }
 
-/// What the loader says of a program's libraries, which takes a process and some milliseconds. What was said last is
+/// The loader's report of a program's libraries, which takes a process and some milliseconds. The last report is
 /// known until the file changes, or where libraries are looked for.
 std::string libraries_of(const std::string& loader, const std::string& path, const struct stat& file) {
   static std::pair<std::string, std::string> last;

@@ -245,9 +245,9 @@ bool Processes::introduce() {
   Packet packet;
   packet.put(is_keeping_over()).put(std::exchange(to_introduce_, {}));
   broadcast(packet.bytes(), 0, grid());
-  Packet told(packet.bytes());
-  const bool is_over = told.get<bool>();
-  hear_of(told.get<std::vector<Known>>());
+  Packet received(packet.bytes());
+  const bool is_over = received.get<bool>();
+  look_up_groups(received.get<std::vector<Known>>());
   return is_over;
 }
 
@@ -310,11 +310,11 @@ void Processes::meet(Meeting& meeting, const Change& change, const SpawnOptions&
     packet.put(std::string(trouble ? trouble->what() : "")).put(where);
   }
   broadcast(packet.bytes(), 0, base);
-  Packet told(packet.bytes());
-  const auto status = told.get<Status>();
-  const std::string why = told.get_text();
+  Packet received(packet.bytes());
+  const auto status = received.get<Status>();
+  const std::string why = received.get_text();
   if (status != Status::success) throw Error(status, why);
-  const auto where = told.get<std::vector<std::string>>();
+  const auto where = received.get<std::vector<std::string>>();
   together(base, [&] {
     for (std::size_t i = 0; i < where.size(); ++i)
       if (change.new_groups[i].owner == id_) newcomers.push_back({change.new_groups[i], meeting.meet(where[i])});
@@ -361,14 +361,14 @@ Processes::Union Processes::complete_from(const ProcessSet& before, const Change
 /// Informs the new groups of mine that they take part, and in what; from here on I hold them.
 void Processes::let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change,
                        bool have_met) {
-  std::vector<Packet> told(newcomers.size());
+  std::vector<Packet> orders(newcomers.size());
   std::vector<MPI_Request> under_way;
   for (std::size_t k = 0; k < newcomers.size(); ++k) { // first all of them, since each connection takes its time
     const NewGroup& group = newcomers[k].group;
-    told[k].put(1).put(group.id);
-    put_summons(told[k], mode_, before, change, have_met);
+    orders[k].put(1).put(group.id);
+    put_summons(orders[k], mode_, before, change, have_met);
     for (std::size_t i = 0; i < group.members.size(); ++i)
-      under_way.push_back(start_send(newcomers[k].intercomm.get(), static_cast<int>(i), tag_go, told[k]));
+      under_way.push_back(start_send(newcomers[k].intercomm.get(), static_cast<int>(i), tag_go, orders[k]));
   }
   for (Newcomers& n : newcomers) {
     MPI_Comm parent_comm = MPI_COMM_NULL;
@@ -555,7 +555,7 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
       break;
     }
     case Order::leave:
-      tell_process0(base::tag_load, {}); // my last message: none is on its way when the communicator is freed
+      send_to_process0(base::tag_load, {}); // my last message: none is on its way when the communicator is freed
       leave_group();
       return std::nullopt;
     case Order::finish:
@@ -572,26 +572,26 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
 
 // ---- small messages to process 0
 
-void Processes::tell_process0(base::Tag tag, const std::vector<char>& bytes) const {
+void Processes::send_to_process0(base::Tag tag, const std::vector<char>& bytes) const {
   const MPI_Comm comm = group_ == 0 ? world_.get() : parent_comm_.get(); // process 0, or my owner, is the first of it
   check_mpi(MPI_Send(bytes.data(), base::mpi_count(bytes.size()), MPI_BYTE, 0, tag, comm), "MPI_Send");
 }
 
-std::vector<std::vector<char>> Processes::hear_told(base::Tag tag) const {
-  std::vector<std::vector<char>> told;
-  const auto hear = [&](MPI_Comm comm) {
+std::vector<std::vector<char>> Processes::receive_reports(base::Tag tag) const {
+  std::vector<std::vector<char>> received;
+  const auto receive_all = [&](MPI_Comm comm) {
     for (;;) {
       std::optional<std::vector<char>> bytes = receive_if_there(comm, tag);
       if (!bytes) return;
-      told.push_back(std::move(*bytes));
+      received.push_back(std::move(*bytes));
     }
   };
-  for (const auto& [group, held] : owned_) hear(held.parent_comm.get());
+  for (const auto& [group, held] : owned_) receive_all(held.parent_comm.get());
   if (id_ == 0) {
-    hear(world_.get());
-    return told;
+    receive_all(world_.get());
+    return received;
   }
-  for (const std::vector<char>& bytes : told) tell_process0(tag, bytes);
+  for (const std::vector<char>& bytes : received) send_to_process0(tag, bytes);
   return {};
 }
 

@@ -57,10 +57,10 @@ public:
   void set_mode(Mode mode) { mode_ = mode; }
   /// Sends a few bytes to process 0, which need not wait for them: called by the owner of a spawned group, which passes
   /// them on. Local.
-  void tell_process0(base::Tag tag, const std::vector<char>& bytes) const;
-  /// Messages that came by tell_process0. Processes other than 0 pass on the messages of their groups and return
+  void send_to_process0(base::Tag tag, const std::vector<char>& bytes) const;
+  /// Messages that came by send_to_process0. Processes other than 0 pass on the messages of their groups and return
   /// nothing. Local.
-  std::vector<std::vector<char>> hear_told(base::Tag tag) const;
+  std::vector<std::vector<char>> receive_reports(base::Tag tag) const;
   int id() const { return id_; }
   std::function<void()> while_asleep; ///< called now and then by a process that sleeps
   bool was_spawned() const { return was_spawned_; }
@@ -76,7 +76,7 @@ public:
   bool is_speed_given() const { return is_speed_given_; } ///< by the program; on a process that was in the grid then
   /// The speeds and hosts that joining processes report go into `gathered`. @return the largest `number` of all.
   /// Collective over the union. Waits asleep.
-  int hear_all(Union& gathered, int number) const;
+  int exchange_speeds(Union& gathered, int number) const;
   /// Derives the shares of the new grid from all speeds. Collective over the union where they differ.
   void share_out(Union& gathered) const;
   /// Of the processes of the grid, row-major, from elsewhere: `map` is the grid with the shares that follow.

@@ -93,7 +93,7 @@ double Processes::speed() const {
   return own_speed_ > 0 ? own_speed_ : 1;
 }
 
-int Processes::hear_all(Union& gathered, int number) const {
+int Processes::exchange_speeds(Union& gathered, int number) const {
   const MPI_Comm comm = gathered.comm.get();
   std::vector<OwnSpeed> all(union_order(gathered.before, gathered.change).size());
   OwnSpeed mine{own_speed_, number, {}};
@@ -104,10 +104,10 @@ int Processes::hear_all(Union& gathered, int number) const {
   wait_asleep(&request);
   std::vector<double> speeds;
   std::vector<std::string> hosts;
-  for (const OwnSpeed& said : all) {
-    speeds.push_back(said.speed);
-    hosts.emplace_back(said.host.data());
-    number = std::max(number, said.number);
+  for (const OwnSpeed& one : all) {
+    speeds.push_back(one.speed);
+    hosts.emplace_back(one.host.data());
+    number = std::max(number, one.number);
   }
   note_hosts(gathered.before, gathered.change, hosts);
   note_speeds(gathered.before, gathered.change, speeds);

@@ -19,7 +19,7 @@ CallHost* dyngrid = nullptr;
 
 /// The end: the table on standard error, and a line in the history.
 void tell_and_keep() {
-  if (!host().is_teller()) return;
+  if (!host().prints_here()) return;
   control::CallReport report = host().board().report();
   if (const std::string text = describe(report); !text.empty())
     std::fprintf(stderr, "dyngrid: calls of ScaLAPACK's routines\n%s", text.c_str());

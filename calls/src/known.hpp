@@ -28,8 +28,8 @@ CallHost& host();
 struct ReportedCalls {
   advise::CallTally* row = nullptr; ///< of the account
   advise::CallGain gain;
-  std::int64_t calls = 0, told = 0; ///< all of them; those with a known gain
-  double told_s = 0;
+  std::int64_t calls = 0, reported = 0; ///< all of them; those with a known gain
+  double reported_s = 0;
   CallPlace best{};           ///< that the account has; nb 0: none
   double undecided_s = 0;     ///< of those since the last that all agreed on
   bool is_settled = false;    ///< no later one is agreed on

@@ -25,7 +25,7 @@ Decision where_best(CallInHand& call, Known& known) {
   const advise::CallVerdict verdict = advise::decide_call(known.options_for(call));
   const CallPlace place = verdict.is_moved() ? verdict.best : problem.place;
   if (host().is_verbose())
-    host().say_once(
+    host().print_once(
         fmt::format("{} {} {} {}", call.routine(), problem.size, to_string(problem.place), to_string(place)),
         fmt::format("{} of {} {}", call.routine(), problem.size, to_string(verdict)));
   return {place, verdict.stay_s, verdict.copy_s / known.copy_factor()};
@@ -94,8 +94,8 @@ void count_reported(ReportedCalls& like, double seconds) {
   const bool is_known = like.gain.is_known();
   const double best_s = is_known ? like.gain.best_s() : 0; // of all of them so far
   const std::int64_t known = is_known ? like.gain.calls() : 0;
-  host().board().add_to(*like.row, seconds, best_s - like.told_s, known - like.told);
-  like.told_s = best_s, like.told = known;
+  host().board().add_to(*like.row, seconds, best_s - like.reported_s, known - like.reported);
+  like.reported_s = best_s, like.reported = known;
   if (is_known && (like.best.nb == 0 || !(like.gain.best() == like.best))) {
     like.best = like.gain.best();
     host().board().best_is(*like.row, like.gain.is_to_move() ? to_string(like.best) : "-");
@@ -103,7 +103,7 @@ void count_reported(ReportedCalls& like, double seconds) {
 }
 
 /// The first call of a size is looked at, and until places are known the 2nd, the 4th, the 8th, ... as well: measuring
-/// may be worth it then. Nothing is said about the others. Collective.
+/// may be worth it then. No message about the others. Collective.
 void report(CallInHand& call, Known& known, const CallRule& rule) {
   ReportedCalls& like = known.reported[call.hash()];
   const bool is_turn = (like.calls & (like.calls + 1)) == 0;

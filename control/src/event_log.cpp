@@ -36,25 +36,25 @@ void EventLog::add(std::int64_t steps_ended, Json event) {
 }
 
 std::vector<Json> EventLog::take() {
-  std::vector<Json> told;
+  std::vector<Json> events;
   for (const Step& step : steps_)
-    told.push_back({{"event", "step"},
-                    {"step", step.number},
-                    {"grid", to_json(step.grid)},
-                    {"step_s", step.step_s},
-                    {"t", step.t}});
+    events.push_back({{"event", "step"},
+                      {"step", step.number},
+                      {"grid", to_json(step.grid)},
+                      {"step_s", step.step_s},
+                      {"t", step.t}});
   steps_.clear();
-  if (skipped_ > 0) told.push_back({{"event", "skipped"}, {"events", std::exchange(skipped_, 0)}});
+  if (skipped_ > 0) events.push_back({{"event", "skipped"}, {"events", std::exchange(skipped_, 0)}});
   for (auto& [ended, event] : events_) {
     const std::int64_t first = ended;
-    const auto place = std::find_if(told.begin(), told.end(), [&](const Json& other) {
+    const auto place = std::find_if(events.begin(), events.end(), [&](const Json& other) {
       return other.value("event", Json()) == "step" && other.at("step").get<std::int64_t>() >= first;
     });
-    told.insert(place, std::move(event));
+    events.insert(place, std::move(event));
   }
   events_.clear();
-  if (dropped_ > 0) told.push_back({{"event", "skipped"}, {"events", std::exchange(dropped_, 0)}, {"of", "others"}});
-  return told;
+  if (dropped_ > 0) events.push_back({{"event", "skipped"}, {"events", std::exchange(dropped_, 0)}, {"of", "others"}});
+  return events;
 }
 
 } // namespace control

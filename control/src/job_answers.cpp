@@ -229,7 +229,7 @@ Json JobState::submit(const Request& request, double now) {
   const Lock lock(mutex_);
   const RequestQueue::Submitted submitted = queue_.submit(std::move(wish));
   if (submitted.superseded) outcome(submitted.superseded->number, "superseded", {{"by", submitted.number}});
-  tell([&] {
+  post([&] {
     Json event = json_of(*queue_.waiting(), now);
     event["event"] = "request";
     return event;
@@ -321,7 +321,7 @@ void JobState::look_at_deadlines(double now) {
     if (overdue->is_withdrawn)
       outcome(overdue->number, "expired", {{"reason", "no resize point came before the deadline"}});
     else
-      tell({{"event", "late"}, {"request", overdue->number}});
+      post({{"event", "late"}, {"request", overdue->number}});
   }
   settle();
 }
@@ -335,9 +335,9 @@ std::optional<double> JobState::next_deadline() const {
 
 std::vector<Json> JobState::take_events() {
   const Lock lock(mutex_);
-  std::vector<Json> told = events_.take();
-  for (Json& event : board.take_events()) told.push_back(std::move(event));
-  return told;
+  std::vector<Json> events = events_.take();
+  for (Json& event : board.take_events()) events.push_back(std::move(event));
+  return events;
 }
 
 } // namespace control

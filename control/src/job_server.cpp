@@ -76,7 +76,7 @@ void JobServer::run() {
         wait = std::min(wait, step_delay_s);
       server_.serve(std::max(0.0, wait));
       state_.look_at_deadlines(clock_());
-      const bool has_changed = tell_events();
+      const bool has_changed = send_events();
       if (has_changed || clock_() - saved >= save_every_s) {
         state_.save_history();
         saved = clock_();
@@ -88,7 +88,7 @@ void JobServer::run() {
     }
   }
   try {
-    tell_events();
+    send_events();
     for (const auto& [number, waiter] : waiters_) {
       Json answer = *waiter.answer;
       answer.update({{"outcome", "ended"}, {"reason", "the application ended before it carried out the request"}});
@@ -111,13 +111,13 @@ void JobServer::answer(LineServer::Client client, std::string_view line) {
 }
 
 void JobServer::serve_request(LineServer::Client client, const Request& request) {
-  const auto say = [&](Json fields) { server_.send(client, to_line(reply(request.id, std::move(fields)))); };
+  const auto answer = [&](Json fields) { server_.send(client, to_line(reply(request.id, std::move(fields)))); };
   const double now = clock_();
   switch (operation_of(request)) {
   case Operation::status: {
     Json status = state_.status(now, flag(request, "processes"));
     status["rss_bytes"] = resident_bytes();
-    return say(std::move(status));
+    return answer(std::move(status));
   }
   case Operation::resize:
   case Operation::grow:
@@ -125,17 +125,17 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
   case Operation::leave:
     return submit(client, request);
   case Operation::offer:
-    return say(state_.offer(request));
+    return answer(state_.offer(request));
   case Operation::cancel:
-    return say(state_.cancel(request));
+    return answer(state_.cancel(request));
   case Operation::history:
-    return say(state_.history(request.body->contains("from") ? whole_number(request, "from", 0, INT64_MAX) : 0));
+    return answer(state_.history(request.body->contains("from") ? whole_number(request, "from", 0, INT64_MAX) : 0));
   case Operation::load:
-    return say(state_.board.loads(now));
+    return answer(state_.board.loads(now));
   case Operation::calls:
-    return say(state_.calls());
+    return answer(state_.calls());
   case Operation::grant:
-    return say(state_.grant(request));
+    return answer(state_.grant(request));
   case Operation::balance:
     return await(client, request, state_.balance(request));
   case Operation::checkpoint:
@@ -145,7 +145,7 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
     server_.hold(client, true);
     watchers_[client].steps = steps;
     update_interest();
-    return say({{"watching", true}});
+    return answer({{"watching", true}});
   }
   }
 }
@@ -175,7 +175,7 @@ void JobServer::update_interest() {
   state_.want_steps(std::any_of(watchers_.begin(), watchers_.end(), [](const auto& w) { return w.second.steps; }));
 }
 
-bool JobServer::tell_events() {
+bool JobServer::send_events() {
   bool has_changed = false;
   std::vector<Json> events = state_.take_events();
   for (Json& event : events) {

@@ -85,7 +85,7 @@ void JobState::judge_trial() {
                              to_string(trial_->to), is, to_string(trial_->from), was, to_string(trial_->from));
     undone_[key_of(trial_->to)] = {is, fmt::format("{} was tried and takes {:.3g} s a step, {} takes {:.3g}",
                                                    to_string(trial_->to), is, to_string(trial_->from), was)};
-    tell({{"event", "undo"},
+    post({{"event", "undo"},
           {"request", trial_->number},
           {"from", to_json(trial_->to)},
           {"grid", to_json(trial_->from)},
@@ -232,7 +232,7 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
                {"step", step_},     {"report", to_json(report)},         {"units", json_of(groups_)}};
     event["request"] = is_from_outside ? Json(request->number) : Json(nullptr);
     event["hosts"] = hosts_of(processes_);
-    tell(std::move(event));
+    post(std::move(event));
     drop_ask();
     if (is_from_outside) {
       Json done{{"grid", to_json(grid_)}, {"report", to_json(report)}};
@@ -253,7 +253,7 @@ void JobState::end_failed(const ResizeRequest* request, GridShape to, Status sta
       outcome(request->number, "failed", std::move(more));
     } else {
       more["event"] = "failed";
-      tell(std::move(more));
+      post(std::move(more));
       drop_ask();
     }
     settle();
@@ -310,7 +310,7 @@ std::optional<ResizeRequest> JobState::experiment_wants() {
     seconds = at->second.mean;
   }
   experiment_.reset();
-  tell({{"event", "experiment"}, {"grid", best ? to_json(*best) : Json(nullptr)}, {"step_s", seconds}});
+  post({{"event", "experiment"}, {"grid", best ? to_json(*best) : Json(nullptr)}, {"step_s", seconds}});
   if (!best || *best == grid_) return std::nullopt;
   return own_request(ResizeRequest::Origin::experiment, *best);
 }
@@ -386,7 +386,7 @@ int JobState::kept() const {
 }
 
 void JobState::tell_of_waiting() {
-  tell({{"event", "waiting"}, {"warm", warm_}, {"starting", warm_starting_}, {"kept", kept()}});
+  post({{"event", "waiting"}, {"warm", warm_}, {"starting", warm_starting_}, {"kept", kept()}});
 }
 
 void JobState::set_processes(std::vector<advise::ProcessInfo> processes, int npcol) {
@@ -428,7 +428,7 @@ void JobState::phase_took(const PhaseKey& phase, double seconds) {
 void JobState::phases_planned(Json plan) {
   const Lock lock(mutex_);
   plan["event"] = "phases";
-  tell(std::move(plan));
+  post(std::move(plan));
 }
 
 PhaseTimes JobState::phases() const {
@@ -485,7 +485,7 @@ advise::Situation JobState::situation() const {
   return s;
 }
 
-void JobState::tell(Json event) {
+void JobState::post(Json event) {
   events_.add(step_, std::move(event));
 }
 
@@ -493,7 +493,7 @@ void JobState::outcome(std::int64_t number, const char* what, Json more) {
   more["event"] = "outcome";
   more["request"] = number;
   more["outcome"] = what;
-  tell(std::move(more));
+  post(std::move(more));
 }
 
 std::optional<CheckpointRequest> JobState::wanted_checkpoint() const {
@@ -523,7 +523,7 @@ std::optional<Grant> JobState::ask(const std::string& grids, bool waits, double 
   std::unique_lock<std::mutex> lock(mutex_);
   ask_ = Ask{++last_ask_, grids, waits, 0};
   grant_.reset();
-  tell({{"event", "asks"}, {"asks", to_json(*ask_)}});
+  post({{"event", "asks"}, {"asks", to_json(*ask_)}});
   if (wake) wake();
   const auto is_answered = [&] { return grant_.has_value(); };
   if (patience_s < 0)
@@ -543,7 +543,7 @@ void JobState::asks_no_more() {
 void JobState::drop_ask() {
   if (!ask_) return;
   ask_.reset();
-  tell({{"event", "asks"}, {"asks", nullptr}});
+  post({{"event", "asks"}, {"asks", nullptr}});
   if (wake) wake();
 }
 

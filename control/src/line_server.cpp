@@ -227,7 +227,7 @@ LineServer::LineServer(const std::string& directory, const std::string& name, Ha
 
   // A killed process leaves its socket behind. Bound and listening under a temporary name, then renamed while the
   // directory is locked: a socket under its real name always answers, and one that refuses a connection can be removed.
-  // A file with the process number beside it would not tell: numbers are used again.
+  // A file with the process number beside it would not suffice: numbers are used again.
   const std::string passing = fmt::format("{}/.{}.{}", directory, name, getpid());
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

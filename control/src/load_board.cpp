@@ -41,7 +41,7 @@ void LoadBoard::answer(const BalanceQuestion& question, Json fields) {
   if (wake) wake();
 }
 
-void LoadBoard::tell(Json event) {
+void LoadBoard::post(Json event) {
   constexpr std::size_t most = 1000;
   {
     const Lock lock(mutex_);

@@ -441,7 +441,7 @@ std::vector<HostShare> share_among_hosts(const ProcessSet& process_set, int n, c
     for (std::size_t h = 0; h < shares.size(); ++h) {
       const int slots = h < policy.slots.size() ? policy.slots[h] : 0;
       if (slots > 0 && shares[h].spawned >= slots) continue;
-      const double said = policy.speed_on(shares[h].host), speed = said > 0 ? said : 1;
+      const double given = policy.speed_on(shares[h].host), speed = given > 0 ? given : 1;
       if (best && (speed < best_speed || (speed == best_speed && shares[h].load >= best->load))) continue;
       best = &shares[h];
       best_speed = speed;
@@ -590,9 +590,9 @@ double ProcessSet::usual_speed(const std::string& host) const {
   return count > 0 ? sum / count : 1;
 }
 
-void note_speeds(ProcessSet& process_set, Change& change, const std::vector<double>& said) {
+void note_speeds(ProcessSet& process_set, Change& change, const std::vector<double>& given) {
   const std::vector<int> order = union_order(process_set, change);
-  const auto speed_of = [&](int id) { return said.at(position(order, id)); };
+  const auto speed_of = [&](int id) { return given.at(position(order, id)); };
   for (const int id : change.wake)
     if (const double speed = speed_of(id); speed > 0) process_set.set_speed(id, speed);
   for (NewGroup& group : change.new_groups) {
@@ -605,11 +605,11 @@ void note_speeds(ProcessSet& process_set, Change& change, const std::vector<doub
   }
 }
 
-void note_hosts(const ProcessSet& process_set, Change& change, const std::vector<std::string>& said) {
+void note_hosts(const ProcessSet& process_set, Change& change, const std::vector<std::string>& given) {
   const std::vector<int> order = union_order(process_set, change);
   for (NewGroup& group : change.new_groups) {
     group.member_hosts.clear();
-    for (const int id : group.members) group.member_hosts.push_back(said.at(position(order, id)));
+    for (const int id : group.members) group.member_hosts.push_back(given.at(position(order, id)));
   }
 }
 

@@ -20,10 +20,10 @@ std::chrono::steady_clock::duration seconds(double s) {
 
 } // namespace
 
-bool is_same_secret(std::string_view said, std::string_view wanted) {
-  unsigned differs = said.size() == wanted.size() ? 0 : 1;
+bool is_same_secret(std::string_view given, std::string_view wanted) {
+  unsigned differs = given.size() == wanted.size() ? 0 : 1;
   for (std::size_t k = 0; k < wanted.size(); ++k) {
-    const volatile char mine = k < said.size() ? said[k] : '\0'; // volatile: no early exit
+    const volatile char mine = k < given.size() ? given[k] : '\0'; // volatile: no early exit
     differs |= static_cast<unsigned char>(mine) ^ static_cast<unsigned char>(wanted[k]);
   }
   return differs == 0 && !wanted.empty();
@@ -41,19 +41,19 @@ void Strangers::add_to(std::vector<pollfd>& polled, int listener) const {
 /// It was closed, or belongs to the caller now.
 bool Strangers::has_gone(Stranger& s, const Hello& hello) const {
   std::array<char, 4096> buffer;
-  while (s.said.size() < limits_.line_bytes) {
+  while (s.given.size() < limits_.line_bytes) {
     const ssize_t got =
-        recv(s.fd, buffer.data(), std::min(buffer.size(), limits_.line_bytes - s.said.size()), MSG_DONTWAIT);
+        recv(s.fd, buffer.data(), std::min(buffer.size(), limits_.line_bytes - s.given.size()), MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       if (Clock::now() - s.since < seconds(limits_.line_s)) return false;
       break;
     }
     if (got <= 0) break;
-    s.said.append(buffer.data(), static_cast<std::size_t>(got));
-    const std::size_t end = s.said.find('\n');
+    s.given.append(buffer.data(), static_cast<std::size_t>(got));
+    const std::size_t end = s.given.find('\n');
     if (end == std::string::npos) continue;
-    hello(s.fd, s.said.substr(0, end), s.said.substr(end + 1));
+    hello(s.fd, s.given.substr(0, end), s.given.substr(end + 1));
     return true;
   }
   close(s.fd);

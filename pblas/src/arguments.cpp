@@ -117,13 +117,13 @@ void Blame::corners(const MatrixArgument& a, SizeArgument m, SizeArgument n, int
   }
 }
 
-void Blame::agree(MPI_Comm comm, const std::vector<std::pair<std::int64_t, int>>& said) {
+void Blame::agree(MPI_Comm comm, const std::vector<std::pair<std::int64_t, int>>& same) {
   std::vector<std::int64_t> least{first_};
-  for (const auto& [value, code] : said) least.insert(least.end(), {value, -value});
+  for (const auto& [value, code] : same) least.insert(least.end(), {value, -value});
   base::check_mpi(MPI_Allreduce(MPI_IN_PLACE, least.data(), static_cast<int>(least.size()), MPI_INT64_T, MPI_MIN, comm),
                   "MPI_Allreduce");
   first_ = static_cast<int>(least[0]);
-  for (std::size_t k = 0; k < said.size(); ++k) set(least[2 * k + 1] == -least[2 * k + 2], said[k].second);
+  for (std::size_t k = 0; k < same.size(); ++k) set(least[2 * k + 1] == -least[2 * k + 2], same[k].second);
 }
 
 void report(int ctxt, const char* name, int info) {
@@ -131,16 +131,16 @@ void report(int ctxt, const char* name, int info) {
   pxerbla_(&ctxt, name, &argument, std::strlen(name));
 }
 
-void add_said(std::vector<std::pair<std::int64_t, int>>& said, const MatrixArgument& a) {
-  said.emplace_back(*a.i, 100 * (a.position - 2));
-  said.emplace_back(*a.j, 100 * (a.position - 1));
+void add_same(std::vector<std::pair<std::int64_t, int>>& same, const MatrixArgument& a) {
+  same.emplace_back(*a.i, 100 * (a.position - 2));
+  same.emplace_back(*a.j, 100 * (a.position - 1));
   for (const int place : {dtype_, m_, n_, mb_, nb_, rsrc_, csrc_})
-    said.emplace_back(a.desc[place], 100 * a.position + place + 1);
+    same.emplace_back(a.desc[place], 100 * a.position + place + 1);
   base::Fnv1a sizes;
   const bool has_sizes = is_listed(a) && a.desc[mb_] > 0 && a.desc[nb_] > 0 && a.desc[mb_] <= Axis::most_sizes &&
                          a.desc[nb_] <= Axis::most_sizes;
   for (int k = 0; has_sizes && k < a.desc[mb_] + a.desc[nb_]; ++k) sizes.number(a.desc[sizes_ + k]);
-  said.emplace_back(sizes.positive(), 100 * a.position + sizes_ + 1);
+  same.emplace_back(sizes.positive(), 100 * a.position + sizes_ + 1);
 }
 
 bool is_listed(const MatrixArgument& a) {

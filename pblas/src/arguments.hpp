@@ -46,7 +46,7 @@ public:
   void context(const MatrixArgument& a, int ctxt) { entry(a.ctxt() == ctxt, a.position, 2); }
   /// Collective: the first that any process found, or that differs between processes. Pairs of a value and 100 times
   /// its argument's position, or that and the place of an entry.
-  void agree(MPI_Comm comm, const std::vector<std::pair<std::int64_t, int>>& said);
+  void agree(MPI_Comm comm, const std::vector<std::pair<std::int64_t, int>>& same);
 
 private:
   void corners(const MatrixArgument& a, SizeArgument m, SizeArgument n, int least);
@@ -63,7 +63,7 @@ char capital(char letter);
 void report(int ctxt, const char* name, int info);
 
 /// What all processes must say alike of a matrix.
-void add_said(std::vector<std::pair<std::int64_t, int>>& said, const MatrixArgument& a);
+void add_same(std::vector<std::pair<std::int64_t, int>>& same, const MatrixArgument& a);
 
 /// True for DTYPE_ 601.
 bool is_listed(const MatrixArgument& a);

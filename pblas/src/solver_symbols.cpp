@@ -26,16 +26,16 @@ using pblas::outside;
 using pblas::Position;
 using pblas::value;
 
-using Said = std::vector<std::pair<std::int64_t, int>>;
+using SameValues = std::vector<std::pair<std::int64_t, int>>;
 
 /// The checks of one process, then of all.
-template <class Checks> int agreed(const MatrixArgument& a, Said said, Checks&& checks) {
+template <class Checks> int agreed(const MatrixArgument& a, SameValues same, Checks&& checks) {
   const Position here = pblas::position_in(a.ctxt());
   if (!here.is_inside()) return outside(a.position);
   Blame blame;
   checks(blame, here);
-  pblas::add_said(said, a);
-  blame.agree(Grid::of(a.ctxt()).all(), said);
+  pblas::add_same(same, a);
+  blame.agree(Grid::of(a.ctxt()).all(), same);
   return blame.info();
 }
 
@@ -101,9 +101,9 @@ struct Getrs {
 
   int ctxt() const { return a.ctxt(); }
   int check() const {
-    Said said{{capital(*op), 100}, {*n, 200}, {*nrhs, 300}};
-    pblas::add_said(said, b);
-    return agreed(a, std::move(said), [&](Blame& blame, const Position& here) {
+    SameValues same{{capital(*op), 100}, {*n, 200}, {*nrhs, 300}};
+    pblas::add_same(same, b);
+    return agreed(a, std::move(same), [&](Blame& blame, const Position& here) {
       blame.matrix(a, {n, 2}, {n, 2}, ctxt(), here);
       blame.matrix(b, {n, 2}, {nrhs, 3}, ctxt(), here);
       if (blame.is_clean()) blame.letter(*op, "NTC", 1);
@@ -127,9 +127,9 @@ struct Gesv {
 
   int ctxt() const { return a.ctxt(); }
   int check() const {
-    Said said{{*n, 100}, {*nrhs, 200}};
-    pblas::add_said(said, b);
-    return agreed(a, std::move(said), [&](Blame& blame, const Position& here) {
+    SameValues same{{*n, 100}, {*nrhs, 200}};
+    pblas::add_same(same, b);
+    return agreed(a, std::move(same), [&](Blame& blame, const Position& here) {
       blame.matrix(a, {n, 1}, {n, 1}, ctxt(), here);
       blame.matrix(b, {n, 1}, {nrhs, 2}, ctxt(), here);
       if (blame.is_clean()) blame.context(b, ctxt());
@@ -170,9 +170,9 @@ struct Potrs {
 
   int ctxt() const { return a.ctxt(); }
   int check() const {
-    Said said{{capital(*uplo), 100}, {*n, 200}, {*nrhs, 300}};
-    pblas::add_said(said, b);
-    return agreed(a, std::move(said), [&](Blame& blame, const Position& here) {
+    SameValues same{{capital(*uplo), 100}, {*n, 200}, {*nrhs, 300}};
+    pblas::add_same(same, b);
+    return agreed(a, std::move(same), [&](Blame& blame, const Position& here) {
       blame.matrix(a, {n, 2}, {n, 2}, ctxt(), here);
       blame.matrix(b, {n, 2}, {nrhs, 3}, ctxt(), here);
       if (blame.is_clean()) blame.letter(*uplo, "UL", 1);

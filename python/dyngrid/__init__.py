@@ -12,7 +12,7 @@ A program joins the application, makes matrices, and lets the grid change at a r
             a.local[:] += 1
             state.value["step"] += 1
 
-"Collective" means: all processes of the current grid call it, with the same arguments unless said otherwise. A
+"Collective" means: all processes of the current grid call it, with the same arguments unless stated otherwise. A
 collective call that fails raises the same :class:`Error` on all of them.
 """
 

@@ -92,7 +92,7 @@ int watch(double seconds) {
     const double others = process_cpu_s() - thread_cpu_s();
     while (base::monotonic_s() - begun < seconds) {
       if (!monitor->has_changed()) continue;
-      monitor->told();
+      monitor->was_sent();
       seen += fmt::format(" {:.2f}", base::monotonic_s() - begun);
     }
     part = (process_cpu_s() - thread_cpu_s() - others) / seconds;

@@ -478,7 +478,7 @@ TEST(SlurmRunner, StatusOutputAndLimit) {
 Link somebody(Listener& listener, std::string* line) {
   Link found;
   for (int round = 0; round < 100000 && !found; ++round) {
-    listener.hear([&](Link link, const std::string& said) {
+    listener.receive([&](Link link, const std::string& said) {
       found = std::move(link);
       *line = said;
     });
@@ -502,7 +502,7 @@ TEST(SlurmLink, ThoseThatSayNothingOrTooMuchDoNotKeepOthersOut) {
   std::vector<Link> silent;
   for (int i = 0; i < 200; ++i) {
     silent.push_back(connect_to(place, 5));
-    listener.hear([](Link, const std::string&) { ADD_FAILURE() << "nobody said anything"; });
+    listener.receive([](Link, const std::string&) { ADD_FAILURE() << "nobody said anything"; });
   }
   std::vector<pollfd> polled;
   listener.add_to(polled);

@@ -19,7 +19,7 @@ Place at(std::uint64_t hash) {
 }
 
 constexpr std::uint64_t all_flags = PlaceWord::own_request | PlaceWord::outside_request | PlaceWord::fewer_looks |
-                                    PlaceWord::far_fewer_looks | PlaceWord::loads | PlaceWord::process0_tells |
+                                    PlaceWord::far_fewer_looks | PlaceWord::loads | PlaceWord::process0_sends |
                                     PlaceWord::newcomers_are_there | PlaceWord::newcomers_do_not_come;
 
 TEST(PlaceWord, OfOnePlaceCarriesEveryFlag) {

@@ -100,9 +100,9 @@ TEST(Rendezvous, LetsInWhoWasInvitedAndHearsThatTheyAreReady) {
     Host host(listen);
     Peer first(host.invitation, 0, 10), second(host.invitation, 1, 10), third(host.invitation, 2, 10);
     EXPECT_EQ(host.presence(), Presence::awaited);
-    first.say("ready");
+    first.send("ready");
     EXPECT_TRUE(eventually([&] { return host.presence() == Presence::ready; })) << listen;
-    EXPECT_TRUE(host.rendezvous.tell(group, "come here"));
+    EXPECT_TRUE(host.rendezvous.send(group, "come here"));
     EXPECT_TRUE(eventually([&] { return first.listen() == "come here"; }));
     EXPECT_EQ(host.losses, 0);
   }
@@ -176,8 +176,8 @@ TEST(Rendezvous, GuestsOnlyHearOfTheEnd) {
   Host host;
   const std::string guests = host.rendezvous.invite_guests(2);
   Peer guest(guests, 0, 10);
-  guest.say("ready x");
-  guest.say("not x");
+  guest.send("ready x");
+  guest.send("not x");
   const Peer other(guests, 1, 10);
   Peer first(host.invitation, 0, 10);
   EXPECT_TRUE(host.hold());
@@ -201,8 +201,8 @@ TEST(Rendezvous, AUnitThatIsNotWantedAnyMoreIsTold) {
 TEST(Rendezvous, ReadyBeforeAllHaveComeIsTheEndOfThatUnitAlone) {
   Host host;
   Peer first(host.invitation, 0, 10), second(host.invitation, 1, 10);
-  second.say("ready"); // it may not send this
-  first.say("ready");
+  second.send("ready"); // it may not send this
+  first.send("ready");
   std::string why;
   EXPECT_TRUE(eventually([&] { return host.rendezvous.presence(group, &why) == Presence::gone; }));
   EXPECT_NE(why.find("before all of it had connected"), std::string::npos) << why;
@@ -214,7 +214,7 @@ TEST(Rendezvous, ReadyInWordsOfItsOwnIsTheEndOfThatUnitAlone) {
     Host host;
     Peer first(host.invitation, 0, 10);
     const Peer second(host.invitation, 1, 10), third(host.invitation, 2, 10);
-    first.say(bad);
+    first.send(bad);
     EXPECT_TRUE(eventually([&] { return host.presence() == Presence::gone; })) << bad;
     EXPECT_FALSE(host.hold()) << "what has gone is not waited for";
     EXPECT_EQ(host.losses, 0);

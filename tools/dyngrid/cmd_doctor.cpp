@@ -107,12 +107,14 @@ void look_at_launcher(const DoctorOptions& o, Findings& out, Site& site, bool& c
       dlclose(pmix);
     }
   if (site.is_root && site.mpi == Mpi::open_mpi) {
-    const bool told = site.environment.count("OMPI_ALLOW_RUN_AS_ROOT") > 0 &&
-                      site.environment.count("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") > 0;
+    const bool is_set = site.environment.count("OMPI_ALLOW_RUN_AS_ROOT") > 0 &&
+                        site.environment.count("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") > 0;
     out.push_back(
-        {"root", told ? Verdict::ok : Verdict::note, told ? "mpirun may run as root" : "mpirun refuses to run as root",
-         told ? ""
-              : "dyngrid run sets OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; by hand export both"});
+        {"root", is_set ? Verdict::ok : Verdict::note,
+         is_set ? "mpirun may run as root" : "mpirun refuses to run as root",
+         is_set
+             ? ""
+             : "dyngrid run sets OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; by hand export both"});
   }
   can_run = true;
 }
@@ -140,13 +142,13 @@ void look_at_slots(const Site& site, Findings& out) {
   const char* variable =
       site.is_open_mpi_5 ? "PRTE_MCA_rmaps_default_mapping_policy" : "OMPI_MCA_rmaps_base_oversubscribe";
   const auto found = site.environment.find(variable);
-  const bool told = found != site.environment.end() &&
-                    (!site.is_open_mpi_5 || found->second.find(":oversubscribe") != std::string::npos);
+  const bool is_set = found != site.environment.end() &&
+                      (!site.is_open_mpi_5 || found->second.find(":oversubscribe") != std::string::npos);
   out.push_back(
-      {"slots", told ? Verdict::ok : Verdict::note,
-       text + (told ? fmt::format("; {} allows more processes", variable)
-                    : fmt::format("; a grid of more than {} processes is refused by mpirun as it stands", here)),
-       told ? "" : "dyngrid run passes --oversubscribe; by hand pass it, or give more slots by -H or a host file"});
+      {"slots", is_set ? Verdict::ok : Verdict::note,
+       text + (is_set ? fmt::format("; {} allows more processes", variable)
+                      : fmt::format("; a grid of more than {} processes is refused by mpirun as it stands", here)),
+       is_set ? "" : "dyngrid run passes --oversubscribe; by hand pass it, or give more slots by -H or a host file"});
 }
 
 void look_at_shared_memory(const Site& site, Findings& out) {

@@ -176,14 +176,15 @@ Json ask(const SpeedsOptions& o, const Host& host) {
         std::string("--kernel"), base::shell_quoted(o.kernel), std::string("--seconds"), fmt::format("{}", o.seconds),
         std::string("--cores"), std::to_string(host.slots)})
     command.words.push_back(word);
-  const base::Outcome said = base::run(command, o.timeout_s);
-  Json answer = base::parse_json_or_null(said.output);
-  if (said.status == 0 && answer.is_object() && answer.contains("alone")) {
+  const base::Outcome outcome = base::run(command, o.timeout_s);
+  Json answer = base::parse_json_or_null(outcome.output);
+  if (outcome.status == 0 && answer.is_object() && answer.contains("alone")) {
     answer["name"] = host.name;
     return answer;
   }
-  const std::string why = said.timed_out ? fmt::format("no answer within {:g} s", o.timeout_s)
-                                         : fmt::format("status {}: {}", said.status, said.output.substr(0, 120));
+  const std::string why = outcome.timed_out
+                              ? fmt::format("no answer within {:g} s", o.timeout_s)
+                              : fmt::format("status {}: {}", outcome.status, outcome.output.substr(0, 120));
   return {{"name", host.name}, {"error", std::string(base::trimmed(why))}};
 }
 

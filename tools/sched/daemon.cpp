@@ -62,18 +62,18 @@ void warn(const std::string& text) {
 }
 
 /// "hosts" of a job's message; empty where it has none.
-std::vector<Host> hosts_in(const Json& said) {
+std::vector<Host> hosts_in(const Json& fields) {
   std::vector<Host> hosts;
-  const auto list = said.find("hosts");
-  if (list == said.end() || list->is_null()) return hosts;
+  const auto list = fields.find("hosts");
+  if (list == fields.end() || list->is_null()) return hosts;
   for (const Json& host : *list)
     hosts.push_back({host.at("name").get<std::string>(), host.at("slots").get<int>(), host.value("speed", 1.0)});
   return hosts;
 }
 
 /// Processes of the grid that a job's message has under this name; 0 where it has none.
-int size_in(const Json& said, const char* name) {
-  const auto grid = control::shape_from(said.value(name, Json()));
+int size_in(const Json& fields, const char* name) {
+  const auto grid = control::shape_from(fields.value(name, Json()));
   return grid.nprow * grid.npcol;
 }
 
@@ -309,8 +309,8 @@ void Daemon::connect(const JobRecord& job, Live& live) {
   try {
     live.client =
         control::Client::to_socket(fmt::format("{}/job-{}.sock", options_.runtime_folder, socket_name_of(job.id)), 0.5);
-    tell(job.id, live, "watch", {{"steps", false}});
-    tell(job.id, live, "status", Json::object());
+    send(job.id, live, "watch", {{"steps", false}});
+    send(job.id, live, "status", Json::object());
     ask_history(job.id, live);
     live.next_look_s = unix_time_s() + look_every_s;
   } catch (const Error&) { // not yet, or no program of dyngrid
@@ -318,7 +318,7 @@ void Daemon::connect(const JobRecord& job, Live& live) {
   }
 }
 
-void Daemon::tell(std::int64_t id, Live& live, const std::string& op, const Json& fields) {
+void Daemon::send(std::int64_t id, Live& live, const std::string& op, const Json& fields) {
   if (!live.client) return;
   try {
     const auto number = live.client->send(op, fields, 0.2);
@@ -439,7 +439,7 @@ void Daemon::received_ask(std::int64_t id, Live& live, const Json& asks) {
   if (job.target == 0) return;
   if (job.target < job.procs && !ask.waits)
     return refuse(id, fmt::format("the scheduler has asked it to go on with {} processors", job.target));
-  tell(id, live, "cancel", Json::object()); // it does not reach it
+  send(id, live, "cancel", Json::object()); // it does not reach it
   live.request = 0;
   commit(table_.answer(unix_time_s(), id, fmt::format("asks for {} by itself", ask.grids), unix_time_s()));
 }
@@ -476,7 +476,7 @@ void Daemon::received_choice(std::int64_t id, Live& live, const std::string& op,
   const JobRecord& job = *table_.find(id);
   if (job.target <= job.procs) { // it was given up meanwhile
     if (op == "grow" && line.value("accepted", false))
-      tell(id, live, "cancel", {{"request", line.value("request", Json())}});
+      send(id, live, "cancel", {{"request", line.value("request", Json())}});
     return;
   }
   const bool ok = line.value("ok", false);
@@ -493,7 +493,7 @@ void Daemon::received_choice(std::int64_t id, Live& live, const std::string& op,
     throw;
   } catch (const std::exception& error) {
     if (!journal_.why_broken().empty()) throw;
-    if (op == "grow") tell(id, live, "cancel", Json::object());
+    if (op == "grow") send(id, live, "cancel", Json::object());
     give_up(id, error.what());
     return;
   }
@@ -520,7 +520,7 @@ void Daemon::received_shrink(std::int64_t id, Live& live, const Json& line) {
     return commit(table_.ask(unix_time_s(), id, keeps));
   }
   // it counts from a grid that it has meanwhile left, or that this scheduler does not know of yet
-  tell(id, live, "cancel", {{"request", line.value("request", Json())}});
+  send(id, live, "cancel", {{"request", line.value("request", Json())}});
   if (was_asked) commit(table_.answer(unix_time_s(), id, "its grid has changed meanwhile", unix_time_s()));
 }
 
@@ -534,7 +534,7 @@ void Daemon::offer(std::int64_t id, const char* op) {
     fields = {{"hosts", control::to_json(hosts)}, {"tpp", advise::power_of(hosts)}};
   }
   if (is_growth) fields["deadline_s"] = options_.deadline_s;
-  tell(id, live_.at(id), op, fields);
+  send(id, live_.at(id), op, fields);
 }
 
 /// At most one question at a time: a job may change its grid more often than its history can be sent.
@@ -543,12 +543,12 @@ void Daemon::ask_history(std::int64_t id, Live& live) {
   if (live.asks_history) return;
   live.asks_history = true;
   live.history = Json::object();
-  tell(id, live, "history", Json::object());
+  send(id, live, "history", Json::object());
 }
 
 void Daemon::received_history(std::int64_t id, Live& live, const Json& page) {
   const Json next = control::add_page(live.history, page);
-  if (next.is_number_integer()) return tell(id, live, "history", {{"from", next}});
+  if (next.is_number_integer()) return send(id, live, "history", {{"from", next}});
   live.asks_history = false;
   const control::History history = control::history_from(std::exchange(live.history, Json()));
   live.cores = page.value("cores", 0);
@@ -564,10 +564,10 @@ void Daemon::received_history(std::int64_t id, Live& live, const Json& page) {
   if (live.is_history_old) ask_history(id, live);
 }
 
-/// `said`: the hosts of its processes.
-void Daemon::has_size(std::int64_t id, int n, const std::vector<Host>& said) {
-  if (said.empty() || options_.launch.hosts.procs() == 0) return commit(table_.size(unix_time_s(), id, n));
-  const std::vector<int> ids = booked_of(options_.launch.hosts, table_.candidates(id), said, n);
+/// `hosts`: the hosts of its processes.
+void Daemon::has_size(std::int64_t id, int n, const std::vector<Host>& hosts) {
+  if (hosts.empty() || options_.launch.hosts.procs() == 0) return commit(table_.size(unix_time_s(), id, n));
+  const std::vector<int> ids = booked_of(options_.launch.hosts, table_.candidates(id), hosts, n);
   commit(table_.size(unix_time_s(), id, n, ids));
 }
 
@@ -624,7 +624,7 @@ void Daemon::look_at_jobs() {
       listen_to(id, live);
       if (unix_time_s() >= live.next_look_s && !job.is_suspended) {
         live.next_look_s = unix_time_s() + look_every_s;
-        tell(id, live, "status", Json::object());
+        send(id, live, "status", Json::object());
         if (options_.policy == "tp" || options_.policy == "qos") ask_history(id, live);
       }
     } else if (unix_time_s() >= live.next_try_s) {
@@ -648,7 +648,7 @@ void Daemon::look_at_deadlines() {
     if (live.ask && live.ask->granted > 0) continue; // the job reports when it gives that up
     if (job.phase != Phase::running || job.target == 0 || unix_time_s() < job.asked_s + options_.deadline_s) continue;
     // a growth is withdrawn, its processors go to others; a shrink stays requested: the reason for it remains
-    if (job.target > job.procs) tell(id, live, "cancel", Json::object());
+    if (job.target > job.procs) send(id, live, "cancel", Json::object());
     if (job.target < job.procs && options_.suspends && !job.is_suspended) {
       suspend(id);
       continue;
@@ -858,13 +858,13 @@ void Daemon::grant(std::int64_t id, int procs) {
   Json fields{{"ask", live.ask->number}, {"procs", procs}};
   if (options_.launch.hosts.procs() > 0)
     fields["hosts"] = control::to_json(offer_of(options_.launch.hosts, table_.find(id)->reserved));
-  tell(id, live, "grant", fields);
+  send(id, live, "grant", fields);
 }
 
 void Daemon::refuse(std::int64_t id, const std::string& why) {
   Live& live = live_.at(id);
   say(fmt::format("job {} does not get {}: {}", id, live.ask->grids, why));
-  tell(id, live, "grant", {{"ask", live.ask->number}, {"procs", 0}, {"reason", why}});
+  send(id, live, "grant", {{"ask", live.ask->number}, {"procs", 0}, {"reason", why}});
   live.ask.reset();
 }
 
@@ -895,19 +895,19 @@ void Daemon::ask(std::int64_t id, int procs) {
     if (procs > has)
       offer(id, "offer");
     else
-      tell(id, live, "shrink", {{"by", has - procs}, {"deadline_s", options_.deadline_s}});
+      send(id, live, "shrink", {{"by", has - procs}, {"deadline_s", options_.deadline_s}});
     return;
   }
   // this scheduler decides whether the growth is worthwhile, since it knows the other requests; but a job that measures
   // slower has no use for the processors
-  tell(id, live, "resize",
+  send(id, live, "resize",
        {{"grid", control::to_json(*shape)}, {"force", true}, {"undo", true}, {"deadline_s", options_.deadline_s}});
 }
 
 /// A job declines unless its DYNGRID_CHECKPOINT names the signal.
 void Daemon::pass_on(const std::string& signal) {
   if (signal.empty()) return;
-  for (auto& [id, live] : live_) tell(id, live, "checkpoint", {{"signal", signal}});
+  for (auto& [id, live] : live_) send(id, live, "checkpoint", {{"signal", signal}});
 }
 
 void Daemon::run(const std::function<bool()>& is_stopped, const std::function<const char*()>& take_signal) {
@@ -1166,16 +1166,16 @@ void Daemon::tell_waiters(const JobRecord& job) {
   live_.erase(job.id);
   if (!server_) return;
   const Json fields{{"job", json_of(job)}};
-  std::vector<Waiter> told;
+  std::vector<Waiter> answered;
   for (auto at = waiters_.begin(); at != waiters_.end();) {
     if (at->job != job.id) {
       ++at;
       continue;
     }
-    told.push_back(*at);
+    answered.push_back(*at);
     at = waiters_.erase(at);
   }
-  for (const Waiter& w : told) {
+  for (const Waiter& w : answered) {
     server_->send(w.client, control::to_line(control::reply(w.id, fields)));
     const bool owed =
         std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& other) { return other.client == w.client; });

@@ -116,11 +116,11 @@ private:
   void received_status(std::int64_t id, Live& live, const Json& line);
   void ask_history(std::int64_t id, Live& live);
   void received_history(std::int64_t id, Live& live, const Json& page);
-  void tell(std::int64_t id, Live& live, const std::string& op, const Json& fields);
+  void send(std::int64_t id, Live& live, const std::string& op, const Json& fields);
   void lose(std::int64_t id, Live& live, const std::exception& why);
   void received_ask(std::int64_t id, Live& live, const Json& asks);
   void end_ask(std::int64_t id, Live& live);
-  void has_size(std::int64_t id, int n, const std::vector<Host>& said = {});
+  void has_size(std::int64_t id, int n, const std::vector<Host>& hosts = {});
   void give_up(std::int64_t id, const std::string& why);
   void has_ended(std::int64_t id);
   void end_unbegun(std::int64_t id, const std::string& why);

@@ -67,13 +67,13 @@ void HostSignals::progress() {
 
 bool HostSignals::collect(const Place& place, Wanted& wanted) {
   if (!wanted.call.valid() || wanted.call.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
-  base::Outcome said;
+  base::Outcome outcome;
   try {
-    said = wanted.call.get();
+    outcome = wanted.call.get();
   } catch (const std::exception& error) { // there is no such command, or no room for a process
-    said.output = error.what();
+    outcome.output = error.what();
   }
-  if (said.status == 0) {
+  if (outcome.status == 0) {
     if (wanted.is_silent) warn_(fmt::format("host {} answers again", place.first));
     wanted.is_silent = false;
     return wanted.call_stops == wanted.is_stopped;
@@ -81,9 +81,9 @@ bool HostSignals::collect(const Place& place, Wanted& wanted) {
   if (!wanted.is_silent)
     warn_(fmt::format("host {} does not answer, and processes there do not {}: {}; tried again every {:g} s",
                       place.first, wanted.call_stops ? "stop" : "go on",
-                      said.timed_out ? fmt::format("nothing within {:g} s", answer_s)
-                                     : fmt::format("status {}: {}", said.status,
-                                                   base::trimmed(std::string_view(said.output).substr(0, 200))),
+                      outcome.timed_out ? fmt::format("nothing within {:g} s", answer_s)
+                                        : fmt::format("status {}: {}", outcome.status,
+                                                      base::trimmed(std::string_view(outcome.output).substr(0, 200))),
                       again_s));
   wanted.is_silent = true;
   wanted.next_s = base::monotonic_s() + again_s;

@@ -61,7 +61,7 @@ JournalFile::JournalFile(const std::string& path, ReadJournal& read, JournalCall
     read = read_journal(text);
   } catch (const Error& error) {
     throw Error(error.status(), fmt::format("{}; '{}' is kept as it is: repair it, or move it away and begin anew, "
-                                            "without the jobs that it tells of",
+                                            "without the jobs that are in it",
                                             error.what(), path));
   }
   size_ = static_cast<off_t>(read.good_bytes);

@@ -163,14 +163,14 @@ std::int64_t session_of(const std::string& pid) {
 } // namespace
 
 void signal_session(std::int64_t leader, int number) {
-  std::set<pid_t> told;
+  std::set<pid_t> signalled;
   for (bool is_new = true; is_new;) {
     is_new = false;
     DIR* folder = ::opendir("/proc");
     if (folder == nullptr) return;
     while (const dirent* entry = ::readdir(folder)) {
       const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-      if (pid <= 0 || session_of(entry->d_name) != leader || !told.insert(pid).second) continue;
+      if (pid <= 0 || session_of(entry->d_name) != leader || !signalled.insert(pid).second) continue;
       is_new = ::kill(pid, number) == 0 || is_new;
     }
     ::closedir(folder);

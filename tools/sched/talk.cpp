@@ -58,7 +58,7 @@ std::vector<int> taken_of(const Hosts& hosts, const std::vector<int>& ids, const
   return taken;
 }
 
-std::vector<int> booked_of(const Hosts& hosts, const std::vector<int>& candidates, const std::vector<Host>& said,
+std::vector<int> booked_of(const Hosts& hosts, const std::vector<int>& candidates, const std::vector<Host>& reported,
                            int n) {
   std::vector<int> left = candidates, booked;
   const auto take = [&](int& id) {
@@ -66,7 +66,7 @@ std::vector<int> booked_of(const Hosts& hosts, const std::vector<int>& candidate
     id = -1;
   };
   const auto is_full = [&] { return static_cast<int>(booked.size()) >= n; };
-  for (const Host& part : said)
+  for (const Host& part : reported)
     each_host(hosts, [&](const Host& host, int first) {
       if (!base::is_same_host(host.name, part.name)) return;
       int slots = part.slots;

@@ -17,7 +17,7 @@ std::vector<int> taken_of(const Hosts& hosts, const std::vector<int>& ids, const
 /// The n processors of a job that reports its number of processes on each host: of each host the first of `candidates`
 /// there. Unknown hosts are ignored, and so is any number beyond n; the first of the other candidates complete it.
 /// @return ascending; fewer than n where there are fewer candidates.
-std::vector<int> booked_of(const Hosts& hosts, const std::vector<int>& candidates, const std::vector<Host>& said,
+std::vector<int> booked_of(const Hosts& hosts, const std::vector<int>& candidates, const std::vector<Host>& reported,
                            int n);
 
 /// Seconds of a step on each size, where processors differ in speed. Those of a job that has `own` are the lowest of

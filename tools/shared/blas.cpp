@@ -116,11 +116,11 @@ DgemmRun run_dgemm(const std::string& core, int n) {
   std::vector<std::string> variables{"OPENBLAS_NUM_THREADS=1"};
   if (!core.empty()) variables.push_back("OPENBLAS_CORETYPE=" + core);
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  const base::Outcome said =
+  const base::Outcome outcome =
       base::run({{self, "doctor", "--dgemm", std::to_string(n)}, base::environment_with(variables)}, 10);
-  if (said.status != 0 || said.timed_out) return {};
+  if (outcome.status != 0 || outcome.timed_out) return {};
   DgemmRun run;
-  std::istringstream words(said.output.substr(0, said.output.find('\n')));
+  std::istringstream words(outcome.output.substr(0, outcome.output.find('\n')));
   std::string word;
   if (!(words >> word >> run.core >> run.gflops_per_s) || word != "dgemm") return {};
   return run;

@@ -121,10 +121,11 @@ int spare_processes(const RunRequest& request, const Site& site, int processes) 
 
 /// Whether waiting processes are to sleep: when they outnumber the cores now or after a change that is known already.
 bool must_yield(const RunRequest& request, const Site& site, int started) {
-  const auto said = site.environment.find("DYNGRID_YIELD");
-  if (said != site.environment.end() && said->second != "on" && said->second != "off" && !said->second.empty())
-    throw Failure(fmt::format("DYNGRID_YIELD is \"{}\", expected on or off", said->second));
-  if (said != site.environment.end() && said->second == "off") return false;
+  const auto setting = site.environment.find("DYNGRID_YIELD");
+  if (setting != site.environment.end() && setting->second != "on" && setting->second != "off" &&
+      !setting->second.empty())
+    throw Failure(fmt::format("DYNGRID_YIELD is \"{}\", expected on or off", setting->second));
+  if (setting != site.environment.end() && setting->second == "off") return false;
   return !site.yield_library.empty() && is_on_one_host(request, site) &&
          std::max(started, processes_to_come(request, site)) > site.cores;
 }
@@ -355,11 +356,11 @@ std::string start_ompi_server() {
   if (program.empty())
     throw Failure("--processes join needs ompi-server, which is not in PATH; it comes with Open MPI 4 (openmpi-bin)",
                   1);
-  const base::FileDescriptor said = base::memory_file("dyngrid-server"); // the server never waits for a reader
+  const base::FileDescriptor output = base::memory_file("dyngrid-server"); // the server never waits for a reader
   const base::FileDescriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   base::Command server{{program, "--no-daemonize", "-r", "+"}};
   server.in = server.out = nothing.get();
-  server.err = said.get();        // it would keep standard output in a buffer until its end
+  server.err = output.get();      // it would keep standard output in a buffer until its end
   server.own_group = true;        // an interrupt from the keyboard must reach mpirun only
   server.ends_with_parent = true; // preserved over exec: it ends with mpirun, which this process becomes
   const pid_t child = base::start(server);
@@ -369,7 +370,7 @@ std::string start_ompi_server() {
   for (int waited = 0; waited < 1000 && (uri.empty() || uri.back() != '\n') && !has_ended; ++waited) {
     usleep(10000);
     has_ended = waitpid(child, &status, WNOHANG) != 0;
-    uri = base::content_of(said.get());
+    uri = base::content_of(output.get());
     const std::size_t line = uri.rfind('\n', uri.find("tcp://")); // it may have printed a warning before
     uri = uri.find("tcp://") == std::string::npos ? "" : line == std::string::npos ? uri : uri.substr(line + 1);
     uri.resize(std::min(uri.size(), uri.find('\n') + 1)); // npos + 1: no whole line yet

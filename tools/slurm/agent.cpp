@@ -218,11 +218,11 @@ void Agent::start_application() {
   for (const command::Setting& s : launch.environment)
     setenv(s.name.c_str(), s.value.c_str(), 1); // sbatch passes them to the nodes
 
-  sigset_t heard;
-  sigemptyset(&heard);
-  for (const int number : {SIGTERM, SIGINT, SIGCHLD}) sigaddset(&heard, number);
-  sigprocmask(SIG_BLOCK, &heard, nullptr);
-  signals_ = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
+  sigset_t awaited;
+  sigemptyset(&awaited);
+  for (const int number : {SIGTERM, SIGINT, SIGCHLD}) sigaddset(&awaited, number);
+  sigprocmask(SIG_BLOCK, &awaited, nullptr);
+  signals_ = signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK);
 
   std::vector<std::string> variables{"DYNGRID_JOB=" + job_};
   if (!request_.allow.empty()) variables.push_back("DYNGRID_ALLOW=" + request_.allow);
@@ -432,7 +432,7 @@ void Agent::forget(const Member& m) {
 }
 
 void Agent::hear_newcomers() {
-  listener_->hear([this](Link link, const std::string& line) { take_in(std::move(link), line); });
+  listener_->receive([this](Link link, const std::string& line) { take_in(std::move(link), line); });
   hear_hands();
 }
 

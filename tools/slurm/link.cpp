@@ -73,7 +73,7 @@ Place Listener::invitation() const {
   return {place_.host, place_.port, control::random_word()};
 }
 
-void Listener::hear(const std::function<void(Link, const std::string& line)>& take_in) {
+void Listener::receive(const std::function<void(Link, const std::string& line)>& take_in) {
   strangers_.serve(fd_.get(), [&](int fd, const std::string& line, std::string rest) {
     const int on = 1;
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);

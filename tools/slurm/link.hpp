@@ -31,7 +31,7 @@ struct Place {
 class Link {
 public:
   Link() = default;
-  explicit Link(base::FileDescriptor fd, std::string heard = {}) : fd_(std::move(fd)), input_(std::move(heard)) {}
+  explicit Link(base::FileDescriptor fd, std::string received = {}) : fd_(std::move(fd)), input_(std::move(received)) {}
 
   int fd() const { return fd_.get(); }
   explicit operator bool() const { return bool(fd_); }
@@ -56,7 +56,7 @@ public:
   Place invitation() const;
   void add_to(std::vector<pollfd>& polled) const { strangers_.add_to(polled, fd_.get()); }
   /// Reads the first line of each connection, which is removed, and calls back; within control::StrangerLimits.
-  void hear(const std::function<void(Link, const std::string& line)>& take_in);
+  void receive(const std::function<void(Link, const std::string& line)>& take_in);
 
 private:
   Place place_; ///< without a token

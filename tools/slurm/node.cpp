@@ -42,12 +42,12 @@ void report(const std::string& text) {
 
 /// The signals by which Slurm asks for this node back, as something to read.
 int listen_to_signals() {
-  sigset_t heard;
-  sigemptyset(&heard);
-  for (const int number : {SIGUSR1, SIGTERM, SIGINT, SIGCHLD}) sigaddset(&heard, number);
-  sigprocmask(SIG_BLOCK, &heard, nullptr); // before anything else: Slurm may request the node back already
-  signal(SIGUSR1, SIG_DFL);                // the script ignores it, and an ignored signal is not received
-  const int signals = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
+  sigset_t awaited;
+  sigemptyset(&awaited);
+  for (const int number : {SIGUSR1, SIGTERM, SIGINT, SIGCHLD}) sigaddset(&awaited, number);
+  sigprocmask(SIG_BLOCK, &awaited, nullptr); // before anything else: Slurm may request the node back already
+  signal(SIGUSR1, SIG_DFL);                  // the script ignores it, and an ignored signal is not received
+  const int signals = signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals < 0) throw Failure("slurm node: no signalfd", 1);
   return signals;
 }

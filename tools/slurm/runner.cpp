@@ -53,11 +53,11 @@ pid_t start_apart(const Command& command, const std::vector<std::string>& variab
 std::string Outcome::trouble() const {
   if (timed_out) return fmt::format("{}: no answer in time; it was ended", what);
   if (status == 127) return fmt::format("{}: there is no such program here", what.substr(0, what.find(' ')));
-  std::string said = err.empty() ? out : err;
-  said = said.substr(0, said.find_last_not_of(" \n\r") + 1);
-  for (char& c : said)
+  std::string text = err.empty() ? out : err;
+  text = text.substr(0, text.find_last_not_of(" \n\r") + 1);
+  for (char& c : text)
     if (c == '\n') c = ' ';
-  return fmt::format("{}: status {}{}{}", what, status, said.empty() ? "" : ": ", said.substr(0, 300));
+  return fmt::format("{}: status {}{}{}", what, status, text.empty() ? "" : ": ", text.substr(0, 300));
 }
 
 Runner::~Runner() {

@@ -74,7 +74,7 @@ public:
   std::int64_t count() const { return static_cast<std::int64_t>(values_.size()); }
   /// The lower quartile, since a disturbance only makes a call longer; of fewer than five the least. NaN of none.
   double usual() const;
-  /// What that may be off by: twice its standard error, as the least tells.
+  /// What that may be off by: twice its standard error, from the least one.
   double spread() const;
 
 private:

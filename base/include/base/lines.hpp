@@ -23,7 +23,7 @@ enum class Io {
 /// Input that is no whole line yet.
 class LineReader {
 public:
-  explicit LineReader(std::string heard = {}) : input_(std::move(heard)) {}
+  explicit LineReader(std::string received = {}) : input_(std::move(received)) {}
   /// Reads once, without waiting. Calls that a signal interrupts are made again.
   Io receive(int fd);
   /// The next whole line, without its end.

@@ -23,7 +23,7 @@ struct Command {
 /// @throws Error{not_found} there is no such program, or it may not be executed; Error{spawn_failure}
 pid_t start(const Command& command);
 
-/// Exit status, or 128 + signal, of what waitpid said.
+/// Exit status, or 128 + signal, from the status of waitpid.
 int status_in_words(int wait_status);
 /// Waits for a child. Its status in words; -1 when it is none.
 int wait_for(pid_t child);

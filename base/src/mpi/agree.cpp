@@ -39,10 +39,10 @@ void agree_on_number(MPI_Comm comm, Status mine, const std::string& message, std
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   const std::int64_t verdict = static_cast<std::int64_t>(mine) * for_ranks + rank; // a status is below 0
-  const std::array<std::int64_t, 3> said{verdict, number, -number};
+  const std::array<std::int64_t, 3> values{verdict, number, -number};
   std::array<std::int64_t, 3> least{};
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iallreduce(said.data(), least.data(), 3, MPI_INT64_T, MPI_MIN, comm, &request), "MPI_Iallreduce");
+  check_mpi(MPI_Iallreduce(values.data(), least.data(), 3, MPI_INT64_T, MPI_MIN, comm, &request), "MPI_Iallreduce");
   wait_asleep(&request);
   const std::int64_t worst_rank = least[0] & (for_ranks - 1);
   const auto worst = static_cast<Status>((least[0] - worst_rank) / for_ranks);

@@ -4,9 +4,10 @@
  * Every routine returns a status (dyngrid/status.h: 0 is success, errors are negative); those that may change the grid
  * return an outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE, DYNGRID_REDIRECT) or a status. A failed change
  * leaves every process on the old grid with all its data. "Collective" means: all processes of the current grid call
- * it, with the same arguments unless said otherwise. All processes have to call the same one of dyngrid_matrix_create,
- * dyngrid_share, dyngrid_resize, dyngrid_need, dyngrid_lu, dyngrid_cholesky, dyngrid_checkpoint, dyngrid_restore and
- * the resize points. Otherwise all get DYNGRID_ERR_MISMATCH (two resize points: DYNGRID_ERR_STATE) and both names.
+ * it, with the same arguments unless stated otherwise. All processes have to call the same one of
+ * dyngrid_matrix_create, dyngrid_share, dyngrid_resize, dyngrid_need, dyngrid_lu, dyngrid_cholesky, dyngrid_checkpoint,
+ * dyngrid_restore and the resize points. Otherwise all get DYNGRID_ERR_MISMATCH (two resize points: DYNGRID_ERR_STATE)
+ * and both names.
  *
  * This header has what a program needs to resize. More on request:
  *   dyngrid/control.h  which grids are allowed, how new processes are started, which processes leave

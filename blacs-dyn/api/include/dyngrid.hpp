@@ -44,20 +44,20 @@ private:
 namespace detail {
 /// The text of an exception that a rule threw inside the C routine that called it. The exception ends there; its text
 /// goes into the Error that follows.
-inline std::string& rule_said() {
+inline std::string& rule_failure() {
   thread_local auto* const text = new std::string; // never destroyed: the program's globals may end after it
   return *text;
 }
 inline std::string last_message() {
-  const std::string said = std::exchange(rule_said(), {});
-  return said.empty() ? dyngrid_last_message() : dyngrid_last_message() + (": " + said);
+  const std::string text = std::exchange(rule_failure(), {});
+  return text.empty() ? dyngrid_last_message() : dyngrid_last_message() + (": " + text);
 }
 } // namespace detail
 
 /// Throws what a C routine reported; otherwise returns its status or outcome.
 inline int check(int status) {
   if (status < 0) throw Error(status, detail::last_message());
-  detail::rule_said().clear();
+  detail::rule_failure().clear();
   return status;
 }
 
@@ -386,7 +386,7 @@ struct RuleInUse {
   }
   static void note(const char* what) noexcept {
     try {
-      rule_said() = std::string("the rule threw: ") + what;
+      rule_failure() = std::string("the rule threw: ") + what;
     } catch (...) { // no memory for the text: the status says enough
     }
   }

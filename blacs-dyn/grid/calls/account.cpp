@@ -19,7 +19,7 @@
 namespace blacs_dyn::calls {
 namespace {
 
-bool is_this_teller = false;
+bool this_process_prints = false;
 struct { // null where the program uses nothing of dyngrid
   const Processes* processes = nullptr;
   const std::unique_ptr<Control>* control = nullptr;
@@ -37,8 +37,8 @@ std::string& job_name() { // as Control calls it
 class Host final : public CallHost {
 public:
   control::CallsBoard& board() override { return counts(); }
-  bool is_teller() const override { return is_this_teller; }
-  void say_once(const std::string& what, const std::string& text) override { calls::say_once(what, text); }
+  bool prints_here() const override { return this_process_prints; }
+  void print_once(const std::string& what, const std::string& text) override { calls::print_once(what, text); }
   bool is_verbose() const override { return blacs_dyn::is_verbose(); }
   void hide() override { hide_stock_program(); }
   std::string job() const override { return job_name(); }
@@ -60,20 +60,20 @@ void belong_to(const Processes& processes, const std::unique_ptr<Control>& contr
   application = {&processes, &control};
 }
 
-void find_teller() {
+void find_printing_process() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank); // only so that it is reported once
-  is_this_teller = (is_in_application() ? application.processes->id() : rank) == 0;
+  this_process_prints = (is_in_application() ? application.processes->id() : rank) == 0;
 }
 
-void say_once(const std::string& what, const std::string& text) {
-  static auto* said = new std::set<std::string>;
-  if (is_this_teller && said->insert(what).second) std::fprintf(stderr, "dyngrid: %s\n", text.c_str());
+void print_once(const std::string& what, const std::string& text) {
+  static auto* printed = new std::set<std::string>;
+  if (this_process_prints && printed->insert(what).second) std::fprintf(stderr, "dyngrid: %s\n", text.c_str());
 }
 
 void show(base::GridShape grid) {
   static bool is_shown = false;
-  if (!is_this_teller || std::exchange(is_shown, true)) return;
+  if (!this_process_prints || std::exchange(is_shown, true)) return;
   if (!is_in_application()) show_stock_program(Shape{grid.nprow, grid.npcol}, true);
   const Control* shown = is_in_application() ? application.control->get() : shown_stock_program();
   if (shown != nullptr) job_name() = shown->name();

@@ -12,9 +12,9 @@ namespace blacs_dyn::calls {
 control::CallsBoard& counts();
 
 /// At the first call: the process that prints is process 0 of an application of ours, else of MPI_COMM_WORLD. Local.
-void find_teller();
+void find_printing_process();
 /// By the process that prints, once for each `what`. Local.
-void say_once(const std::string& what, const std::string& text);
+void print_once(const std::string& what, const std::string& text);
 /// A program that never calls dyngrid gets the job's socket, of the process that prints. Once. Local.
 void show(base::GridShape grid);
 CallHost& host();

@@ -124,24 +124,24 @@ bool is_query(const Routine& routine, const Arguments& a) {
 CallAgreement Call::agree(const advise::CallRule& rule, CallTimes& times) {
   enum { acceptable, hash, minus_hash, first, run, copy, undecided, count };
   constexpr double per_second = 1e9;
-  std::array<std::int64_t, count> said{};
+  std::array<std::int64_t, count> values{};
   const bool are_known = !callers_->is_one_of_many;
-  said[acceptable] = are_known && is_acceptable(routine_, what_, arguments(), here_) ? 1 : 0;
+  values[acceptable] = are_known && is_acceptable(routine_, what_, arguments(), here_) ? 1 : 0;
   base::Fnv1a what;
   what.number(hash_).number(static_cast<int>(rule.mode)).number(rule.place.nb);
-  said[hash] = what.number(rule.place.grid.nprow).number(rule.place.grid.npcol).positive();
-  said[minus_hash] = -said[hash];
-  said[first] = are_known && callers_->is_first ? 1 : 0;
+  values[hash] = what.number(rule.place.grid.nprow).number(rule.place.grid.npcol).positive();
+  values[minus_hash] = -values[hash];
+  values[first] = are_known && callers_->is_first ? 1 : 0;
   const auto kept = [&](double seconds) { return -static_cast<std::int64_t>(seconds * per_second); };
-  said[run] = kept(times.run_s), said[copy] = kept(times.copy_s), said[undecided] = kept(times.undecided_s);
+  values[run] = kept(times.run_s), values[copy] = kept(times.copy_s), values[undecided] = kept(times.undecided_s);
   {
     std::optional<Watch> watch;
     if (is_asked_) watch.emplace(name_);
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, said.data(), count, MPI_INT64_T, MPI_MIN, comm_), "MPI_Allreduce");
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), count, MPI_INT64_T, MPI_MIN, comm_), "MPI_Allreduce");
   }
-  const auto slowest = [&](int at) { return static_cast<double>(-said[static_cast<std::size_t>(at)]) / per_second; };
+  const auto slowest = [&](int at) { return static_cast<double>(-values[static_cast<std::size_t>(at)]) / per_second; };
   times = {slowest(run), slowest(copy), slowest(undecided)};
-  return {said[hash] == -said[minus_hash], said[acceptable] == 1, said[first] == 1};
+  return {values[hash] == -values[minus_hash], values[acceptable] == 1, values[first] == 1};
 }
 
 // ---- carried out
@@ -205,9 +205,9 @@ double Call::run_here() {
 
 std::optional<MovedCall> Call::run_at(const CallPlace& place) {
   if (place.grid.size() > callers_->size) {
-    say_once(name_ + " too large",
-             fmt::format("{} is sent to a grid of {}, but its caller has {} processes: it stays where it is", name_,
-                         to_string(place.grid), callers_->size));
+    print_once(name_ + " too large",
+               fmt::format("{} is sent to a grid of {}, but its caller has {} processes: it stays where it is", name_,
+                           to_string(place.grid), callers_->size));
     return std::nullopt;
   }
   const double begin = MPI_Wtime();
@@ -218,9 +218,9 @@ std::optional<MovedCall> Call::run_at(const CallPlace& place) {
   const Run run = run_there(elsewhere, routine_, stock_.routine, there, everyone());
   if (run.outcome == Run::Outcome::no_memory) {
     counts().had_no_memory();
-    say_once("no memory", fmt::format("there is no memory for a copy of the operands of {} of {}: it stays where it "
-                                      "is; more such calls are counted in the report",
-                                      name_, problem().size));
+    print_once("no memory", fmt::format("there is no memory for a copy of the operands of {} of {}: it stays where it "
+                                        "is; more such calls are counted in the report",
+                                        name_, problem().size));
   }
   if (run.outcome != Run::Outcome::done) return std::nullopt;
   if (routine_.info != Routine::none)

@@ -16,7 +16,7 @@ bool is_query(const Routine& routine, const Arguments& a);
 class Call final : public CallInHand {
 public:
   /// Looks at the arguments as far as the quickest decision needs. Local.
-  /// @param is_asked  the program itself said where it runs (dyngrid_run_on), on this process
+  /// @param is_asked  the program itself has set where it runs (dyngrid_run_on), on this process
   Call(const pblas::StockCall& stock, const Routine& routine, const std::string& name, bool is_asked);
   const Standing& here() const { return here_; } ///< outside: nothing else may be called
 

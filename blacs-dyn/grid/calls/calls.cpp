@@ -49,7 +49,7 @@ const Named& named(const char* stock_name) {
 
 /// At the first call that is looked at.
 bool begin() {
-  find_teller();
+  find_printing_process();
   if (decider == nullptr) counts().begin(false);
   return true;
 }

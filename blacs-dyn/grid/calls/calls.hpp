@@ -14,8 +14,8 @@ class Processes;
 
 namespace blacs_dyn::calls {
 
-/// The application whose process 0 prints what is said of calls, and whose clients see them. Both live as long as this
-/// process; control: null but on process 0. Local.
+/// The application whose process 0 prints the messages about calls, and whose clients see them. Both live as long as
+/// this process; control: null but on process 0. Local.
 void belong_to(const Processes& processes, const std::unique_ptr<Control>& control);
 /// The statistics of calls so far; outlives everything. Local.
 const control::CallsBoard& board();

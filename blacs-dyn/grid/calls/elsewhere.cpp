@@ -253,9 +253,9 @@ void Elsewhere::run(void* stock) {
 int Elsewhere::info(MPI_Comm comm) const {
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-  int said[2] = {info_, rank == 0 ? info_ : std::numeric_limits<int>::max()}; // process 0 is in every place
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, said, 2, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
-  return said[0] < 0 ? said[0] : said[1];
+  int values[2] = {info_, rank == 0 ? info_ : std::numeric_limits<int>::max()}; // process 0 is in every place
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values, 2, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
+  return values[0] < 0 ? values[0] : values[1];
 }
 
 void Elsewhere::fill() {

@@ -24,7 +24,7 @@ struct Operand {
 
 /// The problem of a call.
 struct Problem {
-  bool is_valid = true; ///< as far as letters and sizes tell
+  bool is_valid = true; ///< as far as letters and sizes show
   std::vector<Operand> operands;
   double work = 0; ///< operations, roughly
 };

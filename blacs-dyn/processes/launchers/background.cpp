@@ -132,10 +132,10 @@ public:
       one.name = one.job.name();
       fresh.push_back({one.name, one.size});
       names_[one.ticket] = fresh.back();
-      tell_of(one, known);
+      send_names(one, known);
     }
     for (Warm& one : warm_)
-      if (!one.name.empty()) tell_of(one, fresh);
+      if (!one.name.empty()) send_names(one, fresh);
     return fresh;
   }
 
@@ -145,7 +145,7 @@ public:
     std::vector<std::string> where;
     for (const NewGroup& group : groups) hold(group, limit_s_);
     for (std::size_t i = 0; i < groups.size(); ++i) {
-      tell(groups[i], "come " + ports_[i].name());
+      send(groups[i], "come " + ports_[i].name());
       where.push_back(ports_[i].name());
     }
     return where;
@@ -202,7 +202,7 @@ private:
     pmix::Job job;
     base::Deadline comes_by;
     std::string name{}; ///< of the job, when it is introduced to the others
-    int told = 0;       ///< lines on others
+    int sent = 0;       ///< lines on others
   };
   static constexpr int most_lost = 10; ///< where there is no room for them they are not started for ever
 
@@ -245,10 +245,10 @@ private:
   }
 
   /// Of so few that the lines do not heap up where one does not get to read; MPI asks for the others itself.
-  void tell_of(Warm& one, const std::vector<Known>& groups) {
-    constexpr int most_told = 30;
+  void send_names(Warm& one, const std::vector<Known>& groups) {
+    constexpr int most_sent = 30;
     for (const Known& known : groups)
-      if (one.told++ < most_told) rendezvous_->tell_all(one.ticket, know_line(known));
+      if (one.sent++ < most_sent) rendezvous_->send_all(one.ticket, know_line(known));
   }
 
   void let_go(Warm& one) { call_off(one.ticket, std::move(one.job), one.comes_by); }

@@ -78,7 +78,7 @@ template <class Archive> void fields(Archive& a, Known& known) {
   a(known.name, known.processes);
 }
 /// Fetches in the background the data that MPI needs before it can communicate with these processes. Local.
-void hear_of(const std::vector<Known>& groups);
+void look_up_groups(const std::vector<Known>& groups);
 
 /// Processes that were started beforehand and sleep until a growth takes them: start() wakes them first, and they are
 /// ready at once. Process 0.

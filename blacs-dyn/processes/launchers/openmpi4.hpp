@@ -18,7 +18,7 @@ std::string mpirun_name();
 /// That of a job: "1712586753" or, of an ompi-server, the beginning of "2005663744.0;tcp://...".
 std::string mpirun_name(std::string_view job);
 
-/// Whether mpirun hands this variable on to its processes to tell them about themselves; another mpirun that is started
+/// Whether mpirun gives this variable to its processes to describe them; another mpirun that is started
 /// from one of them must not see it. What a user sets for every run, transports and the like, is not.
 bool is_of_its_mpirun(std::string_view name);
 

@@ -135,21 +135,21 @@ constexpr const char* ended_too_soon = "ended before the first resize point; doe
                                        "dyngrid_resize_point on every path?";
 
 /// The failure of one of them; empty: nothing.
-std::string trouble_of(const pmix_proc_info_t& told) {
-  if (told.state < PMIX_PROC_STATE_TERMINATED) return {};
-  const std::string who = fmt::format("new process {} (pid {})", told.proc.rank, static_cast<long>(told.pid));
-  if (told.state == PMIX_PROC_STATE_ABORTED_BY_SIG) return who + " was killed by a signal";
-  if (told.state == PMIX_PROC_STATE_FAILED_TO_START || told.state == PMIX_PROC_STATE_FAILED_TO_LAUNCH)
+std::string trouble_of(const pmix_proc_info_t& process) {
+  if (process.state < PMIX_PROC_STATE_TERMINATED) return {};
+  const std::string who = fmt::format("new process {} (pid {})", process.proc.rank, static_cast<long>(process.pid));
+  if (process.state == PMIX_PROC_STATE_ABORTED_BY_SIG) return who + " was killed by a signal";
+  if (process.state == PMIX_PROC_STATE_FAILED_TO_START || process.state == PMIX_PROC_STATE_FAILED_TO_LAUNCH)
     return who + " could not be started";
   return who + " " + ended_too_soon;
 }
 
 /// The data that mpirun reported: processes, or values with a process each.
-template <class Visit> void each_process(const pmix_data_array_t& told, Visit&& visit) {
-  for (std::size_t i = 0; i < told.size; ++i) {
-    if (told.type == PMIX_PROC_INFO) visit(static_cast<const pmix_proc_info_t*>(told.array)[i]);
-    if (told.type != PMIX_INFO) continue;
-    const pmix_value_t& value = static_cast<const pmix_info_t*>(told.array)[i].value;
+template <class Visit> void each_process(const pmix_data_array_t& data, Visit&& visit) {
+  for (std::size_t i = 0; i < data.size; ++i) {
+    if (data.type == PMIX_PROC_INFO) visit(static_cast<const pmix_proc_info_t*>(data.array)[i]);
+    if (data.type != PMIX_INFO) continue;
+    const pmix_value_t& value = static_cast<const pmix_info_t*>(data.array)[i].value;
     if (value.type == PMIX_PROC_INFO) visit(*value.data.pinfo);
   }
 }
@@ -174,14 +174,14 @@ public:
 private:
   EndedJobs() {
     static pmix_status_t codes[] = {PMIX_EVENT_JOB_END};
-    library().listen(codes, 1, nullptr, 0, hear, nullptr, nullptr);
+    library().listen(codes, 1, nullptr, 0, on_event, nullptr, nullptr);
   }
-  static void hear(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t told[], std::size_t count, pmix_info_t*,
-                   std::size_t, pmix_event_notification_cbfunc_fn_t done, void* data) {
+  static void on_event(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t info[], std::size_t count,
+                       pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done, void* data) {
     for (std::size_t i = 0; i < count; ++i)
-      if (std::strcmp(told[i].key, PMIX_EVENT_AFFECTED_PROC) == 0 && told[i].value.type == PMIX_PROC) {
+      if (std::strcmp(info[i].key, PMIX_EVENT_AFFECTED_PROC) == 0 && info[i].value.type == PMIX_PROC) {
         const std::lock_guard lock(all().mutex_);
-        all().names_.insert(told[i].value.data.proc->nspace);
+        all().names_.insert(info[i].value.data.proc->nspace);
         all().changed_.notify_all();
       }
     if (done) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
@@ -256,14 +256,14 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
     return *mutex;
   }
 
-  static void has_told(pmix_status_t, pmix_info_t* told, std::size_t count, void* data, pmix_release_cbfunc_t release,
-                       void* release_data) {
+  static void on_states(pmix_status_t, pmix_info_t* info, std::size_t count, void* data, pmix_release_cbfunc_t release,
+                        void* release_data) {
     const std::shared_ptr<State> state = take(data);
     {
       const std::lock_guard lock(state->mutex);
       state->is_asking = false;
       for (std::size_t i = 0; i < count; ++i)
-        if (told[i].value.type == PMIX_DATA_ARRAY) state->read(*told[i].value.data.darray);
+        if (info[i].value.type == PMIX_DATA_ARRAY) state->read(*info[i].value.data.darray);
     }
     answers().have_come(Answers::question);
     if (release) release(release_data);
@@ -276,8 +276,8 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
     if (release) release(release_data);
   }
 
-  void read(const pmix_data_array_t& told) {
-    each_process(told, [this](const pmix_proc_info_t& one) {
+  void read(const pmix_data_array_t& data) {
+    each_process(data, [this](const pmix_proc_info_t& one) {
       if (failure.empty()) failure = trouble_of(one);
     });
   }
@@ -291,7 +291,7 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
     query = {keys.data(), &of_job, 1};
     void* const me = myself();
     answers().expect(Answers::question);
-    is_asking = library().query(&query, 1, has_told, me) == PMIX_SUCCESS;
+    is_asking = library().query(&query, 1, on_states, me) == PMIX_SUCCESS;
     if (is_asking) return;
     answers().have_come(Answers::question);
     take(me);
@@ -491,7 +491,7 @@ struct Request {
     std::unique_lock lock(request->mutex);
     return request->has_come.wait_for(lock, longest_answer, [&] { return request->is_answered; });
   }
-  static void has_answered(pmix_status_t status, pmix_info_t* told, std::size_t count, void* data,
+  static void has_answered(pmix_status_t status, pmix_info_t* info, std::size_t count, void* data,
                            pmix_release_cbfunc_t release, void* release_data) {
     const std::unique_ptr<std::pair<std::shared_ptr<Request>, Answers::Kind>> held(
         static_cast<std::pair<std::shared_ptr<Request>, Answers::Kind>*>(data));
@@ -501,8 +501,8 @@ struct Request {
       self.is_answered = true;
       self.is_known = status == PMIX_SUCCESS;
       for (std::size_t i = 0; i < count; ++i)
-        if (told[i].value.type == PMIX_DATA_ARRAY)
-          each_process(*told[i].value.data.darray,
+        if (info[i].value.type == PMIX_DATA_ARRAY)
+          each_process(*info[i].value.data.darray,
                        [&](const pmix_proc_info_t& one) { self.states.push_back(one.state); });
       self.has_come.notify_all();
     }

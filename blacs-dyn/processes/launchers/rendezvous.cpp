@@ -54,7 +54,7 @@ constexpr const char* called_line = "called"; ///< to all but the first of a gro
 void send_line(int fd, const std::string& line) {
   const std::string text = line + "\n";
   // small lines into an empty buffer; a peer that does not read is not waited for
-  [[maybe_unused]] const ssize_t sent = send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  [[maybe_unused]] const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /// The received input, split into lines.
@@ -253,7 +253,7 @@ struct Rendezvous::State {
         strangers.serve(listener.fd, [this](int fd, const std::string& line, std::string rest) {
           let_in(Socket(fd), line, std::move(rest));
         });
-        for (const auto& c : connections) loss = hear(*c, loss);
+        for (const auto& c : connections) loss = receive(*c, loss);
         connections.erase(
             std::remove_if(connections.begin(), connections.end(), [](const auto& c) { return c->input.has_ended; }),
             connections.end());
@@ -303,7 +303,7 @@ struct Rendezvous::State {
     connections.push_back(std::move(c));
   }
 
-  std::string hear(Connection& c, std::string loss) {
+  std::string receive(Connection& c, std::string loss) {
     c.input.take(c.socket.fd);
     while (const auto line = c.input.line()) {
       if (*line == goodbye_line) {
@@ -455,13 +455,13 @@ Origin Rendezvous::origin(int group) const {
   return at == state_->groups.end() ? Origin{} : at->second.origin;
 }
 
-bool Rendezvous::tell(int group, const std::string& line) {
+bool Rendezvous::send(int group, const std::string& line) {
   const std::lock_guard lock(state_->mutex);
   if (state_->groups[group].presence == Presence::gone) return false;
   return state_->say_to_first(group, line);
 }
 
-void Rendezvous::tell_all(int group, const std::string& line) {
+void Rendezvous::send_all(int group, const std::string& line) {
   const std::lock_guard lock(state_->mutex);
   for (const auto& c : state_->connections)
     if (c->group == group) send_line(c->socket.fd, line);
@@ -607,7 +607,7 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s, const std::s
   do {
     const int failed = state_->connect_to(place, end_by);
     if (failed == 0) {
-      say(fmt::format("hello {} {} {} {} {} {}", place.token, group, rank, base::host_name(), getpid(), mpirun));
+      send(fmt::format("hello {} {} {} {} {} {}", place.token, group, rank, base::host_name(), getpid(), mpirun));
       const std::string answer = state_->first_line(end_by);
       if (answer == welcome_line) return;
       trouble = !answer.empty()           ? answer.substr(0, 200)
@@ -633,10 +633,10 @@ Peer::~Peer() {
   goodbye();
 }
 
-void Peer::say(const std::string& line) { // a large group's introduction may be more than the socket takes at once
+void Peer::send(const std::string& line) { // a large group's introduction may be more than the socket takes at once
   const std::string text = line + "\n";
   for (std::size_t done = 0; done < text.size();) {
-    const ssize_t sent = send(state_->socket.fd, text.data() + done, text.size() - done, MSG_NOSIGNAL);
+    const ssize_t sent = ::send(state_->socket.fd, text.data() + done, text.size() - done, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent <= 0) return; // process 0 has gone, which listen() reports
     done += static_cast<std::size_t>(sent);

@@ -42,8 +42,8 @@ enum class Presence {
 
 /// Process 0's side. A connection is accepted with the token of a requested group, each of its processes once; of all
 /// others it keeps control::Strangers' limits. A thread of its own listens and watches; it never calls MPI. From hold()
-/// on the end of a group that did not say goodbye is the end of everything: `on_loss` is called from that thread, once,
-/// after all have received the message.
+/// on the end of a group that did not send goodbye is the end of everything: `on_loss` is called from that thread,
+/// once, after all have received the message.
 class Rendezvous {
 public:
   using Loss = std::function<void(const std::string& what)>;
@@ -69,9 +69,9 @@ public:
   Presence presence(int group, std::string* why) const;
   Origin origin(int group) const; ///< empty texts until it has come
   /// A line to the group's first process; the others receive a notice of it. False when it has gone.
-  bool tell(int group, const std::string& line);
+  bool send(int group, const std::string& line);
   /// A line to all of its processes.
-  void tell_all(int group, const std::string& line);
+  void send_all(int group, const std::string& line);
   /// From here on the group's end is the end of everything, and so is a group that has not joined within limit_s
   /// seconds. False: it has gone already, and why.
   bool hold(int group, double limit_s, std::string* why);
@@ -107,7 +107,7 @@ public:
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  void say(const std::string& line);
+  void send(const std::string& line);
   /// The next line; empty when there is none yet. @throws Error{io_failure} when process 0 has gone.
   std::optional<std::string> listen();
   void watch(Rendezvous::Loss on_loss);

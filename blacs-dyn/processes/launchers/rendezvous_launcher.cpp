@@ -97,7 +97,7 @@ void RendezvousLauncher::hold(const NewGroup& group, double limit_s) {
 }
 
 void RendezvousLauncher::has_connected(const NewGroup& group) {
-  std::string why; // where it has gone that is said, and all end
+  std::string why; // unused: where the group has gone, the watch reports it and ends all
   rendezvous_->hold(tickets_[group.id], limit_s_, &why);
 }
 
@@ -135,7 +135,7 @@ std::string RendezvousLauncher::know_line(const Known& group) {
   return fmt::format("{}{} {}", know, group.processes, group.name);
 }
 
-void hear_of(const std::vector<Known>& groups) {
+void look_up_groups(const std::vector<Known>& groups) {
   for (const Known& group : groups) pmix::look_up(group.name, group.processes);
 }
 
@@ -155,8 +155,8 @@ std::optional<Comm> RendezvousLauncher::enter(MPI_Comm world) {
   wait_asleep(&request);
   int rank = 0;
   MPI_Comm_rank(world, &rank);
-  if (rank == 0 && peer_) peer_->say("ready");
-  const std::string answer = hear_answer(world); // the others' is only that there is one
+  if (rank == 0 && peer_) peer_->send("ready");
+  const std::string answer = receive_answer(world); // the others' is only that there is one
   std::vector<char> word(answer.begin(), answer.end());
   broadcast(word, 0, world);
   std::istringstream line(std::string(word.begin(), word.end()));
@@ -165,21 +165,21 @@ std::optional<Comm> RendezvousLauncher::enter(MPI_Comm world) {
     if (peer_) peer_->goodbye();
     return std::nullopt;
   }
-  line >> told_besides_;
-  hear_of_the_end();
+  line >> second_port_;
+  watch_for_the_end();
   return connect(port, world);
 }
 
 /// The answer of the application; "away" when it has ended. Waits asleep; a process that waits in a broadcast sleeps
 /// only for moments.
-std::string RendezvousLauncher::hear_answer(MPI_Comm world) {
+std::string RendezvousLauncher::receive_answer(MPI_Comm world) {
   if (!peer_) return "away";
   try {
     for (;;) {
-      if (const auto heard = peer_->listen()) {
-        const std::optional<Known> known = known_in(*heard);
-        if (!known) return *heard;
-        hear_of({*known});
+      if (const auto received = peer_->listen()) {
+        const std::optional<Known> known = known_in(*received);
+        if (!known) return *received;
+        look_up_groups({*known});
         continue;
       }
       pollfd one{peer_->fd(), POLLIN, 0};
@@ -205,8 +205,8 @@ void RendezvousLauncher::decline(MPI_Comm world) {
   int rank = 0;
   MPI_Comm_rank(world, &rank);
   if (rank == 0)
-    peer_->say("not a new process ended before its first resize point; does the program reach "
-               "dyngrid_resize_point on every path?");
+    peer_->send("not a new process ended before its first resize point; does the program reach "
+                "dyngrid_resize_point on every path?");
   peer_->goodbye();
 }
 
@@ -219,7 +219,7 @@ void RendezvousLauncher::close() {
   rendezvous_.reset();
 }
 
-void RendezvousLauncher::hear_of_the_end() {
+void RendezvousLauncher::watch_for_the_end() {
   peer_->watch([this](const std::string& what) { end_all(what, 3.0); });
 }
 
@@ -229,7 +229,7 @@ void RendezvousLauncher::end_all(const std::string& what, double grace_s) const 
   std::fprintf(stderr, "dyngrid: %s; the application cannot go on and ends [pid %d]%s\n", what.c_str(),
                static_cast<int>(getpid()), go_on.c_str());
   std::fflush(stderr);
-  std::this_thread::sleep_for(std::chrono::duration<double>(grace_s)); // until the others have said it too
+  std::this_thread::sleep_for(std::chrono::duration<double>(grace_s)); // until the others have printed it, too
   _exit(1);
 }
 

@@ -51,9 +51,9 @@ protected:
   /// return.
   /// @throws Error{spawn_failure} when it has gone.
   void hold(const NewGroup& group, double limit_s);
-  void tell(const NewGroup& group, const std::string& line) { rendezvous_->tell(tickets_[group.id], line); }
+  void send(const NewGroup& group, const std::string& line) { rendezvous_->send(tickets_[group.id], line); }
   static std::string know_line(const Known& group); ///< to a new process that waits
-  void hear_of_the_end();                           ///< on all others, when process 0 announces it
+  void watch_for_the_end();                         ///< on all others, when process 0 announces it
   /// Collective over the group.
   static Comm connect(const std::string& port, MPI_Comm world);
 
@@ -62,10 +62,10 @@ protected:
       tickets_; ///< by group: what the rendezvous calls it, since a group that failed leaves its number to the next
   std::unique_ptr<Peer> peer_; ///< on all others; null also where this process is not needed
   double limit_s_ = 0;         ///< for each step of admitting a group; process 0
-  std::string told_besides_;   ///< to a new process that was called in, after the port
+  std::string second_port_;    ///< to a new process that was called in, after the port
 
 private:
-  std::string hear_answer(MPI_Comm world);
+  std::string receive_answer(MPI_Comm world);
   [[noreturn]] void end_all(const std::string& what, double grace_s) const;
 
   LossText loss_;

@@ -39,7 +39,7 @@ public:
   }
   int size() const { return static_cast<int>(words_.size()); }
 
-  /// How many have not said hello yet.
+  /// How many have not sent their first message yet.
   int missing() {
     for (MPI_Request& request : requests_) {
       int is_there = 0;
@@ -57,7 +57,7 @@ public:
     return {group_, std::move(intercomm_)};
   }
   void send_away() { tell_to_go(intercomm_.get(), size()); }
-  void part() { ///< when all have said hello
+  void part() { ///< when all have sent their first message
     forget(has_job_);
     intercomm_.disconnect();
   }

@@ -44,12 +44,12 @@ std::string network_trouble() {
 
 /// The major version distinguishes another mpirun from the library's: only that of 5 gives its own.
 std::string launcher_trouble() {
-  const char* said = base::environment("OMPI_VERSION");
-  const bool is_of_5 = said && base::version_in(said)[0] >= 5; // images set one for 4, too
+  const char* version = base::environment("OMPI_VERSION");
+  const bool is_of_5 = version && base::version_in(version)[0] >= 5; // images set one for 4, too
   if (!base::environment("OMPI_COMM_WORLD_SIZE") || is_of_5 == is_5()) return {};
   return fmt::format("mpirun is of Open MPI {}, and the program's library of {}; start it with the mpirun of its "
                      "library",
-                     is_of_5 ? said : "4 or older", base::to_string(base::mpi_library().version));
+                     is_of_5 ? version : "4 or older", base::to_string(base::mpi_library().version));
 }
 
 /// Open MPI, 4 and 5, counts the users of its event library, for which every call of its progress engine looks into it.

@@ -38,7 +38,7 @@ private:
   void submit(LineServer::Client client, const Request& request);
   void await(LineServer::Client client, const Request& request, Json given);
   void serve_request(LineServer::Client client, const Request& request);
-  bool tell_events(); ///< true: the grid has changed
+  bool send_events(); ///< true: the grid has changed
   void update_interest();
 
   JobState& state_;

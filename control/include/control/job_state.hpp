@@ -180,7 +180,7 @@ private:
   std::optional<advise::Machine> figures() const; ///< of this run or else of earlier ones; the same
   advise::Situation situation() const;            ///< the caller has the lock
   void refuse_undone(const advise::Situation& here, advise::Decision& decision) const;
-  void tell(Json event);  ///< the same
+  void post(Json event);  ///< the same
   void drop_ask();        ///< the same
   int kept() const;       ///< the same
   void tell_of_waiting(); ///< the same

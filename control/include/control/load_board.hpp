@@ -38,7 +38,7 @@ public:
   std::optional<BalanceQuestion> take_question();
   void show(const std::vector<advise::ProcessLoad>& loads, double now_s);
   void answer(const BalanceQuestion& question, Json fields);
-  void tell(Json event); ///< of a balance; the last one is kept
+  void post(Json event); ///< of a balance; the last one is kept
   // ---- the listener's thread
   Json loads(double now_s); ///< the reply to `load`; requests them
   /// @return the earlier question that this one replaces

@@ -78,7 +78,7 @@ public:
   void write(advise::LoadFigures& load) const; ///< all but the number and place of the process
   /// The share has changed for good, and the change has not been reported yet.
   bool has_changed() const noexcept { return has_changed_.load(std::memory_order_relaxed); }
-  void told() noexcept { has_changed_.store(false, std::memory_order_relaxed); }
+  void was_sent() noexcept { has_changed_.store(false, std::memory_order_relaxed); }
   /// This process sleeps, and is measured by its competitors; or it works again.
   void sleeps(bool does);
   /// Marked work: its thread's CPU time, its wall time, and its amount.

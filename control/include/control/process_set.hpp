@@ -82,14 +82,14 @@ struct GroupPolicy {
   int size = 1;                   ///< for fixed
   std::vector<std::string> hosts; ///< where groups may go, one host each; empty: wherever mpirun puts them
   std::vector<int> slots;         ///< per host: most spawned processes at a time, 0 for no limit
-  std::vector<double> speeds;     ///< per host: of each process there; 0 or missing: not said
+  std::vector<double> speeds;     ///< per host: of each process there; 0 or missing: not given
   std::vector<int> started;       ///< per host: processes that mpirun started there
   bool one_owner = false; ///< the join way: process 0 admits all, and a group is an mpirun, so that automatic means one
                           ///< for each host
   bool keeps = false;     ///< groups of which no process is needed sleep on, instead of leaving
   int warm = 0;           ///< number of the new processes that wait already, where mpirun has put them, in warm_groups
 
-  double speed_on(const std::string& host) const; ///< 0: not said
+  double speed_on(const std::string& host) const; ///< 0: not given
   void set_hosts(std::vector<base::HostEntry> entries);
 };
 
@@ -109,7 +109,7 @@ struct NewGroup {
   int owner = 0;
   std::vector<int> members;
   std::string host;                           ///< empty: mpirun decides
-  std::vector<double> speeds = {};            ///< of the members, when they have said them; empty: 1 each
+  std::vector<double> speeds = {};            ///< of the members, when they have given them; empty: 1 each
   std::vector<std::string> member_hosts = {}; ///< the same
   double host_speed = 0;                      ///< of each process on its host, as given beforehand; 0: not given
 };
@@ -185,9 +185,9 @@ ProcessSet apply(const ProcessSet& process_set, const Change& change);
 /// The speeds that joining processes report, by rank in the union communicator, 0 for none: noted in `process_set` for
 /// the woken, in `change` for the new. A new one that reports none has the given speed of its host, else the usual one
 /// there: after note_hosts.
-void note_speeds(ProcessSet& process_set, Change& change, const std::vector<double>& said);
+void note_speeds(ProcessSet& process_set, Change& change, const std::vector<double>& given);
 /// The same for the hosts of the new ones.
-void note_hosts(const ProcessSet& process_set, Change& change, const std::vector<std::string>& said);
+void note_hosts(const ProcessSet& process_set, Change& change, const std::vector<std::string>& given);
 
 /// Whether every process that takes part is in the new grid.
 bool is_union_the_grid(const ProcessSet& process_set, const Change& change);

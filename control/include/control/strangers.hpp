@@ -15,7 +15,7 @@
 namespace control {
 
 /// Equal, in a time that does not depend on the number of equal first characters.
-bool is_same_secret(std::string_view said, std::string_view wanted);
+bool is_same_secret(std::string_view given, std::string_view wanted);
 
 struct StrangerLimits {
   std::size_t connections = 64;  ///< at a time; beyond, the oldest connection is closed
@@ -48,7 +48,7 @@ private:
   struct Stranger {
     int fd;
     Clock::time_point since;
-    std::string said;
+    std::string given;
   };
   bool has_gone(Stranger& stranger, const Hello& hello) const;
   void accept_all(int listener, const Hello& hello);

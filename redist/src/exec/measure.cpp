@@ -22,8 +22,8 @@ using detail::check;
 using gridmap::Axis;
 
 constexpr int rounds = 3;              // after one that warms up; the median counts
-constexpr std::int64_t n_small = 64;   // rows and columns of a matrix that tells what a partner costs: 32 KB
-constexpr std::int64_t n_large = 1400; // of one that tells what a byte costs: 16 MB, past the caches of a core
+constexpr std::int64_t n_small = 64;   // rows and columns of a matrix that shows what a partner costs: 32 KB
+constexpr std::int64_t n_large = 1400; // of one that shows what a byte costs: 16 MB, past the caches of a core
 
 /// One exchange that is timed: a square matrix, its columns dealt out in turn, from some processes to others.
 class TimedExchange {

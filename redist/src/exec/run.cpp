@@ -113,8 +113,8 @@ bool Prepared::wire_done() const {
 }
 
 bool Prepared::done() const {
-  return copies.empty() && (!ranks->host || ranks->host->told() == ranks->readers_expected) && host_in.empty() &&
-         host_turn.done() && wire_done();
+  return copies.empty() && (!ranks->host || ranks->host->finished_readers() == ranks->readers_expected) &&
+         host_in.empty() && host_turn.done() && wire_done();
 }
 
 /// Fills one panel for each stream of the group. False when too few panels are free.

@@ -100,12 +100,12 @@ void SharedHost::drop_unused() {
 }
 
 void SharedHost::tell_read(int rank) {
-  control_of(rank)->told.fetch_add(1);
+  control_of(rank)->finished_readers.fetch_add(1);
   ring(rank);
 }
 
-std::uint32_t SharedHost::told() const {
-  return control_of(rank_)->told.load(std::memory_order_acquire);
+std::uint32_t SharedHost::finished_readers() const {
+  return control_of(rank_)->finished_readers.load(std::memory_order_acquire);
 }
 
 } // namespace redist::detail

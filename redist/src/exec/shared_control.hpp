@@ -41,7 +41,7 @@ struct alignas(64) SharedHost::Control {
   alignas(64) std::atomic<std::uint32_t> generation;
   std::atomic<std::uint32_t> arrived;
   std::atomic<std::int64_t> numbers[2][numbers_at_once];
-  alignas(64) std::atomic<std::uint32_t> told;
+  alignas(64) std::atomic<std::uint32_t> finished_readers;
   alignas(64) Offer offers[offers_at_most];
 };
 

@@ -92,7 +92,7 @@ public:
   /// Tells `rank` that I have read all I need of its arrays.
   void tell_read(int rank);
   /// Calls of tell_read for this rank since the beginning.
-  std::uint32_t told() const;
+  std::uint32_t finished_readers() const;
 
   std::size_t buffer_bytes() const { return mine_.bytes(); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Panels and the bells that tell of them.
+// Panels, and the bells that announce them.
 #include <sched.h>
 
 #include "exec/shared_control.hpp"

@@ -39,26 +39,26 @@ std::string name_of(char type, Trapezoid part) {
 }
 
 /// What all ranks of the context say. Ends the process when they do not ask for the same.
-std::vector<Said> gather(const State& state, const Call& mine, const std::string& name) {
-  const Said say{mine, state.set->load, state.load, has_room() && state.set->is_of_one_world ? 1 : 0};
-  std::vector<Said> said(static_cast<std::size_t>(state.set->size));
-  check(MPI_Allgather(&say, sizeof say, MPI_BYTE, said.data(), sizeof say, MPI_BYTE, state.comm), "MPI_Allgather");
-  for (const Said& other : said)
+std::vector<CallOfRank> gather(const State& state, const Call& mine, const std::string& name) {
+  const CallOfRank say{mine, state.set->load, state.load, has_room() && state.set->is_of_one_world ? 1 : 0};
+  std::vector<CallOfRank> calls(static_cast<std::size_t>(state.set->size));
+  check(MPI_Allgather(&say, sizeof say, MPI_BYTE, calls.data(), sizeof say, MPI_BYTE, state.comm), "MPI_Allgather");
+  for (const CallOfRank& other : calls)
     if (other.call.m != mine.m || other.call.n != mine.n || other.call.part != mine.part)
       stop(name + ": M, N, UPLO or DIAG differ between processes", 1);
     else if (other.call.type != mine.type)
       stop(fmt::format("{}: called with elements of type {} and of type {} on different processes", name,
                        static_cast<char>(mine.type), static_cast<char>(other.call.type)),
            1);
-  return said;
+  return calls;
 }
 
-/// The layouts of both matrices from what all ranks said, and this rank's plans. Collective.
-std::unique_ptr<PreparedCopy> prepare(const State& state, const std::vector<Said>& said, const Call& call,
+/// The layouts of both matrices from what all ranks calls, and this rank's plans. Collective.
+std::unique_ptr<PreparedCopy> prepare(const State& state, const std::vector<CallOfRank>& calls, const Call& call,
                                       const int* desc_a, const int* desc_b, Trapezoid part, const std::string& name) {
   AgreedMatrix a, b;
-  std::string wrong = assemble(said, &Call::a, "A", a);
-  if (wrong.empty()) wrong = assemble(said, &Call::b, "B", b);
+  std::string wrong = assemble(calls, &Call::a, "A", a);
+  if (wrong.empty()) wrong = assemble(calls, &Call::b, "B", b);
   if (!wrong.empty()) stop(name + ": " + wrong, 1);
   fill_axes(a, desc_a, call.a, state.comm);
   fill_axes(b, desc_b, call.b, state.comm);
@@ -82,9 +82,9 @@ bool run_again(ProcessSet& set, const Call& call, const Pointers& where) {
 void run_anew(State& state, const Call& call, Trapezoid part, const int* desc_a, const int* desc_b,
               const Pointers& where, const std::string& name) {
   ProcessSet& set = *state.set;
-  const std::vector<Said> said = gather(state, call, name);
-  if (!set.executor) make_executor(state, said);
-  std::unique_ptr<PreparedCopy> made = prepare(state, said, call, desc_a, desc_b, part, name);
+  const std::vector<CallOfRank> calls = gather(state, call, name);
+  if (!set.executor) make_executor(state, calls);
+  std::unique_ptr<PreparedCopy> made = prepare(state, calls, call, desc_a, desc_b, part, name);
   made->put_in(where);
   if (!set.executor) return exchange_once(made->all_plans(), made->pointers, state.comm, tag_copy);
   made->exchange.emplace(Exchange::prepare(made->all_plans(), *set.executor));

@@ -74,11 +74,11 @@ void check_given(GivenDescriptor& s, const int* desc, const char* letter, const 
          1);
 }
 
-std::string assemble(const std::vector<Said>& said, GivenDescriptor Call::*which, const char* letter,
+std::string assemble(const std::vector<CallOfRank>& calls, GivenDescriptor Call::*which, const char* letter,
                      AgreedMatrix& made) {
   Grid& grid = made.layout.grid;
-  for (std::size_t r = 0; r < said.size(); ++r) {
-    const GivenDescriptor& s = said[r].call.*which;
+  for (std::size_t r = 0; r < calls.size(); ++r) {
+    const GivenDescriptor& s = calls[r].call.*which;
     if (s.nprow < 0) continue;
     if (made.given == nullptr) {
       made.given = &s;
@@ -94,7 +94,7 @@ std::string assemble(const std::vector<Said>& said, GivenDescriptor Call::*which
   const GivenDescriptor& s = *made.given;
   if (std::find(grid.ranks.begin(), grid.ranks.end(), -1) != grid.ranks.end())
     return fmt::format("{}: the context does not hold all {} x {} processes of its grid", letter, s.nprow, s.npcol);
-  const int m = said[0].call.m, n = said[0].call.n;
+  const int m = calls[0].call.m, n = calls[0].call.n;
   if (s.rsrc < 0 || s.rsrc >= s.nprow || s.csrc < 0 || s.csrc >= s.npcol)
     return fmt::format("{}: first process is ({}, {}), expected one of the {} x {} grid", letter, s.rsrc, s.csrc,
                        s.nprow, s.npcol);

@@ -35,7 +35,7 @@ struct Call {
 };
 
 /// What a rank says when the call has to be gathered. Loads are in copies, see load_of().
-struct Said {
+struct CallOfRank {
   Call call;
   int load_of_set = 0, load_of_context = 0;
   int has_room = 0; ///< for one more executor that stays
@@ -47,10 +47,10 @@ struct Said {
 /// All -1 outside the grid. @param i,j counted from 1
 GivenDescriptor given_by(const int* desc, int i, int j);
 
-/// What one rank can see of its own descriptor; the rest is said by all in assemble().
+/// What one rank can see of its own descriptor; the rest is calls by all in assemble().
 void check_given(GivenDescriptor& s, const int* desc, const char* letter, const std::string& name);
 
-/// A matrix as all ranks said it.
+/// A matrix as all ranks calls it.
 struct AgreedMatrix {
   Layout layout;
   Window window;
@@ -58,8 +58,8 @@ struct AgreedMatrix {
   int root = -1;                          ///< the first rank in its grid
 };
 
-/// The grid and the window of one matrix from what all ranks said, or the reason why not.
-std::string assemble(const std::vector<Said>& said, GivenDescriptor Call::*which, const char* letter,
+/// The grid and the window of one matrix from what all ranks calls, or the reason why not.
+std::string assemble(const std::vector<CallOfRank>& calls, GivenDescriptor Call::*which, const char* letter,
                      AgreedMatrix& made);
 
 /// How its axes lie. Lists of sizes come from the first process of the grid; those outside have none.

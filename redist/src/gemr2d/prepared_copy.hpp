@@ -12,7 +12,7 @@
 
 namespace redist::detail {
 
-/// The plans of one call, worked out from what all ranks said.
+/// The plans of one call, worked out from what all ranks calls.
 struct PreparedCopy {
   Call key;
   std::int64_t serial = 0;          ///< counts the plans of the set, the same on all its ranks

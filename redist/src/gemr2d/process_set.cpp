@@ -101,16 +101,16 @@ State& state_of(int ctxt) {
   return *states().back();
 }
 
-void make_executor(State& state, const std::vector<Said>& said) {
-  const auto least = [&](int Said::*which) {
-    return (*std::min_element(said.begin(), said.end(),
-                              [=](const Said& x, const Said& y) { return x.*which < y.*which; })).*
+void make_executor(State& state, const std::vector<CallOfRank>& calls) {
+  const auto least = [&](int CallOfRank::*which) {
+    return (*std::min_element(calls.begin(), calls.end(),
+                              [=](const CallOfRank& x, const CallOfRank& y) { return x.*which < y.*which; })).*
            which;
   };
-  const int now = load_of(said[0].call);
-  const bool stays = least(&Said::has_room) != 0;
-  const bool is_time = stays ? least(&Said::load_of_set) + now >= load_worth_keeping
-                             : least(&Said::load_of_context) + now >= load_worth_making;
+  const int now = load_of(calls[0].call);
+  const bool stays = least(&CallOfRank::has_room) != 0;
+  const bool is_time = stays ? least(&CallOfRank::load_of_set) + now >= load_worth_keeping
+                             : least(&CallOfRank::load_of_context) + now >= load_worth_making;
   state.set->load += now;
   state.load += now;
   if (!is_time) return;

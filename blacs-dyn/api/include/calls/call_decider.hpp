@@ -73,7 +73,8 @@ public:
   virtual ~CallDecider() = default;
   /// Asked once for each routine. Local.
   virtual bool wants(const std::string& routine) const = 0;
-  /// Carries out a call of such a routine, unless the program itself said where it runs. Collective over its context.
+  /// Carries out a call of such a routine, unless the program itself has set where it runs. Collective over its
+  /// context.
   virtual void carry_out(CallInHand& call) = 0;
 };
 
@@ -82,9 +83,9 @@ class CallHost {
 public:
   virtual ~CallHost() = default;
   virtual control::CallsBoard& board() = 0;
-  virtual bool is_teller() const = 0; ///< the process that prints and keeps
+  virtual bool prints_here() const = 0; ///< the process that prints and keeps
   /// By the process that prints, once for each `what`.
-  virtual void say_once(const std::string& what, const std::string& text) = 0;
+  virtual void print_once(const std::string& what, const std::string& text) = 0;
   virtual bool is_verbose() const = 0;
   /// The job's socket is closed, of a program that never calls dyngrid.
   virtual void hide() = 0;

@@ -77,17 +77,17 @@ StartedMpirun start_group_mpirun(const NewGroup& group, int number, const std::s
   const std::string mpirun = given ? *given : find_program("mpirun");
   const std::vector<std::string> words = group_command(mpirun, server, group, options);
   std::vector<std::string> variables = passed_on();
-  const base::FileDescriptor told = base::memory_file("dyngrid-input", invitation + "\n"); // it need not be fed
+  const base::FileDescriptor sent = base::memory_file("dyngrid-input", invitation + "\n"); // it need not be fed
   if (const auto start = environment("DYNGRID_START", "command")) {
     variables.push_back(fmt::format("DYNGRID_UNIT_NUMBER={}", number));
     variables.push_back(fmt::format("DYNGRID_UNIT_PROCESSES={}", group.members.size()));
     variables.push_back("DYNGRID_UNIT_HOST=" + group.host);
     variables.push_back("DYNGRID_UNIT_COMMAND=" + base::shell_line(with_join_from_input(words)));
     variables.push_back("DYNGRID_JOIN=" + invitation);
-    return {start_program({"/bin/sh", "-c", *start}, variables, told), false};
+    return {start_program({"/bin/sh", "-c", *start}, variables, sent), false};
   }
   if (!base::is_this_host(group.host))
-    return {start_program(remote_command(group.host, words, variables, options.folder), variables, told), true};
+    return {start_program(remote_command(group.host, words, variables, options.folder), variables, sent), true};
   variables.push_back("DYNGRID_JOIN=" + invitation);
   return {start_program(words, variables, input_of_our_mpirun()), true};
 }

@@ -112,7 +112,7 @@ public:
     const Port port; // of this group alone: two that connect to one port at the same time would be taken for each other
     second_ports_[group.id] = Port();
     hold(group, limit_s);
-    tell(group, fmt::format("come {} {}", port.name(), second_ports_[group.id].name()));
+    send(group, fmt::format("come {} {}", port.name(), second_ports_[group.id].name()));
     Comm intercomm = accept_at(port.name(), MPI_COMM_SELF);
     return {group, std::move(intercomm)};
   }
@@ -129,7 +129,7 @@ public:
     broadcast(text, root, base);
     if (rank == root || peer_) return; // a process left from an earlier growth is notified already
     peer_ = std::make_unique<Peer>(std::string(text.begin(), text.end()), rank, 10);
-    hear_of_the_end();
+    watch_for_the_end();
   }
 
   void introduce(const std::vector<NewGroup>& groups, MPI_Comm base_or_world, int root, int my_group) override {
@@ -138,7 +138,7 @@ public:
     for (std::size_t k = 0; k < groups.size(); ++k) {
       const bool is_mine = groups[k].id == my_group;
       if (current == MPI_COMM_NULL && !is_mine) continue; // this process is admitted later
-      Comm intercomm = is_mine ? connect(told_besides_, base_or_world) : accept(groups[k].id, current);
+      Comm intercomm = is_mine ? connect(second_port_, base_or_world) : accept(groups[k].id, current);
       if (k + 1 < groups.size()) {
         MPI_Comm merged = MPI_COMM_NULL;
         check_mpi(MPI_Intercomm_merge(intercomm.get(), is_mine ? 1 : 0, &merged), "MPI_Intercomm_merge");
@@ -201,12 +201,12 @@ Launch::Progress JoinLaunch::progress() {
   for (const NewGroup& group : namesakes) all.coming += static_cast<int>(group.members.size());
   // a user that starts them in another way has handed them out, and asks again
   if (environment("DYNGRID_START", "command") || times_left_ == 0) {
-    all.failure = words + ", and Open MPI 4 cannot tell the two apart; try again";
+    all.failure = words + ", and Open MPI 4 cannot send the two apart; try again";
     return all;
   }
   --times_left_;
   std::fputs(
-      fmt::format("dyngrid: {}, and Open MPI 4 cannot tell the two apart: {} new process(es) are started again\n",
+      fmt::format("dyngrid: {}, and Open MPI 4 cannot send the two apart: {} new process(es) are started again\n",
                   words, all.coming)
           .c_str(),
       stderr);
