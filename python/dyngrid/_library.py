@@ -219,5 +219,5 @@ def agreed_error(error: Optional[str], context: int) -> Optional[str]:
     else:
         at = (ctypes.byref(c_int(source // npcol.value)), ctypes.byref(c_int(source % npcol.value)))
         library.igebr2d_(*shape, *at, c_size_t(3), c_size_t(1))
-    text = bytes(words).split(b"\0")[0].decode(errors="replace")
-    return f"process {source}: {text}"
+    message = bytes(words).split(b"\0")[0].decode(errors="replace")
+    return f"process {source}: {message}"
