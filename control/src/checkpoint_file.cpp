@@ -195,9 +195,32 @@ void make_durable(const std::string& name, const std::string& path) {
 
 } // namespace
 
+namespace {
+
+Id open_checkpoint(const std::string& path); ///< the file, of dyngrid, of this format, finished
+
+/// Two pools of a program that were given one path: each would replace what the other has written.
+void refuse_file_of_other_pool(const std::string& path, const std::string& pool) {
+  std::string writer;
+  try {
+    const Id file = open_checkpoint(path);
+    if (H5Aexists(file.get(), "pool") > 0) writer = get_text(file.get(), "pool", path);
+  } catch (const Error&) { // there is no whole checkpoint
+  }
+  if (!pool.empty() && !writer.empty() && writer != pool)
+    throw Error(
+        Status::bad_argument,
+        fmt::format("blacs-dyn: checkpoint {}: pool \"{}\" has written it, expected a path of pool \"{}\" alone; "
+                    "remove the file where it is not needed",
+                    path, writer, pool));
+}
+
+} // namespace
+
 // ---- writing
 
 struct CheckpointWriter::File {
+  std::string pool;
   std::string path, partial;
   Id file, matrices, dataset, type;
   bool is_committed = false;
@@ -238,6 +261,8 @@ CheckpointWriter::~CheckpointWriter() {
 
 void CheckpointWriter::describe(const SavedState& state) {
   const Quiet quiet;
+  file_->pool = state.pool;
+  refuse_file_of_other_pool(file_->path, state.pool);
   const std::string& path = file_->path;
   const hid_t root = file_->file.get();
   put_text(root, "format", format_name, path);
@@ -328,6 +353,7 @@ void CheckpointWriter::commit() {
   if (f.dataset.reset() < 0 || f.matrices.reset() < 0 || f.file.reset() < 0)
     fail(f.path, "HDF5 cannot close it (is the disk full?)");
   make_durable(f.partial, f.path);
+  refuse_file_of_other_pool(f.path, f.pool); // it may have come since
   if (std::rename(f.partial.c_str(), f.path.c_str()) != 0)
     throw Error(Status::io_failure, fmt::format("blacs-dyn: checkpoint {}: cannot rename {} to it: {}", f.path,
                                                 f.partial, std::strerror(errno)));
@@ -345,7 +371,6 @@ struct CheckpointReader::File {
 
 namespace {
 
-/// The file, of dyngrid, of this format, finished.
 Id open_checkpoint(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0)

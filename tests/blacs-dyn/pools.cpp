@@ -210,6 +210,13 @@ void asked(const std::string& file) {
   expect(!dyngrid_finalize(), "dyngrid_finalize");
 }
 
+void refused(int status, int expected, const std::string& text) {
+  expect(status == expected,
+         "status " + std::to_string(status) + ", expected " + std::to_string(expected) + ": " + dyngrid_last_message());
+  expect(std::strstr(dyngrid_last_message(), text.c_str()) != nullptr,
+         "message \"" + std::string(dyngrid_last_message()) + "\", expected in it: " + text);
+}
+
 /// By a first run on grids other than 1x2, or restored on 1 x the processes of the pool.
 void saved() {
   Pool pool(begin_pool());
@@ -227,6 +234,10 @@ void saved() {
     MPI_Comm_size(dyngrid_comm(), &size);
     expect(dyngrid_resize_point() >= 0, std::string("restores: ") + dyngrid_last_message());
     pool.check(1, size);
+    if (pool.number == 1) {
+      const std::string of_other = std::string(getenv("DYNGRID_RESTORE")) + ".pool0";
+      refused(dyngrid_checkpoint(of_other.c_str()), DYNGRID_ERR_ARGUMENT, "pool \"pool0\" has written it");
+    }
   }
   expect(pool.changes == 10 + pool.number, "shared state");
   int nprow = 0, npcol = 0;
@@ -260,13 +271,6 @@ void slots() {
     expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) >= 0, "pool 0 shrinks");
   }
   expect(!dyngrid_finalize(), "dyngrid_finalize");
-}
-
-void refused(int status, int expected, const std::string& text) {
-  expect(status == expected,
-         "status " + std::to_string(status) + ", expected " + std::to_string(expected) + ": " + dyngrid_last_message());
-  expect(std::strstr(dyngrid_last_message(), text.c_str()) != nullptr,
-         "message \"" + std::string(dyngrid_last_message()) + "\", expected in it: " + text);
 }
 
 /// mpirun has two slots more than processes.

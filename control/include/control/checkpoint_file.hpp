@@ -71,7 +71,9 @@ public:
   /// @throws also Error{unsupported} when dyngrid was built without HDF5.
   explicit CheckpointWriter(std::string path);
   ~CheckpointWriter();
-  void describe(const SavedState& state); ///< everything but the content of the matrices, shared state from its place
+  /// Everything but the content of the matrices, shared state from its place. @throws also Error{bad_argument} where
+  /// another pool has written `path`, and so does commit()
+  void describe(const SavedState& state);
   /// The slabs written next are of this matrix, and `first` is the size of all but the last.
   void begin_matrix(const SavedMatrix& matrix, const Slab& first);
   void write(const Slab& slab, const void* column_major); ///< leading dimension slab.rows
