@@ -335,7 +335,7 @@ std::vector<double> Balancing::speeds_on(const GridMap& map) const {
   return speeds;
 }
 
-/// Seconds of one element in one step at speed 1: as all steps publish, or the last panel, whichever is less. Where
+/// Seconds of one element in one step at speed 1: from all steps, or from the last panel, whichever is less. Where
 /// shares get uneven towards the end, the work seems to be more than it is.
 double Balancing::factor_unit_s(const Matrix& a, const std::vector<double>& speeds,
                                 const advise::BalanceRequest& r) const {

@@ -393,7 +393,7 @@ Matrices::Layouts Matrices::missing_layouts(MPI_Comm comm, const std::vector<Mat
     for (std::size_t i = 0; i < asked.size(); ++i) {
       if (sender[i] == INT_MAX)
         throw Error(Status::not_found,
-                    fmt::format("blacs-dyn: no process of the new grid has the rule of matrix \"{}\": it was set while "
+                    fmt::format("blacs-dyn: no process of the grid has the rule of matrix \"{}\": it was set while "
                                 "they slept, and the processes that have it sleep now or have left; call "
                                 "dyngrid_matrix_set_rule again, or wake a process that has it",
                                 asked[i]->name));

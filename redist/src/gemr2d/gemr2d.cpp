@@ -40,9 +40,9 @@ std::string name_of(char type, Trapezoid part) {
 
 /// What all ranks of the context say. Ends the process when they do not ask for the same.
 std::vector<CallOfRank> gather(const State& state, const Call& mine, const std::string& name) {
-  const CallOfRank say{mine, state.set->load, state.load, has_room() && state.set->is_of_one_world ? 1 : 0};
+  const CallOfRank own{mine, state.set->load, state.load, has_room() && state.set->is_of_one_world ? 1 : 0};
   std::vector<CallOfRank> calls(static_cast<std::size_t>(state.set->size));
-  check(MPI_Allgather(&say, sizeof say, MPI_BYTE, calls.data(), sizeof say, MPI_BYTE, state.comm), "MPI_Allgather");
+  check(MPI_Allgather(&own, sizeof own, MPI_BYTE, calls.data(), sizeof own, MPI_BYTE, state.comm), "MPI_Allgather");
   for (const CallOfRank& other : calls)
     if (other.call.m != mine.m || other.call.n != mine.n || other.call.part != mine.part)
       stop(name + ": M, N, UPLO or DIAG differ between processes", 1);
@@ -53,7 +53,7 @@ std::vector<CallOfRank> gather(const State& state, const Call& mine, const std::
   return calls;
 }
 
-/// The layouts of both matrices from what all ranks calls, and this rank's plans. Collective.
+/// The layouts of both matrices from the calls of all ranks, and this rank's plans. Collective.
 std::unique_ptr<PreparedCopy> prepare(const State& state, const std::vector<CallOfRank>& calls, const Call& call,
                                       const int* desc_a, const int* desc_b, Trapezoid part, const std::string& name) {
   AgreedMatrix a, b;

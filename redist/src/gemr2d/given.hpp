@@ -47,10 +47,10 @@ struct CallOfRank {
 /// All -1 outside the grid. @param i,j counted from 1
 GivenDescriptor given_by(const int* desc, int i, int j);
 
-/// What one rank can see of its own descriptor; the rest is calls by all in assemble().
+/// What one rank can see of its own descriptor; assemble() has the rest from all ranks.
 void check_given(GivenDescriptor& s, const int* desc, const char* letter, const std::string& name);
 
-/// A matrix as all ranks calls it.
+/// A matrix, from the calls of all ranks.
 struct AgreedMatrix {
   Layout layout;
   Window window;
@@ -58,7 +58,7 @@ struct AgreedMatrix {
   int root = -1;                          ///< the first rank in its grid
 };
 
-/// The grid and the window of one matrix from what all ranks calls, or the reason why not.
+/// The grid and the window of one matrix from the calls of all ranks, or the reason why not.
 std::string assemble(const std::vector<CallOfRank>& calls, GivenDescriptor Call::*which, const char* letter,
                      AgreedMatrix& made);
 

@@ -12,7 +12,7 @@
 
 namespace redist::detail {
 
-/// The plans of one call, worked out from what all ranks calls.
+/// The plans of one call, worked out from the calls of all ranks.
 struct PreparedCopy {
   Call key;
   std::int64_t serial = 0;          ///< counts the plans of the set, the same on all its ranks

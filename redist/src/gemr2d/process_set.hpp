@@ -44,7 +44,7 @@ struct State {
 /// Local. What it finds of sets with an executor is the same on all of their ranks.
 State& state_of(int ctxt);
 
-/// Makes the executor when it is time to: the same on all ranks, since they decide by what all of them calls.
+/// Makes the executor when it is time to: the same on all ranks, since they decide by the calls of all.
 void make_executor(State& state, const std::vector<CallOfRank>& calls);
 
 /// Whether this process has room for one more executor that stays.

@@ -201,12 +201,12 @@ Launch::Progress JoinLaunch::progress() {
   for (const NewGroup& group : namesakes) all.coming += static_cast<int>(group.members.size());
   // a user that starts them in another way has handed them out, and asks again
   if (environment("DYNGRID_START", "command") || times_left_ == 0) {
-    all.failure = words + ", and Open MPI 4 cannot send the two apart; try again";
+    all.failure = words + ", and Open MPI 4 cannot distinguish the two; try again";
     return all;
   }
   --times_left_;
   std::fputs(
-      fmt::format("dyngrid: {}, and Open MPI 4 cannot send the two apart: {} new process(es) are started again\n",
+      fmt::format("dyngrid: {}, and Open MPI 4 cannot distinguish the two: {} new process(es) are started again\n",
                   words, all.coming)
           .c_str(),
       stderr);
