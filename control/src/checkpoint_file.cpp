@@ -201,13 +201,14 @@ Id open_checkpoint(const std::string& path); ///< the file, of dyngrid, of this 
 
 /// Two pools of a program that were given one path: each would replace what the other has written.
 void refuse_file_of_other_pool(const std::string& path, const std::string& pool) {
+  if (pool.empty()) return;
   std::string writer;
   try {
     const Id file = open_checkpoint(path);
     if (H5Aexists(file.get(), "pool") > 0) writer = get_text(file.get(), "pool", path);
   } catch (const Error&) { // there is no whole checkpoint
   }
-  if (!pool.empty() && !writer.empty() && writer != pool)
+  if (!writer.empty() && writer != pool)
     throw Error(
         Status::bad_argument,
         fmt::format("blacs-dyn: checkpoint {}: pool \"{}\" has written it, expected a path of pool \"{}\" alone; "
