@@ -26,7 +26,7 @@ foreach(component runtime dev bin python)
 Upstream-Name: dyngrid\n\nFiles: *\nCopyright: 2026 The dyngrid developers\nLicense: BSD-3-Clause\n ${license}\n")
   file(WRITE "${root}/share/doc/${package}/changelog.Debian"
     "dyngrid (${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium\n\n\
-  * See CHANGELOG.md.\n\n -- ${CPACK_PACKAGE_CONTACT}  Sat, 21 Nov 2026 12:00:00 +0000\n")
+  * See CHANGELOG.md.\n\n -- ${CPACK_PACKAGE_CONTACT}  Sat, 28 Nov 2026 12:00:00 +0000\n")
   file(GLOB_RECURSE pages "${root}/share/man/*" "${root}/share/doc/${package}/changelog.Debian")
   foreach(page IN LISTS pages)
     execute_process(COMMAND gzip -9nf "${page}" COMMAND_ERROR_IS_FATAL ANY)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A Spack recipe: `spack repo add <a repository with packages/dyngrid/package.py>`, then `spack install dyngrid`.
+# A Spack recipe: `scripts/package` writes a repository with it for `spack repo add`, then `spack install dyngrid`.
 # Installed with Spack 0.23 on Debian's Open MPI, ScaLAPACK, LAPACK, fmt, HDF5 as externals; the import of CMakePackage
 # is for Spack from 1.0 and is not tried.
 from spack.package import *
@@ -16,7 +16,7 @@ class Dyngrid(CMakePackage):
     license("BSD-3-Clause")
     maintainers()
 
-    # no release is published: `spack develop -p <checkout> dyngrid@main`, or give git= in a packages.yaml
+    # scripts/package adds the archive that it makes; for main: `spack develop -p CHECKOUT dyngrid@main`
     version("main", branch="main")
 
     variant("tools", default=True, description="The dyngrid command and its manual pages")

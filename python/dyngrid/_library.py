@@ -7,7 +7,7 @@ import os
 from ctypes import POINTER, c_char, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from typing import Any, List, Optional, Tuple
 
-_SERIES = "0.1"  # of the interface that is used here, as the first numbers of dyngrid_version()
+_SERIES = "0.2"  # of the interface that is used here: the first numbers of dyngrid_version(), and the library's suffix
 
 
 class Status(enum.IntEnum):
@@ -132,7 +132,7 @@ _RESULTS = {
 
 def _candidates() -> List[str]:
     """Files that may be the library: beside an installation of this package, then where the loader looks."""
-    name = "libdyngrid.so." + _SERIES.split(".")[0]
+    name = "libdyngrid.so." + _SERIES
     folder = os.path.dirname(os.path.abspath(__file__))
     while folder != os.path.dirname(folder):  # PREFIX/lib/python3/dist-packages/dyngrid
         folder = os.path.dirname(folder)

@@ -51,15 +51,17 @@ TEST(Launch, TheTransportIsTheOneThatIsNamed) {
   RunRequest r = request(2);
   r.transport = "ob1";
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml"), "ob1");
+  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_osc"), "pt2pt");
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml_ucx_tls"), "(not set)");
   r.transport = "ucx";
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml"), "ucx");
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml_ucx_tls"), "any");
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml_ucx_devices"), "any");
+  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_osc"), "ucx");
   site.environment["OMPI_MCA_pml_ucx_tls"] = "self,tcp"; // the user's own stays
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml_ucx_tls"), "(not set)");
   site.environment["OMPI_MCA_pml"] = "ucx";
-  EXPECT_NO_THROW(plan_launch(r, site));
+  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_osc"), "ucx");
   site.environment["OMPI_MCA_pml"] = "ob1";
   EXPECT_THROW(plan_launch(r, site), Failure) << "two that contradict each other";
   site.environment.erase("OMPI_MCA_pml");

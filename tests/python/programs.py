@@ -119,7 +119,7 @@ with dyngrid.Application() as app:
 def no_library():
     expect(
         run("import dyngrid", words=[sys.executable], status=1, LD_LIBRARY_PATH="/nonexistent"),
-        "ImportError: cannot load libdyngrid.so.0",
+        "ImportError: cannot load libdyngrid.so.0.2",
         "scripts/install DIR",
     )
 

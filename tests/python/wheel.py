@@ -14,10 +14,11 @@ if missing:
     sys.exit(77)
 
 PROGRAM = """
-import os, sys
+import importlib.metadata, os, sys
 import numpy as np
 import dyngrid
 assert dyngrid.__file__.startswith(sys.argv[1]), dyngrid.__file__
+assert dyngrid.__version__ == dyngrid.version() == importlib.metadata.version("dyngrid")
 a = np.arange(12.0).reshape(3, 4)
 assert np.array_equal(dyngrid.linalg.matmul(a, a.T, workers=2), a @ a.T)
 """

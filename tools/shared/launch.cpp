@@ -72,10 +72,6 @@ void add_open_mpi_settings(const Site& site, int processes, bool may_grow, Launc
   if (may_grow)
     set("OMPI_MCA_coll", "^han,adapt,hcoll",
         "these collectives have hung in communicators that were merged after a spawn");
-  if (may_grow && !site.is_open_mpi_5)
-    set("OMPI_MCA_osc", "pt2pt",
-        "one-sided windows over a grown grid fail otherwise (MPI_ERR_WIN), or hang. Has the program shared windows "
-        "(MPI_Win_allocate_shared), set it to pt2pt,sm");
   if (may_grow)
     for (const Setting& setting : site.before_mpi) set(setting.name, setting.value, setting.why);
   if (!site.can_read_other_processes)
@@ -84,6 +80,21 @@ void add_open_mpi_settings(const Site& site, int processes, bool may_grow, Launc
   if (site.shm_free_bytes < shm_bytes_per_process * std::max(processes, 4))
     set("OMPI_MCA_btl_vader_backing_directory", "/tmp",
         "/dev/shm is too small, and a process that cannot get a page there is killed");
+}
+
+/// One-sided windows. Over UCX pt2pt hangs in MPI_Fetch_and_op, also where nothing grows.
+void add_windows(const Site& site, Launch& launch) {
+  if (site.mpi == Mpi::mpich || site.is_open_mpi_5 || has(site, "OMPI_MCA_osc")) return;
+  const auto is_ucx = [](const Setting& s) { return s.name == "OMPI_MCA_pml" && s.value == "ucx"; };
+  const auto own = site.environment.find("OMPI_MCA_pml");
+  const bool over_ucx = own != site.environment.end()
+                            ? own->second == "ucx"
+                            : std::any_of(launch.environment.begin(), launch.environment.end(), is_ucx);
+  launch.environment.push_back({"OMPI_MCA_osc", over_ucx ? "ucx" : "pt2pt",
+                                fmt::format("one-sided windows over a grown grid fail otherwise (MPI_ERR_WIN), or "
+                                            "crash. Has the program shared windows (MPI_Win_allocate_shared), set it "
+                                            "to {},sm",
+                                            over_ucx ? "ucx" : "pt2pt")});
 }
 
 /// Processes of the largest grid in "5:3x3,10:4x4@local2"; 0 for an empty or invalid text: dyngrid itself reports that.
@@ -186,6 +197,7 @@ void add_environment(const RunRequest& request, const Site& site, int started, L
   if (site.mpi != Mpi::mpich)
     add_open_mpi_settings(site, started, !site.is_open_mpi_5 || is_on_one_host(request, site), launch);
   add_transport(request, site, launch);
+  add_windows(site, launch);
   for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
     if (!has(site, threads)) launch.environment.push_back({threads, "1", "the processes share the cores already"});
   if (site.better_core.empty() || has(site, "OPENBLAS_CORETYPE") || !is_on_one_host(request, site)) return;

@@ -213,7 +213,7 @@ DYNGRID_API int dyngrid_restore(const char* path);
  * what this run goes on from: matrices and shared state get their content there, and need no first values. Otherwise 0.
  * Local. */
 DYNGRID_API int dyngrid_is_restarted(void);
-/* "0.1.0" */
+/* "MAJOR.MINOR.PATCH", of the library in use. Local. */
 DYNGRID_API const char* dyngrid_version(void);
 
 #ifdef __cplusplus
