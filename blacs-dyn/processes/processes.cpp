@@ -16,7 +16,7 @@
 namespace blacs_dyn {
 
 /// One group of processes that joins through its owner: woken members of a group, or a new group.
-struct Guests {
+struct JoiningGroup {
   int owner;
   int group;
   std::vector<int> members; ///< ids; their ranks in the group's parent communicator are index + 1
@@ -27,7 +27,7 @@ struct Guests {
 /// Where the processes of one change are before they come together. All of them derive the same.
 struct Roll {
   std::vector<int> base; ///< ids of those that come together first, the grid among them, in their order
-  std::vector<Guests> guests;
+  std::vector<JoiningGroup> joining;
   bool is_meeting; ///< some of them have no communicator in common yet
 };
 
@@ -110,17 +110,17 @@ Roll roll_of(const ProcessSet& before, const Change& change, bool have_met) {
     if (group.id == 0 || have_met) continue;
     const std::vector<int> woken = woken_of(change, group);
     if (!woken.empty())
-      roll.guests.push_back(
+      roll.joining.push_back(
           {group.owner, group.id, woken, static_cast<int>(position(group.members, woken[0])) + 1, false});
   }
   for (const NewGroup& group : change.new_groups)
-    roll.guests.push_back({group.owner, group.id, group.members, 1, true});
+    roll.joining.push_back({group.owner, group.id, group.members, 1, true});
   return roll;
 }
 
-std::vector<int> owners_of(const std::vector<Guests>& guests) {
+std::vector<int> owners_of(const std::vector<JoiningGroup>& joining) {
   std::vector<int> owners;
-  for (const Guests& g : guests)
+  for (const JoiningGroup& g : joining)
     if (!has(owners, g.owner)) owners.push_back(g.owner);
   return owners;
 }
@@ -128,11 +128,11 @@ std::vector<int> owners_of(const std::vector<Guests>& guests) {
 /// Ids in the order in which assemble() brings all processes together: each owner with its joining processes, then the
 /// rest of the base.
 std::vector<int> assembled_order(const Roll& roll) {
-  const std::vector<int> owners = owners_of(roll.guests);
+  const std::vector<int> owners = owners_of(roll.joining);
   std::vector<int> ids;
   for (const int owner : owners) {
     ids.push_back(owner);
-    for (const Guests& g : roll.guests)
+    for (const JoiningGroup& g : roll.joining)
       if (g.owner == owner) ids.insert(ids.end(), g.members.begin(), g.members.end());
   }
   for (const int id : roll.base)
@@ -202,18 +202,18 @@ void Processes::wake_members(const SpawnGroup& group, const ProcessSet& before, 
 }
 
 /// Wakes those of the base that sleep, and makes one communicator of the base. Collective over it.
-Processes::Party Processes::base_of(const ProcessSet& before, const Change& change, bool have_met) {
+Processes::CommRef Processes::base_of(const ProcessSet& before, const Change& change, bool have_met) {
   for (const SpawnGroup& group : before.groups)
     if (group.id == 0 ? id_ == 0 : have_met && group.owner == id_) wake_members(group, before, change, have_met);
-  if (change.wake.empty()) return Party(grid());
+  if (change.wake.empty()) return CommRef(grid());
   if (have_met) {
     const MPI_Comm met = met_ ? met_.get() : world_.get();
-    return Party(subset(met, positions(met_ids_, roll_of(before, change, have_met).base)));
+    return CommRef(subset(met, positions(met_ids_, roll_of(before, change, have_met).base)));
   }
   const std::vector<int> woken = woken_of(change, before.groups[0]);
-  if (woken.empty()) return Party(grid());
-  if (has(woken, id_)) return Party(merge_with(subset(world_.get(), woken).get(), world_.get(), 0, true));
-  return Party(merge_with(grid(), world_.get(), woken[0], false));
+  if (woken.empty()) return CommRef(grid());
+  if (has(woken, id_)) return CommRef(merge_with(subset(world_.get(), woken).get(), world_.get(), 0, true));
+  return CommRef(merge_with(grid(), world_.get(), woken[0], false));
 }
 
 void Processes::send_for(const Change& change, const SpawnOptions& options) {
@@ -331,7 +331,7 @@ void Processes::send_away(std::vector<Newcomers>& newcomers) {
 }
 
 /// all: of the processes that take part; `ids` in its order.
-Processes::Union Processes::complete(const ProcessSet& before, const Change& change, Party all,
+Processes::Union Processes::complete(const ProcessSet& before, const Change& change, CommRef all,
                                      const std::vector<int>& ids) {
   const std::vector<int> order = union_order(before, change);
   Union gathered;
@@ -347,13 +347,13 @@ Processes::Union Processes::complete(const ProcessSet& before, const Change& cha
 
 /// The same from the base, which is all of the process's own group on one that joins.
 Processes::Union Processes::complete_from(const ProcessSet& before, const Change& change, const Roll& roll,
-                                          Party base) {
-  Party all = assemble(before, change, roll, std::move(base));
+                                          CommRef base) {
+  CommRef all = assemble(before, change, roll, std::move(base));
   const std::vector<int> ids = assembled_order(roll);
   if (roll.is_meeting) {
     met_ = all.own ? std::move(all.own) : Comm::duplicate(all.comm);
     met_ids_ = ids;
-    all = Party(met_.get());
+    all = CommRef(met_.get());
   }
   return complete(before, change, std::move(all), ids);
 }
@@ -379,50 +379,51 @@ void Processes::let_in(std::vector<Newcomers>& newcomers, const ProcessSet& befo
 }
 
 /// Of an owner: me and all my joining processes, me first.
-Processes::Party Processes::attach_guests(const ProcessSet& before, const Change& change, const Roll& roll) {
-  Party party(MPI_COMM_SELF);
-  for (const Guests& g : roll.guests) {
+Processes::CommRef Processes::attach_joining_groups(const ProcessSet& before, const Change& change, const Roll& roll) {
+  CommRef joined(MPI_COMM_SELF);
+  for (const JoiningGroup& g : roll.joining) {
     if (g.owner != id_) continue;
     const MPI_Comm parent_comm = owned_[g.group].parent_comm.get();
     if (!g.are_new) wake_members(before.group_of(g.members[0]), before, change, false);
-    if (g.are_new && party.comm == MPI_COMM_SELF)
-      party = Party(parent_comm); // I and all of them
+    if (g.are_new && joined.comm == MPI_COMM_SELF)
+      joined = CommRef(parent_comm); // I and all of them
     else
-      party = Party(merge_with(party.comm, parent_comm, g.leader_in_parent_comm, false));
+      joined = CommRef(merge_with(joined.comm, parent_comm, g.leader_in_parent_comm, false));
   }
-  return party;
+  return joined;
 }
 
 /// From the base to all processes. Those that join call it with the communicator of their own owner and group.
-Processes::Party Processes::assemble(const ProcessSet& before, const Change& change, const Roll& roll, Party base) {
-  const std::vector<Guests>& guests = roll.guests;
-  if (guests.empty()) return base;
-  const std::vector<int> owners = owners_of(guests);
+Processes::CommRef Processes::assemble(const ProcessSet& before, const Change& change, const Roll& roll, CommRef base) {
+  const std::vector<JoiningGroup>& joining = roll.joining;
+  if (joining.empty()) return base;
+  const std::vector<int> owners = owners_of(joining);
 
   const std::vector<int>& in_order = roll.base;
   const auto rank_in_base = [&](int id) { return static_cast<int>(position(in_order, id)); };
 
   int my_owner = id_;
-  Party part;
+  CommRef part;
   const bool in_base = has(in_order, id_);
   if (in_base) {
-    if (has(owners, id_)) part = attach_guests(before, change, roll);
+    if (has(owners, id_)) part = attach_joining_groups(before, change, roll);
   } else {
     std::size_t mine = 0;
-    while (!has(guests[mine].members, id_)) ++mine;
-    my_owner = guests[mine].owner;
-    const auto first = std::find_if(guests.begin(), guests.end(), [&](const Guests& g) { return g.owner == my_owner; });
-    if (guests[mine].are_new && first->group == guests[mine].group)
-      part = Party(parent_comm_.get());
+    while (!has(joining[mine].members, id_)) ++mine;
+    my_owner = joining[mine].owner;
+    const auto first =
+        std::find_if(joining.begin(), joining.end(), [&](const JoiningGroup& g) { return g.owner == my_owner; });
+    if (joining[mine].are_new && first->group == joining[mine].group)
+      part = CommRef(parent_comm_.get());
     else
-      part = Party(merge_with(base.comm, parent_comm_.get(), 0, true));
-    for (std::size_t g = mine + 1; g < guests.size(); ++g)
-      if (guests[g].owner == my_owner) part = Party(merge_with(part.comm, MPI_COMM_NULL, -1, false));
+      part = CommRef(merge_with(base.comm, parent_comm_.get(), 0, true));
+    for (std::size_t g = mine + 1; g < joining.size(); ++g)
+      if (joining[g].owner == my_owner) part = CommRef(merge_with(part.comm, MPI_COMM_NULL, -1, false));
   }
 
   // the owners' parts in a binary tree; the owners know the ranks of the bases, since each owner is rank 0 of its part
   const auto count = static_cast<int>(owners.size());
-  const MPI_Comm bridge = in_base ? base.comm : MPI_COMM_NULL;
+  const MPI_Comm base_comm = in_base ? base.comm : MPI_COMM_NULL;
   if (part.comm != MPI_COMM_NULL) {
     int at = static_cast<int>(position(owners, my_owner));
     for (int d = 1; d < count; d *= 2) {
@@ -430,7 +431,7 @@ Processes::Party Processes::assemble(const ProcessSet& before, const Change& cha
       const bool is_upper = at % (2 * d) >= d;
       const int other = is_upper ? low : low + d;
       if (other >= count) continue;
-      part = Party(merge_with(part.comm, bridge, rank_in_base(owners[static_cast<std::size_t>(other)]), is_upper));
+      part = CommRef(merge_with(part.comm, base_comm, rank_in_base(owners[static_cast<std::size_t>(other)]), is_upper));
       at = low;
     }
   }
@@ -440,16 +441,16 @@ Processes::Party Processes::assemble(const ProcessSet& before, const Change& cha
   for (const int id : in_order)
     if (!has(owners, id)) rest.push_back(id);
   if (rest.empty()) return part;
-  if (part.comm != MPI_COMM_NULL) return Party(merge_with(part.comm, bridge, rank_in_base(rest[0]), false));
+  if (part.comm != MPI_COMM_NULL) return CommRef(merge_with(part.comm, base_comm, rank_in_base(rest[0]), false));
   std::vector<int> ranks;
   for (const int id : rest) ranks.push_back(rank_in_base(id));
-  return Party(merge_with(subset(base.comm, ranks).get(), base.comm, rank_in_base(owners[0]), true));
+  return CommRef(merge_with(subset(base.comm, ranks).get(), base.comm, rank_in_base(owners[0]), true));
 }
 
 Processes::Union Processes::gather(const Change& change, const SpawnOptions& options) {
   const LooksForConnections looks;
   const ProcessSet before = process_set_;
-  if (!change.is_growth()) return complete(before, change, Party(grid()), before.grid.ids);
+  if (!change.is_growth()) return complete(before, change, CommRef(grid()), before.grid.ids);
   // whoever is in the communicator that process 0 has of the last meeting still has it
   const bool have_met = std::all_of(change.wake.begin(), change.wake.end(), [&](int id) { return has(met_ids_, id); });
   return gather_from(before, change, have_met, options);
@@ -459,7 +460,7 @@ Processes::Union Processes::gather(const Change& change, const SpawnOptions& opt
 Processes::Union Processes::gather_from(const ProcessSet& before, const Change& change, bool have_met,
                                         const SpawnOptions& options) {
   const double begin = MPI_Wtime();
-  Party base = base_of(before, change, have_met);
+  CommRef base = base_of(before, change, have_met);
   const double t0 = MPI_Wtime();
   constexpr int process0 = 0; // the base begins with the grid
   Introduction* introduction = change.new_groups.empty() ? nullptr : launcher_->introduction();
@@ -521,7 +522,7 @@ std::optional<Processes::Union> Processes::join() {
     if (group.id == group_) id_ = group.members.at(static_cast<std::size_t>(world_.rank()));
   if (Introduction* introduction = launcher_->introduction())
     introduction->introduce(change.new_groups, world_.get(), 0, group_);
-  return complete_from(before, change, roll_of(before, change, have_met), Party(world_.get()));
+  return complete_from(before, change, roll_of(before, change, have_met), CommRef(world_.get()));
 }
 
 std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
@@ -538,7 +539,7 @@ std::optional<Processes::Union> Processes::sleep(const SpawnOptions& options) {
       const auto change = packet.get<Change>();
       if (group_ != 0 && !have_met) {
         const SpawnGroup& group = before.group_of(id_);
-        Party woken(subset(world_.get(), positions(group.members, woken_of(change, group))));
+        CommRef woken(subset(world_.get(), positions(group.members, woken_of(change, group))));
         return complete_from(before, change, roll_of(before, change, have_met), std::move(woken));
       }
       try {

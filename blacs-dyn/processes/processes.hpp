@@ -144,10 +144,10 @@ private:
     Comm intercomm, parent_comm;
   };
   /// Some of those that take part in a change and have come together, over a communicator of theirs or of others.
-  struct Party {
-    Party() = default;
-    explicit Party(MPI_Comm borrowed) : comm(borrowed) {}
-    explicit Party(Comm made) : own(std::move(made)), comm(own.get()) {}
+  struct CommRef {
+    CommRef() = default;
+    explicit CommRef(MPI_Comm borrowed) : comm(borrowed) {}
+    explicit CommRef(Comm made) : own(std::move(made)), comm(own.get()) {}
     Comm own;
     MPI_Comm comm = MPI_COMM_NULL;
   };
@@ -156,17 +156,17 @@ private:
             std::vector<Newcomers>& newcomers);
   void send_away(std::vector<Newcomers>& newcomers);
   void wake_members(const SpawnGroup& group, const ProcessSet& before, const Change& change, bool have_met);
-  Party base_of(const ProcessSet& before, const Change& change, bool have_met);
+  CommRef base_of(const ProcessSet& before, const Change& change, bool have_met);
   void let_in(std::vector<Newcomers>& newcomers, const ProcessSet& before, const Change& change, bool have_met);
-  Party assemble(const ProcessSet& before, const Change& change, const Roll& roll, Party base);
-  Party attach_guests(const ProcessSet& before, const Change& change, const Roll& roll);
+  CommRef assemble(const ProcessSet& before, const Change& change, const Roll& roll, CommRef base);
+  CommRef attach_joining_groups(const ProcessSet& before, const Change& change, const Roll& roll);
   bool part(const ProcessSet& before, const Change& change);
   void release_group(int group, const std::vector<int>& parked_ranks_in_parent_comm);
   void leave_group();
   std::vector<int> parked_ranks_in_parent_comm(const ProcessSet& process_set, int group) const;
   Union gather_from(const ProcessSet& before, const Change& change, bool have_met, const SpawnOptions& options);
-  Union complete(const ProcessSet& before, const Change& change, Party all, const std::vector<int>& ids);
-  Union complete_from(const ProcessSet& before, const Change& change, const Roll& roll, Party base);
+  Union complete(const ProcessSet& before, const Change& change, CommRef all, const std::vector<int>& ids);
+  Union complete_from(const ProcessSet& before, const Change& change, const Roll& roll, CommRef base);
 
   State state_ = State::none;
   Mode mode_ = Mode::managed;

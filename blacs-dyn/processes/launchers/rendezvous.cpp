@@ -192,7 +192,7 @@ struct Rendezvous::State {
   control::Strangers strangers;
   std::vector<std::unique_ptr<Connection>> connections;
   std::map<int, UnitState> groups; ///< those that were invited
-  int last_guests = 0;
+  int last_without_group = 0;
   std::map<pid_t, int>
       launchers; ///< children not waited for yet, and the group whose coming depends on their status; -1: none
   Loss on_loss;
@@ -426,8 +426,8 @@ std::string Rendezvous::invite(int group, int processes) {
   return fmt::format("{}|{}", place.text(), group);
 }
 
-std::string Rendezvous::invite_guests(int processes) {
-  return invite(-++state_->last_guests, processes);
+std::string Rendezvous::invite_without_group(int processes) {
+  return invite(-++state_->last_without_group, processes);
 }
 
 void Rendezvous::await(int group, pid_t launcher) {

@@ -59,7 +59,7 @@ public:
   /// group from 1.
   std::string invite(int group, int processes);
   /// The same for processes that only are notified of the end, of rank 0 .. processes - 1.
-  std::string invite_guests(int processes);
+  std::string invite_without_group(int processes);
   /// A group was requested. launcher: the process that starts it, 0 when it is not ours; its end before the group is
   /// ready is the group's end.
   void await(int group, pid_t launcher);

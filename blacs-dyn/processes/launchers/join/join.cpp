@@ -123,7 +123,7 @@ public:
     MPI_Comm_size(base, &size);
     std::vector<char> text;
     if (rank == root) {
-      const std::string invitation = rendezvous_->invite_guests(size);
+      const std::string invitation = rendezvous_->invite_without_group(size);
       text.assign(invitation.begin(), invitation.end());
     }
     broadcast(text, root, base);
