@@ -172,16 +172,16 @@ TEST(Rendezvous, NamesOfAnyLength) {
   close(fd);
 }
 
-TEST(Rendezvous, GuestsOnlyHearOfTheEnd) {
+TEST(Rendezvous, ProcessesWithoutAGroupAreNotifiedOfTheEnd) {
   Host host;
-  const std::string guests = host.rendezvous.invite_guests(2);
-  Peer guest(guests, 0, 10);
-  guest.send("ready x");
-  guest.send("not x");
-  const Peer other(guests, 1, 10);
+  const std::string invitation = host.rendezvous.invite_without_group(2);
+  Peer process(invitation, 0, 10);
+  process.send("ready x");
+  process.send("not x");
+  const Peer other(invitation, 1, 10);
   Peer first(host.invitation, 0, 10);
   EXPECT_TRUE(host.hold());
-  { const Peer leaves(host.rendezvous.invite_guests(1), 0, 10); }
+  { const Peer leaves(host.rendezvous.invite_without_group(1), 0, 10); }
   EXPECT_EQ(host.losses, 0);
   host.rendezvous.let_go(group);
 }
@@ -257,8 +257,8 @@ TEST(Rendezvous, AThousandThatSayNothing) {
       const Peer newcomer(host.invitation, i / 300, 20);
     }
   }
-  const std::string guests = host.rendezvous.invite_guests(1);
-  const Peer guest(guests, 0, 20);
+  const std::string invitation = host.rendezvous.invite_without_group(1);
+  const Peer process(invitation, 0, 20);
   int alive = 0;
   for (const int fd : silent) {
     pollfd one{fd, POLLIN, 0};
