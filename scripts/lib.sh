@@ -103,6 +103,29 @@ under_timeout() {
   timeout --kill-after=10 "$seconds" "$@"
 }
 
+# compare_numbers FIRST SECOND LIMIT: of two outputs, how many lines there are, how many differ in a digit, and by how
+# much of the number at most. Status 1 where that is more than LIMIT, or where a word or the number of lines differs.
+compare_numbers() {
+  awk -v limit="$3" 'function is_number(s) { return s ~ /^[-+]?[0-9]*\.?[0-9]+([EeDd][-+]?[0-9]+)?$/ }
+    NR == FNR { line[NR] = $0; lines = NR; next }
+    { ++seen
+      if ($0 == line[FNR]) next
+      count = split(line[FNR], x, " ")
+      if (count != NF) { other = 1; next }
+      for (k = 1; k <= NF; ++k) {
+        if ($k == x[k]) continue
+        if (!is_number($k) || !is_number(x[k])) { other = 1; continue }
+        a = $k + 0; b = x[k] + 0
+        size = a * a > b * b ? a : b; if (size < 0) size = -size
+        d = a > b ? a - b : b - a
+        if (size > 0 && d / size > most) most = d / size
+      }
+      ++differing }
+    END { if (seen != lines) other = 1
+      printf "%d %d %.0e\n", lines, differing, most
+      exit other || most > limit }' "$1" "$2"
+}
+
 # section NAME SECONDS COMMAND...: runs a benchmark of scripts/bench or studies/bench, which writes NAME.csv into the
 # folder $out, beside NAME.log. The arrays sections and failed have the names of all and of those that failed.
 sections=() failed=()

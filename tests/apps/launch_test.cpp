@@ -65,6 +65,9 @@ TEST(Launch, TheTransportIsTheOneThatIsNamed) {
   site.environment["OMPI_MCA_pml"] = "ob1";
   EXPECT_THROW(plan_launch(r, site), Failure) << "two that contradict each other";
   site.environment.erase("OMPI_MCA_pml");
+  RunRequest by_option = request(2);
+  by_option.mpirun_options = {"--mca", "pml", "ucx"};
+  EXPECT_EQ(value_of(plan_launch(by_option, site), "OMPI_MCA_osc"), "ucx");
   r.mpirun_options = {"--mca", "pml", "ob1"};
   EXPECT_THROW(plan_launch(r, site), Failure) << "two places that choose";
   r.mpirun_options.clear();
