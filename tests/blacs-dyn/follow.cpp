@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "follow.hpp"
 
+#include <cstdio>
 #include <fstream>
 
 #include "dyngrid/control.h"
@@ -36,7 +37,12 @@ bool has_ended(int pid) {
   std::string text;
   if (!std::getline(file, text)) return true;
   const std::size_t end = text.rfind(')');
-  return end == std::string::npos || text.compare(end, 3, ") Z") == 0;
+  char state = 0;
+  long threads = 0; // the last one closes the sockets; the first is often a zombie before that
+  return end == std::string::npos ||
+         std::sscanf(text.c_str() + end + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+                     &state, &threads) != 2 ||
+         (state == 'Z' && threads <= 1);
 }
 
 void request(const char* grid) {

@@ -29,7 +29,7 @@ void agreed(int status, int wanted, const std::string& what);
 /// Numbers of the processes of the grid, row-major, as reported by themselves.
 std::vector<int> ids_here();
 
-/// Whether a process is gone, or only its parent has not collected it yet.
+/// Whether a process is gone with all its threads, or only its parent has not collected it yet.
 bool has_ended(int pid);
 
 /// Requests a grid that is written as 2x3.
