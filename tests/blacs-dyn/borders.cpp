@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bordered.hpp"
 #include "dyngrid.hpp"
 #include "follow.hpp"
 
@@ -13,16 +14,15 @@ namespace {
 
 using follow::agreed;
 using follow::expect;
+using follow::for_places;
+using follow::number_of;
+using follow::Place;
+using follow::Places;
+using follow::places_of;
+using Case = follow::Bordered;
 
 constexpr double outside = -1;
 
-/// What has borders: its extents, and the sides of each dimension.
-struct Case {
-  const char* name;
-  std::vector<std::int64_t> extents;
-  std::vector<int> lo, hi, periodic;
-  int neighbours;
-};
 const std::vector<Case> cases = {
     {"matrix", {13, 11}, {2, 0}, {1, 3}, {1, 0}, DYNGRID_NEIGHBOURS_EIGHT},
     {"field1", {17}, {2}, {1}, {1}, DYNGRID_NEIGHBOURS_FOUR},
@@ -30,97 +30,20 @@ const std::vector<Case> cases = {
     {"field5", {2, 4, 1, 5, 3}, {0, 1, 0, 1, 0}, {1, 1, 1, 0, 0}, {0, 0, 1, 1, 0}, DYNGRID_NEIGHBOURS_FOUR},
 };
 
-/// Of the element with these indices.
-double value(const Case& c, const std::vector<std::int64_t>& index) {
-  double number = 0;
-  for (std::size_t d = c.extents.size(); d-- > 0;)
-    number = number * static_cast<double>(c.extents[d]) + static_cast<double>(index[d]);
-  return number;
-}
-
-/// A place of one dimension of the ghosted array; -1: outside.
-struct Place {
-  std::int64_t glo = -1;
-  bool is_border = true;
-};
-
-/// Calls f(k, places) for all places of a dense array, the first dimension running fastest.
-template <class F> void for_places(const std::vector<std::vector<Place>>& of, F&& f) {
-  std::size_t count = 1;
-  for (const auto& list : of) count *= list.size();
-  std::vector<Place> at(of.size());
-  for (std::size_t k = 0; k < count; ++k) {
-    std::size_t rest = k;
-    for (std::size_t d = 0; d < of.size(); ++d) {
-      at[d] = of[d][rest % of[d].size()];
-      rest /= of[d].size();
-    }
-    f(k, at);
-  }
-}
-
-std::vector<std::int64_t> indices(const std::vector<Place>& places) {
-  std::vector<std::int64_t> all;
-  for (const Place& place : places) all.push_back(place.glo);
-  return all;
-}
-
-/// The places of this process, in its local and in its ghosted array.
-struct Places {
-  std::vector<std::vector<Place>> local, ghosted;
-  std::size_t elements = 1; ///< of the ghosted array
-};
-
-Places places_of(const Case& c, const dyngrid_halo* halo) {
-  const std::size_t dims = c.extents.size();
-  Places mine{std::vector<std::vector<Place>>(dims), std::vector<std::vector<Place>>(dims)};
-  std::int64_t extents[DYNGRID_FIELD_DIMS] = {};
-  expect(dyngrid_halo_extents(halo, extents) == static_cast<int>(dims), "dimensions");
-  int row_stretches = -1, col_stretches = -1;
-  expect(dyngrid_halo_shape(halo, nullptr, nullptr, &row_stretches, &col_stretches) == 0, "shape");
-  expect(row_stretches >= 0 && (dims == 1 ? col_stretches == 0 : col_stretches >= 0), "stretches");
-  for (std::size_t d = 0; d < dims; ++d) {
-    mine.ghosted[d].resize(static_cast<std::size_t>(extents[d]));
-    mine.elements *= static_cast<std::size_t>(extents[d]);
-    std::int64_t glo = 0, loc = 0, at = 0, size = 0;
-    for (std::int64_t k = 0; dyngrid_halo_range(halo, static_cast<int>(d), k, &glo, &loc, &at, &size) == 1; ++k) {
-      expect(loc == static_cast<std::int64_t>(mine.local[d].size()), "stretches follow each other in the local array");
-      for (std::int64_t i = -c.lo[d]; i < size + c.hi[d]; ++i) {
-        const bool is_border = i < 0 || i >= size;
-        const std::int64_t n = c.extents[d], index = glo + i;
-        const bool is_there = c.periodic[d] != 0 || (index >= 0 && index < n);
-        const Place place{is_there ? (index % n + n) % n : -1, is_border};
-        mine.ghosted[d][static_cast<std::size_t>(at + i)] = place;
-        if (!is_border) mine.local[d].push_back(place);
-      }
-    }
-  }
-  return mine;
-}
-
-/// Each place of the ghosted array has `factor` times the value of its element, or what is outside.
 void compare(const Case& c, const Places& mine, const double* u, double factor) {
-  for_places(mine.ghosted, [&](std::size_t k, const std::vector<Place>& at) {
-    int borders = 0;
-    bool is_there = true;
-    for (const Place& place : at) {
-      borders += place.is_border ? 1 : 0;
-      is_there = is_there && place.glo >= 0;
-    }
-    is_there = is_there && (borders < 2 || c.neighbours == DYNGRID_NEIGHBOURS_EIGHT);
-    expect(u[k] == (is_there ? factor * value(c, indices(at)) : outside),
-           std::string(c.name) + ": place " + std::to_string(k));
-  });
+  follow::compare_ghosted(c, mine, u, outside,
+                          [=](std::int64_t number) { return factor * static_cast<double>(number); });
 }
 
 void set(const Case& c, const Places& mine, double* local, double factor) {
-  for_places(mine.local,
-             [&](std::size_t k, const std::vector<Place>& at) { local[k] = factor * value(c, indices(at)); });
+  for_places(mine.local, [&](std::size_t k, const std::vector<Place>& at) {
+    local[k] = factor * static_cast<double>(number_of(c, at));
+  });
 }
 
 void compare_local(const Case& c, const Places& mine, const double* local, double factor) {
   for_places(mine.local, [&](std::size_t k, const std::vector<Place>& at) {
-    expect(local[k] == factor * value(c, indices(at)), std::string(c.name) + ": from the ghosted array");
+    expect(local[k] == factor * static_cast<double>(number_of(c, at)), c.name + ": from the ghosted array");
   });
 }
 
@@ -177,8 +100,8 @@ std::vector<dyngrid_matrix*> make() {
   std::vector<dyngrid_matrix*> all(cases.size());
   expect(dyngrid_matrix_create("matrix", 'd', cases[0].extents[0], cases[0].extents[1], 3, 2, &all[0]) == 0, "create");
   for (std::size_t k = 1; k < cases.size(); ++k)
-    expect(dyngrid_field_create(cases[k].name, 'd', static_cast<int>(cases[k].extents.size()), cases[k].extents.data(),
-                                nullptr, nullptr, &all[k]) == 0,
+    expect(dyngrid_field_create(cases[k].name.c_str(), 'd', static_cast<int>(cases[k].extents.size()),
+                                cases[k].extents.data(), nullptr, nullptr, &all[k]) == 0,
            dyngrid_last_message());
   return all;
 }

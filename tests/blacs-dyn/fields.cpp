@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fields sequence GRID...: fields of one to five dimensions through these grids, every element and every range.
 // fields write FILE and fields read FILE: a checkpoint, and a restart from it; half of the fields are not made there.
-// fields random SEED COUNT MOST [FILE]: sequences of changes drawn at random on grids of at most MOST processes, with
-// all other kinds of matrices in the same program; with FILE through checkpoints, too.
+// fields random SEED COUNT MOST [FILE [COLUMNS ELEMENTS]]: sequences of changes drawn at random on grids of at most
+// MOST processes, with all other kinds of matrices in the same program, borders, and sparse columns; with FILE through
+// checkpoints, too. The sparse columns of DRMS, section 8: 35588 5308247.
 // fields statuses: arguments that are wrong on one process or on all are the same error on all.
 // What is expected is counted here index by index, from the definition in dyngrid/layout.h.
+#include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <random>
 
+#include "bordered.hpp"
 #include "dyngrid.hpp"
 #include "follow.hpp"
 #include "forms.hpp"
@@ -173,10 +177,31 @@ struct State {
   std::int64_t owners = 1, changes = 0, copies = 0, relayouts = 0, restores = 0;
 };
 
-/// Beside the fields: an ordinary matrix, one with any owners, and one of each shape.
-const std::vector<std::string> others{"ordinary", "owned",    "row",         "column", "first",
-                                      "all",      "each row", "each column", "part"};
-constexpr std::int64_t m = 19, n = 14;
+/// Beside the fields: an ordinary matrix, one with any owners, one of each shape, one in the program's own memory, and
+/// sparse columns as a vector of their elements, each column on any process.
+struct Other {
+  std::string name;
+  int salt;
+  std::int64_t m = 19, n = 14;
+
+  double value(std::int64_t i, std::int64_t j) const { return static_cast<double>(i * n + j) + 1e7 * salt; }
+};
+std::vector<Other> others{{"ordinary", 1},
+                          {"owned", 2},
+                          {"row", 3},
+                          {"column", 4},
+                          {"first", 5},
+                          {"all", 6},
+                          {"each row", 7},
+                          {"each column", 8},
+                          {"part", 9},
+                          {"adopted", 10},
+                          {"sparse", 11, 1, 20011}};
+std::int64_t sparse_columns = 700;
+
+const Other& other(const std::string& name) {
+  return *std::find_if(others.begin(), others.end(), [&](const Other& o) { return o.name == name; });
+}
 
 std::int64_t any_owner(void* context, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes,
                        int* owners) {
@@ -189,40 +214,114 @@ std::int64_t any_owner(void* context, char axis, std::int64_t length, int nprow,
   return length;
 }
 
-void make_others(State& state) {
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("ordinary", 'd', m, n, 3, 2, &a) == 0, "create");
-  expect(dyngrid_matrix_create_owned("owned", 'd', m, n, any_owner, &state, &a) == 0, "create owned");
-  for (const int shape : {DYNGRID_ON_ROW, DYNGRID_ON_COLUMN, DYNGRID_ON_FIRST, DYNGRID_ON_ALL, DYNGRID_ON_EACH_ROW,
-                          DYNGRID_ON_EACH_COLUMN})
-    expect(dyngrid_matrix_create_on(others[static_cast<std::size_t>(shape) + 1].c_str(), 'd', m, n, 2, 3, shape, &a) ==
-               0,
-           "create on a shape");
-  expect(dyngrid_matrix_create_on_part("part", 'd', m, n, 2, 2, 2, 3, &a) == 0, "create on a part");
+std::int64_t any_owner_of_columns(void* context, char axis, std::int64_t length, int nprow, int npcol,
+                                  std::int64_t* sizes, int* owners) {
+  if (axis == 'R') return any_owner(context, axis, length, nprow, npcol, sizes, owners);
+  std::mt19937 lengths(1), random(static_cast<std::uint32_t>(static_cast<const State*>(context)->owners));
+  for (std::int64_t k = 0, rest = length; k < sparse_columns && sizes; ++k) { // some are empty
+    const std::int64_t to_come = sparse_columns - k;
+    sizes[k] = to_come == 1 ? rest : below(lengths, std::min(rest, 2 * rest / to_come) + 1);
+    rest -= sizes[k];
+    owners[k] = static_cast<int>(below(random, npcol));
+  }
+  return sparse_columns;
 }
 
-double value_of(std::size_t which, std::int64_t i, std::int64_t j) {
-  return static_cast<double>(i * n + j) + 1e6 * static_cast<double>(which);
+/// What is kept beside the matrices through all changes.
+struct Kept {
+  std::vector<double> array;
+  std::optional<dyngrid::Matrix<double>> adopted;
+  dyngrid_borders* borders = nullptr;
+};
+constexpr double outside = -1;
+const follow::Bordered bordered{"ordinary", {19, 14}, {2, 0}, {1, 3}, {1, 0}, DYNGRID_NEIGHBOURS_EIGHT};
+
+void make_others(State& state, Kept& kept) {
+  const std::int64_t m = 19, n = 14;
+  dyngrid_matrix* a = nullptr;
+  expect(dyngrid_matrix_create_owned("owned", 'd', m, n, any_owner, &state, &a) == 0, "create owned");
+  const std::vector<std::pair<const char*, int>> shapes{
+      {"row", DYNGRID_ON_ROW}, {"column", DYNGRID_ON_COLUMN},     {"first", DYNGRID_ON_FIRST},
+      {"all", DYNGRID_ON_ALL}, {"each row", DYNGRID_ON_EACH_ROW}, {"each column", DYNGRID_ON_EACH_COLUMN}};
+  for (const auto& [name, shape] : shapes)
+    expect(dyngrid_matrix_create_on(name, 'd', m, n, 2, 3, shape, &a) == 0, "create on a shape");
+  expect(dyngrid_matrix_create_on_part("part", 'd', m, n, 2, 2, 2, 3, &a) == 0, "create on a part");
+  expect(dyngrid_matrix_create_on("sparse", 'd', 1, other("sparse").n, 1, 64, DYNGRID_ON_ROW, &a) == 0 &&
+             dyngrid_matrix_set_owner_rule(a, any_owner_of_columns, &state) >= 0,
+         dyngrid_last_message());
+
+  int desc[9] = {1, dyngrid_context(), static_cast<int>(m), static_cast<int>(n), 4, 3, 0, 0, 1};
+  int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
+  dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+  if (myrow >= 0) {
+    const auto mine = [](std::int64_t length, std::int64_t nb, int position, int nprocs) {
+      std::int64_t count = 0;
+      for (std::int64_t i = 0; i < length; ++i) count += i / nb % nprocs == position ? 1 : 0;
+      return count;
+    };
+    desc[8] = static_cast<int>(mine(m, 4, myrow, nprow));
+    kept.array.resize(static_cast<std::size_t>(desc[8] * mine(n, 3, mycol, npcol)));
+  }
+  kept.adopted.emplace(dyngrid::adopt("adopted", kept.array, desc));
+
+  expect(dyngrid_matrix_create("ordinary", 'd', m, n, 3, 2, &a) == 0, "create");
+  expect(dyngrid_borders_create(a, bordered.lo.data(), bordered.hi.data(), bordered.periodic.data(),
+                                bordered.neighbours, &outside, &kept.borders) == 0,
+         dyngrid_last_message());
 }
+
 void fill_others() {
-  for (std::size_t k = 0; k < others.size(); ++k)
-    dyngrid::for_each<double>(dyngrid_matrix_find(others[k].c_str()),
-                              [&](std::int64_t i, std::int64_t j, double& x) { x = value_of(k, i, j); });
+  for (const Other& o : others)
+    dyngrid::for_each<double>(dyngrid_matrix_find(o.name.c_str()),
+                              [&](std::int64_t i, std::int64_t j, double& x) { x = o.value(i, j); });
 }
-void check_others() {
+
+void check_others(const Kept& kept) {
   std::vector<std::int64_t> count(others.size(), 0);
   int nprow = 0, npcol = 0;
   dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
   const std::map<std::string, int> copies{{"all", nprow * npcol}, {"each row", nprow}, {"each column", npcol}};
   for (std::size_t k = 0; k < others.size(); ++k)
-    dyngrid::for_each<double>(dyngrid_matrix_find(others[k].c_str()), [&](std::int64_t i, std::int64_t j, double& x) {
-      expect(x == value_of(k, i, j), others[k] + ": element " + std::to_string(i) + ", " + std::to_string(j));
-      ++count[k];
-    });
+    dyngrid::for_each<double>(
+        dyngrid_matrix_find(others[k].name.c_str()), [&](std::int64_t i, std::int64_t j, const double& x) {
+          if (x != others[k].value(i, j))
+            follow::fail(others[k].name + ": element " + std::to_string(i) + ", " + std::to_string(j));
+          ++count[k];
+        });
   MPI_Allreduce(MPI_IN_PLACE, count.data(), static_cast<int>(count.size()), MPI_INT64_T, MPI_SUM, dyngrid_comm());
   for (std::size_t k = 0; k < others.size(); ++k)
-    expect(count[k] == m * n * (copies.count(others[k]) ? copies.at(others[k]) : 1),
-           others[k] + ": number of elements");
+    expect(count[k] == others[k].m * others[k].n * (copies.count(others[k].name) ? copies.at(others[k].name) : 1),
+           others[k].name + ": number of elements");
+
+  expect(kept.adopted->local() == (kept.array.empty() ? nullptr : kept.array.data()), "adopted: the program's memory");
+  void* u = nullptr;
+  expect(dyngrid_borders_update(kept.borders, &u) == 0, dyngrid_last_message());
+  follow::compare_ghosted(
+      bordered, follow::places_of(bordered, dyngrid_borders_halo(kept.borders)), static_cast<const double*>(u), outside,
+      [](std::int64_t number) {
+        return other(bordered.name).value(number % bordered.extents[0], number / bordered.extents[0]);
+      });
+}
+
+/// Borders of any width around a field, as long as the check lasts.
+void check_borders(const std::string& name, dyngrid_matrix* a, const Form& f, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  follow::Bordered b{name, {f.extents, f.extents + f.dims}, {}, {}, {}, 0};
+  for (int d = 0; d < f.dims; ++d) {
+    b.lo.push_back(d == 0 ? 1 : static_cast<int>(below(random, 3)));
+    b.hi.push_back(static_cast<int>(below(random, 3)));
+    b.periodic.push_back(static_cast<int>(below(random, 2)));
+  }
+  b.neighbours = below(random, 2) == 0 ? DYNGRID_NEIGHBOURS_FOUR : DYNGRID_NEIGHBOURS_EIGHT;
+  dyngrid_borders* borders = nullptr;
+  void* u = nullptr;
+  expect(dyngrid_borders_create(a, b.lo.data(), b.hi.data(), b.periodic.data(), b.neighbours, &outside, &borders) ==
+                 0 &&
+             dyngrid_borders_update(borders, &u) == 0,
+         name + ": " + dyngrid_last_message());
+  follow::compare_ghosted(b, follow::places_of(b, dyngrid_borders_halo(borders)), static_cast<const double*>(u),
+                          outside, [&](std::int64_t number) { return value(f, number); });
+  expect(dyngrid_borders_free(&borders) == 0, "free");
 }
 
 std::string name_of(const State& state, int k) {
@@ -295,22 +394,25 @@ void take_step(State& state, int most, const char* file) {
     ++kept.restores;
     expect(dyngrid_checkpoint(file) == 0, "checkpoint");
     for (int k = 0; k < state.fields; ++k) {
-      Form other = state.forms[k];
-      other.salt = -1;
-      fill(field_of(state, k), other);
+      Form spoilt = state.forms[k];
+      spoilt.salt = -1;
+      fill(field_of(state, k), spoilt);
     }
-    for (const std::string& name : others)
-      dyngrid::for_each<double>(dyngrid_matrix_find(name.c_str()), [](auto, auto, double& x) { x = -1; });
+    for (const Other& o : others)
+      dyngrid::for_each<double>(dyngrid_matrix_find(o.name.c_str()), [](auto, auto, double& x) { x = -1; });
     expect(dyngrid_restore(file) == 0, "restore");
     state = kept;
   }
   }
 }
 
-void check_all(const State& state) {
-  for (int k = 0; k < state.fields; ++k)
-    check("seed " + std::to_string(state.seed) + ", " + name_of(state, k), field_of(state, k), state.forms[k]);
-  check_others();
+void check_all(const State& state, const Kept& kept) {
+  for (int k = 0; k < state.fields; ++k) {
+    const std::string name = "seed " + std::to_string(state.seed) + ", " + name_of(state, k);
+    check(name, field_of(state, k), state.forms[k]);
+    check_borders(name, field_of(state, k), state.forms[k], state.seed + static_cast<std::uint32_t>(k));
+  }
+  check_others(kept);
 }
 
 int at_random(std::uint32_t seed, int count, int most, const char* file) {
@@ -318,16 +420,20 @@ int at_random(std::uint32_t seed, int count, int most, const char* file) {
   State state;
   state.seed = seed;
   expect(dyngrid_share("state", &state, sizeof state) == 0, "share");
-  make_others(state);
-  if (!dyngrid_is_newcomer()) fill_others();
-  const bool stays = follow::on_each_grid([&] {
-    check_all(state);
-    if (state.sequence + 1 == count && state.steps_left == 0) return false;
-    take_step(state, most, file);
-    check_all(state);
-    return true;
-  });
-  if (!stays) return dyngrid_finalize();
+  {
+    Kept kept;
+    make_others(state, kept);
+    if (!dyngrid_is_newcomer()) fill_others();
+    const bool stays = follow::on_each_grid([&] {
+      check_all(state, kept);
+      if (state.sequence + 1 == count && state.steps_left == 0) return false;
+      take_step(state, most, file);
+      check_all(state, kept);
+      return true;
+    });
+    if (!stays) return dyngrid_finalize();
+    expect(dyngrid_borders_free(&kept.borders) == 0, "free");
+  }
   if (dyngrid_is_first())
     std::printf("all right: %d sequences, %lld changes of the grid, %lld copies, %lld relayouts, %lld restores\n",
                 count, static_cast<long long>(state.changes), static_cast<long long>(state.copies),
@@ -452,6 +558,10 @@ int main(int argc, char** argv) {
   if (kind == "sequence") status = sequence(argc, argv);
   if (kind == "write") status = follow::write_all(argv[2], one_of_each);
   if (kind == "read") status = follow::read_all(argv[2], one_of_each, [](std::size_t k) { return k % 2 == 0; });
+  if (argc > 7) {
+    sparse_columns = std::atoll(argv[6]);
+    others.back().n = std::atoll(argv[7]);
+  }
   if (kind == "random")
     status = at_random(static_cast<std::uint32_t>(std::atoi(argv[2])), std::atoi(argv[3]), std::atoi(argv[4]),
                        argc > 5 ? argv[5] : nullptr);
