@@ -43,7 +43,8 @@ apps::BlacsGrid grown_grid() {
 
 int run_grown(const GrownSettings& settings) {
   const base::GridShape to = base::parse_grid_shape(settings.grid, "--grow");
-  setenv("DYNGRID_WAIT", "on", 1); // new processes exist at the first resize point
+  setenv("DYNGRID_PBLAS", "stock", 1); // what p?gemm and the others without dyngrid_ are
+  setenv("DYNGRID_WAIT", "on", 1);     // new processes exist at the first resize point
   need(dyngrid_init() == 0, "dyngrid_init");
   const std::string from = grow(to);
   const bool is_first = dyngrid_is_first() != 0;

@@ -18,6 +18,7 @@
 #include "grid/contexts.hpp"
 #include "grid/stock_blacs.hpp"
 #include "grid/stock_program.hpp"
+#include "pblas/stock_calls.hpp"
 #include "processes/launchers/background.hpp"
 #include "processes/launchers/linger.hpp"
 #include "processes/launchers/this_mpi.hpp"
@@ -295,7 +296,10 @@ void Application::begin(std::optional<Shape> first_grid, MPI_Comm first) {
   refuse_second_init();
   start(Mode::managed, first);
   if (processes.is_newcomer()) return;
-  if (processes.id() == 0) say_whose_copier();
+  if (processes.id() == 0) {
+    say_whose_copier();
+    if (settings.is_verbose) std::fprintf(stderr, "dyngrid: %s\n", pblas::choice_in_words().c_str());
+  }
   if (is_classical())
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_init in an application that grew by blacs_setup");
   Shape shape;

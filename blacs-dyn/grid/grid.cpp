@@ -51,6 +51,7 @@ void Grid::rank_and_size(int* iam, int* nprocs) const {
 void Grid::open_context() {
   context_ = system_handle();
   Cblacs_gridinit(&context_, "Row", shape().nprow, shape().npcol);
+  pblas::prefer_ours(context_);
   arranged_.push_back({redist::Grid::row_major(shape().nprow, shape().npcol), false, false, context_});
   open_contexts_of_matrices();
 }

@@ -153,6 +153,16 @@ bool is_known(const MatrixArgument& a) {
   return is_listed(a) || (d[dtype_] == redist::Descriptor::block_cyclic && d[rsrc_] >= 0 && d[csrc_] >= 0);
 }
 
+bool have_equal_rows(const MatrixArgument& a, const MatrixArgument& b) {
+  return a.desc[dtype_] == redist::Descriptor::block_cyclic && b.desc[dtype_] == a.desc[dtype_] &&
+         a.ctxt() == b.ctxt() && *a.i == *b.i && a.desc[mb_] == b.desc[mb_] && a.desc[rsrc_] == b.desc[rsrc_];
+}
+
+bool have_equal_columns(const MatrixArgument& a, const MatrixArgument& b) {
+  return a.desc[dtype_] == redist::Descriptor::block_cyclic && b.desc[dtype_] == a.desc[dtype_] &&
+         a.ctxt() == b.ctxt() && *a.j == *b.j && a.desc[nb_] == b.desc[nb_] && a.desc[csrc_] == b.desc[csrc_];
+}
+
 Axes axes_of(const int* desc, const Position& here) {
   if (desc[dtype_] == with_first_block)
     return {axis_with_first_block(desc[m_], desc[imb_], desc[mb2_], desc[rsrc2_], here.nprow),

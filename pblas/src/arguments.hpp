@@ -70,6 +70,11 @@ bool is_listed(const MatrixArgument& a);
 /// False for what only ScaLAPACK's own knows: replicated matrices, other types.
 bool is_known(const MatrixArgument& a);
 
+/// Whether rows (columns) of two matrices of DTYPE_ 1 in one context lie alike because they begin at the same index of
+/// the same blocks.
+bool have_equal_rows(const MatrixArgument& a, const MatrixArgument& b);
+bool have_equal_columns(const MatrixArgument& a, const MatrixArgument& b);
+
 /// The axes of a checked descriptor. lld: where this process has no columns LLD_ need not be long enough, this is.
 struct Axes {
   gridmap::Axis rows, cols;

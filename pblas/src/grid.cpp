@@ -22,7 +22,15 @@ std::list<std::unique_ptr<Grid>>& grids() {
   return *all;
 }
 
-int keyval = MPI_KEYVAL_INVALID;
+int keyval = MPI_KEYVAL_INVALID, preference_keyval = MPI_KEYVAL_INVALID;
+
+/// The context's own, borrowed.
+MPI_Comm communicator_of(int ctxt) {
+  constexpr int own_communicator = 10;
+  int handle = -1;
+  Cblacs_get(ctxt, own_communicator, &handle);
+  return Cblacs2sys_handle(handle);
+}
 
 /// Called by MPI when the context's communicator goes, on all its ranks.
 int on_delete(MPI_Comm, int, void* value, void*) {
@@ -47,11 +55,24 @@ Position position_in(int ctxt) {
   return here;
 }
 
+void prefer_ours(int ctxt) {
+  if (!position_in(ctxt).is_inside()) return;
+  if (preference_keyval == MPI_KEYVAL_INVALID)
+    check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &preference_keyval, nullptr),
+              "MPI_Comm_create_keyval");
+  check_mpi(MPI_Comm_set_attr(communicator_of(ctxt), preference_keyval, &preference_keyval), "MPI_Comm_set_attr");
+}
+
+bool are_ours_preferred(int ctxt) {
+  if (preference_keyval == MPI_KEYVAL_INVALID || !position_in(ctxt).is_inside()) return false;
+  void* value = nullptr;
+  int found = 0;
+  check_mpi(MPI_Comm_get_attr(communicator_of(ctxt), preference_keyval, &value, &found), "MPI_Comm_get_attr");
+  return found != 0;
+}
+
 Grid& Grid::of(int ctxt) {
-  constexpr int own_communicator = 10;
-  int handle = -1;
-  Cblacs_get(ctxt, own_communicator, &handle);
-  const MPI_Comm comm = Cblacs2sys_handle(handle);
+  const MPI_Comm comm = communicator_of(ctxt);
   if (keyval == MPI_KEYVAL_INVALID)
     check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, nullptr), "MPI_Comm_create_keyval");
   void* value = nullptr;

@@ -30,6 +30,9 @@ struct Position {
 };
 Position position_in(int ctxt);
 
+/// Whether prefer_ours was called for this context.
+bool are_ours_preferred(int ctxt);
+
 /// What is kept for a context: the only owner of these communicators.
 class Grid {
 public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ScaLAPACK's names for triangular systems and factorizations, each with a twin that begins with dyngrid_ and cannot be
 // switched to stock.
+#include <algorithm>
 #include <complex>
 #include <vector>
 
@@ -78,6 +79,7 @@ struct Getrf {
   int* ipiv;
 
   int ctxt() const { return a.ctxt(); }
+  bool is_large() const { return std::min(*m, *n) >= pblas::least_factorization; }
   int check() const {
     return agreed(a, {{*m, 100}, {*n, 200}}, [&](Blame& blame, const Position& here) {
       blame.matrix(a, {m, 1}, {n, 2}, ctxt(), here);
@@ -100,6 +102,7 @@ struct Getrs {
   MatrixArgument b;
 
   int ctxt() const { return a.ctxt(); }
+  static bool is_large() { return false; }
   int check() const {
     SameValues same{{capital(*op), 100}, {*n, 200}, {*nrhs, 300}};
     pblas::add_same(same, b);
@@ -126,6 +129,7 @@ struct Gesv {
   MatrixArgument b;
 
   int ctxt() const { return a.ctxt(); }
+  static bool is_large() { return false; } // ScaLAPACK's own calls the factorization above
   int check() const {
     SameValues same{{*n, 100}, {*nrhs, 200}};
     pblas::add_same(same, b);
@@ -152,6 +156,7 @@ struct Potrf {
   MatrixArgument a;
 
   int ctxt() const { return a.ctxt(); }
+  bool is_large() const { return *n >= pblas::least_factorization; }
   int check() const {
     return agreed(a, {{capital(*uplo), 100}, {*n, 200}}, [&](Blame& blame, const Position& here) {
       blame.matrix(a, {n, 2}, {n, 2}, ctxt(), here);
@@ -169,6 +174,7 @@ struct Potrs {
   MatrixArgument a, b;
 
   int ctxt() const { return a.ctxt(); }
+  static bool is_large() { return false; }
   int check() const {
     SameValues same{{capital(*uplo), 100}, {*n, 200}, {*nrhs, 300}};
     pblas::add_same(same, b);
@@ -199,7 +205,7 @@ struct Potrs {
   DYNGRID_API void p##x##trsm_(DYNGRID_TRSM_ARGS(X)) {                                                                 \
     const Trsm call{side, uplo, transa, diag, m, n, alpha, {a, ia, ja, desca, 11}, {b, ib, jb, descb, 15}};            \
     pblas::call_pblas(                                                                                                 \
-        "p" #x "trsm_", call.ctxt(), "P" #XX "TRSM", {call.a, call.b}, [&] { return call.check(); },                   \
+        "p" #x "trsm_", call.ctxt(), "P" #XX "TRSM", {call.a, call.b}, false, [&] { return call.check(); },            \
         [&] { call.run<T>(); },                                                                                        \
         [&] {                                                                                                          \
           static void* const stock = pblas::stock_routine("p" #x "trsm_");                                             \
@@ -219,7 +225,7 @@ struct Potrs {
   DYNGRID_API void p##x##name##_ arguments {                                                                           \
     const auto call = made;                                                                                            \
     pblas::call_lapack(                                                                                                \
-        "p" #x #name "_", call.ctxt(), "P" #XX #NAME, info, matrices, [&] { return call.check(); },                    \
+        "p" #x #name "_", call.ctxt(), "P" #XX #NAME, info, matrices, call.is_large(), [&] { return call.check(); },   \
         [&] { return call.run<T>(); },                                                                                 \
         [&] {                                                                                                          \
           static void* const stock = pblas::stock_routine("p" #x #name "_");                                           \

@@ -52,6 +52,10 @@ void route_stock_calls(StockCaller set) {
   caller() = set;
 }
 
+bool are_stock_calls_routed() {
+  return caller() != nullptr;
+}
+
 void call_stock(const char* name, void* routine, std::initializer_list<const void*> arguments) {
   base::was_replaced_called = true;
   void* const* addresses = const_cast<void* const*>(arguments.begin());

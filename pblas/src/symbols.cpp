@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ScaLAPACK's names for products, each with a twin that begins with dyngrid_ and cannot be switched to stock.
+#include <algorithm>
 #include <complex>
 
 #include "arguments.hpp"
@@ -31,6 +32,11 @@ struct Gemm {
   MatrixArgument c;
 
   int ctxt() const { return a.ctxt(); }
+  /// A and B are not copied: they lie as C does.
+  bool is_large() const {
+    return capital(*op_a) == 'N' && capital(*op_b) == 'N' && std::min({*m, *n, *k}) >= pblas::least_product &&
+           pblas::have_equal_rows(a, c) && pblas::have_equal_columns(b, c);
+  }
   int check() const {
     const Position here = pblas::position_in(ctxt());
     if (!here.is_inside()) return outside(a.position);
@@ -102,8 +108,8 @@ struct Syrk {
     const Gemm call{                                                                                                   \
         transa, transb, m, n, k, alpha, {a, ia, ja, desca, 10}, {b, ib, jb, descb, 14}, beta, {c, ic, jc, descc, 19}}; \
     pblas::call_pblas(                                                                                                 \
-        "p" #x "gemm_", call.ctxt(), "P" #XX "GEMM", {call.a, call.b, call.c}, [&] { return call.check(); },           \
-        [&] { call.run<T>(); },                                                                                        \
+        "p" #x "gemm_", call.ctxt(), "P" #XX "GEMM", {call.a, call.b, call.c}, call.is_large(),                        \
+        [&] { return call.check(); }, [&] { call.run<T>(); },                                                          \
         [&] {                                                                                                          \
           static void* const stock = pblas::stock_routine("p" #x "gemm_");                                             \
           pblas::call_stock(                                                                                           \
@@ -121,7 +127,7 @@ struct Syrk {
   DYNGRID_API void p##x##name##_(DYNGRID_RANK_K_ARGS(X, R)) {                                                          \
     const Syrk call{adjoint, uplo, trans, n, k, alpha, {a, ia, ja, desca, 9}, beta, {c, ic, jc, descc, 14}};           \
     pblas::call_pblas(                                                                                                 \
-        "p" #x #name "_", call.ctxt(), "P" #XX #NAME, {call.a, call.c}, [&] { return call.check<T>(); },               \
+        "p" #x #name "_", call.ctxt(), "P" #XX #NAME, {call.a, call.c}, false, [&] { return call.check<T>(); },        \
         [&] { call.run<T>(); },                                                                                        \
         [&] {                                                                                                          \
           static void* const stock = pblas::stock_routine("p" #x #name "_");                                           \

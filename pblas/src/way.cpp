@@ -37,7 +37,7 @@ Setting setting() {
 
 } // namespace
 
-Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices) {
+Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices, bool is_large) {
   for (const MatrixArgument& a : matrices) redist::refuse_closed_contexts(name, {a.ctxt()});
   const bool listed = std::any_of(matrices.begin(), matrices.end(), is_listed);
   if (setting() == Setting::stock && listed)
@@ -46,7 +46,17 @@ Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices) {
                     "ScaLAPACK's routine knows; leave the variable out, or call dyngrid_{0}",
                     name));
   if (listed) return Way::ours;
-  return setting() == Setting::own && std::all_of(matrices.begin(), matrices.end(), is_known) ? Way::ours : Way::stock;
+  if (setting() == Setting::stock || !std::all_of(matrices.begin(), matrices.end(), is_known)) return Way::stock;
+  if (setting() == Setting::own) return Way::ours;
+  return is_large && !are_stock_calls_routed() && are_ours_preferred(matrices.begin()->ctxt()) ? Way::ours : Way::stock;
+}
+
+std::string choice_in_words() {
+  if (setting() == Setting::stock) return "p?gemm, p?getrf and p?potrf are ScaLAPACK's (DYNGRID_PBLAS=stock)";
+  if (setting() == Setting::own) return "p?gemm, p?getrf and p?potrf are dyngrid's (DYNGRID_PBLAS=own)";
+  return fmt::format("p?gemm of order {} and p?getrf and p?potrf of order {}, and larger ones, are dyngrid's on its "
+                     "grids (DYNGRID_PBLAS=stock: ScaLAPACK's)",
+                     least_product, least_factorization);
 }
 
 void* stock_routine(const char* name) {

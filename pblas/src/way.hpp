@@ -13,10 +13,15 @@
 
 namespace pblas {
 
+/// Orders from which ours was measured to be no slower (docs/results.md, "Kernels on blocks of any sizes").
+constexpr int least_product = 1000, least_factorization = 256;
+
 enum class Way { ours, stock };
-/// By DYNGRID_PBLAS: auto takes ours where a descriptor has DTYPE_ 601, own wherever ours can. Ends the program where
-/// stock is asked for and cannot, and where a matrix lies in a context that a change of the grid has closed.
-Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices);
+/// By DYNGRID_PBLAS: auto takes ours where a descriptor has DTYPE_ 601, and for large calls in a context of
+/// prefer_ours; own wherever ours can. Ends the program where stock is asked for and cannot, and where a matrix lies in
+/// a context that a change of the grid has closed.
+/// @param is_large  the same on all processes: of a size from which ours was measured to be no slower
+Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices, bool is_large);
 
 /// Ends the program as the PBLAS do: with the argument's number.
 [[noreturn]] void refuse(int ctxt, const char* name, int info);
@@ -42,8 +47,8 @@ template <class Check, class Run> void call_pblas(int ctxt, const char* name, Ch
 /// One of ScaLAPACK's names. What it would refuse it refuses itself, where it knows the descriptors.
 template <class Check, class Run, class Stock>
 void call_pblas(const char* stock_name, int ctxt, const char* name, std::initializer_list<MatrixArgument> matrices,
-                Check&& check, Run&& run, Stock&& stock) {
-  if (way_of(stock_name, matrices) == Way::stock) return stock();
+                bool is_large, Check&& check, Run&& run, Stock&& stock) {
+  if (way_of(stock_name, matrices, is_large) == Way::stock) return stock();
   guarded(ctxt, name, [&] {
     const int info = check();
     if (info == 0) return run();
@@ -65,8 +70,9 @@ template <class Check, class Run> void call_lapack(int ctxt, const char* name, i
 }
 template <class Check, class Run, class Stock>
 void call_lapack(const char* stock_name, int ctxt, const char* name, int* info,
-                 std::initializer_list<MatrixArgument> matrices, Check&& check, Run&& run, Stock&& stock) {
-  if (way_of(stock_name, matrices) == Way::stock) return stock();
+                 std::initializer_list<MatrixArgument> matrices, bool is_large, Check&& check, Run&& run,
+                 Stock&& stock) {
+  if (way_of(stock_name, matrices, is_large) == Way::stock) return stock();
   guarded(ctxt, name, [&] {
     *info = check();
     if (*info == 0)

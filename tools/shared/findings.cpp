@@ -162,7 +162,11 @@ Finding judge_order(const ProgramFiles& found) {
             "dyngrid run --preload puts dyngrid before it; for resize points link -ldyngrid before ScaLAPACK"};
   const std::string order = fmt::format("libdyngrid.so is number {} of its libraries, ScaLAPACK {}", ours,
                                         theirs == none ? "none" : "number " + std::to_string(theirs));
-  if (found.copier == found.files[ours]) return {"order", Verdict::ok, order + "; p?gemr2d is dyngrid's", ""};
+  if (found.copier == found.files[ours])
+    return {"order", Verdict::ok,
+            order + "; p?gemr2d is dyngrid's, and by default large p?gemm, p?getrf and p?potrf on dyngrid's "
+                    "grids are, too (DYNGRID_PBLAS)",
+            ""};
   return {"order", Verdict::error, fmt::format("{}; p?gemr2d is that of {}", order, found.copier),
           "link -ldyngrid before ScaLAPACK"};
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* PBLAS and ScaLAPACK for matrices in blocks of any sizes (DTYPE_ 601) as well as in equal ones (DTYPE_ 1): the same
  * arguments, info values and error exits as p?gemm and the others, any ia and ja, under names that begin with dyngrid_.
- * The ordinary names lead here too where a descriptor has DTYPE_ 601 (DYNGRID_PBLAS=own: always).
+ * The ordinary names lead here too where a descriptor has DTYPE_ 601, and for large products and factorizations
+ * in dyngrid_context() (DYNGRID_PBLAS=own: wherever they can; stock: nowhere).
  *
  * All matrices of a call lie on one BLACS context. Every process of it calls. void stands for complex numbers. */
 #ifndef DYNGRID_PBLAS_H

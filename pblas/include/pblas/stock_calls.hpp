@@ -2,6 +2,7 @@
 // Calls that go to ScaLAPACK's own routines behind the names that this library takes.
 #pragma once
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 namespace pblas {
@@ -21,8 +22,12 @@ void invoke(void* routine, const std::vector<void*>& arguments);
 /// Sets the function that carries out such calls instead of `invoke`; null: none. Local.
 using StockCaller = void (*)(const StockCall& call);
 void route_stock_calls(StockCaller caller);
+bool are_stock_calls_routed();
 
 /// Hands the call to the function of route_stock_calls if there is one, otherwise calls the routine.
 void call_stock(const char* name, void* routine, std::initializer_list<const void*> arguments);
+
+/// Which products and factorizations are ours in contexts of prefer_ours, by DYNGRID_PBLAS, for a person to read.
+std::string choice_in_words();
 
 } // namespace pblas

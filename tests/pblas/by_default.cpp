@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// by_default auto|own|stock: which calls of p?gemm, p?getrf and p?potrf on ordinary descriptors go to ScaLAPACK, with
+// DYNGRID_PBLAS set to that, before and after a growth of 1x2 to 2x2. Results are compared with ScaLAPACK's: a context
+// that is not dyngrid's goes there.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+#include "dyngrid.h"
+
+extern "C" {
+extern int scalapack_calls;
+void Cblacs_get(int context, int what, int* value);
+void Cblacs_gridinit(int* context, const char* order, int nprow, int npcol);
+void Cblacs_gridexit(int context);
+int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, const int* nprocs);
+void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
+             const int*, const int*, const double*, const int*, const int*, const int*, const double*, double*,
+             const int*, const int*, const int*);
+void pdgetrf_(const int*, const int*, double*, const int*, const int*, const int*, int*, int*);
+void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
+void pdgesv_(const int*, const int*, double*, const int*, const int*, const int*, int*, double*, const int*, const int*,
+             const int*, int*);
+}
+
+namespace {
+
+const int one = 1;
+constexpr int least_product = 1000, least_factorization = 256; // docs/results.md
+
+void expect(bool is_true, const std::string& what) {
+  if (is_true) return;
+  std::fprintf(stderr, "FAILED: %s [%s]\n", what.c_str(), dyngrid_last_message());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/// Symmetric and positive definite, of order n in blocks of mb x nb.
+struct Matrix {
+  std::vector<int> desc;
+  std::vector<double> x;
+
+  Matrix(int context, int nprow, int npcol, int myrow, int mycol, int n, int mb, int nb) {
+    const int zero = 0;
+    const int rows = std::max(1, numroc_(&n, &mb, &myrow, &zero, &nprow));
+    const int cols = numroc_(&n, &nb, &mycol, &zero, &npcol);
+    desc = {1, context, n, n, mb, nb, 0, 0, rows};
+    for (int j = 0; j < cols; ++j)
+      for (int i = 0; i < rows; ++i) {
+        const int row = (i / mb * nprow + myrow) * mb + i % mb, col = (j / nb * npcol + mycol) * nb + j % nb;
+        x.push_back(row == col ? 2 * n : std::cos(row + col));
+      }
+  }
+};
+
+/// Whether any of the three is called in ScaLAPACK by f.
+bool is_stock(const std::function<void()>& f) {
+  const int before = scalapack_calls;
+  f();
+  return scalapack_calls > before;
+}
+
+struct Calls {
+  int context, nprow = 0, npcol = 0, myrow = 0, mycol = 0;
+
+  explicit Calls(int of) : context(of) { expect(!dyngrid_grid(&nprow, &npcol, &myrow, &mycol), "grid"); }
+  Matrix matrix(int n, int mb, int nb) const { return {context, nprow, npcol, myrow, mycol, n, mb, nb}; }
+
+  struct Product {
+    int n;
+    const char* op_a = "N";
+    int nb_of_a = 64, first = 1;
+  };
+  std::vector<double> result; ///< of the last one
+  bool product(const Product& p) {
+    const double alpha = 1, beta = 0;
+    const int n = p.n, all = n + p.first - 1;
+    const Matrix a = matrix(all, p.nb_of_a, p.nb_of_a), b = matrix(all, 64, 64);
+    Matrix c = matrix(all, 64, 64);
+    const bool calls_stock = is_stock([&] {
+      pdgemm_(p.op_a, "N", &n, &n, &n, &alpha, a.x.data(), &p.first, &one, a.desc.data(), b.x.data(), &one, &one,
+              b.desc.data(), &beta, c.x.data(), &one, &one, c.desc.data());
+    });
+    result = c.x;
+    return calls_stock;
+  }
+  bool lu(int n) {
+    Matrix a = matrix(n, 32, 32);
+    std::vector<int> pivots(static_cast<std::size_t>(a.desc[8] + 32));
+    int info = -1;
+    const bool calls_stock = is_stock([&] { pdgetrf_(&n, &n, a.x.data(), &one, &one, a.desc.data(), pivots.data(), &info); });
+    expect(info == 0, "LU");
+    result = a.x;
+    return calls_stock;
+  }
+  bool solution(int n) {
+    Matrix a = matrix(n, 32, 32), b = matrix(n, 32, 32);
+    std::vector<int> pivots(static_cast<std::size_t>(a.desc[8] + 32));
+    int info = -1;
+    const bool calls_stock = is_stock([&] {
+      pdgesv_(&n, &one, a.x.data(), &one, &one, a.desc.data(), pivots.data(), b.x.data(), &one, &one, b.desc.data(),
+              &info);
+    });
+    expect(info == 0, "a solution");
+    result = a.x;
+    return calls_stock;
+  }
+  bool cholesky(int n) {
+    Matrix a = matrix(n, 32, 32);
+    int info = -1;
+    const bool calls_stock = is_stock([&] { pdpotrf_("L", &n, a.x.data(), &one, &one, a.desc.data(), &info); });
+    expect(info == 0, "Cholesky");
+    result = a.x;
+    return calls_stock;
+  }
+};
+
+void expect_close(const std::vector<double>& ours, const std::vector<double>& theirs, const std::string& what) {
+  for (std::size_t k = 0; k < ours.size(); ++k)
+    expect(std::abs(ours[k] - theirs[k]) <= 1e-9 * (1 + std::abs(theirs[k])), what + ": as ScaLAPACK's");
+}
+
+void check(const std::string& setting) {
+  Calls here(dyngrid_context());
+  int own_context = 0;
+  Cblacs_get(0, 0, &own_context);
+  Cblacs_gridinit(&own_context, "Row", here.nprow, here.npcol);
+  Calls elsewhere(own_context);
+  const bool is_auto = setting == "auto", is_own = setting == "own";
+  const auto both = [&](const std::string& what, bool is_large, const std::function<bool(Calls&)>& calls_stock) {
+    expect(calls_stock(here) != (is_own || (is_auto && is_large)), what);
+    expect(calls_stock(elsewhere) != is_own, what + " in another context");
+    expect_close(here.result, elsewhere.result, what);
+  };
+  const int n = least_product, order = least_factorization;
+  both("a product", true, [&](Calls& on) { return on.product({n}); });
+  both("a small product", false, [&](Calls& on) { return on.product({n - 1}); });
+  both("a transposed product", false, [&](Calls& on) { return on.product({n, "T"}); });
+  both("a product of other blocks", false, [&](Calls& on) { return on.product({n, "N", 32}); });
+  both("a product of other rows", false, [&](Calls& on) { return on.product({n, "N", 64, 2}); });
+  both("LU", true, [&](Calls& on) { return on.lu(order); });
+  both("a small LU", false, [&](Calls& on) { return on.lu(order - 1); });
+  both("the LU in p?gesv", true, [&](Calls& on) { return on.solution(order); });
+  both("Cholesky", true, [&](Calls& on) { return on.cholesky(order); });
+  both("a small Cholesky", false, [&](Calls& on) { return on.cholesky(order - 1); });
+  Cblacs_gridexit(own_context);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const std::string setting = argc > 1 ? argv[1] : "auto";
+  setenv("DYNGRID_PBLAS", setting.c_str(), 1);
+  expect(dyngrid_init_grid(1, 2) == 0, "init");
+  if (!dyngrid_is_newcomer()) {
+    check(setting);
+    expect(dyngrid_request(2, 2) == 0, "request");
+  }
+  expect(dyngrid_resize_point() == DYNGRID_RESIZED, "the growth");
+  check(setting);
+  if (dyngrid_is_first()) std::printf("right by DYNGRID_PBLAS=%s\n", setting.c_str());
+  expect(dyngrid_finalize() == 0, "finalize");
+  return 0;
+}
