@@ -111,7 +111,9 @@ const std::vector<Variable>& variables() {
        "libdyngrid-yield.so",
        "off"},
       {"DYNGRID_VERBOSE", "", "on|off", "off",
-       "a line on standard error for every change, and one that says whose p?gemr2d is called", "on"},
+       "a line on standard error for every change, and at the start whose p?gemr2d, p?gemm, p?getrf and p?potrf are "
+       "called",
+       "on"},
       {"DYNGRID_CHECKED", "", "1", "not set", "set by dyngrid run, which has reported unknown variables already", "",
        true},
       {"DYNGRID_ENTRY", "", "NAME", "not set",

@@ -163,6 +163,12 @@ bool have_equal_columns(const MatrixArgument& a, const MatrixArgument& b) {
          a.ctxt() == b.ctxt() && *a.j == *b.j && a.desc[nb_] == b.desc[nb_] && a.desc[csrc_] == b.desc[csrc_];
 }
 
+bool begins_with_a_square_block(const MatrixArgument& a, int widest) {
+  const int nb = a.desc[nb_];
+  return a.desc[dtype_] == redist::Descriptor::block_cyclic && nb >= 1 && nb <= widest && a.desc[mb_] == nb &&
+         (*a.i - 1) % nb == 0 && (*a.j - 1) % nb == 0;
+}
+
 Axes axes_of(const int* desc, const Position& here) {
   if (desc[dtype_] == with_first_block)
     return {axis_with_first_block(desc[m_], desc[imb_], desc[mb2_], desc[rsrc2_], here.nprow),

@@ -74,6 +74,9 @@ bool is_known(const MatrixArgument& a);
 /// the same blocks.
 bool have_equal_rows(const MatrixArgument& a, const MatrixArgument& b);
 bool have_equal_columns(const MatrixArgument& a, const MatrixArgument& b);
+/// What ScaLAPACK's factorizations take: a matrix of DTYPE_ 1 in square blocks, of at most `widest`, that begins with
+/// one.
+bool begins_with_a_square_block(const MatrixArgument& a, int widest = std::numeric_limits<int>::max());
 
 /// The axes of a checked descriptor. lld: where this process has no columns LLD_ need not be long enough, this is.
 struct Axes {

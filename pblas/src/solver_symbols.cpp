@@ -79,7 +79,7 @@ struct Getrf {
   int* ipiv;
 
   int ctxt() const { return a.ctxt(); }
-  bool is_large() const { return std::min(*m, *n) >= pblas::least_factorization; }
+  bool is_large() const { return std::min(*m, *n) >= pblas::least_lu && pblas::begins_with_a_square_block(a); }
   int check() const {
     return agreed(a, {{*m, 100}, {*n, 200}}, [&](Blame& blame, const Position& here) {
       blame.matrix(a, {m, 1}, {n, 2}, ctxt(), here);
@@ -156,7 +156,9 @@ struct Potrf {
   MatrixArgument a;
 
   int ctxt() const { return a.ctxt(); }
-  bool is_large() const { return *n >= pblas::least_factorization; }
+  bool is_large() const {
+    return *n >= pblas::least_cholesky && pblas::begins_with_a_square_block(a, pblas::widest_block_of_cholesky);
+  }
   int check() const {
     return agreed(a, {{capital(*uplo), 100}, {*n, 200}}, [&](Blame& blame, const Position& here) {
       blame.matrix(a, {n, 2}, {n, 2}, ctxt(), here);

@@ -54,9 +54,9 @@ Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices, boo
 std::string choice_in_words() {
   if (setting() == Setting::stock) return "p?gemm, p?getrf and p?potrf are ScaLAPACK's (DYNGRID_PBLAS=stock)";
   if (setting() == Setting::own) return "p?gemm, p?getrf and p?potrf are dyngrid's (DYNGRID_PBLAS=own)";
-  return fmt::format("p?gemm of order {} and p?getrf and p?potrf of order {}, and larger ones, are dyngrid's on its "
-                     "grids (DYNGRID_PBLAS=stock: ScaLAPACK's)",
-                     least_product, least_factorization);
+  return fmt::format("p?gemm of order {}, p?getrf of order {}, p?potrf of order {} in blocks of at most {}, and larger "
+                     "ones, are dyngrid's on its grids (DYNGRID_PBLAS=stock: ScaLAPACK's)",
+                     least_product, least_lu, least_cholesky, widest_block_of_cholesky);
 }
 
 void* stock_routine(const char* name) {

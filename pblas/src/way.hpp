@@ -13,8 +13,9 @@
 
 namespace pblas {
 
-/// Orders from which ours was measured to be no slower (docs/results.md, "Kernels on blocks of any sizes").
-constexpr int least_product = 1000, least_factorization = 256;
+/// Orders, and the width of blocks, with which ours were measured to be no slower than ScaLAPACK's (docs/results.md,
+/// "Kernels on blocks of any sizes").
+constexpr int least_product = 1000, least_lu = 256, least_cholesky = 512, widest_block_of_cholesky = 64;
 
 enum class Way { ours, stock };
 /// By DYNGRID_PBLAS: auto takes ours where a descriptor has DTYPE_ 601, and for large calls in a context of

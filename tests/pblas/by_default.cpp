@@ -31,7 +31,7 @@ void pdgesv_(const int*, const int*, double*, const int*, const int*, const int*
 namespace {
 
 const int one = 1;
-constexpr int least_product = 1000, least_factorization = 256; // docs/results.md
+constexpr int least_product = 1000, least_lu = 256, least_cholesky = 512; // docs/guide.md
 
 void expect(bool is_true, const std::string& what) {
   if (is_true) return;
@@ -88,12 +88,13 @@ struct Calls {
     result = c.x;
     return calls_stock;
   }
-  bool lu(int n) {
-    Matrix a = matrix(n, 32, 32);
+  bool lu(int n, int mb = 32, int wanted = 0) {
+    Matrix a = matrix(n, mb, 32);
     std::vector<int> pivots(static_cast<std::size_t>(a.desc[8] + 32));
     int info = -1;
-    const bool calls_stock = is_stock([&] { pdgetrf_(&n, &n, a.x.data(), &one, &one, a.desc.data(), pivots.data(), &info); });
-    expect(info == 0, "LU");
+    const bool calls_stock =
+        is_stock([&] { pdgetrf_(&n, &n, a.x.data(), &one, &one, a.desc.data(), pivots.data(), &info); });
+    expect(info == wanted, "LU: " + std::to_string(info));
     result = a.x;
     return calls_stock;
   }
@@ -109,8 +110,8 @@ struct Calls {
     result = a.x;
     return calls_stock;
   }
-  bool cholesky(int n) {
-    Matrix a = matrix(n, 32, 32);
+  bool cholesky(int n, int nb = 64) {
+    Matrix a = matrix(n, nb, nb);
     int info = -1;
     const bool calls_stock = is_stock([&] { pdpotrf_("L", &n, a.x.data(), &one, &one, a.desc.data(), &info); });
     expect(info == 0, "Cholesky");
@@ -136,17 +137,20 @@ void check(const std::string& setting) {
     expect(calls_stock(elsewhere) != is_own, what + " in another context");
     expect_close(here.result, elsewhere.result, what);
   };
-  const int n = least_product, order = least_factorization;
+  const int n = least_product;
   both("a product", true, [&](Calls& on) { return on.product({n}); });
   both("a small product", false, [&](Calls& on) { return on.product({n - 1}); });
   both("a transposed product", false, [&](Calls& on) { return on.product({n, "T"}); });
   both("a product of other blocks", false, [&](Calls& on) { return on.product({n, "N", 32}); });
   both("a product of other rows", false, [&](Calls& on) { return on.product({n, "N", 64, 2}); });
-  both("LU", true, [&](Calls& on) { return on.lu(order); });
-  both("a small LU", false, [&](Calls& on) { return on.lu(order - 1); });
-  both("the LU in p?gesv", true, [&](Calls& on) { return on.solution(order); });
-  both("Cholesky", true, [&](Calls& on) { return on.cholesky(order); });
-  both("a small Cholesky", false, [&](Calls& on) { return on.cholesky(order - 1); });
+  both("LU", true, [&](Calls& on) { return on.lu(least_lu); });
+  both("a small LU", false, [&](Calls& on) { return on.lu(least_lu - 1); });
+  constexpr int nb_differs = -606; // ScaLAPACK's info
+  if (!is_own) both("LU of oblong blocks", false, [&](Calls& on) { return on.lu(least_lu, 16, nb_differs); });
+  both("the LU in p?gesv", true, [&](Calls& on) { return on.solution(least_lu); });
+  both("Cholesky", true, [&](Calls& on) { return on.cholesky(least_cholesky); });
+  both("a small Cholesky", false, [&](Calls& on) { return on.cholesky(least_cholesky - 1); });
+  both("Cholesky of wide blocks", false, [&](Calls& on) { return on.cholesky(least_cholesky, 65); });
   Cblacs_gridexit(own_context);
 }
 
