@@ -107,8 +107,8 @@ void walk(int count, char** grids) {
     dyngrid::Field<std::int32_t> u("u", {extents[0], extents[1], extents[2]}, {0, 2});
     Borders<Cell> of_a(a, {1, 2}, {2, 1}, Neighbours::all, no_cell, {0, 1});
     Borders<std::int32_t> of_u(u, {1, 1, 1}, {1, 1, 1}, Neighbours::faces, no_point);
-    refused(DYNGRID_ERR_SHAPE, "expected one for each of 2", [&] { Borders<Cell>(a, {1, 1, 1}, {1, 1}); });
-    refused(DYNGRID_ERR_SHAPE, "expected one for each of 3", [&] { Borders<std::int32_t>(u, {1, 1}, {1, 1, 1}); });
+    refused(DYNGRID_ERR_NULL, "expected one for each of 2", [&] { Borders<Cell>(a, {1, 1, 1}, {1, 1}); });
+    refused(DYNGRID_ERR_NULL, "expected one for each of 3", [&] { Borders<std::int32_t>(u, {1, 1}, {1, 1, 1}); });
     refused(DYNGRID_ERR_STATE, "dyngrid_borders_update", [&] { of_a.view(); });
     if (app.is_newcomer()) {
       expect(!of_a.update().data, "no array before the first resize point");

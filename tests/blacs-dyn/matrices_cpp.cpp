@@ -322,7 +322,7 @@ void refused_rules(dyngrid::Application& app) {
           [] { Matrix<double>("thrower", 5, 5, [](Axis, int64_t, int, int) -> std::vector<int64_t> { throw 1; }); });
   refused(DYNGRID_ERR_ARGUMENT, "gives 0 block sizes",
           [] { Matrix<double>("empty", 5, 5, [](Axis, int64_t, int, int) { return std::vector<int64_t>(); }); });
-  refused(DYNGRID_ERR_NULL, "expected a function", [] { Matrix<double>("null", 5, 5, dyngrid::Rule()); });
+  refused(DYNGRID_ERR_NULL, "rule is null", [] { Matrix<double>("null", 5, 5, dyngrid::Rule()); });
   need(!dyngrid_matrix_find("thrower"), "a refused matrix is none");
   { // refused by a change: the grid stays, and its message is printed once
     Matrix<double> picky("picky", 5, 5, [](Axis axis, int64_t length, int nprow, int npcol) {

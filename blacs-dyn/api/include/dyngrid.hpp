@@ -42,14 +42,14 @@ private:
 };
 
 namespace detail {
-/// The text of an exception that a rule threw inside the C routine that called it. The exception ends there; its text
-/// goes into the Error that follows.
-inline std::string& rule_failure() {
+/// What is wrong on this process alone: the C routine that is called next, or that calls a rule which throws, refuses
+/// on all processes, and this text goes into the Error of this one.
+inline std::string& reason_here() {
   thread_local auto* const text = new std::string; // never destroyed: the program's globals may end after it
   return *text;
 }
 inline std::string last_message() {
-  const std::string text = std::exchange(rule_failure(), {});
+  const std::string text = std::exchange(reason_here(), {});
   return text.empty() ? dyngrid_last_message() : dyngrid_last_message() + (": " + text);
 }
 } // namespace detail
@@ -57,7 +57,7 @@ inline std::string last_message() {
 /// Throws what a C routine reported; otherwise returns its status or outcome.
 inline int check(int status) {
   if (status < 0) throw Error(status, detail::last_message());
-  detail::rule_failure().clear();
+  detail::reason_here().clear();
   return status;
 }
 
@@ -386,7 +386,7 @@ struct RuleInUse {
   }
   static void note(const char* what) noexcept {
     try {
-      rule_failure() = std::string("the rule threw: ") + what;
+      reason_here() = std::string("the rule threw: ") + what;
     } catch (...) { // no memory for the text: the status says enough
     }
   }
@@ -434,20 +434,16 @@ public:
   /// gives one size, and a copy() otherwise. The rule, and what it refers to, lives as long as the matrix. @throws
   /// Error
   Matrix(const std::string& name, std::int64_t m, std::int64_t n, Rule rule) {
-    if (!rule)
-      throw Error(DYNGRID_ERR_NULL, "dyngrid::Matrix: the rule of \"" + name + "\" is empty, expected a function");
+    const auto ask = rule ? &detail::RuleInUse::ask : nullptr; // refused on all processes
     rule_ = std::make_unique<detail::RuleInUse>(detail::RuleInUse{std::move(rule), {}, {}});
-    check(dyngrid_matrix_create_by(name.c_str(), detail::TypeLetter<T>::value, m, n, &detail::RuleInUse::ask,
-                                   rule_.get(), &matrix_));
+    check(dyngrid_matrix_create_by(name.c_str(), detail::TypeLetter<T>::value, m, n, ask, rule_.get(), &matrix_));
   }
   /// With any owner for any block on every grid it comes to; see dyngrid_matrix_create_owned. The rule, and what it
   /// refers to, lives as long as the matrix. @throws Error
   Matrix(const std::string& name, std::int64_t m, std::int64_t n, OwnerRule rule) {
-    if (!rule)
-      throw Error(DYNGRID_ERR_NULL, "dyngrid::Matrix: the rule of \"" + name + "\" is empty, expected a function");
+    const auto ask = rule ? &detail::RuleInUse::ask_owned : nullptr; // refused on all processes
     rule_ = std::make_unique<detail::RuleInUse>(detail::RuleInUse{{}, std::move(rule), {}});
-    check(dyngrid_matrix_create_owned(name.c_str(), detail::TypeLetter<T>::value, m, n, &detail::RuleInUse::ask_owned,
-                                      rule_.get(), &matrix_));
+    check(dyngrid_matrix_create_owned(name.c_str(), detail::TypeLetter<T>::value, m, n, ask, rule_.get(), &matrix_));
   }
   /// Dealt out by speed in whole blocks; see dyngrid_matrix_create_weighted. @throws Error
   Matrix(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t mb, std::int64_t nb, Order order) {
@@ -633,15 +629,16 @@ public:
 private:
   static dyngrid_matrix* create(const std::string& name, const std::vector<std::int64_t>& extents,
                                 std::vector<std::int64_t> blocks, std::vector<int> process_dims) {
-    if (blocks.size() > extents.size() || process_dims.size() > extents.size())
-      throw Error(DYNGRID_ERR_SHAPE, "dyngrid::Field: \"" + name + "\" has " + std::to_string(extents.size()) +
-                                         " extents, " + std::to_string(blocks.size()) + " blocks and " +
-                                         std::to_string(process_dims.size()) + " process_dims, expected no more");
+    const bool has_too_many = blocks.size() > extents.size() || process_dims.size() > extents.size();
+    if (has_too_many)
+      detail::reason_here() = "dyngrid::Field: \"" + name + "\" has " + std::to_string(extents.size()) + " extents, " +
+                              std::to_string(blocks.size()) + " blocks and " + std::to_string(process_dims.size()) +
+                              " process_dims, expected no more blocks or process_dims than extents";
     blocks.resize(extents.size());
     process_dims.resize(extents.size());
     dyngrid_matrix* made = nullptr;
     check(dyngrid_field_create(name.c_str(), detail::TypeLetter<T>::value, static_cast<int>(extents.size()),
-                               extents.data(), blocks.data(), process_dims.data(), &made));
+                               has_too_many ? nullptr : extents.data(), blocks.data(), process_dims.data(), &made));
     return made;
   }
   std::size_t dims_;
@@ -666,13 +663,14 @@ public:
   Borders(dyngrid_matrix* matrix, const std::vector<int>& lo, const std::vector<int>& hi,
           Neighbours neighbours = Neighbours::faces, const T& boundary = T{}, const std::vector<int>& periodic = {})
       : matrix_(matrix), dims_(dims_of(matrix)) {
-    if (lo.size() != dims_ || hi.size() != dims_ || (!periodic.empty() && periodic.size() != dims_))
-      throw Error(DYNGRID_ERR_SHAPE, "dyngrid::Borders: " + std::to_string(lo.size()) + " lo, " +
-                                         std::to_string(hi.size()) + " hi and " + std::to_string(periodic.size()) +
-                                         " periodic, expected one for each of " + std::to_string(dims_) +
-                                         " dimensions; periodic may be empty");
-    check(dyngrid_borders_create(matrix, lo.data(), hi.data(), periodic.empty() ? nullptr : periodic.data(),
-                                 static_cast<int>(neighbours), &boundary, &borders_));
+    const bool fits = lo.size() == dims_ && hi.size() == dims_ && (periodic.empty() || periodic.size() == dims_);
+    if (!fits)
+      detail::reason_here() = "dyngrid::Borders: " + std::to_string(lo.size()) + " lo, " + std::to_string(hi.size()) +
+                              " hi and " + std::to_string(periodic.size()) + " periodic, expected one for each of " +
+                              std::to_string(dims_) + " dimensions; periodic may be empty";
+    check(dyngrid_borders_create(matrix, fits ? lo.data() : nullptr, hi.data(),
+                                 periodic.empty() ? nullptr : periodic.data(), static_cast<int>(neighbours), &boundary,
+                                 &borders_));
   }
   Borders(const Matrix<T>& matrix, const std::vector<int>& lo, const std::vector<int>& hi,
           Neighbours neighbours = Neighbours::faces, const T& boundary = T{}, const std::vector<int>& periodic = {})
