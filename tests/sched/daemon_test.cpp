@@ -1126,6 +1126,28 @@ TEST_F(SchedulerTest, ANeedWaitsUntilAnotherEnds) {
   EXPECT_TRUE(job(id)["asks"].is_null());
 }
 
+TEST_F(SchedulerTest, TheFirstThatAskedIsTheFirstThatGets) {
+  start({"--procs", "4", "--policy", "ls"});
+  const auto first = submit({"sleep", "100"}, {{"allow", "1"}}), second = submit({"sleep", "100"}, {{"allow", "1"}});
+  const auto rigid =
+      submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "2"}, {"rigid", true}});
+  FakeApplication one(folder_ + "/run", "s1", 1, true, "1:3"), other(folder_ + "/run", "s2", 1, true, "1:3");
+  until("both are found",
+        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
+  for (const auto& [application, id] : {std::pair{&other, second}, std::pair{&one, first}}) {
+    application->asked_for = "3";
+    application->waits = application->wants = true;
+    until("it waits", [&, id = id] { return job(id)["asks"].is_object(); });
+  }
+  EXPECT_EQ(job(rigid)["phase"], "running");
+  std::ofstream(folder_ + "/go") << "go";
+  until("one of them has got it", [&] { return one.grants + other.grants == 1; });
+  EXPECT_EQ(other.grants, 1);
+  until("it is booked", [&] { return job(second)["procs"] == 3; });
+  call("cancel", {{"job", second}});
+  until("the other has got it", [&] { return one.grants == 1; });
+}
+
 TEST_F(SchedulerTest, ForANeedOthersShrinkAndNobodyWaitsForEver) {
   start({"--procs", "4", "--policy", "rs"});
   const auto first = submit({"sleep", "100"}, {{"allow", "2"}});
@@ -1236,6 +1258,48 @@ TEST_F(SchedulerTest, AFactorizationShrinksAndGrowsInside) {
     if (segment.at("job") == lu) had.push_back(segment.at("processors").size());
   EXPECT_EQ(had, (std::vector<std::size_t>{2, 1, 2}));
   EXPECT_EQ(call("status")["free"], 2);
+}
+
+/// Bytes of a process's memory, and its open files.
+std::pair<std::int64_t, std::int64_t> held_by(pid_t process) {
+  const std::string folder = "/proc/" + std::to_string(process);
+  const std::string status = read_file(folder + "/status");
+  const std::filesystem::directory_iterator files(folder + "/fd"), end;
+  return {1024 * std::stoll(status.substr(status.find("RssAnon:") + 8)), std::distance(files, end)};
+}
+
+// Each needs three of four processors whenever it has fewer, so that the other shrinks, as often as TEST_ROUNDS says.
+// The jobs look at their own memory, files and communicators.
+TEST_F(SchedulerTest, TwoJobsAgainstEachOther) {
+  const char* text = std::getenv("TEST_ROUNDS");
+  const int rounds = text ? std::atoi(text) : 10;
+  start({"--procs", "4", "--policy", "rs"}, true);
+  const std::vector<std::string> command{AGAINST, std::to_string(rounds), folder_ + "/over"};
+  const auto one = submit(command, {{"allow", "1:3"}}), other = submit(command, {{"allow", "1:3"}});
+  const auto changes = [&] { return job(one)["changes"].get<int>() + job(other)["changes"].get<int>(); };
+  until("a quarter of the changes", [&] { return changes() >= rounds / 2; });
+  const auto [bytes, files] = held_by(pid_);
+  until("nearly all changes", [&] { return changes() >= 2 * rounds - 2; });
+  const auto [bytes_then, files_then] = held_by(pid_);
+  EXPECT_LE(files_then, files + 4);
+  EXPECT_LE(bytes_then, bytes + (std::int64_t{2} << 20));
+  for (const auto id : {one, other})
+    EXPECT_EQ(wait(id)["status"], "0") << read_file(fmt::format("{}/s/jobs/{}.err", folder_, id));
+  std::printf("%s%sscheduler: %ld -> %ld kB, open files %ld -> %ld\n", out(one).c_str(), out(other).c_str(),
+              static_cast<long>(bytes >> 10), static_cast<long>(bytes_then >> 10), static_cast<long>(files),
+              static_cast<long>(files_then));
+  // no processor was ever counted twice
+  std::map<int, std::vector<std::pair<double, double>>> held;
+  const Json timeline = call("timeline");
+  for (const Json& s : timeline.at("segments"))
+    for (const Json& processor : s.at("processors"))
+      held[processor.get<int>()].emplace_back(s.at("begin_s").get<double>(), s.at("end_s").get<double>());
+  EXPECT_EQ(held.size(), 4u);
+  for (auto& [processor, spans] : held) {
+    std::sort(spans.begin(), spans.end());
+    for (std::size_t k = 1; k < spans.size(); ++k) EXPECT_LE(spans[k - 1].second, spans[k].first) << processor;
+  }
+  EXPECT_EQ(call("status")["free"], 4);
 }
 
 // Two PDGEMMs on two processors each; the scheduler is killed and comes back; a third job needs two

@@ -433,6 +433,7 @@ void Daemon::received_ask(std::int64_t id, Live& live, const Json& asks) {
   if (live.ask && live.ask->number == ask.number) return;
   end_ask(id, live);
   live.ask = ask;
+  live.asked_as = ++asks_received_;
   const JobRecord& job = *table_.find(id);
   if (ask.granted > 0) return; // by the earlier scheduler
   is_changed_ = true;
@@ -758,14 +759,17 @@ State Daemon::state_now(std::deque<Job>& views) const {
   if (!table_.speeds().empty())
     for (const int id : table_.free_ids()) state.free_speeds.push_back(mean_speed(table_.speeds(), {id}));
   std::sort(state.free_speeds.begin(), state.free_speeds.end(), std::greater<>());
-  for (const auto& [id, live] : live_) { // a running job that waits for processors counts as a job of the processors
-                                         // that it lacks
-    if (!live.ask || live.ask->granted > 0 || live.more.list().empty()) continue;
+  // A running job that waits for processors counts as a job of the processors that it lacks, in the order in which they
+  // asked: a job that shrinks for another does not get them back by asking at once.
+  std::map<std::int64_t, std::int64_t> asking;
+  for (const auto& [id, live] : live_)
+    if (live.ask && live.ask->granted == 0 && !live.more.list().empty()) asking[live.asked_as] = id;
+  for (const auto& [number, id] : asking) {
     Job view;
     view.id = id;
     view.arrival_s = table_.find(id)->submit_s;
     view.priority = table_.find(id)->spec.priority;
-    view.sizes = &live.more;
+    view.sizes = &live_.at(id).more;
     views.push_back(view);
     state.waiting.push_back(&views.back());
   }

@@ -77,6 +77,7 @@ private:
     std::map<std::int64_t, std::string> sent; ///< id of a request to it -> its op
     std::int64_t request = 0;                 ///< the job's number of the pending change
     std::optional<control::Ask> ask;          ///< its own request
+    std::int64_t asked_as = 0;                ///< the number of that among the requests of all jobs
     Sizes more; ///< while it waits for that: the additional processors of each suitable grid
     bool is_resizable = false;
     std::unique_ptr<Json> status; ///< its last message; null: none received yet
@@ -182,6 +183,7 @@ private:
   mutable std::optional<Outlook> outlook_;
   HostSignals signals_; ///< to processes on hosts, where they are given
   std::unique_ptr<control::LineServer> server_;
+  std::int64_t asks_received_ = 0;
   bool stop_ = false, is_changed_ = true;
   bool has_no_room_ = false;   ///< nothing can be recorded, so nothing is done
   double next_round_s_ = 0;    ///< time of the next attempt
