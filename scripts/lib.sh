@@ -18,7 +18,7 @@ DYNGRID_LIBRARY_PACKAGES=(
 # The applications, the tests and the benchmarks besides.
 DYNGRID_PACKAGES=(
   "${DYNGRID_LIBRARY_PACKAGES[@]}"
-  libcli11-dev libgtest-dev scalapack-mpi-test gnuplot-nox iproute2 procps python3-numpy
+  libcli11-dev libgtest-dev scalapack-mpi-test gnuplot-nox iproute2 iptables procps python3-numpy
 )
 # What scripts/format needs besides, the version being part of what "formatted" means, and tests of the Python package.
 DYNGRID_DEVELOPER_PACKAGES=(clang-format-14 mypy python3-mpi4py python3-nbclient python3-ipykernel

@@ -1,14 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // hosts PxQ...: changes to these grids in turn, compares every element of a matrix after each change, and prints the
 // number of processes of the grid on each host: "2x3: lab1 3, lab2 3".
+// hosts gone PxQ: the network of a new process's host fails before it can join: the growth fails, and the old grid has
+// all elements. As root, on hosts of scripts/netlab.
+#include <cstdlib>
+#include <cstring>
 #include <map>
 
 #include <unistd.h>
 
 #include "follow.hpp"
 
+using follow::expect;
+
+namespace {
+
+int host_is_gone(const char* grid) {
+  expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
+  if (dyngrid_is_newcomer()) {
+    expect(std::system("ip link set eth0 down") == 0, "ip link");
+    pause();
+  }
+  dyngrid_matrix* a = nullptr;
+  expect(dyngrid_matrix_create("A", 'd', 200, 150, 8, 8, &a) == DYNGRID_SUCCESS, "dyngrid_matrix_create");
+  follow::fill(a, 'd', 3);
+  follow::request(grid);
+  int outcome = DYNGRID_SAME;
+  while ((outcome = dyngrid_resize_point_at("hosts")) == DYNGRID_SAME) usleep(5000);
+  int nprow = 0, npcol = 0;
+  dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+  expect(outcome == DYNGRID_ERR_TIMEOUT, std::to_string(outcome));
+  expect(follow::wrong(a, 'd', 3) == 0, "every element on the old grid");
+  if (dyngrid_is_first()) std::printf("%dx%d: goes on\n", nprow, npcol);
+  std::fflush(stdout);
+  return dyngrid_finalize();
+}
+
+} // namespace
+
 int main(int argc, char** argv) {
-  using follow::expect;
+  if (argc > 2 && std::strcmp(argv[1], "gone") == 0) return host_is_gone(argv[2]);
   expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
   dyngrid_matrix* a = nullptr;
   int step = 1;

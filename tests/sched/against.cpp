@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // against ROUNDS FILE: a job that needs three processors whenever it has fewer, and gives them back when the scheduler
 // asks. Two of them on four processors shrink and grow against each other. All elements of a matrix are compared after
-// each change. After ROUNDS growths, or when FILE is there, the job makes FILE and ends. The first process then holds as
-// many files and communicators as after a quarter of them, and its memory has grown by what Open MPI and PMIx keep for
-// every world that was ever spawned (at most 400 kB a round).
+// each change. After ROUNDS growths, or when FILE is there, the job makes FILE and ends. The first process then holds
+// as many files and communicators as after a quarter of them, and its memory has grown by what Open MPI and PMIx keep
+// for every world that was ever spawned (at most 400 kB a round).
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -65,7 +65,7 @@ std::vector<std::string> remote_command(const std::string& host, const std::vect
   const std::vector<std::string> command = with_join_from_input(words);
   there.insert(there.end(), command.begin(), command.end());
   remote.push_back(host);
-  remote.push_back(fmt::format("cd {} && {}", base::shell_line({folder}), base::shell_line(there)));
+  remote.push_back(fmt::format("cd {} && exec {}", base::shell_line({folder}), base::shell_line(there)));
   return remote;
 }
 
