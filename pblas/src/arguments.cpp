@@ -63,6 +63,10 @@ bool is_readable(const int* desc, const Position& here) {
   return desc[lld2_] >= std::max<std::int64_t>(1, rows);
 }
 
+bool is_block_cyclic(const MatrixArgument& a) {
+  return a.desc[dtype_] == redist::Descriptor::block_cyclic;
+}
+
 } // namespace
 
 char capital(char letter) {
@@ -76,7 +80,7 @@ void Blame::letter(char given, const char* letters, int position) {
 void Blame::matrix(const MatrixArgument& a, SizeArgument m, SizeArgument n, int ctxt, const Position& all) {
   const int* d = a.desc;
   const Position here = d[ctxt_] == ctxt ? all : position_in(d[ctxt_]);
-  const bool has_type = d[dtype_] == with_first_block || d[dtype_] == redist::Descriptor::block_cyclic || is_listed(a);
+  const bool has_type = d[dtype_] == with_first_block || is_block_cyclic(a) || is_listed(a);
   if (has_type || is_pblas_) {
     argument(*m.value >= 0, m.position);
     argument(*n.value >= 0, n.position);
@@ -150,23 +154,23 @@ bool is_listed(const MatrixArgument& a) {
 bool is_known(const MatrixArgument& a) {
   const int* d = a.desc;
   if (d[dtype_] == with_first_block) return d[rsrc2_] >= 0 && d[csrc2_] >= 0;
-  return is_listed(a) || (d[dtype_] == redist::Descriptor::block_cyclic && d[rsrc_] >= 0 && d[csrc_] >= 0);
+  return is_listed(a) || (is_block_cyclic(a) && d[rsrc_] >= 0 && d[csrc_] >= 0);
 }
 
 bool have_equal_rows(const MatrixArgument& a, const MatrixArgument& b) {
-  return a.desc[dtype_] == redist::Descriptor::block_cyclic && b.desc[dtype_] == a.desc[dtype_] &&
-         a.ctxt() == b.ctxt() && *a.i == *b.i && a.desc[mb_] == b.desc[mb_] && a.desc[rsrc_] == b.desc[rsrc_];
+  return is_block_cyclic(a) && is_block_cyclic(b) && a.ctxt() == b.ctxt() && *a.i == *b.i &&
+         a.desc[mb_] == b.desc[mb_] && a.desc[rsrc_] == b.desc[rsrc_];
 }
 
 bool have_equal_columns(const MatrixArgument& a, const MatrixArgument& b) {
-  return a.desc[dtype_] == redist::Descriptor::block_cyclic && b.desc[dtype_] == a.desc[dtype_] &&
-         a.ctxt() == b.ctxt() && *a.j == *b.j && a.desc[nb_] == b.desc[nb_] && a.desc[csrc_] == b.desc[csrc_];
+  return is_block_cyclic(a) && is_block_cyclic(b) && a.ctxt() == b.ctxt() && *a.j == *b.j &&
+         a.desc[nb_] == b.desc[nb_] && a.desc[csrc_] == b.desc[csrc_];
 }
 
 bool begins_with_a_square_block(const MatrixArgument& a, int widest) {
   const int nb = a.desc[nb_];
-  return a.desc[dtype_] == redist::Descriptor::block_cyclic && nb >= 1 && nb <= widest && a.desc[mb_] == nb &&
-         (*a.i - 1) % nb == 0 && (*a.j - 1) % nb == 0;
+  return is_block_cyclic(a) && nb >= 1 && nb <= widest && a.desc[mb_] == nb && (*a.i - 1) % nb == 0 &&
+         (*a.j - 1) % nb == 0;
 }
 
 Axes axes_of(const int* desc, const Position& here) {

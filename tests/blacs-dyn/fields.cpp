@@ -237,7 +237,7 @@ constexpr double outside = -1;
 const follow::Bordered bordered{"ordinary", {19, 14}, {2, 0}, {1, 3}, {1, 0}, DYNGRID_NEIGHBOURS_EIGHT};
 
 void make_others(State& state, Kept& kept) {
-  const std::int64_t m = 19, n = 14;
+  const auto [m, n] = std::pair(other("ordinary").m, other("ordinary").n);
   dyngrid_matrix* a = nullptr;
   expect(dyngrid_matrix_create_owned("owned", 'd', m, n, any_owner, &state, &a) == 0, "create owned");
   const std::vector<std::pair<const char*, int>> shapes{
@@ -254,13 +254,8 @@ void make_others(State& state, Kept& kept) {
   int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
   dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
   if (myrow >= 0) {
-    const auto mine = [](std::int64_t length, std::int64_t nb, int position, int nprocs) {
-      std::int64_t count = 0;
-      for (std::int64_t i = 0; i < length; ++i) count += i / nb % nprocs == position ? 1 : 0;
-      return count;
-    };
-    desc[8] = static_cast<int>(mine(m, 4, myrow, nprow));
-    kept.array.resize(static_cast<std::size_t>(desc[8] * mine(n, 3, mycol, npcol)));
+    desc[8] = static_cast<int>(gridmap::Axis::block_cyclic(m, 4, nprow).local_size(myrow));
+    kept.array.resize(static_cast<std::size_t>(desc[8] * gridmap::Axis::block_cyclic(n, 3, npcol).local_size(mycol)));
   }
   kept.adopted.emplace(dyngrid::adopt("adopted", kept.array, desc));
 

@@ -763,7 +763,7 @@ State Daemon::state_now(std::deque<Job>& views) const {
   // asked: a job that shrinks for another does not get them back by asking at once.
   std::map<std::int64_t, std::int64_t> asking;
   for (const auto& [id, live] : live_)
-    if (live.ask && live.ask->granted == 0 && !live.more.list().empty()) asking[live.asked_as] = id;
+    if (live.waits()) asking[live.asked_as] = id;
   for (const auto& [number, id] : asking) {
     Job view;
     view.id = id;
@@ -848,7 +848,7 @@ void Daemon::look_at_ask(std::int64_t id, Live& live) {
 std::vector<Need> Daemon::needs_but(std::int64_t id) const {
   std::vector<Need> needs;
   for (const auto& [other, live] : live_)
-    if (other != id && live.ask && live.ask->granted == 0 && !live.more.list().empty()) {
+    if (other != id && live.waits()) {
       const auto has = static_cast<int>(table_.find(other)->processors.size());
       needs.push_back({other, has, has + live.more.smallest()});
     }

@@ -93,6 +93,9 @@ private:
     double killed_s = 0;
     bool is_killed_hard = false;
     std::optional<int> exit_status; ///< when it was a child of this process
+
+    /// Whether it waits for processors of its own request.
+    bool waits() const { return ask && ask->granted == 0 && !more.list().empty(); }
   };
   struct Waiter {
     control::LineServer::Client client;

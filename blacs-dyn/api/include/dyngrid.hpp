@@ -42,8 +42,8 @@ private:
 };
 
 namespace detail {
-/// What is wrong on this process alone: the C routine that is called next, or that calls a rule which throws, refuses
-/// on all processes, and this text goes into the Error of this one.
+/// The reason of an error that only this process knows: a rule threw, or an argument is wrong here. The C routine
+/// reports the error on all processes, and the Error of this one has this text besides.
 inline std::string& reason_here() {
   thread_local auto* const text = new std::string; // never destroyed: the program's globals may end after it
   return *text;
