@@ -223,9 +223,27 @@ void refuse_file_of_other_pool(const std::string& path, const std::string& pool)
 struct CheckpointWriter::File {
   std::string pool;
   std::string path, partial;
+  dev_t device = 0; ///< of the partial file, which another program may replace by its own
+  ino_t inode = 0;
   Id file, matrices, dataset, type;
   bool is_committed = false;
+
+  void begin();
+  bool is_ours() const {
+    struct stat now {};
+    return lstat(partial.c_str(), &now) == 0 && now.st_dev == device && now.st_ino == inode;
+  }
 };
+
+void CheckpointWriter::File::begin() {
+  const base::FileDescriptor made = base::new_file(partial, 0666); // HDF5 would follow a link, and says less of errors
+  struct stat info {};
+  if (!made || fstat(made.get(), &info) != 0)
+    throw Error(Status::io_failure,
+                fmt::format("blacs-dyn: checkpoint {}: cannot write {}: {}", path, partial, std::strerror(errno)));
+  device = info.st_dev;
+  inode = info.st_ino;
+}
 
 CheckpointWriter::CheckpointWriter(std::string path) : file_(std::make_unique<File>()) {
   const Quiet quiet;
@@ -242,13 +260,13 @@ CheckpointWriter::CheckpointWriter(std::string path) : file_(std::make_unique<Fi
   if (H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0 ||
       H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG) < 0)
     fail(f.path, "HDF5 cannot set the file format");
-  if (!base::new_file(f.partial, 0666)) // HDF5 would follow a link, and says less well why it cannot
-    throw Error(Status::io_failure,
-                fmt::format("blacs-dyn: checkpoint {}: cannot write {}: {}", f.path, f.partial, std::strerror(errno)));
+  f.begin();
   f.file = Id(H5Fcreate(f.partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose, f.path, "create it");
   f.matrices =
       Id(H5Gcreate2(f.file.get(), "matrices", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, f.path, "make a group");
 }
+
+CheckpointWriter::CheckpointWriter(CheckpointWriter&&) noexcept = default;
 
 CheckpointWriter::~CheckpointWriter() {
   if (!file_ || file_->is_committed) return;
@@ -257,7 +275,7 @@ CheckpointWriter::~CheckpointWriter() {
   file_->type.reset();
   file_->matrices.reset();
   file_->file.reset();
-  unlink(file_->partial.c_str());
+  if (file_->is_ours()) unlink(file_->partial.c_str());
 }
 
 void CheckpointWriter::describe(const SavedState& state) {
@@ -355,6 +373,12 @@ void CheckpointWriter::commit() {
     fail(f.path, "HDF5 cannot close it (is the disk full?)");
   make_durable(f.partial, f.path);
   refuse_file_of_other_pool(f.path, f.pool); // it may have come since
+  if (!f.is_ours())
+    throw Error(
+        Status::io_failure,
+        fmt::format("blacs-dyn: checkpoint {}: another program has replaced {} meanwhile, expected one writer at "
+                    "a time; give each program a path of its own",
+                    f.path, f.partial));
   if (std::rename(f.partial.c_str(), f.path.c_str()) != 0)
     throw Error(Status::io_failure, fmt::format("blacs-dyn: checkpoint {}: cannot rename {} to it: {}", f.path,
                                                 f.partial, std::strerror(errno)));
@@ -445,6 +469,31 @@ std::vector<Id> datasets_of(hid_t root, const char* group_name, const std::strin
   return datasets;
 }
 
+/// The dimensions of a matrix that is a field.
+void get_field(hid_t data, const std::string& path, SavedMatrix& a) {
+  const std::int64_t dims = get_number(data, "dims", path);
+  for (std::int64_t d = 0; d < dims; ++d) {
+    const auto of_dim = [&](const char* what) { return get_number(data, fmt::format("{}_{}", what, d).c_str(), path); };
+    const std::int64_t extent = of_dim("extent"), block = of_dim("block"), parts = of_dim("process_dim");
+    if (extent < 0 || block < 0 || parts < 0 || parts > INT32_MAX)
+      fail(path, fmt::format("field \"{}\": dimension {} has extent {}, block {} and {} parts, expected none below 0",
+                             a.name, d, extent, block, parts));
+    a.field.push_back({extent, block, static_cast<int>(parts)});
+  }
+  const auto [rows, columns] = gridmap::rows_and_columns(a.field);
+  const auto is_length = [](const gridmap::FieldDimensions& all, std::int64_t length) {
+    for (const gridmap::FieldDimension& one : all) {
+      if (one.extent == 0) return length == 0;
+      if (length % one.extent != 0) return false;
+      length /= one.extent;
+    }
+    return length == 1;
+  };
+  if (!is_length(rows, a.m) || !is_length(columns, a.n))
+    fail(path, fmt::format("field \"{}\" of {} is {} x {} elements, expected products of its extents", a.name,
+                           gridmap::extents_text(a.field), a.m, a.n));
+}
+
 SavedMatrix get_matrix(hid_t data, const std::string& path) {
   SavedMatrix a;
   a.name = get_text(data, "name", path);
@@ -459,11 +508,7 @@ SavedMatrix get_matrix(hid_t data, const std::string& path) {
     a.nprow = static_cast<int>(get_number(data, "nprow_at_most", path));
     a.npcol = static_cast<int>(get_number(data, "npcol_at_most", path));
   }
-  const std::int64_t dims = H5Aexists(data, "dims") > 0 ? get_number(data, "dims", path) : 0;
-  for (std::int64_t d = 0; d < dims; ++d)
-    a.field.push_back({get_number(data, fmt::format("extent_{}", d).c_str(), path),
-                       get_number(data, fmt::format("block_{}", d).c_str(), path),
-                       static_cast<int>(get_number(data, fmt::format("process_dim_{}", d).c_str(), path))});
+  if (H5Aexists(data, "dims") > 0) get_field(data, path, a);
   const Id space(H5Dget_space(data), H5Sclose, path, "read a shape");
   hsize_t shape[2] = {0, 0};
   if (H5Sget_simple_extent_ndims(space.get()) == 2) H5Sget_simple_extent_dims(space.get(), shape, nullptr);

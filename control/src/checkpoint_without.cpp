@@ -21,6 +21,7 @@ struct CheckpointReader::File {};
 CheckpointWriter::CheckpointWriter(std::string path) {
   refuse(path);
 }
+CheckpointWriter::CheckpointWriter(CheckpointWriter&&) noexcept = default;
 CheckpointWriter::~CheckpointWriter() = default;
 void CheckpointWriter::describe(const SavedState&) {}
 void CheckpointWriter::begin_matrix(const SavedMatrix&, const Slab&) {}

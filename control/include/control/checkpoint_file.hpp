@@ -64,12 +64,14 @@ struct Slab {
 
 /// One HDF5 file that is being written, by one process. It grows beside the file that it replaces, under the name path
 /// + ".writing". commit() makes it last on the disk and gives it the name, in that order: a reader of `path` finds the
-/// old file whole or the new file whole. Every method @throws Error{io_failure} with HDF5's own text; without commit()
-/// nothing is left.
+/// old file whole or the new file whole. Of two writers that meet at a path the one that began later goes on, and the
+/// other one's commit() fails. Every method @throws Error{io_failure} with HDF5's own text; without commit() nothing is
+/// left.
 class CheckpointWriter {
 public:
   /// @throws also Error{unsupported} when dyngrid was built without HDF5.
   explicit CheckpointWriter(std::string path);
+  CheckpointWriter(CheckpointWriter&&) noexcept;
   ~CheckpointWriter();
   /// Everything but the content of the matrices, shared state from its place. @throws also Error{bad_argument} where
   /// another pool has written `path`, and so does commit()

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checkpoint files by themselves: writers that meet at one path, and files whose fields contradict themselves.
+#include <filesystem>
+#include <string>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "base/status.hpp"
+#include "control/checkpoint_file.hpp"
+
+namespace {
+
+using control::CheckpointReader;
+using control::CheckpointWriter;
+using control::SavedMatrix;
+using control::SavedState;
+namespace fs = std::filesystem;
+
+class CheckpointFile : public testing::Test {
+protected:
+  void SetUp() override {
+    if (control::checkpoint_library().empty()) GTEST_SKIP() << "this dyngrid was built without HDF5";
+    folder_ = fs::temp_directory_path() / ("dyngrid-checkpoint-file-" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    path_ = folder_ / "state";
+  }
+  void TearDown() override {
+    if (!folder_.empty()) fs::remove_all(folder_);
+  }
+  /// A writer that has still to commit, of a program that has passed `points` resize points.
+  CheckpointWriter begin(int points) const {
+    CheckpointWriter writer(path_);
+    SavedState state;
+    state.resize_points = points;
+    writer.describe(state);
+    return writer;
+  }
+  std::int64_t points() const { return CheckpointReader(path_).state().resize_points; }
+  bool is_clean() const { return !fs::exists(path_ + ".writing"); }
+  /// Writes a file with one matrix. @return the error of reading it, "" without one
+  std::string reading(const SavedMatrix& matrix) const {
+    SavedState state;
+    state.matrices = {matrix};
+    CheckpointWriter writer(path_);
+    writer.describe(state);
+    writer.begin_matrix(matrix, {0, 0, matrix.m, matrix.n});
+    writer.commit();
+    try {
+      CheckpointReader reader(path_);
+      EXPECT_EQ(reader.state().matrices.at(0).field, matrix.field);
+      return "";
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.status(), base::Status::io_failure);
+      return error.what();
+    }
+  }
+
+  fs::path folder_;
+  std::string path_;
+};
+
+TEST_F(CheckpointFile, TheSecondWriterOfAPathStopsTheFirst) {
+  begin(1).commit();
+  CheckpointWriter first = begin(2), second = begin(3);
+  try {
+    first.commit();
+    FAIL() << "the first writer gave the path to the second one's file";
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.status(), base::Status::io_failure);
+    EXPECT_NE(std::string(error.what()).find("another program has replaced"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(points(), 1) << "the whole file is still there";
+  second.commit();
+  EXPECT_EQ(points(), 3);
+  EXPECT_TRUE(is_clean());
+}
+
+TEST_F(CheckpointFile, AWriterThatGivesUpLeavesTheFileOfAnother) {
+  auto first = std::make_unique<CheckpointWriter>(begin(2));
+  CheckpointWriter second = begin(3);
+  first.reset();
+  EXPECT_FALSE(is_clean());
+  second.commit();
+  EXPECT_EQ(points(), 3);
+  EXPECT_TRUE(is_clean());
+  EXPECT_THROW(begin(4).begin_matrix({"a", '?', 1, 1}, {0, 0, 1, 1}), base::Error);
+  EXPECT_TRUE(is_clean()) << "nothing is left of a writer that has the path alone";
+}
+
+TEST_F(CheckpointFile, TheDimensionsOfAFieldMakeItsMatrix) {
+  SavedMatrix field{"u", 'd', 12, 5, 1, 1};
+  field.field = {{3, 1, 1}, {4, 0, 0}, {5, 0, 0}}; // 3 x 4 rows, 5 columns
+  EXPECT_EQ(reading(field), "");
+  field.m = 13;
+  EXPECT_NE(reading(field).find("field \"u\" of 3 x 4 x 5 is 13 x 5 elements"), std::string::npos);
+  field.m = 12;
+  field.field[1].block = -1;
+  EXPECT_NE(reading(field).find("dimension 1 has extent 4, block -1 and 0 parts"), std::string::npos);
+}
+
+} // namespace
