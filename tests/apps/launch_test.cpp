@@ -41,7 +41,7 @@ TEST(Launch, PlainLine) {
   r.grid = "2x2";
   r.resize_at = "5:3x3,10:2x2";
   EXPECT_EQ(shell_line(plan_launch(r, quiet_site())),
-            "OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_coll='^han,adapt,hcoll' OMPI_MCA_osc=pt2pt /opt/bin/mpirun "
+            "OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_coll='^han,adapt,hcoll' OMPI_MCA_osc='^rdma,sm' /opt/bin/mpirun "
             "--oversubscribe --bind-to none -np 4 -x DYNGRID_GRID=2x2 -x DYNGRID_RESIZE_AT=5:3x3,10:2x2 ./app --n 3");
 }
 
@@ -51,23 +51,16 @@ TEST(Launch, TheTransportIsTheOneThatIsNamed) {
   RunRequest r = request(2);
   r.transport = "ob1";
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml"), "ob1");
-  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_osc"), "pt2pt");
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml_ucx_tls"), "(not set)");
   r.transport = "ucx";
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml"), "ucx");
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml_ucx_tls"), "any");
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml_ucx_devices"), "any");
-  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_osc"), "ucx");
   site.environment["OMPI_MCA_pml_ucx_tls"] = "self,tcp"; // the user's own stays
   EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_pml_ucx_tls"), "(not set)");
-  site.environment["OMPI_MCA_pml"] = "ucx";
-  EXPECT_EQ(value_of(plan_launch(r, site), "OMPI_MCA_osc"), "ucx");
   site.environment["OMPI_MCA_pml"] = "ob1";
   EXPECT_THROW(plan_launch(r, site), Failure) << "two that contradict each other";
   site.environment.erase("OMPI_MCA_pml");
-  RunRequest by_option = request(2);
-  by_option.mpirun_options = {"--mca", "pml", "ucx"};
-  EXPECT_EQ(value_of(plan_launch(by_option, site), "OMPI_MCA_osc"), "ucx");
   r.mpirun_options = {"--mca", "pml", "ob1"};
   EXPECT_THROW(plan_launch(r, site), Failure) << "two places that choose";
   r.mpirun_options.clear();
@@ -151,7 +144,7 @@ TEST(Launch, OpenMpi5) {
   Launch launch = plan_launch(request(4), site);
   EXPECT_EQ(value_of(launch, "OMPI_MCA_reachable"), "weighted");
   EXPECT_EQ(value_of(launch, "OMPI_MCA_coll"), "^han,adapt,hcoll");
-  EXPECT_EQ(value_of(launch, "OMPI_MCA_osc"), "(not set)") << "it has no pt2pt";
+  EXPECT_EQ(value_of(launch, "OMPI_MCA_osc"), "(not set)") << "not seen to be needed";
   EXPECT_EQ(value_of(launch, "OMPI_MCA_smsc"), "^cma");
   EXPECT_EQ(value_of(launch, "OMPI_MCA_btl_vader_single_copy_mechanism"), "(not set)");
   RunRequest r = request(4);
@@ -168,7 +161,7 @@ TEST(Launch, WhatTheUserHasSetStays) {
   Site site = quiet_site();
   site.is_root = true;
   site.environment["OMPI_MCA_coll"] = "basic,self,inter,libnbc";
-  site.environment["OMPI_MCA_osc"] = "pt2pt,sm";
+  site.environment["OMPI_MCA_osc"] = "^rdma";
   site.environment["OMPI_MCA_mpi_yield_when_idle"] = "0";
   const Launch launch = plan_launch(request(1), site);
   EXPECT_EQ(value_of(launch, "OMPI_MCA_coll"), "(not set)");

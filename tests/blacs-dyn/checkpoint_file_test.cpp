@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoint files by themselves: writers that meet at one path, and files whose fields contradict themselves.
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include <unistd.h>
@@ -17,6 +19,14 @@ using control::CheckpointWriter;
 using control::SavedMatrix;
 using control::SavedState;
 namespace fs = std::filesystem;
+
+SavedMatrix of_size(std::int64_t m, std::int64_t n) {
+  SavedMatrix matrix;
+  matrix.name = "u";
+  matrix.m = m;
+  matrix.n = n;
+  return matrix;
+}
 
 class CheckpointFile : public testing::Test {
 protected:
@@ -85,12 +95,14 @@ TEST_F(CheckpointFile, AWriterThatGivesUpLeavesTheFileOfAnother) {
   second.commit();
   EXPECT_EQ(points(), 3);
   EXPECT_TRUE(is_clean());
-  EXPECT_THROW(begin(4).begin_matrix({"a", '?', 1, 1}, {0, 0, 1, 1}), base::Error);
+  SavedMatrix bad = of_size(1, 1);
+  bad.type = '?';
+  EXPECT_THROW(begin(4).begin_matrix(bad, {0, 0, 1, 1}), base::Error);
   EXPECT_TRUE(is_clean()) << "nothing is left of a writer that has the path alone";
 }
 
 TEST_F(CheckpointFile, TheDimensionsOfAFieldMakeItsMatrix) {
-  SavedMatrix field{"u", 'd', 12, 5, 1, 1};
+  SavedMatrix field = of_size(12, 5);
   field.field = {{3, 1, 1}, {4, 0, 0}, {5, 0, 0}}; // 3 x 4 rows, 5 columns
   EXPECT_EQ(reading(field), "");
   field.m = 13;

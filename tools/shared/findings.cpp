@@ -70,8 +70,8 @@ const Trouble troubles[] = {
      {5, 0, 0},
      Verdict::note,
      "one-sided windows (MPI_Win_allocate, MPI_Win_create) over a grown grid fail with MPI_ERR_WIN",
-     "dyngrid run sets OMPI_MCA_osc=pt2pt, or ucx over UCX; with mpirun alone export it. A program that has shared "
-     "windows (MPI_Win_allocate_shared) wants pt2pt,sm or ucx,sm instead"},
+     "dyngrid run sets OMPI_MCA_osc=^rdma,sm; with mpirun alone export it. A program that has shared windows "
+     "(MPI_Win_allocate_shared) wants ^rdma instead"},
     {"Open MPI",
      {5, 0, 0},
      newest,

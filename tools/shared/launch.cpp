@@ -82,26 +82,13 @@ void add_open_mpi_settings(const Site& site, int processes, bool may_grow, Launc
         "/dev/shm is too small, and a process that cannot get a page there is killed");
 }
 
-/// The transport that was chosen by an option, a variable or dyngrid run, in mpirun's order; empty: Open MPI chooses.
-std::string chosen_pml(const RunRequest& request, const Site& site, const Launch& launch) {
-  const std::vector<std::string>& options = request.mpirun_options;
-  const auto option = std::find(options.begin(), options.end(), "pml");
-  if (option != options.end() && option + 1 != options.end()) return option[1];
-  if (has(site, "OMPI_MCA_pml")) return site.environment.at("OMPI_MCA_pml");
-  for (const Setting& s : launch.environment)
-    if (s.name == "OMPI_MCA_pml") return s.value;
-  return {};
-}
-
-/// One-sided windows. Over UCX pt2pt hangs in MPI_Fetch_and_op, also where nothing grows.
-void add_windows(const RunRequest& request, const Site& site, Launch& launch) {
+/// One-sided windows. The two components that fail over a grown grid are left out. Of the others Open MPI takes the one
+/// that goes with the transport: ucx over UCX, whoever has chosen that, and otherwise pt2pt.
+void add_windows(const Site& site, Launch& launch) {
   if (site.mpi == Mpi::mpich || site.is_open_mpi_5 || has(site, "OMPI_MCA_osc")) return;
-  const std::string osc = chosen_pml(request, site, launch) == "ucx" ? "ucx" : "pt2pt";
-  launch.environment.push_back({"OMPI_MCA_osc", osc,
-                                fmt::format("one-sided windows over a grown grid fail otherwise (MPI_ERR_WIN), or "
-                                            "crash. Has the program shared windows (MPI_Win_allocate_shared), set it "
-                                            "to {},sm",
-                                            osc)});
+  launch.environment.push_back({"OMPI_MCA_osc", "^rdma,sm",
+                                "one-sided windows over a grown grid fail otherwise (MPI_ERR_WIN), or crash. Has the "
+                                "program shared windows (MPI_Win_allocate_shared), set it to ^rdma"});
 }
 
 /// Processes of the largest grid in "5:3x3,10:4x4@local2"; 0 for an empty or invalid text: dyngrid itself reports that.
@@ -204,7 +191,7 @@ void add_environment(const RunRequest& request, const Site& site, int started, L
   if (site.mpi != Mpi::mpich)
     add_open_mpi_settings(site, started, !site.is_open_mpi_5 || is_on_one_host(request, site), launch);
   add_transport(request, site, launch);
-  add_windows(request, site, launch);
+  add_windows(site, launch);
   for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
     if (!has(site, threads)) launch.environment.push_back({threads, "1", "the processes share the cores already"});
   if (site.better_core.empty() || has(site, "OPENBLAS_CORETYPE") || !is_on_one_host(request, site)) return;
