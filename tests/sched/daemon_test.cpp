@@ -645,6 +645,10 @@ public:
   std::atomic<int> gives_more{0};       ///< at a shrink, than it must
   std::atomic<int> takes_at_most{1000}; ///< of an offer without hosts
   std::atomic<int> counts_from{0};      ///< at a shrink: another grid than it has said; 0: it does not
+  enum class Load { unknown_question, reported, silent };
+  std::atomic<Load> load{Load::unknown_question};
+  std::atomic<double> share{1}; ///< that it reports, from the second question on
+  std::atomic<int> load_questions{0};
 
   Json offered(std::size_t k) const { return offered_.at(k); }
 
@@ -669,6 +673,12 @@ private:
     tell_asks();
     ++(grant.at("procs") == 0 ? refusals : grants);
   }
+  Json loads() const {
+    Json all = Json::array();
+    for (int place = 0; place < procs_ && load_questions > 1; ++place)
+      all.push_back({{"process", place}, {"place", place}, {"host", "n1"}, {"samples", 4}, {"share", share.load()}});
+    return {{"mode", "off"}, {"age_s", load_questions > 1 ? Json(0.4) : Json(nullptr)}, {"loads", std::move(all)}};
+  }
   void answer(control::LineServer::Client client, std::string_view line) {
     const auto request = control::parse_request(line);
     const Json grid = Json::array({1, procs_});
@@ -680,7 +690,10 @@ private:
       target = Json::array({1, procs_ + request.body->at("by").get<int>()});
     else if (request.op == "shrink")
       target = Json::array({1, procs_ - request.body->at("by").get<int>() - gives_more});
-    if (request.op == "status")
+    if (request.op == "load" && ++load_questions > 0 && load == Load::silent) return;
+    if (request.op == "load" && load == Load::reported)
+      fields = loads();
+    else if (request.op == "status")
       fields = {{"grid", grid},        {"resizable", true},  {"step", 3},    {"steps", 0},
                 {"allowed", allowed_}, {"pending", nullptr}, {"asks", asks_}};
     else if (!target.is_null() && has_regretted_)
@@ -1058,6 +1071,51 @@ TEST_F(SchedulerTest, AShrinkThatCountsFromAnotherGridIsCancelled) {
   application.counts_from = 0;
   const int before = application.resizes;
   until("it is asked again", [&] { return application.resizes > before; });
+}
+
+// Two jobs of four processors each, equal but for their load, and a third that waits for two.
+TEST_F(SchedulerTest, TheJobOnLoadedHostsShrinks) {
+  start({"--procs", "8", "--policy", "rs", "--verbose"});
+  const auto first = submit({"sleep", "100"}, {{"allow", "2,4"}}),
+             second = submit({"sleep", "100"}, {{"allow", "2,4"}});
+  FakeApplication quiet(folder_ + "/run", "s1", 4, true), loaded(folder_ + "/run", "s2", 4, true);
+  quiet.load = loaded.load = FakeApplication::Load::reported;
+  loaded.share = 0.52;
+  until("both are found",
+        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
+  EXPECT_TRUE(job(second)["share"].is_null());
+  EXPECT_EQ(quiet.load_questions + loaded.load_questions, 0) << "no job has to shrink";
+  const auto third = submit({"sleep", "100"}, {{"allow", "2"}});
+  until("the third runs", [&] { return job(third)["phase"] == "running"; });
+  EXPECT_EQ(job(first)["procs"], 4);
+  EXPECT_EQ(job(second)["procs"], 2);
+  EXPECT_EQ(quiet.resizes, 0);
+  EXPECT_EQ(loaded.resizes, 1);
+  EXPECT_EQ(job(first)["share"], 1.0);
+  EXPECT_EQ(job(second)["share"], 0.52);
+  EXPECT_NE(read_file(folder_ + "/err").find("asks job 2 to shrink to 2: its processes get 0.52 of their processors"),
+            std::string::npos);
+}
+
+// The first job never reports its load. It counts as unloaded, and the others do not wait for it.
+TEST_F(SchedulerTest, AJobThatDoesNotReportItsLoad) {
+  start({"--procs", "8", "--policy", "rs", "--verbose"});
+  const auto first = submit({"sleep", "100"}, {{"allow", "2,4"}}),
+             second = submit({"sleep", "100"}, {{"allow", "2,4"}});
+  FakeApplication silent(folder_ + "/run", "s1", 4, true), loaded(folder_ + "/run", "s2", 4, false);
+  silent.load = FakeApplication::Load::silent;
+  loaded.load = FakeApplication::Load::reported;
+  loaded.share = 0.52;
+  until("both are found",
+        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
+  const auto third = submit({"sleep", "100"}, {{"allow", "2"}});
+  until("the loaded one is asked", [&] { return loaded.resizes == 1; });
+  EXPECT_EQ(silent.load_questions, 1);
+  EXPECT_EQ(silent.resizes, 0);
+  EXPECT_EQ(job(third)["why"],
+            "needs 2 processors, 0 are free; asked to shrink: job 2 (its processes get 0.52 of their processors)");
+  EXPECT_NE(read_file(folder_ + "/err").find("job 1 did not report its load in time"), std::string::npos);
+  EXPECT_TRUE(job(first)["share"].is_null());
 }
 
 TEST_F(SchedulerTest, AJobAsksBeforeItGrows) {

@@ -183,6 +183,143 @@ TEST(Speeds, TheMostPowerfulShrinks) {
   EXPECT_EQ(m.decide("rs"), (Decisions{{1, 6}}));
 }
 
+// Two equal jobs, and a third that waits: the one whose processes get less of their processors shrinks.
+TEST(Loads, TheJobOnLoadedHostsShrinks) {
+  for (const char* policy : {"rs", "tp", "qos"}) {
+    Machine m(16);
+    Job& a = m.add("4,8", 8);
+    Job& b = m.add("4,8", 8);
+    Job& c = m.add("4", 0);
+    m.known(a, {2, 1}, 100, 1);
+    m.known(b, {2, 1}, 100, 1);
+    m.known(c, {1}, 10, 1);
+    EXPECT_EQ(m.decide(policy), (Decisions{{1, 4}})) << policy;
+    b.share = 0.5;
+    EXPECT_EQ(m.decide(policy), (Decisions{{2, 4}})) << policy;
+    a.share = 0.5;
+    EXPECT_EQ(m.decide(policy), (Decisions{{1, 4}})) << policy << ": as without load";
+    a.share = 0.4;
+    EXPECT_EQ(m.decide(policy), (Decisions{{1, 4}})) << policy;
+    b.share = 0.1;
+    EXPECT_EQ(m.decide(policy), (Decisions{{2, 4}})) << policy;
+    b.priority = c.priority = 1;
+    EXPECT_EQ(m.decide(policy), (Decisions{{1, 4}})) << policy << ": priority counts more";
+  }
+}
+
+TEST(Loads, WithoutShrinksTheyChangeNothing) {
+  Machine m(24);
+  m.add("4,8", 8);
+  m.add("4,8", 8).share = 0.1;
+  m.add("4:8:4", 0);
+  m.add("4", 0);
+  for (const char* policy : {"ls", "as"}) {
+    Machine unloaded = m;
+    unloaded.state.running = {&unloaded.jobs[0], &unloaded.jobs[1]};
+    unloaded.jobs[1].share = 1;
+    EXPECT_EQ(m.decide(policy), unloaded.decide(policy));
+    EXPECT_TRUE(candidates_to_shrink(*make_policy(policy), m.state).empty());
+  }
+  EXPECT_EQ(m.decide("as"), (Decisions{{3, 4}, {4, 4}}));
+  EXPECT_EQ(m.decide("ls"), (Decisions{{3, 8}}));
+}
+
+// A share of a half counts as twice the processors.
+TEST(Loads, ReconfigurableWeighsThemAgainstSizes) {
+  Machine m(20);
+  m.add("4:12:4", 12);
+  Job& loaded = m.add("4:12:4", 8);
+  m.add("4", 0);
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 8}}));
+  loaded.share = 0.75; // counts as 10.7
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 8}}));
+  loaded.share = 0.5; // as 16
+  EXPECT_EQ(m.decide("rs"), (Decisions{{2, 4}}));
+  m.add("4", 0); // that one has no more: the next 4 are of the first
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 8}, {2, 4}}));
+  m.state.waiting.pop_back();
+  m.jobs[0].power = 20; // its processors are faster
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 8}}));
+  loaded.share = 0.25; // as 32
+  EXPECT_EQ(m.decide("rs"), (Decisions{{2, 4}}));
+}
+
+TEST(Loads, ThroughputCountsWhatIsLost) {
+  Machine m(16);
+  Job& a = m.add("4,8", 8);
+  Job& b = m.add("4,8", 8);
+  Job& c = m.add("4", 0);
+  m.known(a, {2, 1}, 100, 1);   // 1/100 - 1/200 = 0.005 jobs a second lost
+  m.known(b, {1.1, 1}, 100, 1); // 1/100 - 1/110 = 0.0009
+  m.known(c, {1}, 10, 1);
+  a.share = 0.5; // 0.0025
+  EXPECT_EQ(m.decide("tp"), (Decisions{{2, 4}}));
+  a.share = 0.1; // 0.0005
+  EXPECT_EQ(m.decide("tp"), (Decisions{{1, 4}}));
+  for (Job* job : {&a, &b, &c}) job->step_s = nullptr;
+  a.share = 1;
+  // without history all lose 4 of the 8 processors that do an hour's work of 4, and c would have as many
+  EXPECT_EQ(m.decide("tp"), (Decisions{}));
+  EXPECT_EQ(candidates_to_shrink(*make_policy("tp"), m.state), (std::vector<std::int64_t>{1, 2}));
+  b.share = 0.5;
+  EXPECT_EQ(m.decide("tp"), (Decisions{{2, 4}}));
+}
+
+TEST(Loads, EvenSharesAreOfWhatJobsGet) {
+  Machine m(12);
+  Job& a = m.add("1:8", 4);
+  Job& b = m.add("1:8", 4);
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 6}, {2, 6}}));
+  b.share = 0.5; // 4 and 2: the second to 5 and 6, the first of the equals to 5, and the second to 7
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 5}, {2, 7}}));
+  m.state.free_speeds = {2, 2, 2, 2};
+  a.power = b.power =
+      4; // 4 and 2: the second to 5 (4), the first of the equals to 5 (6), the second to 6 (6), the first
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 6}, {2, 6}}));
+}
+
+TEST(Loads, TheyAreAskedForWhereThereIsAChoice) {
+  Machine m(20);
+  m.add("4,8", 8);
+  m.add("4,8", 8);
+  const auto asked = [&](const char* policy = "rs") { return candidates_to_shrink(*make_policy(policy), m.state); };
+  EXPECT_TRUE(asked().empty()) << "no job waits";
+  m.add("4", 0);
+  EXPECT_TRUE(asked().empty()) << "it starts on free processors";
+  m.add("8", 0);
+  EXPECT_EQ(asked(), (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(asked("qos"), (std::vector<std::int64_t>{1, 2}));
+  m.state.waiting.pop_back();
+  m.add("16", 0);
+  EXPECT_TRUE(asked().empty()) << "they cannot free so many";
+  m.state.waiting.pop_back();
+  m.state.procs = 16;
+  EXPECT_EQ(asked(), (std::vector<std::int64_t>{1, 2}));
+  m.jobs[0].unresponsive_until_s = 1;
+  EXPECT_TRUE(asked().empty()) << "only one may be asked";
+  m.jobs[0].unresponsive_until_s = 0;
+  m.jobs[1].priority = 1;
+  EXPECT_TRUE(asked().empty()) << "the other has a higher priority";
+}
+
+TEST(Loads, TheReasonIsGivenWhereTheyMatter) {
+  Machine m(16);
+  Job& a = m.add("4,8", 8);
+  Job& b = m.add("4,8", 8);
+  m.add("4", 0);
+  const auto reason = [&] {
+    const auto policy = make_policy("rs");
+    std::vector<Decision> out;
+    policy->decide(m.state, out);
+    return out.size() == 1 ? why_by_load(*policy, m.state, out[0]) : "not one decision";
+  };
+  EXPECT_EQ(reason(), "");
+  b.share = 0.52;
+  EXPECT_EQ(reason(), "its processes get 0.52 of their processors");
+  a.share = 0.52; // the first of the equals, as without load
+  EXPECT_EQ(reason(), "");
+}
+
 TEST(Reconfigurable, NobodyShrinksForAJobThatCannotStartThen) {
   Machine m(16);
   m.add("8,12", 12);

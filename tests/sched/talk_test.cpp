@@ -11,9 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "base/parse_json.hpp"
 #include "base/status.hpp"
 #include "sched/asks.hpp"
 #include "sched/job_table.hpp"
+#include "sched/loads.hpp"
 #include "sched/talk.hpp"
 
 namespace {
@@ -208,6 +210,115 @@ TEST(Talk, AHundredThousandRandomTalks) {
   EXPECT_GT(lied, 1000);
   EXPECT_GT(shrunk, 10000);
   EXPECT_GT(restarts, 500);
+}
+
+TEST(Loads, AReply) {
+  using base::Json;
+  const auto process = [](Json place, int samples, double share) {
+    return Json{{"place", std::move(place)}, {"samples", samples}, {"share", share}};
+  };
+  const auto reply = [](Json loads, Json age_s) {
+    return load_reply({{"ok", true}, {"loads", std::move(loads)}, {"age_s", std::move(age_s)}});
+  };
+  const LoadReply whole = reply({process(0, 3, 0.4), process(1, 2, 0.8), process(nullptr, 9, 0.1)}, 0.5);
+  EXPECT_TRUE(whole.is_last);
+  EXPECT_DOUBLE_EQ(whole.share.value_or(0), 0.6) << "one that sleeps does not count";
+  const LoadReply part = reply({process(0, 3, 0.4), process(1, 0, 1)}, 0.5);
+  EXPECT_FALSE(part.is_last) << "one of two is measured";
+  EXPECT_DOUBLE_EQ(part.share.value_or(0), 0.4);
+  const LoadReply old = reply({process(0, 3, 0.4)}, 60);
+  EXPECT_FALSE(old.is_last);
+  EXPECT_DOUBLE_EQ(old.share.value_or(0), 0.4);
+  EXPECT_DOUBLE_EQ(reply({process(0, 3, 0.93), process(1, 3, 0.89)}, 1).share.value_or(0), 1) << "quiet";
+  const LoadReply first = reply(Json::array(), nullptr);
+  EXPECT_FALSE(first.is_last) << "it begins to measure";
+  EXPECT_FALSE(first.share);
+  for (const Json& unusable :
+       {Json{{"ok", false}, {"error", "no such op"}}, Json{{"ok", true}}, Json{{"ok", true}, {"loads", 3}},
+        Json{{"ok", true}, {"loads", {1}}}, Json{{"ok", true}, {"loads", {{{"place", 0}}}}}}) {
+    EXPECT_TRUE(load_reply(unusable).is_last) << unusable;
+    EXPECT_FALSE(load_reply(unusable).share) << unusable;
+  }
+}
+
+// Jobs report at once, after some questions, never whole, never at all, or end. Each is asked at the begin of a round,
+// then only after it has replied; the round ends when all that can have reported, else when its time is over.
+TEST(Loads, TenThousandRandomRounds) {
+  std::mt19937 random(17);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const auto part = [&] { return below(1000) / 1000.0; };
+  constexpr double patience_s = 3;
+  LoadRound round(patience_s);
+  struct Talker {
+    int empty = 0;         ///< replies before the last one; -1: each reply is incomplete
+    bool speaks = true;    ///< else it never replies
+    double replies_s = -1; ///< to a question that was sent; below 0: none
+    bool has_ended = false, has_reported = false;
+  };
+  double now_s = 0, ended_s = -1;
+  int early = 0, late = 0, again = 0;
+  for (int rounds = 0; rounds < 10000; ++rounds) {
+    std::map<std::int64_t, Talker> talkers;
+    std::vector<std::int64_t> jobs;
+    for (int n = 2 + below(4); n > 0; --n) {
+      jobs.push_back(n);
+      Talker& talker = talkers[n];
+      const int kind = below(20);
+      talker.empty = kind == 0 ? -1 : kind < 8 ? 0 : kind < 18 ? 1 + below(5) : 0;
+      talker.speaks = kind != 19;
+    }
+    if (ended_s >= 0) {
+      now_s = ended_s + 4.9;
+      ASSERT_FALSE(round.is_needed(jobs, now_s)) << "one round serves the choices of the next seconds";
+      ASSERT_TRUE(round.due(now_s).empty());
+      now_s = ended_s + 5;
+    }
+    ASSERT_TRUE(round.is_needed(jobs, now_s));
+    std::sort(jobs.begin(), jobs.end());
+    ASSERT_EQ(round.due(now_s), jobs) << "all at the same time";
+    const double began_s = now_s;
+    for (const std::int64_t job : jobs) talkers[job].replies_s = now_s + part();
+    for (;;) {
+      std::vector<std::int64_t> open;
+      for (const auto& [job, talker] : talkers)
+        if (!talker.has_reported && !talker.has_ended) open.push_back(job);
+      ASSERT_EQ(round.silent(), open);
+      const bool must_end = open.empty() || now_s >= began_s + patience_s;
+      ASSERT_EQ(round.has_ended(now_s), must_end);
+      if (must_end) {
+        ASSERT_FALSE(round.has_ended(now_s)) << "reported once";
+        ++(open.empty() ? early : late);
+        break;
+      }
+      ASSERT_TRUE(round.is_needed(jobs, now_s)) << "it goes on";
+      now_s += 0.05 + part() / 4;
+      for (auto& [job, talker] : talkers) {
+        if (below(100) == 0) {
+          talker.has_ended = true;
+          round.lost(job);
+        }
+        if (!talker.speaks || talker.replies_s < 0 || now_s < talker.replies_s) continue;
+        talker.replies_s = -1;
+        LoadReply reply;
+        if (part() < 0.5) reply.share = 0.5;
+        reply.is_last = talker.empty == 0;
+        if (talker.empty > 0) --talker.empty;
+        talker.has_reported = talker.has_reported || reply.is_last;
+        round.received(job, reply, now_s);
+      }
+      for (const std::int64_t job : round.due(now_s)) {
+        Talker& talker = talkers.at(job);
+        ASSERT_LT(talker.replies_s, 0) << "a question is under way";
+        ASSERT_FALSE(talker.has_reported || talker.has_ended);
+        talker.replies_s = now_s + part() / 2;
+        ++again;
+      }
+    }
+    ended_s = now_s;
+  }
+  EXPECT_GT(early, 3000);
+  EXPECT_GT(late, 1000);
+  EXPECT_GT(again, 10000);
 }
 
 // Whether the last of some jobs that wait can go on some day: by all orders in which those that get what they need end.

@@ -47,6 +47,8 @@ constexpr double cancel_patience_s = 10; ///< between the first signal and the k
 constexpr double room_every_s = 1;       ///< between attempts to write or start something after a lack of space
 constexpr double lock_patience_s = 2;
 constexpr double signals_patience_s = 20; ///< for hosts, before the scheduler ends
+constexpr double load_patience_s = 3;     ///< for the loads of jobs, before the choice of the one that shrinks
+constexpr double load_counts_s = 300;     ///< a load that a job reported, where it does not answer
 constexpr std::size_t ended_shown = 30;
 
 [[noreturn]] void daemon_fails(const std::string& what) {
@@ -161,7 +163,8 @@ int shut_down(bool cancel) {
 }
 
 Daemon::Daemon(DaemonOptions options)
-    : options_(std::move(options)), boot_(boot_id()), signals_(options_.shell, warn), began_s_(unix_time_s()) {
+    : options_(std::move(options)), boot_(boot_id()), signals_(options_.shell, warn),
+      loads_(std::min(load_patience_s, options_.deadline_s)), began_s_(unix_time_s()) {
   policy_ = make_policy(options_.policy, options_.policy_options);
   if (options_.launch.hosts.procs() > 0)
     options_.launch.scheduler =
@@ -335,6 +338,7 @@ void Daemon::lose(std::int64_t id, Live& live, const std::exception& why) {
   live.sent.clear();
   live.asks_history = false;
   live.is_resizable = false;
+  loads_.lost(id);
 }
 
 void Daemon::listen_to(std::int64_t id, Live& live) {
@@ -420,6 +424,8 @@ void Daemon::received(std::int64_t id, Live& live, const Json& line) {
     received_history(id, live, line);
   } else if (op == "history") {
     live.asks_history = false;
+  } else if (op == "load") {
+    received_load(id, live, line);
   } else if (op == "checkpoint") {
     say(fmt::format("job {}: checkpoint: {} {}", id, line.value("outcome", "failed"), line.value("reason", "")));
   }
@@ -563,6 +569,35 @@ void Daemon::received_history(std::int64_t id, Live& live, const Json& page) {
   for (const control::ChangeCost& c : history.changes) total += c.spawn_s + c.merge_s + c.plan_s + c.exchange_s;
   if (!history.changes.empty()) live.resize_s = total / static_cast<double>(history.changes.size());
   if (live.is_history_old) ask_history(id, live);
+}
+
+void Daemon::received_load(std::int64_t id, Live& live, const Json& line) {
+  const LoadReply reply = load_reply(line);
+  const double now_s = base::monotonic_s();
+  if (reply.share) {
+    live.share = *reply.share;
+    live.share_s = now_s;
+  }
+  loads_.received(id, reply, now_s);
+}
+
+/// Asks jobs for their loads while a round goes on. Its end is a reason to decide.
+void Daemon::look_at_loads() {
+  for (const std::int64_t id : loads_.due(base::monotonic_s())) {
+    const auto live = live_.find(id);
+    if (live == live_.end() || !live->second.client)
+      loads_.lost(id);
+    else
+      send(id, live->second, "load", Json::object());
+  }
+  if (!loads_.has_ended(base::monotonic_s())) return;
+  is_changed_ = true;
+  for (const std::int64_t id : loads_.silent()) say(fmt::format("job {} did not report its load in time", id));
+}
+
+/// The part of its processors that a job gets, as far as it is known.
+double Daemon::share_of(const Live& live) const {
+  return live.share_s >= 0 && base::monotonic_s() < live.share_s + load_counts_s ? live.share : 1;
 }
 
 /// `hosts`: the hosts of its processes.
@@ -735,6 +770,7 @@ Job Daemon::view_of(const JobRecord& job, const Live& live) const {
   view.resize_s = live.resize_s;
   if (!table_.speeds().empty())
     view.power = mean_speed(table_.speeds(), job.processors) * static_cast<double>(job.processors.size());
+  view.share = share_of(live);
   view.cores = live.cores > 0 ? live.cores : cores_;
   if (job.spec.finish_by_s > 0) view.finish_by_s = job.spec.finish_by_s;
   const int at = live.sizes.index_of(job.procs);
@@ -878,20 +914,31 @@ void Daemon::schedule() {
   const State state = state_now(views);
   std::vector<Decision> decisions;
   policy_->decide(state, decisions);
-  for (const Decision& decision : decisions) {
-    if (decision.is_start() && table_.find(decision.job->id)->phase == Phase::running)
-      grant(decision.job->id, static_cast<int>(table_.find(decision.job->id)->processors.size()) + decision.procs);
-    else if (decision.is_start())
-      start(decision.job->id, decision.procs);
-    else
-      ask(decision.job->id, decision.procs);
+  std::vector<std::string> whys;
+  for (const Decision& decision : decisions) whys.push_back(why_by_load(*policy_, state, decision));
+  // requests to shrink wait for the loads of jobs; nothing else does
+  const std::vector<std::int64_t> candidates = candidates_to_shrink(*policy_, state);
+  const bool needs_loads = !candidates.empty() && loads_.is_needed(candidates, base::monotonic_s());
+  for (std::size_t i = 0; i < decisions.size(); ++i) { // a start that fails makes `state` invalid
+    const std::int64_t id = decisions[i].job->id;
+    const int procs = decisions[i].procs;
+    if (decisions[i].is_start() && table_.find(id)->phase == Phase::running)
+      grant(id, static_cast<int>(table_.find(id)->processors.size()) + procs);
+    else if (decisions[i].is_start())
+      start(id, procs);
+    else if (!decisions[i].is_shrink() || !needs_loads)
+      ask(id, procs, whys[i]);
   }
+  if (needs_loads) look_at_loads();
 }
 
-void Daemon::ask(std::int64_t id, int procs) {
+/// `why`: empty, or the reason for a request to shrink.
+void Daemon::ask(std::int64_t id, int procs, const std::string& why) {
   Live& live = live_.at(id);
   const auto shape = live.allowed.largest(procs, procs);
   if (!shape) return;
+  if (!why.empty()) say(fmt::format("asks job {} to shrink to {}: {}", id, procs, why));
+  live.why_asked = why;
   commit(table_.ask(unix_time_s(), id, procs));
   live.request = 0;
   if (!options_.dictates) {
@@ -934,6 +981,7 @@ void Daemon::run(const std::function<bool()>& is_stopped, const std::function<co
     try {
       look_at_jobs();
       look_at_deadlines();
+      look_at_loads();
       if (is_changed_ && !stop_) {
         is_changed_ = false;
         schedule();
@@ -1091,6 +1139,7 @@ Daemon::Json Daemon::json_of(const JobRecord& job) const {
   const auto live = live_.find(job.id);
   if (live != live_.end() && job.phase == Phase::running) {
     json["socket_name"] = socket_name_of(job.id);
+    json["share"] = live->second.share_s >= 0 ? Json(live->second.share) : Json(nullptr);
     json["resizable"] = live->second.client.has_value() && live->second.is_resizable && !job.spec.rigid;
     for (const char* member : {"grid", "step", "steps", "mean_step_s"})
       if (live->second.status && live->second.status->contains(member)) json[member] = (*live->second.status)[member];
@@ -1104,8 +1153,11 @@ const Daemon::Outlook& Daemon::outlook() const {
   int taken = 0;
   for (const auto& [id, job] : table_.jobs()) {
     taken += job.is_suspended ? static_cast<int>(job.processors.size()) : std::max(job.procs, job.target);
-    if (job.target != 0 && job.target < job.procs)
-      made.shrinking += fmt::format("{}{}", made.shrinking.empty() ? "" : ", ", id);
+    if (job.target == 0 || job.target >= job.procs) continue;
+    made.shrinking += fmt::format("{}{}", made.shrinking.empty() ? "" : ", ", id);
+    const auto live = live_.find(id);
+    if (live != live_.end() && !live->second.why_asked.empty())
+      made.shrinking += fmt::format(" ({})", live->second.why_asked);
   }
   made.free = std::max(options_.procs - taken, 0);
   return outlook_.emplace(std::move(made));
@@ -1168,6 +1220,7 @@ Daemon::Json Daemon::timeline(const control::Request& request) const {
 
 void Daemon::tell_waiters(const JobRecord& job) {
   live_.erase(job.id);
+  loads_.lost(job.id);
   if (!server_) return;
   const Json fields{{"job", json_of(job)}};
   std::vector<Waiter> answered;

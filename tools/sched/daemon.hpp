@@ -23,6 +23,7 @@
 #include "job_table.hpp"
 #include "journal_file.hpp"
 #include "launch.hpp"
+#include "loads.hpp"
 #include "policy.hpp"
 #include "process.hpp"
 #include "promise.hpp"
@@ -85,9 +86,11 @@ private:
     mutable std::vector<double> by_speed_s; ///< step_s or told_s, on the processors that it has or would get
     std::vector<double> told_s;             ///< the time by size, as its user states
     double steps_left = -1, resize_s = 1;
-    int cores = 0;             ///< of its hosts; 0: not received yet
-    Json history;              ///< its pages received so far
-    bool asks_history = false; ///< the next page is requested
+    double share = 1, share_s = -1; ///< its last known load, and when it was received; below 0: never
+    std::string why_asked;          ///< to shrink, where loads mattered
+    int cores = 0;                  ///< of its hosts; 0: not received yet
+    Json history;                   ///< its pages received so far
+    bool asks_history = false;      ///< the next page is requested
     bool is_history_old = false;
     double next_look_s = 0, next_try_s = 0;
     double killed_s = 0;
@@ -120,6 +123,8 @@ private:
   void received_status(std::int64_t id, Live& live, const Json& line);
   void ask_history(std::int64_t id, Live& live);
   void received_history(std::int64_t id, Live& live, const Json& page);
+  void received_load(std::int64_t id, Live& live, const Json& line);
+  void look_at_loads();
   void send(std::int64_t id, Live& live, const std::string& op, const Json& fields);
   void lose(std::int64_t id, Live& live, const std::exception& why);
   void received_ask(std::int64_t id, Live& live, const Json& asks);
@@ -138,12 +143,13 @@ private:
 
   /// Refers to live_ and to `views`, which it fills.
   State state_now(std::deque<Job>& views) const;
+  double share_of(const Live& live) const;
   const double* by_speed(const JobRecord& job, const Live& live, const std::vector<double>& step_s, double speed) const;
   Job view_of(const JobRecord& job, const Live& live) const;
   Promise promised(const JobSpec& spec, const Live& live) const;
   void schedule();
   void start(std::int64_t id, int procs);
-  void ask(std::int64_t id, int procs);
+  void ask(std::int64_t id, int procs, const std::string& why);
   void offer(std::int64_t id, const char* op);
   void answer_asks();
   void look_at_ask(std::int64_t id, Live& live);
@@ -186,6 +192,7 @@ private:
   mutable std::optional<Outlook> outlook_;
   HostSignals signals_; ///< to processes on hosts, where they are given
   std::unique_ptr<control::LineServer> server_;
+  LoadRound loads_; ///< by base::monotonic_s
   std::int64_t asks_received_ = 0;
   bool stop_ = false, is_changed_ = true;
   bool has_no_room_ = false;   ///< nothing can be recorded, so nothing is done

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <functional>
 
 #include <fmt/format.h>
@@ -29,19 +30,19 @@ struct Plan {
   const Job* job;
   int procs;
   int least = 0;
-  double power = 0; ///< total speed of its processors
+  double power = 0; ///< total speed that it gets of its processors
 };
 
-/// The total speed that a job has left after shrinking to n processors.
+/// The total nominal speed that a job has left after shrinking to n processors.
 double power_left(const Job& job, int n) {
   return job.power > 0 && job.procs > 0 ? job.power * n / job.procs : n;
 }
 
-/// The total speed of each job when the remaining free processors are given in this order, the fastest first.
+/// The total speed that each job gets when the remaining free processors are given in this order, the fastest first.
 /// @param left processors that none of them has yet
 void weigh(std::vector<Plan>& plans, const std::vector<double>& free_speeds, int left) {
   if (free_speeds.empty()) {
-    for (Plan& plan : plans) plan.power = plan.procs;
+    for (Plan& plan : plans) plan.power = plan.job->procs * plan.job->share + (plan.procs - plan.job->procs);
     return;
   }
   std::size_t given = 0;
@@ -49,7 +50,7 @@ void weigh(std::vector<Plan>& plans, const std::vector<double>& free_speeds, int
   const std::size_t all = given + static_cast<std::size_t>(left);
   auto next = free_speeds.begin() + static_cast<std::ptrdiff_t>(free_speeds.size() - std::min(free_speeds.size(), all));
   for (Plan& plan : plans) {
-    plan.power = power_left(*plan.job, plan.job->procs);
+    plan.power = power_left(*plan.job, plan.job->procs) * plan.job->share;
     for (int k = plan.job->procs; k < plan.procs; ++k) plan.power += next != free_speeds.end() ? *next++ : 1;
   }
 }
@@ -90,11 +91,9 @@ int raise_all(std::vector<Plan>& plans, int left, const std::vector<double>& fre
     Plan& plan = plans[static_cast<std::size_t>(i)];
     const int next = plan.job->sizes->above(plan.procs);
     left -= next - plan.procs;
+    plan.power += next - plan.procs;
     plan.procs = next;
-    if (free_speeds.empty())
-      plan.power = next;
-    else
-      weigh(plans, free_speeds, left);
+    if (!free_speeds.empty()) weigh(plans, free_speeds, left);
   }
   return left;
 }
@@ -174,7 +173,9 @@ protected:
     if (a.job->priority != b.job->priority) return a.job->priority < b.job->priority;
     return reluctance(*a.job, a.procs) < reluctance(*b.job, b.procs);
   }
-  virtual double reluctance(const Job& job, int procs) const { return -power_left(job, procs); }
+  /// The job with the most power shrinks first. With a share of a half it counts as twice as large, since it got only
+  /// half of what it gives up.
+  virtual double reluctance(const Job& job, int procs) const { return -power_left(job, procs) / job.share; }
   virtual bool should_grow(const Job&, int) const { return true; }
 
   /// The jobs that may be asked to release processors, and the free processors, including those being released.
@@ -271,12 +272,13 @@ public:
   const char* name() const override { return "tp"; }
 
 protected:
-  // Without history a job is assumed to take an hour on its smallest size and to use every core fully.
+  // Without history a job is assumed to take an hour on its smallest size and to use every core fully. Known times are
+  // those of all its runs, mostly without the present load.
   static double rate(const Job& job, int n) {
     const double left = seconds_left(job, n);
-    if (left >= 0) return 1 / std::max(left, 1e-9);
+    if (left >= 0) return job.share / std::max(left, 1e-9);
     const int useful = job.cores > 0 ? std::min(n, job.cores) : n;
-    return useful / (3600.0 * job.sizes->smallest());
+    return job.share * useful / (3600.0 * job.sizes->smallest());
   }
   /// For each processor.
   static double gain_of(const Job& job, int procs, int next) {
@@ -437,7 +439,45 @@ private:
   Raise raise_;
 };
 
+/// The state with the same share for all running jobs, which `copies` holds.
+State with_share(const State& state, double share, std::deque<Job>& copies) {
+  State same = state;
+  for (const Job*& job : same.running) {
+    copies.push_back(*job);
+    copies.back().share = share;
+    job = &copies.back();
+  }
+  return same;
+}
+
 } // namespace
+
+std::vector<std::int64_t> candidates_to_shrink(const Policy& policy, const State& state) {
+  std::vector<std::int64_t> candidates;
+  if (state.waiting.empty()) return candidates;
+  const int most = state.waiting.front()->priority;
+  for (const Job* job : state.running)
+    if (may_be_asked(*job, state.now_s) && job->procs > job->sizes->smallest() && job->priority <= most)
+      candidates.push_back(job->id);
+  if (candidates.size() < 2) return {};
+  std::deque<Job> copies;
+  std::vector<Decision> decisions;
+  constexpr double least_share = 1e-3; // as control::Load has it: nobody loses anything by a shrink
+  policy.decide(with_share(state, least_share, copies), decisions);
+  if (std::none_of(decisions.begin(), decisions.end(), [](const Decision& d) { return d.is_shrink(); })) return {};
+  return candidates;
+}
+
+std::string why_by_load(const Policy& policy, const State& state, const Decision& decision) {
+  if (!decision.is_shrink() || decision.job->share >= 1) return "";
+  std::deque<Job> copies;
+  std::vector<Decision> unloaded;
+  policy.decide(with_share(state, 1, copies), unloaded);
+  const bool is_same = std::any_of(unloaded.begin(), unloaded.end(), [&](const Decision& other) {
+    return other.job->id == decision.job->id && other.procs == decision.procs;
+  });
+  return is_same ? "" : fmt::format("its processes get {:.2f} of their processors", decision.job->share);
+}
 
 bool growth_pays(const Job& job, int from, int to) {
   const double before = seconds_left(job, from), after = seconds_left(job, to);

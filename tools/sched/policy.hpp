@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct Job {
   const double* step_s = nullptr;
   double steps_left = -1; ///< -1: unknown
   double resize_s = 0;    ///< predicted cost of a change of size
-  double power = 0;       ///< total speed of its processors; 0: their number
+  double power = 0;       ///< total nominal speed of its processors; 0: their number
+  double share = 1;       ///< the part of its processors that its processes get beside other work, above 0, at most 1
   int cores = 0; ///< of its hosts, 0: not known; without a history, processors beyond them are assumed to be useless
   double finish_by_s = never; ///< required end; infinite: none
 };
@@ -53,6 +55,7 @@ struct Decision {
   const Job* job = nullptr;
   int procs = 0;
   bool is_start() const { return job->procs == 0; }
+  bool is_shrink() const { return procs < job->procs; }
 };
 
 class Policy {
@@ -77,6 +80,14 @@ struct PolicyOptions {
 /// "ls" lazy, "as" adaptive, "rs" reconfigurable (DRMS, section 9), "tp" throughput, "qos" finish-by times.
 /// @throws base::Error{bad_argument}
 std::unique_ptr<Policy> make_policy(std::string_view name, const PolicyOptions& options = {});
+
+/// The running jobs of which decide() may ask one or another to shrink, whatever their loads are. Empty: it asks none,
+/// or there is no choice.
+std::vector<std::int64_t> candidates_to_shrink(const Policy& policy, const State& state);
+
+/// Why `decision`, a request to shrink, goes to this job: "its processes get 0.52 of their processors". Empty where
+/// decide() does the same when no job is loaded.
+std::string why_by_load(const Policy& policy, const State& state, const Decision& decision);
 
 /// Whether growing from `from` to `to` processors ends the job earlier: the steps left save more time than the change
 /// costs. With too little data the answer is yes, unless the job fills the cores already.

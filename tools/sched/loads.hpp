@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The scheduler's question for the loads of its jobs, before it chooses which of them shrinks. Pure.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/json_fwd.hpp"
+
+namespace sched {
+
+/// A job's reply to `load`.
+struct LoadReply {
+  std::optional<double> share; ///< the mean of its grid's processes that were measured; empty: none was
+  bool is_last = false;        ///< a later reply tells no more: all were measured recently, or it does not know the question
+};
+
+/// Shares above 0.9 count as 1: nothing takes much of these processors, and shares scatter by as much.
+/// @throws nothing: an unusable reply is the last one and has no share.
+LoadReply load_reply(const base::Json& line);
+
+/// All jobs are asked at the same time. A job that has just begun to measure is asked again. After `patience_s` the
+/// round ends without the jobs that did not answer.
+class LoadRound {
+public:
+  explicit LoadRound(double patience_s) : patience_s_(patience_s) {}
+
+  /// Whether a choice at this time needs a round first: the last one ended too long ago, or one goes on.
+  /// @param jobs to be asked when a round begins now
+  bool is_needed(const std::vector<std::int64_t>& jobs, double now_s);
+  /// The jobs to be asked now; they count as asked.
+  std::vector<std::int64_t> due(double now_s);
+  void received(std::int64_t job, const LoadReply& reply, double now_s);
+  /// It has ended, or is out of reach.
+  void lost(std::int64_t job);
+  /// Once for each round: whether it has ended.
+  bool has_ended(double now_s);
+  /// The jobs without a last reply.
+  std::vector<std::int64_t> silent() const;
+
+private:
+  double patience_s_;
+  bool is_open_ = false;
+  double began_s_ = 0;
+  std::optional<double> ended_s_;
+  std::map<std::int64_t, double> ask_s_; ///< jobs without a last reply -> when to ask; infinite: a reply is on its way
+};
+
+} // namespace sched
