@@ -272,10 +272,13 @@ TEST(Loads, EvenSharesAreOfWhatJobsGet) {
   EXPECT_EQ(m.decide("rs"), (Decisions{{1, 6}, {2, 6}}));
   b.share = 0.5; // 4 and 2: the second to 5 and 6, the first of the equals to 5, and the second to 7
   EXPECT_EQ(m.decide("rs"), (Decisions{{1, 5}, {2, 7}}));
-  m.state.free_speeds = {2, 2, 2, 2};
-  a.power = b.power =
-      4; // 4 and 2: the second to 5 (4), the first of the equals to 5 (6), the second to 6 (6), the first
-  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 6}, {2, 6}}));
+  m.state.procs = 11;
+  m.state.free_speeds = {2, 2, 2};
+  a.power = b.power = 4;
+  // 4 and 2: the second to 5, which makes 4; the first of the equals to 5, which makes 6; the second to 6
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 5}, {2, 6}}));
+  b.share = 1; // 4 and 4: 6 and 6, and the first of the equals
+  EXPECT_EQ(m.decide("rs"), (Decisions{{1, 6}, {2, 5}}));
 }
 
 TEST(Loads, TheyAreAskedForWhereThereIsAChoice) {

@@ -12,10 +12,10 @@ namespace {
 
 using base::Json;
 
-constexpr double quiet = 0.9;     ///< as control::Load::is_calm
-constexpr double recent_s = 3;    ///< a gathering of loads; a job gathers once a second while it is asked
-constexpr double again_s = 0.2;   ///< after a reply that was not the last one
-constexpr double choices_s = 5;   ///< for so long choices follow one round
+constexpr double quiet = 0.9;   ///< as control::Load::is_calm
+constexpr double recent_s = 3;  ///< a gathering of loads; a job gathers once a second while it is asked
+constexpr double again_s = 0.2; ///< after a reply that was not the last one
+constexpr double choices_s = 5; ///< for so long choices follow one round
 constexpr double least_share = 1e-3;
 
 LoadReply reply_in(const Json& line) {

@@ -13,7 +13,7 @@ namespace sched {
 /// A job's reply to `load`.
 struct LoadReply {
   std::optional<double> share; ///< the mean of its grid's processes that were measured; empty: none was
-  bool is_last = false;        ///< a later reply tells no more: all were measured recently, or it does not know the question
+  bool is_last = false; ///< a later reply tells no more: all were measured recently, or it does not know the question
 };
 
 /// Shares above 0.9 count as 1: nothing takes much of these processors, and shares scatter by as much.
