@@ -45,6 +45,10 @@ bool starts_processes(const MpiVersion& mpi) {
   return mpi.mpi != Mpi::mpich || !mpi.is_over_ucx || mpi.version >= mpich_spawns_over_ucx_from;
 }
 
+bool starts_processes_elsewhere(const MpiVersion& mpi) {
+  return !is_open_mpi_5(mpi) || mpi.version >= open_mpi_spawns_elsewhere_from;
+}
+
 bool is_open_mpi_5(const MpiVersion& mpi) {
   return mpi.mpi == Mpi::open_mpi && mpi.version >= Version{5, 0, 0};
 }

@@ -139,6 +139,7 @@ TEST(Launch, ResizePointsWait) {
 TEST(Launch, OpenMpi5) {
   Site site = quiet_site();
   site.is_open_mpi_5 = true;
+  site.can_spawn_elsewhere = false;
   site.before_mpi = {{"OMPI_MCA_reachable", "weighted", "why"}};
   site.can_read_other_processes = false;
   Launch launch = plan_launch(request(4), site);
@@ -285,6 +286,45 @@ TEST(Launch, SpareProcesses) {
   EXPECT_EQ(plan_launch(r, site).remarks.size(), 2u);
   site.cores = 4;
   EXPECT_NE(shell_line(plan_launch(r, site)).find("-genv LD_PRELOAD /opt/lib/libdyngrid.so ./app"), std::string::npos);
+}
+
+TEST(Launch, SpareProcessesOnSeveralHostsOfOpenMpi5) {
+  Site site = quiet_site();
+  site.is_open_mpi_5 = true;
+  site.can_spawn_elsewhere = false;
+  const auto starts = [&](const RunRequest& r) { // "-np N", and the number that sleeps
+    const std::string line = shell_line(plan_launch(r, site));
+    const std::size_t np = line.find("-np "), spare = line.find("DYNGRID_SPARE=");
+    return line.substr(np, line.find(' ', np + 4) - np) + ", " +
+           (spare == std::string::npos ? "0" : line.substr(spare + 14, line.find(' ', spare) - spare - 14));
+  };
+  RunRequest r = request(4);
+  r.resize_at = "1:4x4,2:2x2";
+  EXPECT_EQ(starts(r), "-np 4, 0"); // on one host the others are started when they are needed
+  r.hosts = "a:8";
+  EXPECT_EQ(starts(r), "-np 4, 0");
+  r.hosts = "a:1,b:1";
+  EXPECT_EQ(starts(r), "-np 16, 12"); // of the timetable
+  EXPECT_EQ(plan_launch(r, site).notices.size(), 1u);
+  r.hosts = "a:8,b:8,c,c";
+  EXPECT_EQ(starts(r), "-np 18, 14"); // of the slots
+  r.resize_at.clear();
+  EXPECT_EQ(starts(r), "-np 18, 14");
+  r.spare = 2;
+  EXPECT_EQ(starts(r), "-np 6, 2");
+  EXPECT_TRUE(plan_launch(r, site).notices.empty());
+  r.spare = 0;
+  EXPECT_EQ(starts(r), "-np 4, 0");
+  r = request(4);
+  r.resize_at = "1:2x3";
+  r.mpirun_options = {"--hostfile", "hosts.txt"};
+  EXPECT_EQ(starts(r), "-np 6, 2");
+  r.mpirun_options.clear();
+  site.environment["SLURM_JOB_NUM_NODES"] = "2";
+  EXPECT_EQ(starts(r), "-np 6, 2");
+  r.hosts = "a:1,b:1";
+  site.can_spawn_elsewhere = true; // another MPI
+  EXPECT_EQ(starts(r), "-np 4, 0");
 }
 
 TEST(Launch, WhoWaitsSleepsWhereProcessesOutnumberCores) {

@@ -46,3 +46,10 @@ TEST(MpiVersion, WhichOpenMpiHasPrrte) {
   EXPECT_FALSE(base::is_open_mpi_5(mpi_version_in("mpirun (Open MPI) 4.1.6\n")));
   EXPECT_FALSE(base::is_open_mpi_5(mpi_version_in("MPICH Version:\t5.0.0\n")));
 }
+
+TEST(MpiVersion, WhichOpenMpiSpawnsOnOtherHosts) {
+  EXPECT_TRUE(base::starts_processes_elsewhere(mpi_version_in("mpirun (Open MPI) 4.1.6\n")));
+  EXPECT_FALSE(base::starts_processes_elsewhere(mpi_version_in("mpirun (Open MPI) 5.0.7\n")));
+  EXPECT_TRUE(base::starts_processes_elsewhere(mpi_version_in("Open MPI v6.0.0rc2, package: Debian OpenMPI")));
+  EXPECT_TRUE(base::starts_processes_elsewhere(mpi_version_in("MPICH Version:\t5.0.0\n")));
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // hosts PxQ...: changes to these grids in turn, compares every element of a matrix after each change, and prints the
-// number of processes of the grid on each host: "2x3: lab1 3, lab2 3".
+// number of processes of the grid on each host: "2x3: lab1 3 lab2 3". Of a growth that fails: "2x3: refused: " and why.
 // hosts gone PxQ: the network of a new process's host fails before it can join: the growth fails, and the old grid has
 // all elements. As root, on hosts of scripts/netlab.
 #include <cstdlib>
@@ -59,6 +59,11 @@ int main(int argc, char** argv) {
       outcome = dyngrid_resize_point_at("hosts");
     }
     if (outcome == DYNGRID_LEAVE) break;
+    if (outcome < 0 && !dyngrid_is_newcomer()) {
+      if (dyngrid_is_first()) std::printf("%s: refused: %s\n", argv[step], dyngrid_last_message());
+      ++step;
+      continue;
+    }
     expect(outcome >= 0, "dyngrid_resize_point");
     if (step >= argc) break;
     int nprow = 0, npcol = 0, rank = 0;

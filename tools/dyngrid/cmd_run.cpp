@@ -107,8 +107,8 @@ void add_run_options(CommandLine& app, RunOptions& o) {
   app.add_option(
          "--spare", r.spare,
          "N more processes, which sleep until a grid needs them (DYNGRID_SPARE), where they cannot be started later "
-         "or only slowly; default: 0, or, with an MPI "
-         "that cannot start processes, what --resize-at needs")
+         "or only slowly; default: 0, or, where this MPI cannot start processes later (MPICH before 4.3; Open MPI 5 on "
+         "several hosts), as many as --resize-at needs or --hosts has slots")
       .type_name("N")
       .check(base::in_range(0, 1 << 20));
   app.add_option("--warm", r.warm,

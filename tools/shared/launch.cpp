@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -111,8 +112,36 @@ int processes_to_come(const RunRequest& request, const Site& site) {
                                                         : "");
 }
 
-/// The number of processes started beyond the first grid. Requested, or set in the environment; otherwise none where
-/// they can be started later.
+/// The hosts of "a:4,b", and their slots: one where no number is given.
+struct Allocation {
+  std::set<std::string> hosts;
+  int slots = 0;
+};
+Allocation allocation_of(const std::string& list) {
+  Allocation found;
+  for (const std::string& entry : base::split(list, ',')) {
+    if (entry.empty()) continue;
+    const std::size_t colon = entry.find(':');
+    found.hosts.insert(entry.substr(0, colon));
+    found.slots += colon == std::string::npos ? 1 : std::max(0, std::atoi(entry.c_str() + colon + 1));
+  }
+  return found;
+}
+
+/// Whether a growth can start processes where this job is.
+bool can_start_later(const RunRequest& request, const Site& site) {
+  if (!site.can_spawn || site.can_spawn_elsewhere) return site.can_spawn;
+  for (const char* option : {"-H", "--host", "--hostfile", "--machinefile"})
+    if (std::count(request.mpirun_options.begin(), request.mpirun_options.end(), option) > 0) return false;
+  if (is_on_one_host(request, site)) return true;
+  const auto offered = site.environment.find("DYNGRID_HOSTS");
+  const std::string all = request.hosts + "," + (offered == site.environment.end() ? "" : offered->second);
+  return allocation_of(all).hosts.size() == 1;
+}
+
+/// The number of processes started beyond the first grid. Requested, or set in the environment. Otherwise none where
+/// they can be started later, and where not, as many as the largest grid of a timetable needs, or as the slots that the
+/// user has named.
 int spare_processes(const RunRequest& request, const Site& site, int processes) {
   if (request.spare >= 0) return request.spare;
   if (has(site, "DYNGRID_SPARE")) {
@@ -121,7 +150,8 @@ int spare_processes(const RunRequest& request, const Site& site, int processes) 
       throw Failure(fmt::format("DYNGRID_SPARE is \"{}\", expected a number of processes", text));
     return std::stoi(text);
   }
-  return site.can_spawn ? 0 : std::max(0, processes_to_come(request, site) - processes);
+  if (can_start_later(request, site)) return 0;
+  return std::max({0, processes_to_come(request, site) - processes, allocation_of(request.hosts).slots - processes});
 }
 
 /// Whether waiting processes are to sleep: when they outnumber the cores now or after a change that is known already.
@@ -189,7 +219,7 @@ namespace {
 void add_environment(const RunRequest& request, const Site& site, int started, Launch& launch) {
   // Open MPI 5 grows on one host only, and han gains something only on several
   if (site.mpi != Mpi::mpich)
-    add_open_mpi_settings(site, started, !site.is_open_mpi_5 || is_on_one_host(request, site), launch);
+    add_open_mpi_settings(site, started, site.can_spawn_elsewhere || is_on_one_host(request, site), launch);
   add_transport(request, site, launch);
   add_windows(site, launch);
   for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
@@ -245,8 +275,14 @@ std::map<std::string, std::string> handed_over(const RunRequest& request, const 
   std::map<std::string, std::string> handed = settings_of_dyngrid(request, site);
   if (spare > 0) {
     handed["DYNGRID_SPARE"] = std::to_string(spare);
-    launch.remarks.push_back(fmt::format("{} of the {} processes sleep until a grid needs them{}", spare, started,
-                                         site.can_spawn ? "" : ": this MPI cannot start any later"));
+    const std::string what = fmt::format("{} of the {} processes sleep until a grid needs them", spare, started);
+    if (!site.can_spawn)
+      launch.remarks.push_back(what + ": this MPI cannot start any later");
+    else if (request.spare < 0 && !has(site, "DYNGRID_SPARE"))
+      launch.notices.push_back(what + ": Open MPI 5 cannot start any on several hosts later; --spare N gives their "
+                                      "number");
+    else
+      launch.remarks.push_back(what);
   }
   if (!request.hosts.empty()) {
     for (const auto& [name, value] : site.environment)
@@ -428,6 +464,7 @@ Site look_around(const std::string& mpirun) {
       if (!control::is_set_by_user(s)) site.before_mpi.push_back({s.name, s.value, s.reason});
   site.has_ompi_server = !base::search_path("ompi-server").empty();
   site.can_spawn = base::starts_processes(mpi);
+  site.can_spawn_elsewhere = base::starts_processes_elsewhere(mpi);
   const Blas blas = look_at_blas();
   site.blas_core = blas.core;
   site.better_core = core_to_set(blas);

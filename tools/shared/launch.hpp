@@ -51,9 +51,10 @@ struct Site {
   Mpi mpi = Mpi::open_mpi;
   std::vector<Setting> before_mpi; ///< the library's settings of Open MPI 5 that the user has not made
   bool is_open_mpi_5 = false;
-  bool can_spawn = true;     ///< MPI_Comm_spawn works
-  int cores = 1;             ///< usable by this process
-  std::string yield_library; ///< lets waiting processes release their cores; empty: there is none
+  bool can_spawn = true;           ///< MPI_Comm_spawn works
+  bool can_spawn_elsewhere = true; ///< also on other hosts than those where the application is
+  int cores = 1;                   ///< usable by this process
+  std::string yield_library;       ///< lets waiting processes release their cores; empty: there is none
   std::string blas_core,
       better_core; ///< which processor OpenBLAS takes this one for; what OPENBLAS_CORETYPE should say, empty: nothing
   bool is_root = false;

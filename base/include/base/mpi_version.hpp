@@ -28,6 +28,12 @@ constexpr Version mpich_spawns_over_ucx_from{4, 3, 0};
 /// Whether it can start processes, or connect to others.
 bool starts_processes(const MpiVersion& mpi);
 
+/// From here on Open MPI starts processes on other hosts again. With 5 mpirun reads what its daemons send for that in
+/// another form than they send it, and writes over its memory.
+constexpr Version open_mpi_spawns_elsewhere_from{6, 0, 0};
+/// Whether it can start processes on other hosts than those where the application is; starts_processes() holds.
+bool starts_processes_elsewhere(const MpiVersion& mpi);
+
 /// Open MPI from 5 on: its launcher is PRRTE, which has no ompi-server and other settings.
 bool is_open_mpi_5(const MpiVersion& mpi);
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/mpi_version.hpp"
 #include "control/mpi_settings.hpp"
 #include "processes/hosts.hpp"
 #include "processes/launchers/pmix.hpp"
@@ -24,7 +25,7 @@ bool may_oversubscribe() {
 std::string remote_spawn_trouble() {
   return "with Open MPI 5 processes can be started only on the host where all of the application is: its launcher "
          "loses the addresses of others. Start as many as the largest grid needs at once, dyngrid run --spare N or "
-         "DYNGRID_SPARE=N, and they sleep until then; or take Open MPI 4.1";
+         "DYNGRID_SPARE=N, and they sleep until then; or take Open MPI 4.1 or 6";
 }
 
 std::string join_trouble() {
@@ -41,11 +42,12 @@ void add_spawn_info(std::vector<std::pair<std::string, std::string>>& info, int 
 namespace {
 
 /// Before main, since programs may call MPI_Init themselves. Nothing is set where no growth is possible: that is
-/// outside Open MPI 5, and where mpirun has started processes on several hosts.
+/// before Open MPI 5, and where mpirun of 5 has started processes on several hosts.
 [[gnu::constructor]] void set_before_mpi_starts() {
   const char* version = environment("OMPI_VERSION"); // mpirun says so from 5 on
-  if (!version || std::atoi(version) < 5) return;
-  if (!is_on_one_host()) return;
+  const base::MpiVersion mpi{base::Mpi::open_mpi, base::version_in(version ? version : ""), false};
+  if (!base::is_open_mpi_5(mpi)) return;
+  if (!base::starts_processes_elsewhere(mpi) && !is_on_one_host()) return;
   for (const control::MpiSetting& setting : control::settings_of_open_mpi_5())
     if (!control::is_set_by_user(setting)) setenv(setting.name, setting.value, 1);
 }

@@ -88,12 +88,13 @@ std::string spawn_trouble(bool are_several_hosts) {
   if (base::mpi_library().mpi == base::Mpi::mpich) return mpich::spawn_trouble(base::mpi_library());
   if (base::mpi_library().mpi != base::Mpi::open_mpi) return {};
   if (const std::string why = launcher_trouble(); !why.empty()) return why;
-  if (is_5() && are_several_hosts) return openmpi5::remote_spawn_trouble();
+  if (are_several_hosts && !base::starts_processes_elsewhere(base::mpi_library()))
+    return openmpi5::remote_spawn_trouble();
   return network_trouble();
 }
 
 std::string remote_spawn_trouble() {
-  return is_5() ? openmpi5::remote_spawn_trouble() : std::string();
+  return base::starts_processes_elsewhere(base::mpi_library()) ? std::string() : openmpi5::remote_spawn_trouble();
 }
 
 std::string trouble_with_integers() {
