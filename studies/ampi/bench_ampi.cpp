@@ -11,14 +11,13 @@
 // competitor does not change that.
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
-#include <cstring>
+#include <cstdio>
+#include <iterator>
 #include <limits>
 #include <memory>
-#include <numeric>
-#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -272,22 +271,31 @@ struct Times {
   double allocate_s = 0, shift_s = 0, update_s = 0;
 };
 
+using Array = std::unique_ptr<double[]>;
+
+Array unwritten(std::size_t count) {
+  return Array(new double[count]);
+}
+
 /// A-MPI's method: a pointer for each of n planes of n x n elements; planes come in front, the last ones go.
 Times planes(std::size_t n, std::size_t inserted) {
-  using Plane = std::unique_ptr<double[]>;
-  std::vector<Plane> a(n);
+  std::vector<Array> a(n);
   Times t;
   t.allocate_s = seconds([&] {
-    for (Plane& plane : a) plane = std::make_unique<double[]>(n * n);
+    for (Array& plane : a) plane = unwritten(n * n);
   });
+  for (const Array& plane : a) std::fill_n(plane.get(), n * n, 0.0);
   t.shift_s = seconds([&] {
-    std::vector<Plane> front(inserted);
-    for (Plane& plane : front) plane = std::make_unique<double[]>(n * n);
+    std::vector<Array> front(inserted);
+    for (Array& plane : front) {
+      plane = unwritten(n * n);
+      std::fill_n(plane.get(), n * n, 0.0);
+    }
     a.resize(n - inserted);
     a.insert(a.begin(), std::make_move_iterator(front.begin()), std::make_move_iterator(front.end()));
   });
   t.update_s = seconds([&] {
-    for (const Plane& plane : a)
+    for (const Array& plane : a)
       for (std::size_t k = 0; k < n * n; ++k) plane[k] += 1;
   });
   return t;
@@ -295,12 +303,12 @@ Times planes(std::size_t n, std::size_t inserted) {
 
 /// One stretch of memory: what stays is copied into a new one.
 Times contiguous(std::size_t n, std::size_t inserted) {
-  std::unique_ptr<double[]> a;
+  Array a;
   Times t;
-  t.allocate_s = seconds([&] { a.reset(static_cast<double*>(::operator new[](sizeof(double) * n * n * n))); });
+  t.allocate_s = seconds([&] { a = unwritten(n * n * n); });
   std::fill_n(a.get(), n * n * n, 0.0);
   t.shift_s = seconds([&] {
-    std::unique_ptr<double[]> b(static_cast<double*>(::operator new[](sizeof(double) * n * n * n)));
+    Array b = unwritten(n * n * n);
     std::copy_n(a.get(), (n - inserted) * n * n, b.get() + inserted * n * n);
     std::fill_n(b.get(), inserted * n * n, 0.0);
     a.swap(b);
