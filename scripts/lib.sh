@@ -25,6 +25,8 @@ DYNGRID_DEVELOPER_PACKAGES=(clang-format-14 mypy python3-mpi4py python3-nbclient
   python3-pip python3-setuptools python3-wheel)
 # What the programs of examples/libraries and their tests need besides; not installed by default. deal.II needs 2 GB.
 DYNGRID_LIBRARIES_PACKAGES=(libelpa-dev libmumps-dev libpetsc-real-dev libslepc-real-dev libdeal.ii-dev)
+# What the study on simulated hosts (studies/scale) needs besides; not installed by default.
+DYNGRID_STUDIES_PACKAGES=(libsimgrid-dev)
 # What the preset mpich needs besides; not installed by default.
 DYNGRID_MPICH_PACKAGES=(mpich libmpich-dev libscalapack-mpich-dev libhdf5-mpich-dev)
 # What scripts/slurmlab and the test slurm.lab need; not installed by default, since on a machine with services they
