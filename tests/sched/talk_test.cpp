@@ -212,7 +212,7 @@ TEST(Talk, AHundredThousandRandomTalks) {
   EXPECT_GT(restarts, 500);
 }
 
-TEST(Loads, AReply) {
+TEST(LoadRounds, AReply) {
   using base::Json;
   const auto process = [](Json place, int samples, double share) {
     return Json{{"place", std::move(place)}, {"samples", samples}, {"share", share}};
@@ -243,7 +243,7 @@ TEST(Loads, AReply) {
 
 // Jobs report at once, after some questions, never whole, never at all, or end. Each is asked at the begin of a round,
 // then only after it has replied; the round ends when all that can have reported, else when its time is over.
-TEST(Loads, TenThousandRandomRounds) {
+TEST(LoadRounds, TenThousandRandomRounds) {
   std::mt19937 random(17);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   const auto part = [&] { return below(1000) / 1000.0; };
