@@ -31,6 +31,8 @@ template <class Symbol> Symbol* in_hdf5(const char* name) {
 } // namespace control
 
 // What is used of it, each name standing for what it is in the loaded library; also where HDF5's own macros lead to it.
+#define H5_libinit_g (*control::in_hdf5<decltype(::H5_libinit_g)>("H5_libinit_g")) // of H5OPEN from 2.0 on
+#define H5_libterm_g (*control::in_hdf5<decltype(::H5_libterm_g)>("H5_libterm_g"))
 #define H5Aclose (*control::in_hdf5<decltype(::H5Aclose)>("H5Aclose"))
 #define H5Acreate2 (*control::in_hdf5<decltype(::H5Acreate2)>("H5Acreate2"))
 #define H5Aexists (*control::in_hdf5<decltype(::H5Aexists)>("H5Aexists"))
