@@ -252,7 +252,7 @@ void Application::use(LauncherKind way) {
     processes.set_launcher(make_launcher(way, loss_text()));
   });
   settings.way = way;
-  settings.group_policy.one_owner = way == LauncherKind::join;
+  settings.group_policy.one_owner = way == LauncherKind::join || starts_all_by_process_0();
   settings.group_policy.warm = way == LauncherKind::background ? settings.warm : 0;
   if (settings.warm > 0 && way != LauncherKind::background && processes.id() == 0)
     std::fprintf(stderr,

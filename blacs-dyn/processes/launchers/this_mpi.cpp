@@ -76,6 +76,10 @@ bool is_open_mpi_5() {
   return is_5();
 }
 
+bool starts_all_by_process_0() {
+  return base::mpi_library().mpi == base::Mpi::mpich;
+}
+
 bool is_unbound() { // with 5 each gets a core of its own otherwise, or none is started where no core is left
   return is_5() || (is_open_mpi() && !base::environment("OMPI_MCA_orte_bound_at_launch"));
 }

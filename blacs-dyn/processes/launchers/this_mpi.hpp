@@ -35,6 +35,10 @@ bool is_on_one_host();
 /// that are started later.)
 bool is_unbound();
 
+/// Whether process 0 has to start all new processes. MPICH 5 crashes in MPI_Intercomm_create where groups come together
+/// that several processes have started.
+bool starts_all_by_process_0();
+
 /// Of version 4 or 5: with these starting processes by PMIx has been tried.
 bool is_open_mpi();
 bool is_open_mpi_5();
