@@ -25,7 +25,7 @@ bool may_oversubscribe() {
 std::string remote_spawn_trouble() {
   return "with Open MPI 5 processes can be started only on the host where all of the application is: its launcher "
          "loses the addresses of others. Start as many as the largest grid needs at once, dyngrid run --spare N or "
-         "DYNGRID_SPARE=N, and they sleep until then; or take Open MPI 4.1 or 6";
+         "DYNGRID_SPARE=N, and they sleep until then; or take Open MPI 4.1";
 }
 
 std::string join_trouble() {
