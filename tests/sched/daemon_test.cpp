@@ -1369,7 +1369,8 @@ TEST_F(SchedulerTest, TwoPdgemmShrinkForAThirdAndGrowBack) {
   const auto pdgemm = [&](const char* n, const char* steps, const char* allow) {
     return submit({PDGEMM, "--n", n, "--nb", "32", "--steps", steps, "--check"}, {{"allow", allow}});
   };
-  const auto a = pdgemm("512", STEPS, "1:2"), b = pdgemm("512", STEPS, "1:2");
+  const char* until_cancelled = "100000000";
+  const auto a = pdgemm("512", until_cancelled, "1:2"), b = pdgemm("512", until_cancelled, "1:2");
   until("both can be resized", [&] { return job(a).value("resizable", false) && job(b).value("resizable", false); });
   const Json pids{job(a)["pid"], job(b)["pid"]};
   crash();
@@ -1382,13 +1383,19 @@ TEST_F(SchedulerTest, TwoPdgemmShrinkForAThirdAndGrowBack) {
   until("both have grown again",
         [&] { return job(a)["changes"].get<int>() >= 2 && job(b)["changes"].get<int>() >= 2; });
   // of lower priority: nobody shrinks for it
-  const auto lost = submit({PDGEMM, "--n", "64", "--steps", "1000000"}, {{"allow", "1"}, {"priority", -1}});
-  const Json first = wait(a), second = wait(b);
-  for (const Json& one : {first, second}) {
-    EXPECT_EQ(one.at("status"), "0");
-    EXPECT_EQ(one.at("changes"), 2);
-    const std::string text = out(one.at("job").get<std::int64_t>());
-    EXPECT_NE(text.find(STEPS " steps all right, 1x2 -> 1x1 -> 1x2;"), std::string::npos) << text;
+  const auto lost = submit({PDGEMM, "--n", "64", "--steps", until_cancelled}, {{"allow", "1"}, {"priority", -1}});
+  const auto steps_after = [&](std::int64_t id, const char* change) { // what it has printed since
+    const std::string text = out(id);
+    return text.substr(std::min(text.size(), text.find(change)));
+  };
+  for (const auto id : {a, b}) {
+    until("it has a step on the grid to which it grew again",
+          [&] { return steps_after(id, "1x1 -> 1x2 before step").find("  right\n") != std::string::npos; });
+    EXPECT_NE(steps_after(id, "1x2 -> 1x1 before step").find("1x1 -> 1x2 before step"), std::string::npos) << out(id);
+    EXPECT_EQ(job(id)["changes"], 2);
+    EXPECT_EQ(call("cancel", {{"job", id}})["cancelled"], true);
+    EXPECT_EQ(wait(id)["why"], "cancelled");
+    EXPECT_EQ(out(id).find("WRONG"), std::string::npos) << out(id);
   }
   EXPECT_NE(out(c).find("3 steps all right"), std::string::npos);
   // who had what: never more than there are, the third between the shrinks and the growths
