@@ -69,15 +69,11 @@ public:
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
       }
       if (phase_ % 2 == 0) { // requested here, carried out by a later resize point
-        double in_calls = 0, late = 0, points = 0;
-        const MPI_Comm comm = dyngrid_comm();
+        double in_calls = 0;
         const double asked = base::unix_time_s();
         need(dyngrid_request(nprow, npcol) == DYNGRID_SUCCESS, "request");
-        for (int outcome = DYNGRID_SAME, step = 0; outcome == DYNGRID_SAME; ++step, ++points) {
-          const double came = base::unix_time_s();
-          MPI_Barrier(comm); // the starting processes hold the others up, unequally
+        for (int outcome = DYNGRID_SAME, step = 0; outcome == DYNGRID_SAME; ++step) {
           const double called = base::unix_time_s();
-          late += called - came;
           outcome = dyngrid_resize_point_at("grow"); // new processes call it at another line
           in_calls += base::unix_time_s() - called;
           need(outcome >= 0 && step < 10000, "growth at a resize point");
@@ -91,8 +87,6 @@ public:
         say("merge", report.merge_s);
         say("exchange", report.plan_s + report.exchange_s);
         say("rest", in_calls - report.spawn_s - report.merge_s - report.plan_s - report.exchange_s);
-        say("points", 1e-3 * points); // the table is in thousandths
-        say("late", late);
       } else {
         const double called = base::unix_time_s();
         need(dyngrid_resize(nprow, npcol, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "growth");
@@ -322,8 +316,6 @@ constexpr Row rows[] = {
     {"merge", "... of it: communicators and contexts"},
     {"exchange", "... of it: the matrices move"},
     {"rest", "... of it: asking whether they are there, deciding, telling them"},
-    {"points", "... resize points, steps of 5 ms apart (a number, no milliseconds)"},
-    {"late", "... before them: waiting for those that come late to them (not in it)"},
     {"now", "growth by dyngrid_resize, which waits"},
     {"shrink", "back to the smaller grid, the new processes leave for good"},
     {"gone", "... until their processes are gone"},

@@ -164,17 +164,17 @@ Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource so
     load.share = std::min(1 - load.waited, std::max(1 - load.throttled, part(busiest_s, wall_s)));
     if (after.quota > 0 && after.rivals >= 0) // with pauses it is not throttled, but would be with more work
       load.share = std::min(load.share, std::max(load.busy, part_of_quota(before, after)));
-    load.is_calm = load.share > 0.9;
+    load.is_calm = load.share > calm_share;
     break;
   case LoadSource::clock:
     load.share = part(work.cpu_s, work.wall_s);
-    load.is_calm = load.share > 0.9;
+    load.is_calm = load.share > calm_share;
     break;
   case LoadSource::competitors:
     judge_by_competitors(before, after, load);
     break;
   }
-  load.share = std::clamp(load.share * (1 - load.stolen), 1e-3, 1.0);
+  load.share = std::clamp(load.share * (1 - load.stolen), least_share, 1.0);
   return load;
 }
 

@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "base/parse_json.hpp"
+#include "control/load.hpp"
 #include "time.hpp"
 
 namespace sched {
@@ -12,11 +13,9 @@ namespace {
 
 using base::Json;
 
-constexpr double quiet = 0.9;   ///< as control::Load::is_calm
 constexpr double recent_s = 3;  ///< a gathering of loads; a job gathers once a second while it is asked
 constexpr double again_s = 0.2; ///< after a reply that was not the last one
 constexpr double choices_s = 5; ///< for so long choices follow one round
-constexpr double least_share = 1e-3;
 
 LoadReply reply_in(const Json& line) {
   const auto loads = line.find("loads");
@@ -28,12 +27,12 @@ LoadReply reply_in(const Json& line) {
     ++places;
     if (load.at("samples").get<int>() == 0) continue;
     ++measured;
-    sum += std::clamp(load.at("share").get<double>(), least_share, 1.0);
+    sum += std::clamp(load.at("share").get<double>(), control::least_share, 1.0);
   }
   const Json age = line.value("age_s", Json());
   LoadReply reply;
   reply.is_last = places > 0 && measured == places && age.is_number() && age.get<double>() <= recent_s;
-  if (measured > 0) reply.share = sum / measured > quiet ? 1 : sum / measured;
+  if (measured > 0) reply.share = sum / measured > control::calm_share ? 1 : sum / measured;
   return reply;
 }
 

@@ -16,7 +16,7 @@ struct LoadReply {
   bool is_last = false; ///< a later reply tells no more: all were measured recently, or it does not know the question
 };
 
-/// Shares above 0.9 count as 1: nothing takes much of these processors, and shares scatter by as much.
+/// A share above control::calm_share counts as 1.
 /// @throws nothing: an unusable reply is the last one and has no share.
 LoadReply load_reply(const base::Json& line);
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
+#include "control/load.hpp"
 #include "promise.hpp"
 
 namespace sched {
@@ -462,8 +463,8 @@ std::vector<std::int64_t> candidates_to_shrink(const Policy& policy, const State
   if (candidates.size() < 2) return {};
   std::deque<Job> copies;
   std::vector<Decision> decisions;
-  constexpr double least_share = 1e-3; // as control::Load has it: nobody loses anything by a shrink
-  policy.decide(with_share(state, least_share, copies), decisions);
+  // the least share: no job loses anything by a shrink
+  policy.decide(with_share(state, control::least_share, copies), decisions);
   if (std::none_of(decisions.begin(), decisions.end(), [](const Decision& d) { return d.is_shrink(); })) return {};
   return candidates;
 }

@@ -112,7 +112,8 @@ int processes_to_come(const RunRequest& request, const Site& site) {
                                                         : "");
 }
 
-/// The hosts of "a:4,b", and their slots: one where no number is given.
+/// The hosts of a list as mpirun's -H takes it, "a:4,b,b", and their slots: one where no number is given. A host may
+/// stand there several times, which base::parse_hosts() refuses.
 struct Allocation {
   std::set<std::string> hosts;
   int slots = 0;

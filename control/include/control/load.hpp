@@ -53,9 +53,12 @@ enum class LoadSource {
 };
 const char* to_string(LoadSource source); ///< "schedstat", "clock", "competitors"
 
+constexpr double least_share = 1e-3; ///< that is reported
+constexpr double calm_share = 0.9;   ///< above it nothing takes much of a processor, and shares scatter by as much
+
 /// Between two samples.
 struct Load {
-  double share = 1;     ///< of one processor, above 0, at most 1: of the time that it requested, the part that it got
+  double share = 1;     ///< of one processor, least_share .. 1: of the time that it requested, the part that it got
   double waited = 0;    ///< part of the requested time in the run queue
   double throttled = 0; ///< part of the wall time in which its control group was stopped
   double stolen = 0;    ///< part of its processors' busy time that the host of this virtual machine took
