@@ -84,18 +84,28 @@ machine_environment() {
     MPIRUN_PRELOAD=(-x "LD_PRELOAD=$yield${LD_PRELOAD:+:$LD_PRELOAD}")
 }
 
-# configure_and_build PRESET BUILD_DIR [cmake options...]; builds BUILD_TARGETS, an array, or everything.
-BUILD_TARGETS=()
-configure_and_build() {
+# configure PRESET BUILD_DIR [cmake options...]
+configure() {
   local preset="$1" dir="$2"
   shift 2
   mkdir -p "$dir"
   say "configuring ($preset)"
   (cd "$ROOT" && cmake --preset "$preset" -B "$dir" "$@" >"$dir/configure.log" 2>&1) ||
     { cat "$dir/configure.log" >&2; die "configuring failed"; }
-  say "building ($preset)"
+}
+
+# build BUILD_DIR: builds BUILD_TARGETS, an array, or everything.
+BUILD_TARGETS=()
+build() {
+  local dir="$1"
+  say "building in $dir"
   cmake --build "$dir" -j "$JOBS" ${BUILD_TARGETS[0]:+--target "${BUILD_TARGETS[@]}"} >"$dir/build.log" 2>&1 ||
     { tail -n 60 "$dir/build.log" >&2; die "building failed; the whole output is in $dir/build.log"; }
+}
+
+configure_and_build() {
+  configure "$@"
+  build "$2"
 }
 
 # under_timeout SECONDS COMMAND...: ends a job that hangs, mpirun's processes included.
