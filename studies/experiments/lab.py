@@ -76,6 +76,13 @@ class Lab:
             lab += ["--beside", job]
         return self.output(lab + ["--"] + words, seconds, decide)
 
+    def cells(self, n: int, rounds: int) -> List[str]:
+        """A program of n x n cells in which an iteration has so many rounds of work for each cell, and one exchange of
+        borders. Unlike a sweep of jacobi, it takes long beside the 5 to 9 ms in which the kernel gives out the nodes'
+        parts of a core. Its matrices can be dealt out anew by --balance."""
+        return [self.app("particles"), "--n", str(n), "--nb", "1", "--cell-rounds", str(rounds), "--deal", "items",
+                "--crowd", "1", "--drift", "0", "--wander", "0"]
+
     def mpirun(self, count: int, words: List[str], seconds: int = 300) -> str:
         script = 'source "$0"; mpi_environment; machine_environment >&2; ' \
             'under_timeout "$1" mpirun --oversubscribe ${MPIRUN_PRELOAD[0]:+"${MPIRUN_PRELOAD[@]}"} -np "${@:2}"'

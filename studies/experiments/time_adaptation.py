@@ -6,8 +6,7 @@ from typing import Dict, Iterable, List, NamedTuple, Tuple
 
 from .lab import Experiment, Lab, Row, over, part_of, read, steps_of
 
-JOBS = {"wing": ["jacobi", "--n", "400", "--sweeps", "160"], "t60k": ["sor", "--n", "800", "--sweeps", "30"],
-        "brack2": ["jacobi", "--n", "1600", "--sweeps", "10"]}
+CELLS = {"wing": 128, "t60k": 256, "brack2": 512}  # in each dimension
 SHARED_NODES = 16
 
 
@@ -30,9 +29,10 @@ class Overlapped:
         self.step_s: Dict[Tuple[str, int], float] = {}
 
     def words(self, job: Placed, steps: int, mode: str, table: Path) -> List[str]:
-        program, *more = JOBS[job.name]
-        return [self.lab.app(program), *more, "--nb", "4", "--grid", f"{job.processes}x1", "--steps", str(steps),
-                "--balance", mode, "--csv", str(table)]
+        n = CELLS[job.name]
+        rounds = self.lab.pick(58, 3) * 2**20 // n**2
+        return self.lab.cells(n, rounds) + ["--grid", f"{job.processes}x1", "--steps", str(steps), "--balance", mode,
+                                            "--csv", str(table)]
 
     def steps(self, job: Placed) -> int:
         """As many as it does alone in the time."""
@@ -99,17 +99,18 @@ def time_three(lab: Lab) -> Iterable[Row]:
 EXPERIMENTS = [
     Experiment(
         "time-5-10", "Time adaptation, tables 5 to 10: two jobs of 8 processes, some on the same nodes",
-        "16 emulated nodes of 0.11 of a core. Jobs of 40 and 20 s: jacobi n = 400 (wing), sor n = 800 (t60k), jacobi n "
-        "= 1600 (brack2) instead of graph problems, whose part of computation they do not have. Both jobs adapt when "
-        "their load monitors see the other one, within two seconds; no directory says it. No partition from scratch.",
-        ("jacobi", "sor"), time_pairs),
+        "16 emulated nodes of 0.11 of a core. Jobs of 40 and 20 s over 128 x 128 (wing), 256 x 256 (t60k) and 512 x "
+        "512 cells (brack2), with the same work in an iteration, instead of graph problems, whose part of computation "
+        "they do not have. Both jobs adapt when their load monitors see the other one, within two seconds; no "
+        "directory says it. No partition from scratch.",
+        ("particles",), time_pairs),
     Experiment(
         "time-11-13", "Time adaptation, tables 11 to 13: a job of 16 processes and a smaller one inside",
         "As time-5-10. The second job, which has loaded nodes only, may adapt, too.",
-        ("jacobi", "sor"), time_inside),
+        ("particles",), time_inside),
     Experiment(
         "time-14", "Time adaptation, table 14: a job whose overlap grows to 8 nodes and shrinks again",
         "As time-5-10: t60k of 50 s, wing of 20 s after 15 s, brack2 of 10 s after 23 s. The costs of the single "
         "changes, in seconds of other data and machines, are left out.",
-        ("jacobi", "sor"), time_three),
+        ("particles",), time_three),
 ]

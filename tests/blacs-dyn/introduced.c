@@ -36,7 +36,8 @@ pmix_status_t PMIx_Get(const pmix_proc_t* who, const char* key, const pmix_info_
   get_function get = NULL;
   const char* mine = getenv("PMIX_NAMESPACE");
   *(void**)&get = dlsym(RTLD_NEXT, "PMIx_Get");
-  if (who && key && mine && strcmp(who->nspace, mine) != 0 && strncmp(key, "btl.tcp.", 8) == 0) {
+  if (who && key && mine && strcmp(who->nspace, mine) != 0 &&
+      (strncmp(key, "btl.tcp.", 8) == 0 || strncmp(key, "pml.ucx.", 8) == 0)) {
     ++looked_up;
     if (!is_here(get, who, key)) ++missing;
   }

@@ -269,11 +269,11 @@ TEST(LoadRounds, TenThousandRandomRounds) {
     }
     if (ended_s >= 0) {
       now_s = ended_s + 4.9;
-      ASSERT_FALSE(round.is_needed(jobs, now_s)) << "one round serves the choices of the next seconds";
+      ASSERT_FALSE(round.open_if_needed(jobs, now_s)) << "one round serves the choices of the next seconds";
       ASSERT_TRUE(round.due(now_s).empty());
       now_s = ended_s + 5;
     }
-    ASSERT_TRUE(round.is_needed(jobs, now_s));
+    ASSERT_TRUE(round.open_if_needed(jobs, now_s));
     std::sort(jobs.begin(), jobs.end());
     ASSERT_EQ(round.due(now_s), jobs) << "all at the same time";
     const double began_s = now_s;
@@ -284,13 +284,13 @@ TEST(LoadRounds, TenThousandRandomRounds) {
         if (!talker.has_reported && !talker.has_ended) open.push_back(job);
       ASSERT_EQ(round.silent(), open);
       const bool must_end = open.empty() || now_s >= began_s + patience_s;
-      ASSERT_EQ(round.has_ended(now_s), must_end);
+      ASSERT_EQ(round.close_if_ended(now_s), must_end);
       if (must_end) {
-        ASSERT_FALSE(round.has_ended(now_s)) << "reported once";
+        ASSERT_FALSE(round.close_if_ended(now_s)) << "reported once";
         ++(open.empty() ? early : late);
         break;
       }
-      ASSERT_TRUE(round.is_needed(jobs, now_s)) << "it goes on";
+      ASSERT_TRUE(round.open_if_needed(jobs, now_s)) << "it goes on";
       now_s += 0.05 + part() / 4;
       for (auto& [job, talker] : talkers) {
         if (below(100) == 0) {

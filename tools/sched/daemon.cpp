@@ -590,7 +590,7 @@ void Daemon::look_at_loads() {
     else
       send(id, live->second, "load", Json::object());
   }
-  if (!loads_.has_ended(base::monotonic_s())) return;
+  if (!loads_.close_if_ended(base::monotonic_s())) return;
   is_changed_ = true;
   for (const std::int64_t id : loads_.silent()) say(fmt::format("job {} did not report its load in time", id));
 }
@@ -918,7 +918,7 @@ void Daemon::schedule() {
   for (const Decision& decision : decisions) whys.push_back(why_by_load(*policy_, state, decision));
   // requests to shrink wait for the loads of jobs; nothing else does
   const std::vector<std::int64_t> candidates = candidates_to_shrink(*policy_, state);
-  const bool needs_loads = !candidates.empty() && loads_.is_needed(candidates, base::monotonic_s());
+  const bool needs_loads = !candidates.empty() && loads_.open_if_needed(candidates, base::monotonic_s());
   for (std::size_t i = 0; i < decisions.size(); ++i) { // a start that fails makes `state` invalid
     const std::int64_t id = decisions[i].job->id;
     const int procs = decisions[i].procs;

@@ -46,7 +46,7 @@ LoadReply load_reply(const Json& line) {
   }
 }
 
-bool LoadRound::is_needed(const std::vector<std::int64_t>& jobs, double now_s) {
+bool LoadRound::open_if_needed(const std::vector<std::int64_t>& jobs, double now_s) {
   if (is_open_) return true;
   if (ended_s_ && now_s < *ended_s_ + choices_s) return false;
   is_open_ = true;
@@ -79,7 +79,7 @@ void LoadRound::lost(std::int64_t job) {
   ask_s_.erase(job);
 }
 
-bool LoadRound::has_ended(double now_s) {
+bool LoadRound::close_if_ended(double now_s) {
   if (!is_open_ || (!ask_s_.empty() && now_s < began_s_ + patience_s_)) return false;
   is_open_ = false;
   ended_s_ = now_s;

@@ -26,16 +26,18 @@ class LoadRound {
 public:
   explicit LoadRound(double patience_s) : patience_s_(patience_s) {}
 
-  /// Whether a choice at this time needs a round first: the last one ended too long ago, or one goes on.
-  /// @param jobs to be asked when a round begins now
-  bool is_needed(const std::vector<std::int64_t>& jobs, double now_s);
+  /// Opens a round unless one is open or the last one ended a short time ago.
+  /// @param jobs to be asked in a new round
+  /// @return whether a round is open: a choice has to wait for its end
+  bool open_if_needed(const std::vector<std::int64_t>& jobs, double now_s);
   /// The jobs to be asked now; they count as asked.
   std::vector<std::int64_t> due(double now_s);
   void received(std::int64_t job, const LoadReply& reply, double now_s);
   /// It has ended, or is out of reach.
   void lost(std::int64_t job);
-  /// Once for each round: whether it has ended.
-  bool has_ended(double now_s);
+  /// Closes the round when no reply is missing or its time is over.
+  /// @return whether it did: true once for each round
+  bool close_if_ended(double now_s);
   /// The jobs without a last reply.
   std::vector<std::int64_t> silent() const;
 
