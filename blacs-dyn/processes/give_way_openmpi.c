@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "crowd.h"
+
 enum {
   yields_before_sleep = 1000, // 100 is slower: a message often comes within some rounds of all processes
   yields_of_message = 100,    // a message takes this number of them back,
@@ -29,10 +31,7 @@ enum {
   shortest_sleep_ns = 1000,
   longest_sleep_ns = 100000,
   longest_sleep_later_ns = 1000000, // after 64 ms; waking fifteen processes every 100 us takes a core
-  crowded_yield_ns = 1000000,       // a yield that takes longer gave the core to a process that computes. Each further
-                                    // one costs a time slice; a process that has slept gets the core back at once.
-  sleeps_while_crowded = 1000,      // the next waits sleep at once,
-  crowded_sleep_ns = 20000          // for this time at least: to the kernel 1 us is no more than a yield
+  crowded_sleep_ns = 20000 // at least, where another process computes on the core: 1 us is no more than a yield
 };
 
 typedef int progress(void);
@@ -44,8 +43,8 @@ __attribute__((visibility("default"))) int sched_yield(void);
 static __thread struct {
   int64_t left_ns, since_ns; // the end of the last call; the first empty poll, 0: to be found out
   unsigned vain;             // yields
-  unsigned crowded;          // how many waits sleep at once, since another process computes on this core
-  int is_looking, has_yielded, was_away, has_slept;
+  struct crowd crowd;
+  int is_looking, yielded, was_away, has_slept;
 } me;
 
 static int64_t now_ns(void) {
@@ -74,11 +73,11 @@ int opal_progress(void) {
     if (call == NULL) return 0; // loaded by dlopen(RTLD_LOCAL): it cannot have been called
     __atomic_store_n(&next, call, __ATOMIC_RELAXED);
   }
-  me.has_yielded = 0;
+  me.yielded = 0;
   me.is_looking = 1;
   const int events = call();
   me.is_looking = 0;
-  if (!me.has_yielded) {
+  if (!me.yielded) {
     const unsigned back = me.vain < yields_before_sleep ? yields_of_message : yields_after_sleep;
     me.vain = me.vain > back ? me.vain - back : 0;
     me.since_ns = 0;
@@ -93,13 +92,13 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-static void sleep_after(int64_t waited_ns) {
+static void sleep_after(int64_t waited_ns, int64_t at_least_ns) {
   const int error = errno;
   if (!me.has_slept) prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); // the kernel adds 50 us to every sleep otherwise
   me.has_slept = 1;
   const int64_t sleep_ns = larger(smaller(waited_ns / share_slept, longest_sleep_ns),
                                   smaller(waited_ns / share_slept_later, longest_sleep_later_ns));
-  const struct timespec moment = {0, (long)larger(sleep_ns, me.crowded > 0 ? crowded_sleep_ns : shortest_sleep_ns)};
+  const struct timespec moment = {0, (long)larger(sleep_ns, at_least_ns)};
   nanosleep(&moment, NULL);
   errno = error;
 }
@@ -113,18 +112,18 @@ int sched_yield(void) {
     me.since_ns = 0;
   }
   me.was_away = is_away;
-  me.has_yielded = 1;
+  me.yielded = 1;
   if (me.since_ns == 0) me.since_ns = entered_ns;
   int result = 0;
-  const int sleeps = me.vain >= yields_before_sleep || me.crowded > 0;
-  if (sleeps) {
-    sleep_after(entered_ns - me.since_ns);
-    if (me.crowded > 0) --me.crowded;
+  const int crowded = is_crowded(&me.crowd, entered_ns);
+  if (crowded || me.vain >= yields_before_sleep) {
+    sleep_after(entered_ns - me.since_ns, crowded ? crowded_sleep_ns : shortest_sleep_ns);
+    me.left_ns = now_ns();
   } else {
     ++me.vain;
     result = (int)syscall(SYS_sched_yield);
+    me.left_ns = now_ns();
+    has_yielded(&me.crowd, entered_ns, me.left_ns);
   }
-  me.left_ns = now_ns();
-  if (!sleeps && me.left_ns - entered_ns > crowded_yield_ns) me.crowded = sleeps_while_crowded;
   return result;
 }
