@@ -23,7 +23,7 @@ static inline int is_crowded(const struct crowd* crowd, int64_t now_ns) {
 }
 
 /* After a yield from entered_ns to left_ns, outside of such a time. */
-static inline void has_yielded(struct crowd* crowd, int64_t entered_ns, int64_t left_ns) {
+static inline void note_yield(struct crowd* crowd, int64_t entered_ns, int64_t left_ns) {
   if (left_ns - entered_ns <= long_yield_ns) return;
   const int is_soon = entered_ns < crowd->until_ns + crowd->length_ns;
   const int64_t doubled_ns = 2 * crowd->length_ns;

@@ -44,7 +44,7 @@ static __thread struct {
   int64_t left_ns, since_ns; // the end of the last call; the first empty poll, 0: to be found out
   unsigned vain;             // yields
   struct crowd crowd;
-  int is_looking, yielded, was_away, has_slept;
+  int is_looking, has_yielded, was_away, has_slept;
 } me;
 
 static int64_t now_ns(void) {
@@ -73,11 +73,11 @@ int opal_progress(void) {
     if (call == NULL) return 0; // loaded by dlopen(RTLD_LOCAL): it cannot have been called
     __atomic_store_n(&next, call, __ATOMIC_RELAXED);
   }
-  me.yielded = 0;
+  me.has_yielded = 0;
   me.is_looking = 1;
   const int events = call();
   me.is_looking = 0;
-  if (!me.yielded) {
+  if (!me.has_yielded) {
     const unsigned back = me.vain < yields_before_sleep ? yields_of_message : yields_after_sleep;
     me.vain = me.vain > back ? me.vain - back : 0;
     me.since_ns = 0;
@@ -112,7 +112,7 @@ int sched_yield(void) {
     me.since_ns = 0;
   }
   me.was_away = is_away;
-  me.yielded = 1;
+  me.has_yielded = 1;
   if (me.since_ns == 0) me.since_ns = entered_ns;
   int result = 0;
   const int crowded = is_crowded(&me.crowd, entered_ns);
@@ -123,7 +123,7 @@ int sched_yield(void) {
     ++me.vain;
     result = (int)syscall(SYS_sched_yield);
     me.left_ns = now_ns();
-    has_yielded(&me.crowd, entered_ns, me.left_ns);
+    note_yield(&me.crowd, entered_ns, me.left_ns);
   }
   return result;
 }

@@ -76,12 +76,13 @@ class Lab:
             lab += ["--beside", job]
         return self.output(lab + ["--"] + words, seconds, decide)
 
-    def cells(self, n: int, rounds: int) -> List[str]:
+    def cells(self, n: int, rounds: int, processes: int, steps: int, balance: str, table: Path) -> List[str]:
         """A program of n x n cells in which an iteration has so many rounds of work for each cell, and one exchange of
         borders. Unlike a sweep of jacobi, it takes long beside the 5 to 9 ms in which the kernel gives out the nodes'
-        parts of a core. Its matrices can be dealt out anew by --balance."""
+        parts of a core."""
         return [self.app("particles"), "--n", str(n), "--nb", "1", "--cell-rounds", str(rounds), "--deal", "items",
-                "--crowd", "1", "--drift", "0", "--wander", "0"]
+                "--crowd", "1", "--drift", "0", "--wander", "0", "--grid", f"{processes}x1", "--steps", str(steps),
+                "--balance", balance, "--csv", str(table)]
 
     def mpirun(self, count: int, words: List[str], seconds: int = 300) -> str:
         script = 'source "$0"; mpi_environment; machine_environment >&2; ' \

@@ -10,14 +10,12 @@ class Loaded:
     """Iterations over n x n cells, on nodes half of which get a competing process."""
 
     def __init__(self, lab: Lab, nodes: int, rounds: int, steps: int) -> None:
-        self.lab, self.nodes, self.steps = lab, nodes, steps
-        self.program = lab.cells(lab.pick(1024, 128), rounds)
+        self.lab, self.nodes, self.rounds, self.steps = lab, nodes, rounds, steps
 
     def run(self, mode: str, load_at_s: float) -> List[Dict[str, str]]:
         """The record; without competitors where load_at_s is below 0."""
         table = self.lab.table("cells")
-        words = self.program + ["--grid", f"{self.nodes}x1", "--steps", str(self.steps), "--balance", mode, "--csv",
-                                str(table)]
+        words = self.lab.cells(self.lab.pick(1024, 128), self.rounds, self.nodes, self.steps, mode, table)
         loaded = range(self.nodes // 2, self.nodes) if load_at_s >= 0 else []
         self.lab.nodes(self.nodes, part_of(self.nodes), words, load=[f"{k}:1@{load_at_s:.2f}" for k in loaded])
         return read(table)

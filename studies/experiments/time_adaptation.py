@@ -30,9 +30,8 @@ class Overlapped:
 
     def words(self, job: Placed, steps: int, mode: str, table: Path) -> List[str]:
         n = CELLS[job.name]
-        rounds = self.lab.pick(58, 3) * 2**20 // n**2
-        return self.lab.cells(n, rounds) + ["--grid", f"{job.processes}x1", "--steps", str(steps), "--balance", mode,
-                                            "--csv", str(table)]
+        rounds = self.lab.pick(58, 3) * 2**20 // n**2  # as much work for any n
+        return self.lab.cells(n, rounds, job.processes, steps, mode, table)
 
     def steps(self, job: Placed) -> int:
         """As many as it does alone in the time."""

@@ -25,7 +25,7 @@ public:
     ++yields;
     const std::int64_t entered_ns = now_ns_;
     now_ns_ = std::max(now_ns_ + quick_yield_ns, std::min(until_ns, now_ns_ + slice_ns));
-    has_yielded(&crowd_, entered_ns, now_ns_);
+    note_yield(&crowd_, entered_ns, now_ns_);
   }
   std::int64_t now_ns() const { return now_ns_; }
 
@@ -36,7 +36,7 @@ private:
   std::int64_t now_ns_ = 12345;
 };
 
-/// Each yield costs a slice. It yields once in 64 ms, after 9 times that were shorter.
+/// Each yield costs a slice. It yields once in 64 ms, after 8 times that were shorter.
 TEST(Crowd, BesideAnEndlessLoop) {
   Core core;
   constexpr std::int64_t end_ns = 4000 * ms;

@@ -52,6 +52,7 @@ constexpr struct {
     {"grow", "it is dyngrid resize JOB +5"},
     {"shrink", "it is dyngrid resize JOB -4"},
     {"calls", "it is dyngrid history --calls"},
+    {"calibrate", "dyngrid run --calls measures by itself"},
     {"topology", "it is dyngrid plan shapes"},
     {"place", "it is dyngrid plan placement"},
     {"map", "it is dyngrid plan mapping"},
