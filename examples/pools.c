@@ -7,6 +7,7 @@
  *
  * From another terminal: dyngrid ps; dyngrid resize kpoints/1 2x3 */
 #include <dyngrid.h>
+#include <dyngrid/pool.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -13,6 +13,7 @@
 #include "common/report.hpp"
 
 #include <dyngrid.h>
+#include <dyngrid/control.h>
 #include <fmt/format.h>
 
 #include <signal.h>

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 
 #include <dyngrid/balance.h>
+#include <dyngrid/checkpoint.h>
 #include <dyngrid/control.h>
 #include <dyngrid/gridmap.h>
 #include <dyngrid/layout.h>

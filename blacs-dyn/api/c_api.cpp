@@ -2,7 +2,9 @@
 #include "dyngrid.h"
 #include "dyngrid/balance.h"
 #include "dyngrid/calls.h"
+#include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
+#include "dyngrid/pool.h"
 
 #include <algorithm>
 #include <map>

@@ -17,10 +17,12 @@
 #include "dyngrid.h"
 #include "dyngrid/balance.h"
 #include "dyngrid/calls.h"
+#include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
 #include "dyngrid/factor.h"
 #include "dyngrid/layout.h"
 #include "dyngrid/phases.h"
+#include "dyngrid/pool.h"
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <map>
 
+#include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
 #include "dyngrid/layout.h"
 #include "dyngrid/phases.h"

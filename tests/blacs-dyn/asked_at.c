@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #define TEST_NAME "asked_at"
+#include "dyngrid/control.h"
 #include "expect.h"
 
 int main(int argc, char** argv) {

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "dyngrid/control.h"
 #include "follow.hpp"
 
 namespace {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dyngrid.h"
+#include "dyngrid/checkpoint.h"
 
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "loop";

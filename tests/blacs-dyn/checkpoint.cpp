@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dyngrid/checkpoint.h"
 #include "dyngrid/layout.h"
 #include "follow.hpp"
 

@@ -36,6 +36,7 @@
 #include "common/own_kernel.hpp"
 #include "control/client.hpp"
 #include "dyngrid/balance.h"
+#include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
 #include "dyngrid/factor.h"
 #include "follow.hpp"

@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 
+#include "dyngrid/checkpoint.h"
 #include "follow.hpp"
 
 namespace follow {

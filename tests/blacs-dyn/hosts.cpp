@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "dyngrid/control.h"
 #include "follow.hpp"
 
 using follow::expect;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define TEST_NAME "introduced"
+#include "dyngrid/control.h"
 #include "expect.h"
 
 static int looked_up, missing;

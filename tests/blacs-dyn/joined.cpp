@@ -44,6 +44,7 @@
 
 #include "base/parse_json.hpp"
 #include "control/client.hpp"
+#include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
 #include "follow.hpp"
 

@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
 #include "figures.hpp"
 #include "follow.hpp"

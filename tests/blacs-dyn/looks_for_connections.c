@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define TEST_NAME "looks"
+#include "dyngrid/control.h"
 #include "expect.h"
 
 static int wanted, most;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
 #include "dyngrid/layout.h"
 #include "follow.hpp"

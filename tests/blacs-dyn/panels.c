@@ -8,6 +8,7 @@
 
 #include "dyngrid.h"
 #include "dyngrid/balance.h"
+#include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
 #include "dyngrid/factor.h"
 #include "dyngrid/layout.h"

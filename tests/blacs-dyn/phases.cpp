@@ -16,6 +16,7 @@
 
 #include "dyngrid.h"
 #include "dyngrid/balance.h"
+#include "dyngrid/checkpoint.h"
 #include "dyngrid/phases.h"
 #include "follow.hpp"
 

@@ -19,6 +19,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "dyngrid/checkpoint.h"
+#include "dyngrid/pool.h"
 #include "figures.hpp"
 #include "follow.hpp"
 

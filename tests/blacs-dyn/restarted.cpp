@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "dyngrid/checkpoint.h"
 #include "dyngrid/layout.h"
 #include "follow.hpp"
 

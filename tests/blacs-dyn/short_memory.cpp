@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
 #include "dyngrid/layout.h"
 #include "follow.hpp"

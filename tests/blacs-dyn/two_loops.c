@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 199309L
 #include <time.h>
 
+#include "dyngrid/control.h"
 #include "two_loops.h"
 
 /* `sent`, for new processes that start while the others compute: requested in the first loop, joined in the second */

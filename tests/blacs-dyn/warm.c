@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define TEST_NAME "warm"
+#include "dyngrid/control.h"
 #include "expect.h"
 
 static size_t read_file(const char* pid, const char* name, char* text, size_t size) {

@@ -10,16 +10,18 @@
  * and both names.
  *
  * This header has what a program needs to resize. More on request:
- *   dyngrid/control.h  which grids are allowed, how new processes are started, which processes leave
- *   dyngrid/layout.h   matrices that lie by a rule, another layout on the same grid, copies
- *   dyngrid/balance.h  matrices dealt out by speed, processes that get less of their processor than others
- *   dyngrid/phases.h   parts of a cycle that want other layouts
- *   dyngrid/factor.h   LU and Cholesky factorizations during which the grid may change
- *   dyngrid/calls.h    calls of ScaLAPACK on another grid
- *   dyngrid/redist.h   descriptors, layouts, plans and exchanges
- *   dyngrid/halo.h     borders of distributed matrices
- *   dyngrid/gridmap.h  grid shapes, placement, mapping onto unequal processors
- *   dyngrid/pblas.h    PBLAS and ScaLAPACK for matrices in blocks of any sizes */
+ *   dyngrid/control.h     which grids are allowed, how processes start, which ones leave, resize points with a name
+ *   dyngrid/checkpoint.h  all matrices and shared state in a file, restored on any grid
+ *   dyngrid/pool.h        several applications in one program, each with its own grid
+ *   dyngrid/layout.h      matrices that lie by a rule, another layout on the same grid, copies
+ *   dyngrid/balance.h     matrices dealt out by speed, processes that get less of their processor than others
+ *   dyngrid/phases.h      parts of a cycle that want other layouts
+ *   dyngrid/factor.h      LU and Cholesky factorizations during which the grid may change
+ *   dyngrid/calls.h       calls of ScaLAPACK on another grid
+ *   dyngrid/redist.h      descriptors, layouts, plans and exchanges
+ *   dyngrid/halo.h        borders of distributed matrices
+ *   dyngrid/gridmap.h     grid shapes, placement, mapping onto unequal processors
+ *   dyngrid/pblas.h       PBLAS and ScaLAPACK for matrices in blocks of any sizes */
 #ifndef DYNGRID_H
 #define DYNGRID_H
 
@@ -73,19 +75,6 @@ typedef struct dyngrid_resize_report {
 DYNGRID_API int dyngrid_init(void);
 /* As dyngrid_init, with the first grid given: nprow x npcol <= processes. New processes ignore it. */
 DYNGRID_API int dyngrid_init_grid(int nprow, int npcol);
-/* As dyngrid_init, on the processes of a communicator: a pool, one of several applications of dyngrid in one program.
- * Each pool has its own grid, matrices, shared state and requests. It changes its grid while the others compute.
- * "Collective" then means the processes of the pool's grid, and process 0 is rank 0 of comm. Pools have no process in
- * common; a process that is in none does not call it. After MPI_Init; collective over comm. name: of the pool, the same
- * on all its processes, 1 to 20 of A-Z a-z 0-9 . _ -. The command finds the pool as JOB/name. comm can be freed
- * afterwards. A new process belongs to the pool that started it, and ignores both arguments: dyngrid_pool says which.
- * DYNGRID_ERR_ARGUMENT for MPI_COMM_NULL, an intercommunicator or another name; DYNGRID_ERR_MISMATCH for two names;
- * DYNGRID_ERR_STATE where this process is in an application already. */
-DYNGRID_API int dyngrid_init_on(MPI_Comm comm, const char* name);
-DYNGRID_API int dyngrid_init_on_f(MPI_Fint comm, const char* name);
-/* Name of this process's pool, "" where it is in none. On a new process also before dyngrid_init_on, where a program
- * chooses what this pool computes. Local. */
-DYNGRID_API const char* dyngrid_pool(void);
 /* Ends the application's use of dyngrid; local arrays are freed. Collective over the current grid; processes that left
  * call it alone. Calls MPI_Finalize when dyngrid_init called MPI_Init. Otherwise the caller calls it. A call of
  * MPI_Finalize alone ends dyngrid first. */
@@ -117,9 +106,6 @@ DYNGRID_API MPI_Fint dyngrid_comm_f(void);
  * of them get DYNGRID_ERR_STATE, which names both, and the grid stays. The same holds for processes that join, or wake
  * in the resize point in which they fell asleep, while the others are at another. */
 DYNGRID_API int dyngrid_resize_point(void);
-/* A resize point with a name, of at most 63 characters: the same one wherever it is called, another one than those of
- * other names or without a name. Processes that join or wake can be led to it. Collective. */
-DYNGRID_API int dyngrid_resize_point_at(const char* name);
 /* dyngrid_resize_point() calls this in C and C++, with its file and line. Collective. */
 DYNGRID_API int dyngrid_resize_point_in(const char* file, int line);
 #ifndef DYNGRID_NO_MACROS
@@ -129,13 +115,6 @@ DYNGRID_API int dyngrid_resize_point_in(const char* file, int line);
  * dyngrid_last_message says why. 0 when nothing was to be changed and when the grid has changed. 0 also after a mistake
  * of the program's, such as processes that came to different resize points. Local. */
 DYNGRID_API int dyngrid_was_refused(void);
-/* Name of the resize point at which the other processes wait and where this process has to go on. Not empty on a new
- * process before its first resize point, if the growth was requested at a named one, and after DYNGRID_REDIRECT.
- * Otherwise "". Valid until the next call of any routine here. Local. A process that calls it declares that it can be
- * led, now or later. When it wakes or joins at another resize point than the others, it gets DYNGRID_REDIRECT there.
- * The others wait until it comes to the one named. At any other resize point, or at dyngrid_finalize, the change is
- * given up: DYNGRID_ERR_STATE on the others. */
-DYNGRID_API const char* dyngrid_entry_point(void);
 /* 1 when the next resize point would try to change the grid, or to admit requested new processes, as far as it is known
  * now; otherwise 0. The request stays pending. Collective, one all-reduce of 8 bytes. 1 on processes outside the grid,
  * whose next resize point is where they join or sleep. */
@@ -191,28 +170,6 @@ DYNGRID_API int dyngrid_matrix_free(dyngrid_matrix** matrix);
 DYNGRID_API int dyngrid_share(const char* name, void* data, size_t bytes);
 DYNGRID_API int dyngrid_unshare(const char* name);
 
-/* ---- checkpoints ---- */
-
-/* Writes all matrices and all shared state to one HDF5 file. The file replaces an older one of that name only when it
- * is whole and on the disk: after an interruption at any moment, the older one remains. Collective. The path of process
- * 0 counts, relative to its working folder; null is the environment's DYNGRID_CHECKPOINT. DYNGRID_ERR_IO when it cannot
- * be written, _ARGUMENT when another pool has written that file, _UNSUPPORTED when dyngrid was built without HDF5; the
- * application is as it was. */
-DYNGRID_API int dyngrid_checkpoint(const char* path);
-/* Reads them back on the current grid, of whatever shape and distribution. Every matrix that was made and everything
- * that was shared must be in the file, by name, with the same type and size (block sizes may differ). Matrices and
- * shared state of the file that the program has not made yet are read too: dyngrid_matrix_find finds the matrix,
- * dyngrid_share gets its content. Resize points are counted on from where the file was written. Collective. Null is the
- * environment's DYNGRID_RESTORE. DYNGRID_ERR_NOT_FOUND, _IO (truncated, damaged, no checkpoint), _MISMATCH,
- * _UNSUPPORTED: nothing was changed. The environment's checkpoint is restored here or at the first resize point. That
- * resize point returns DYNGRID_RESIZED then and calls the routines of dyngrid_on_change: all local arrays have moved,
- * here and there. When it cannot be restored, the run ends with status 1 and the reason, so that no program goes on
- * without it. */
-DYNGRID_API int dyngrid_restore(const char* path);
-/* 1 from dyngrid_init to the first resize point, or to dyngrid_restore, when the environment's DYNGRID_RESTORE says
- * what this run goes on from: matrices and shared state get their content there, and need no first values. Otherwise 0.
- * Local. */
-DYNGRID_API int dyngrid_is_restarted(void);
 /* "MAJOR.MINOR.PATCH", of the library in use. Local. */
 DYNGRID_API const char* dyngrid_version(void);
 

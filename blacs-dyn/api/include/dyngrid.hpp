@@ -22,11 +22,13 @@
 #include "dyngrid.h"
 #include "dyngrid/balance.h"
 #include "dyngrid/calls.h"
+#include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
 #include "dyngrid/factor.h"
 #include "dyngrid/gridmap.h"
 #include "dyngrid/layout.h"
 #include "dyngrid/phases.h"
+#include "dyngrid/pool.h"
 #include "dyngrid/redist.h"
 
 namespace dyngrid {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How and to what the grid may change: which grids are allowed, how new processes are started, which processes leave,
- * what a scheduler has to grant. Statuses, outcomes and "collective" are those of dyngrid.h. */
+/* How, where and to what the grid may change: which grids are allowed, resize points with a name, how new processes are
+ * started, which processes leave, what a scheduler has to grant. Statuses, outcomes and "collective" are those of
+ * dyngrid.h. */
 #ifndef DYNGRID_CONTROL_H
 #define DYNGRID_CONTROL_H
 
@@ -45,6 +46,19 @@ DYNGRID_API int dyngrid_pop(void);
 /* Levels on the stack, 1 for the first grid. Local. */
 DYNGRID_API int dyngrid_depth(void);
 
+/* ---- resize points with a name ---- */
+
+/* A resize point with a name, of at most 63 characters: the same one wherever it is called, another one than those of
+ * other names or without a name. Processes that join or wake can be led to it. Collective. */
+DYNGRID_API int dyngrid_resize_point_at(const char* name);
+/* Name of the resize point at which the other processes wait and where this process has to go on. Not empty on a new
+ * process before its first resize point, if the growth was requested at a named one, and after DYNGRID_REDIRECT.
+ * Otherwise "". Valid until the next call of any routine here. Local. A process that calls it declares that it can be
+ * led, now or later. When it wakes or joins at another resize point than the others, it gets DYNGRID_REDIRECT there.
+ * The others wait until it comes to the one named. At any other resize point, or at dyngrid_finalize, the change is
+ * given up: DYNGRID_ERR_STATE on the others. */
+DYNGRID_API const char* dyngrid_entry_point(void);
+
 /* ---- how the grid changes ---- */
 
 /* Placement used by requests; default DYNGRID_OPTIMAL or DYNGRID_EXCHANGE=placement. Collective. */
@@ -60,7 +74,8 @@ DYNGRID_API int dyngrid_set_schedule(int schedule);
  * does. With DYNGRID_BACKGROUND and DYNGRID_JOIN a growth at a resize point only starts the new processes:
  * DYNGRID_SAME, until a later resize point finds them ready and admits them. dyngrid_resize waits for them, and with
  * DYNGRID_WAIT=on every resize point does. The environment's DYNGRID_PROCESSES=background|blocking|join sets it at the
- * start. Collective; not after a growth (DYNGRID_ERR_STATE); DYNGRID_ERR_UNSUPPORTED where it cannot be used. */
+ * start. Collective; not after a growth (DYNGRID_ERR_STATE);
+ * DYNGRID_ERR_UNSUPPORTED where it cannot be used. */
 enum { DYNGRID_BLOCKING = 0, DYNGRID_JOIN = 1, DYNGRID_BACKGROUND = 2 };
 DYNGRID_API int dyngrid_set_processes(int way);
 
