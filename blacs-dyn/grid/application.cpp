@@ -246,6 +246,12 @@ void Application::use(LauncherKind way) {
           Status::bad_state,
           fmt::format("blacs-dyn: new processes came by {} already, and those of two ways do not know each other",
                       to_string(settings.way)));
+    if (grid.has_me() && !processes.process_set().all_parked().empty())
+      throw Error(
+          Status::bad_state,
+          fmt::format("blacs-dyn: {} process(es) outside the grid would not learn how new processes are started; "
+                      "expected a grid of all processes, or DYNGRID_PROCESSES={} in the environment",
+                      processes.process_set().all_parked().size(), to_string(way)));
     if (const std::string why = trouble_with(way, hosts.are_several(), settings.known_cores > 0); !why.empty())
       throw Error(Status::unsupported, fmt::format("blacs-dyn: {}{}", why,
                                                    way == LauncherKind::background ? "; take DYNGRID_BLOCKING" : ""));
@@ -295,7 +301,10 @@ void Application::refuse_second_init() const {
 void Application::begin(std::optional<Shape> first_grid, MPI_Comm first) {
   refuse_second_init();
   start(Mode::managed, first);
-  if (processes.is_newcomer()) return;
+  if (processes.is_newcomer()) {
+    has_begun_ = true;
+    return;
+  }
   if (processes.id() == 0) {
     say_whose_copier();
     if (settings.is_verbose) std::fprintf(stderr, "dyngrid: %s\n", pblas::choice_in_words().c_str());
@@ -308,21 +317,24 @@ void Application::begin(std::optional<Shape> first_grid, MPI_Comm first) {
   packet.put(shape);
   broadcast(packet.bytes(), 0, processes.world());
   shape = Packet(packet.bytes()).get<Shape>();
-  if (processes.form_first_grid(shape, hosts.of_ranks(), settings.group_policy) == Processes::Fate::stays) {
+  const bool is_in_grid =
+      processes.form_first_grid(shape, hosts.of_ranks(), settings.group_policy) == Processes::Fate::stays;
+  if (is_in_grid) {
     grid.tie();
     const int seen_before = grids_seen;
     grid.open_context();
     note_first_grid(seen_before);
-    together(grid.comm(), [&] {
-      if (grid.rank() != 0) return; // all run the same program, and its file is read
-      if (const std::string why = trouble_with_blacs(grid.context(), shape); !why.empty())
-        throw Error(Status::unsupported, "blacs-dyn: " + why);
-    });
-    checkpoints.begin();
   } else {
     grid.stay_outside();
   }
+  together(processes.world(), [&] {
+    if (processes.id() != 0) return; // all run the same program, and its file is read
+    if (const std::string why = trouble_with_blacs(grid.context(), shape); !why.empty())
+      throw Error(Status::unsupported, "blacs-dyn: " + why);
+  });
+  if (is_in_grid) checkpoints.begin();
   open_control(shape);
+  has_begun_ = true;
 }
 
 /// The environment's, else the program's, else the most square one.
@@ -356,9 +368,11 @@ void Application::open_control(Shape first_grid) {
 }
 
 void Application::require_begun(const char* routine) const {
-  if (!is_active() || is_classical())
-    throw Error(Status::bad_state,
-                fmt::format("blacs-dyn: {} without dyngrid_init before it, or after dyngrid_finalize", routine));
+  if (!is_active() || is_classical() || !has_begun_)
+    throw Error(Status::bad_state, fmt::format("blacs-dyn: {} {}", routine,
+                                               is_active() && was_called_ && !has_begun_
+                                                   ? "after a dyngrid_init that failed"
+                                                   : "without dyngrid_init before it, or after dyngrid_finalize"));
   if (processes.has_left())
     throw Error(Status::bad_state, fmt::format("blacs-dyn: {} on a process that has left the application", routine));
 }

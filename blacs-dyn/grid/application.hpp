@@ -101,6 +101,7 @@ private:
 
   bool is_finished_ = false;
   bool was_called_ = false; ///< dyngrid_init
+  bool has_begun_ = false;  ///< dyngrid_init succeeded
   bool we_started_mpi_ = false;
 };
 

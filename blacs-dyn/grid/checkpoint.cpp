@@ -406,6 +406,11 @@ void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std
               fmt::format(
                   "blacs-dyn: checkpoint {}: matrix \"{}\" is '{}' {} x {} there and '{}' {} x {} in the program", path,
                   a.name, found->type, found->m, found->n, a.type, a.m, a.n));
+        const std::string there = gridmap::extents_text(found->field), here = gridmap::extents_text(a.field);
+        if (!found->field.empty() && !a.field.empty() && there != here)
+          throw Error(Status::rank_mismatch,
+                      fmt::format("blacs-dyn: checkpoint {}: field \"{}\" is {} there and {} in the program", path,
+                                  a.name, there, here));
         at[k] = static_cast<std::size_t>(found - known.begin());
       }
       for (std::size_t k = 0; k < shared.size(); ++k) {

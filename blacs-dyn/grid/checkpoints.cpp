@@ -53,14 +53,15 @@ std::string path_of(const char* what, const char* given, const char* variable, c
 }
 
 /// The program's command, grid and progress, and what it shares.
-SavedState state_of(const Processes& processes, const Settings& settings, const SharedState& shared) {
+SavedState state_of(const Processes& processes, const Settings& settings, std::int64_t points_passed,
+                    const SharedState& shared) {
   SavedState state;
   state.folder = start_folder();
   MPI_Comm_size(MPI_COMM_WORLD, &state.started); // process 0, which writes it, is one of those that mpirun started
   state.pool = settings.pool;
   state.dyngrid_version = DYNGRID_VERSION;
   state.written = base::utc_text(static_cast<std::int64_t>(base::unix_time_s()));
-  state.resize_points = settings.points;
+  state.resize_points = points_passed;
   state.nprow = processes.process_set().grid.shape.nprow;
   state.npcol = processes.process_set().grid.shape.npcol;
   const std::vector<double> speeds = processes.process_set().speeds_on(processes.process_set().grid);
@@ -101,7 +102,7 @@ void Checkpoints::write(const char* path) {
   std::vector<SpreadMatrix> matrices;
   together(grid_.comm(), [&] {
     if (processes_.id() == 0) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
-    state = state_of(processes_, settings_, registered_.shared);
+    state = state_of(processes_, settings_, points_passed(), registered_.shared);
     for (const auto& a : registered_.matrices.all())
       matrices.push_back(spread(*a, a->layout, a->local.data(), a->lld()));
   });
@@ -213,21 +214,14 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
                stderr);
 }
 
-bool Checkpoints::is_due() const {
+bool Checkpoints::may_be_due() const {
   if (settings_.checkpoint.empty()) return false;
-  if (settings_.checkpoint_seconds <= 0)
-    return settings_.checkpoint_points > 0 && settings_.points > 0 &&
-           settings_.points % settings_.checkpoint_points == 0;
-  if (last_s_ < 0) last_s_ = MPI_Wtime();                              // it has joined
-  int is_time = MPI_Wtime() - last_s_ >= settings_.checkpoint_seconds; // clocks differ: process 0's counts
-  check_mpi(MPI_Bcast(&is_time, 1, MPI_INT, 0, grid_.comm()), "MPI_Bcast");
-  return is_time != 0;
+  if (settings_.checkpoint_seconds > 0) return true;
+  return settings_.checkpoint_points > 0 && settings_.points > 0 && settings_.points % settings_.checkpoint_points == 0;
 }
 
-void Checkpoints::save_if_due(const std::function<void()>& before) {
-  if (!is_due()) return;
-  before();
-  save();
+bool Checkpoints::is_due() const {
+  return may_be_due() && (settings_.checkpoint_seconds <= 0 || MPI_Wtime() - last_s_ >= settings_.checkpoint_seconds);
 }
 
 namespace {
@@ -274,7 +268,7 @@ std::string Checkpoints::save() {
     write(nullptr);
     if (settings_.is_verbose && processes_.id() == 0)
       std::fputs(fmt::format("dyngrid: checkpoint {} at resize point {}, {:.3f} s\n", settings_.checkpoint,
-                             settings_.points, MPI_Wtime() - last_s_)
+                             points_passed(), MPI_Wtime() - last_s_)
                      .c_str(),
                  stderr);
   } catch (const Error& error) {

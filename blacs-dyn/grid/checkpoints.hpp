@@ -29,13 +29,26 @@ public:
   /// At a resize point: what DYNGRID_RESTORE asks for. All local arrays have moved then, as in a change of the grid.
   /// before: called when something is restored. @return false: nothing was
   bool restore_if_due(const std::function<void()>& before);
-  /// At a resize point: what the environment asks for. A checkpoint that cannot be written is reported and does not
-  /// stop the application.
-  /// before: called when a checkpoint is written here.
-  void save_if_due(const std::function<void()>& before);
-  bool is_due() const; ///< to be written at this resize point; collective
+  /// At this resize point the environment may ask for a checkpoint. Local, alike on all processes of the grid.
+  bool may_be_due() const;
+  /// It does ask for one. Local; process 0 decides, since clocks differ.
+  bool is_due() const;
+  /// What the environment asks for. A checkpoint that cannot be written is reported and does not stop the application.
   /// @return why there is none; empty: it was written
   std::string save();
+  /// While it lives, a run that is restored from what is written begins with the last resize point, not after it.
+  class RepeatsPoint {
+  public:
+    explicit RepeatsPoint(Checkpoints& checkpoints) : checkpoints_(checkpoints) { checkpoints_.repeats_point_ = true; }
+    ~RepeatsPoint() { checkpoints_.repeats_point_ = false; }
+    RepeatsPoint(const RepeatsPoint&) = delete;
+    RepeatsPoint& operator=(const RepeatsPoint&) = delete;
+
+  private:
+    Checkpoints& checkpoints_;
+  };
+  /// Resize points that a run restored from a checkpoint of now has passed.
+  std::int64_t points_passed() const { return settings_.points - (repeats_point_ ? 1 : 0); }
   /// One that a signal or a client asked for. @return whether it was written
   bool save_as_asked();
   /// DYNGRID_CHECKPOINT=signal=...: this process handles the signal from here on.
@@ -58,7 +71,8 @@ private:
   Registered& registered_;
   const std::unique_ptr<Control>& control_; ///< of process 0; null on others
   bool must_restore_ = false;
-  mutable double last_s_ = -1; ///< when the last one was written or restored
+  bool repeats_point_ = false;
+  double last_s_ = -1; ///< when the last one was written or restored
 };
 
 } // namespace blacs_dyn

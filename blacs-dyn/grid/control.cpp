@@ -175,7 +175,9 @@ std::uint64_t Control::checkpoint_flags() const {
 
 void Control::checkpointed(const std::optional<control::CheckpointRequest>& request, const std::string& path,
                            const std::string& failure) {
-  if (request) state_->checkpointed(*request, std::filesystem::absolute(path).string(), failure);
+  std::error_code no_folder; // the working folder may have been deleted: then the path as it was given
+  const std::string full = std::filesystem::absolute(path, no_folder).string();
+  if (request) state_->checkpointed(*request, no_folder ? path : full, failure);
   state_->step_begins(now());
 }
 

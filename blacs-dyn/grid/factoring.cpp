@@ -153,7 +153,7 @@ void Factoring::save_if_due() {
   if (parts_.points.restore_if_due()) {
     outcome_ = came_of_point_ = DYNGRID_RESIZED;
     read_shared();
-  } else if (must_save_ || parts_.checkpoints.is_due()) {
+  } else if (must_save_ || (parts_.checkpoints.may_be_due() && parts_.points.agree_on_due(place_))) {
     must_save_ = !is_whole();
     if (must_save_) return;
     write_shared();

@@ -28,13 +28,10 @@ int ResizePoints::arrive(const Place& place) {
   was_refused_ = false;
   if (const std::optional<int> outcome = come_in(place)) return *outcome;
   const Balancing::Point here(balancing_);
-  const bool is_restored = restore_if_due();
-  if (!is_restored) checkpoints_.save_if_due([this] { balancing_.all_came(); }); // a checkpoint is no part of the step
+  const bool is_restored = (checkpoints_.must_restore() || checkpoints_.may_be_due()) && restore_or_save();
   Findings found = look();
-  --settings_.points; // a run that is restored begins with this point
-  const bool goes_on = save_as_asked(found);
-  ++settings_.points;
-  if (!goes_on) return DYNGRID_LEAVE;
+  const Checkpoints::RepeatsPoint repeats(checkpoints_);
+  if (!save_as_asked(found)) return DYNGRID_LEAVE;
   int outcome = DYNGRID_SAME;
   try {
     outcome = act_on(std::move(found));
@@ -44,6 +41,22 @@ int ResizePoints::arrive(const Place& place) {
     base::detail::set_last_message(error.what());
   }
   return outcome == DYNGRID_SAME && is_restored ? int{DYNGRID_RESIZED} : outcome;
+}
+
+/// What the environment asks for before anything is requested here: only where all processes are at this point.
+/// @return whether a checkpoint was restored
+bool ResizePoints::restore_or_save() {
+  const bool is_due = agree_on_due(whereabouts_.place());
+  if (restore_if_due()) return true;
+  if (!is_due) return false;
+  balancing_.all_came(); // a checkpoint is no part of the step
+  checkpoints_.save();
+  return false;
+}
+
+bool ResizePoints::agree_on_due(const Place& place) {
+  const bool is_due = grid_.rank() == 0 && checkpoints_.is_due();
+  return (whereabouts_.agree(place, is_due ? PlaceWord::checkpoint : std::uint64_t{0}) & PlaceWord::checkpoint) != 0;
 }
 
 bool ResizePoints::restore_if_due() {
@@ -58,7 +71,7 @@ bool ResizePoints::save_as_asked(Findings& found) {
   if (found.asked.request) found.asked.request->put_off();
   if (grid_.rank() == 0)
     std::fprintf(stderr, "dyngrid: checkpoint %s written at resize point %lld; the run ends here, as was asked for\n",
-                 settings_.checkpoint.c_str(), static_cast<long long>(settings_.points));
+                 settings_.checkpoint.c_str(), static_cast<long long>(checkpoints_.points_passed()));
   return false;
 }
 

@@ -49,11 +49,15 @@ public:
   Findings look(); ///< collective over the grid
   /// What DYNGRID_RESTORE asks for, at the first resize point. Collective over the grid. @return false: nothing
   bool restore_if_due();
+  /// DYNGRID_CHECKPOINT: whether one is written at this resize point. Collective over the grid. @throws agreed Error
+  /// when processes are at different places
+  bool agree_on_due(const Place& place);
   int act(Findings findings);
 
   void end(); ///< the application ends: no process is waited for any more
 
 private:
+  bool restore_or_save();
   bool passes_by();
   std::uint64_t looks_to_come();
   int act_on(Findings found);

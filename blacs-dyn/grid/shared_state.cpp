@@ -101,12 +101,16 @@ void SharedState::expect(const std::vector<SavedShared>& items, bool is_newcomer
     }
     known->bytes = bytes;
   }
-  for (const Item& item : items_)
-    if (is_newcomer && std::none_of(items.begin(), items.end(), [&](const auto& one) { return one.name == item.name; }))
-      throw Error(Status::rank_mismatch,
-                  fmt::format("blacs-dyn: a new process shares \"{}\", which the others do not share; expected what "
-                              "they share, or less",
-                              item.name));
+  const auto others_lack = [&](const Item& item) {
+    return std::none_of(items.begin(), items.end(), [&](const auto& one) { return one.name == item.name; });
+  };
+  const auto extra = std::find_if(items_.begin(), items_.end(), others_lack);
+  if (is_newcomer && extra != items_.end())
+    throw Error(Status::rank_mismatch,
+                fmt::format("blacs-dyn: a new process shares \"{}\", which the others do not share; expected what "
+                            "they share, or less",
+                            extra->name));
+  items_.erase(std::remove_if(extra, items_.end(), others_lack), items_.end()); // unshared while this process slept
 }
 
 namespace {

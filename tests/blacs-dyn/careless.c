@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* careless HOW N STEPS: a program that checks no status. HOW is one of "loop" (correct), "int" (A of integers), "more"
  * (a matrix that no checkpoint has), "state" (shared state that none has), "null" (dyngrid_restore(NULL)), "own"
- * (dyngrid_restore of a missing file, before), "never" (no resize point). */
+ * (dyngrid_restore of a missing file, before), "never" (no resize point). "init": dyngrid_init fails, and the status of
+ * each routine after it says so. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,19 @@
 #include "dyngrid.h"
 #include "dyngrid/checkpoint.h"
 
+static int after_a_failed_init(void) {
+  int step = 0, bad = 0;
+  dyngrid_matrix* a = NULL;
+  bad |= dyngrid_init_grid(50, 50) >= 0;
+  bad |= dyngrid_matrix_create("A", 'd', 10, 10, 4, 4, &a) != DYNGRID_ERR_STATE || a;
+  bad |= dyngrid_share("step", &step, sizeof step) != DYNGRID_ERR_STATE;
+  bad |= dyngrid_pending() != DYNGRID_ERR_STATE || dyngrid_resize(1, 1, DYNGRID_OPTIMAL) != DYNGRID_ERR_STATE;
+  bad |= dyngrid_resize_point() != DYNGRID_ERR_STATE || !strstr(dyngrid_last_message(), "dyngrid_init that failed");
+  return dyngrid_finalize() != 0 || bad;
+}
+
 int main(int argc, char** argv) {
+  if (argc > 1 && strcmp(argv[1], "init") == 0) return after_a_failed_init();
   const char* how = argc > 1 ? argv[1] : "loop";
   const int n = argc > 2 ? atoi(argv[2]) : 60, steps = argc > 3 ? atoi(argv[3]) : 4;
   int step = 0, more = 0, myrow = -1, mycol = -1;

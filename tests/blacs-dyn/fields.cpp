@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fields sequence GRID...: fields of one to five dimensions through these grids, every element and every range.
+// fields extents FILE: a checkpoint with a field of other extents is refused.
 // fields write FILE and fields read FILE: a checkpoint, and a restart from it; half of the fields are not made there.
 // fields random SEED COUNT MOST [FILE [COLUMNS ELEMENTS]]: sequences of changes drawn at random on grids of at most
 // MOST processes, with all other kinds of matrices in the same program, borders, and sparse columns; with FILE through
@@ -564,6 +565,22 @@ int statuses() {
   return 0;
 }
 
+/// A field of other extents that has as many rows and columns as a matrix is not filled from a checkpoint.
+int other_extents(const char* file) {
+  expect(dyngrid_init() == 0, "init");
+  const std::int64_t there[] = {8, 8, 16}, here[] = {4, 16, 16};
+  dyngrid_matrix* u = nullptr;
+  expect(dyngrid_field_create("u", 'i', 3, there, nullptr, nullptr, &u) == 0, "create");
+  expect(dyngrid_checkpoint(file) == 0 && dyngrid_matrix_free(&u) == 0, "checkpoint");
+  expect(dyngrid_field_create("u", 'i', 3, here, nullptr, nullptr, &u) == 0, "create");
+  auto* x = static_cast<int*>(dyngrid_local(u));
+  *x = 5;
+  follow::agreed(dyngrid_restore(file), DYNGRID_ERR_MISMATCH, "a field of other extents");
+  expect(std::strstr(dyngrid_last_message(), "8 x 8 x 16 there and 4 x 16 x 16") != nullptr, dyngrid_last_message());
+  expect(x == dyngrid_local(u) && *x == 5, "nothing was changed");
+  return dyngrid_finalize();
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -572,6 +589,7 @@ int main(int argc, char** argv) {
   int status = -1;
   if (kind == "sequence") status = sequence(argc, argv);
   if (kind == "write") status = follow::write_all(argv[2], one_of_each);
+  if (kind == "extents") status = other_extents(argv[2]);
   if (kind == "read") status = follow::read_all(argv[2], one_of_each, [](std::size_t k) { return k % 2 == 0; });
   if (argc > 7) {
     sparse_columns = std::atoll(argv[6]);

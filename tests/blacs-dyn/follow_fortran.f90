@@ -114,6 +114,8 @@ program follow_fortran
     end if
     ! b := a with ScaLAPACK, through the descriptors
     call dyngrid_local(a, x); call dyngrid_local(b, y)
+    call need(size(dyngrid_desc(dyngrid_matrix_find('none'))) == 9 .and. &
+      all(dyngrid_desc(dyngrid_matrix_find('none')) == -1), 'the descriptor of no matrix')
     desc = dyngrid_desc(a)
     call need(desc(2) == dyngrid_context(), 'context')
     call pdgeadd('N', n, n, 1d0, x, 1, 1, desc, 0d0, y, 1, 1, dyngrid_desc(b))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // low_memory moves [N]: matrices that move in slabs (DYNGRID_EXCHANGE=memory=low) have every element in its place after
 // every change, and no process holds two copies meanwhile. low_memory checkpoint FILE: before each such change a
-// checkpoint is written (DYNGRID_CHECKPOINT=FILE). low_memory unwritable: no checkpoint can be written there: the
-// change is refused.
+// checkpoint is written (DYNGRID_CHECKPOINT=FILE). low_memory repeated FILE: what is restored from it begins with the
+// resize point of the change. low_memory unwritable: no checkpoint can be written there: the change is refused.
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,6 +96,32 @@ int checkpoint(const char* file) {
   return dyngrid_finalize();
 }
 
+/// DYNGRID_RESIZE_AT=2:2x1,3:1x2: after the restoration, resize point 2 comes again, and then 3 is the next one.
+int repeated(const char* file) {
+  constexpr int n = 100;
+  expect(dyngrid_init_grid(1, 2) == 0, "init");
+  dyngrid_matrix* a = nullptr;
+  int step = 0;
+  expect(dyngrid_matrix_create("a", 'd', n, n, 8, 8, &a) == 0 && dyngrid_share("step", &step, sizeof step) == 0,
+         "create");
+  follow::fill(a, 'd', 3);
+  for (bool is_restored = false; step < 4;) {
+    expect(dyngrid_resize_point() >= 0, "resize point");
+    int nprow = 0, npcol = 0;
+    dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
+    expect(nprow == (step == 2 ? 2 : 1), "step " + std::to_string(step) + " is on " + std::to_string(nprow) + " rows");
+    if (step == 2 && !is_restored) {
+      follow::fill(a, 'd', 7);
+      follow::agreed(dyngrid_restore(file), 0, "restore");
+      expect(step == 2 && follow::wrong(a, 'd', 3) == 0, "what was there before the change");
+      is_restored = true;
+    } else {
+      ++step;
+    }
+  }
+  return dyngrid_finalize();
+}
+
 int unwritable() {
   constexpr int n = 100;
   expect(dyngrid_init_grid(1, 2) == 0, "init");
@@ -120,5 +146,6 @@ int main(int argc, char** argv) {
   constexpr int n = 6000; // 288 MB
   return mode == "moves"                    ? moves(argc > 2 ? std::atoi(argv[2]) : n)
          : mode == "checkpoint" && argc > 2 ? checkpoint(argv[2])
+         : mode == "repeated" && argc > 2   ? repeated(argv[2])
                                             : unwritable();
 }

@@ -74,7 +74,7 @@ DYNGRID_API int dyngrid_set_schedule(int schedule);
  * does. With DYNGRID_BACKGROUND and DYNGRID_JOIN a growth at a resize point only starts the new processes:
  * DYNGRID_SAME, until a later resize point finds them ready and admits them. dyngrid_resize waits for them, and with
  * DYNGRID_WAIT=on every resize point does. The environment's DYNGRID_PROCESSES=background|blocking|join sets it at the
- * start. Collective; not after a growth (DYNGRID_ERR_STATE);
+ * start. Collective; not after a growth, nor while processes are outside the grid (DYNGRID_ERR_STATE);
  * DYNGRID_ERR_UNSUPPORTED where it cannot be used. */
 enum { DYNGRID_BLOCKING = 0, DYNGRID_JOIN = 1, DYNGRID_BACKGROUND = 2 };
 DYNGRID_API int dyngrid_set_processes(int way);
