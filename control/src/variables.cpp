@@ -37,11 +37,12 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_EXCHANGE", "gemr2d", "dyngrid|stock", "dyngrid",
        "p?gemr2d and p?trmr2d in use; stock: those of ScaLAPACK", "gemr2d=stock"},
       {"DYNGRID_PBLAS", "", "auto|stock|own", "auto",
-       "p?gemm, syrk, trsm, getrf, getrs, gesv, potrf and potrs in use; auto: dyngrid's for matrices in blocks of any "
-       "sizes, and for large p?gemm, p?getrf and p?potrf on the application's grid, ScaLAPACK's for others; own: "
-       "dyngrid's for all; stock: ScaLAPACK's for all",
+       "p?gemm, syrk, herk, trsm, getrf, getrs, gesv, potrf and potrs in use; auto: dyngrid's for matrices in blocks "
+       "of any sizes, and for large p?gemm, p?getrf and p?potrf on the application's grid, ScaLAPACK's for others; "
+       "own: dyngrid's for all; stock: ScaLAPACK's for all, and a call with a descriptor of DTYPE_ 601 ends the "
+       "program",
        "stock"},
-      {"DYNGRID_CALLS", "", "off|report|ROUTINE[=auto|PxQ/NB|forced],...", "off",
+      {"DYNGRID_CALLS", "", "off|report|ROUTINE[=auto|off|report|forced|PxQ/NB|PxQ|/NB],...", "off",
        "calls of these ScaLAPACK routines run where they are fastest: on another shape of the same processes, on fewer "
        "of them, or in other blocks; report only prints the possible gain",
        "pdgetrf,pdgemm=auto"},

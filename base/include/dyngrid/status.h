@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statuses of every dyngrid routine, the same numbers in C, C++ and Fortran. 0 is success, errors are negative, so that
- * the routines that answer with an outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE) can use 0 and up. Of several
- * errors the smallest number is the worst and wins the agreement of a collective call. */
+ * the routines that answer with an outcome (DYNGRID_SAME, DYNGRID_RESIZED, DYNGRID_LEAVE, DYNGRID_REDIRECT) can use 0
+ * and up. Of several errors the smallest number is the worst and wins the agreement of a collective call. */
 #ifndef DYNGRID_STATUS_H
 #define DYNGRID_STATUS_H
 
@@ -19,7 +19,7 @@ enum {
   DYNGRID_ERR_SHAPE = -4,       /* sizes or grids that do not fit each other */
   DYNGRID_ERR_DESCRIPTOR = -5,  /* an array descriptor that is not valid */
   DYNGRID_ERR_MISMATCH = -6,    /* a global argument that differs between processes */
-  DYNGRID_ERR_STATE = -7,       /* called before init, after finalize, or with an object of an older grid */
+  DYNGRID_ERR_STATE = -7,       /* before init, after finalize, an object of an older grid, different resize points */
   DYNGRID_ERR_NOT_FOUND = -8,   /* no such name, file or program */
   DYNGRID_ERR_UNSUPPORTED = -9, /* not possible with this MPI or on this machine */
   DYNGRID_ERR_MEMORY = -10,     /* no memory */

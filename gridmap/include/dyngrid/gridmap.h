@@ -194,8 +194,8 @@ DYNGRID_API int dyngrid_cut_cells(int64_t m, int64_t n, const double* costs, int
 /* ---- figures of merit ---- */
 
 /* Both are of times that the caller has measured or guessed, and predict none themselves. A running program and
- * `dyngrid plan decision` go by dyngrid_payoff_point, with step times and the cost of a change from
- * advise/cost.hpp. */
+ * `dyngrid plan decision` go by dyngrid_payoff_point, with step times and a cost of the change that dyngrid measures or
+ * predicts. */
 
 /* Steps after which a resize of t_resize seconds has paid for itself: ceil(t_resize / (t_old - t_new)), steps of t_old
  * and t_new seconds before and after; -1 for never, and for times that are negative or not finite. Chinnusamy 2004,

@@ -18,7 +18,7 @@ extern "C" {
 /* The elements around the blocks of a distributed matrix, fetched from the processes that own them. Along each axis
  * what a process holds is some stretches of consecutive indices; in its *ghosted* array, column-major, each of them has
  * more places before and after it. An exchange writes those; places outside a matrix that is not periodic stay as they
- * are. See redist/halo.hpp. */
+ * are. */
 typedef struct dyngrid_halo dyngrid_halo;
 
 enum { DYNGRID_NEIGHBOURS_FOUR = 4, DYNGRID_NEIGHBOURS_EIGHT = 8 }; /* eight: corners too */
