@@ -234,7 +234,14 @@ class Application:
             Error: a mistake of the program: processes at different resize points, another shared state.
         """
         caller = sys._getframe(1)
-        return self._changed_by(library.dyngrid_resize_point_in, caller.f_code.co_filename.encode(), caller.f_lineno)
+        try:
+            return self._changed_by(
+                library.dyngrid_resize_point_in, caller.f_code.co_filename.encode(), caller.f_lineno
+            )
+        except Error:
+            if not self.was_refused:
+                raise
+            return Outcome.SAME
 
     @property
     def was_refused(self) -> bool:

@@ -55,6 +55,15 @@ with dyngrid.Application(1, 2) as app:
     refused(dyngrid.Error, "other", lambda: app.unshare("other"))
     refused(dyngrid.Error, "1000", lambda: app.resize(1000, 1000))
 
+    # a change that was requested and is refused: the program goes on
+    assert not app.was_refused
+    if first:
+        app.request(1000, 1000)
+    assert app.resize_point() == dyngrid.Outcome.SAME
+    assert app.was_refused and "1000" in app.message, app.message
+    assert (app.grid.nprow, app.grid.npcol) == (1, 2)
+    assert app.resize_point() == dyngrid.Outcome.SAME and not app.was_refused
+
     # an exception inside a routine of a change is printed, and the change goes on
     app.on_change(before=lambda: 1 / 0)
     assert app.resize(2, 1) == dyngrid.Outcome.RESIZED
