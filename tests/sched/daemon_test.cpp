@@ -621,6 +621,7 @@ public:
           while (!stop_) {
             server_.serve(0.05);
             if (wants.exchange(false)) begin_to_ask();
+            if (grows.exchange(false)) end_growth();
           }
         }) {}
   ~FakeApplication() { end(); }
@@ -645,6 +646,9 @@ public:
   std::atomic<int> gives_more{0};       ///< at a shrink, than it must
   std::atomic<int> takes_at_most{1000}; ///< of an offer without hosts
   std::atomic<int> counts_from{0};      ///< at a shrink: another grid than it has said; 0: it does not
+  std::atomic<bool> has_begun{false};   ///< with each growth, which cannot be cancelled then
+  std::atomic<bool> grows{false};       ///< the growth ends now
+  std::atomic<int> statuses{0};         ///< questions
   enum class Load { unknown_question, reported, silent };
   std::atomic<Load> load{Load::unknown_question};
   std::atomic<double> share{1}; ///< that it reports, from the second question on
@@ -657,6 +661,11 @@ private:
   void begin_to_ask() {
     asks_ = {{"ask", ++asked_}, {"grids", asked_for}, {"wait", waits.load()}, {"granted", nullptr}};
     if (watcher_ != 0) tell_asks();
+  }
+  void end_growth() {
+    const Json from = Json::array({1, procs_}), to = Json::array({1, procs_ = growth_});
+    server_.send(watcher_,
+                 control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", from}, {"grid", to}}));
   }
   void take(const Json& grant) {
     const Json grid = Json::array({1, procs_});
@@ -690,10 +699,11 @@ private:
       target = Json::array({1, procs_ + request.body->at("by").get<int>()});
     else if (request.op == "shrink")
       target = Json::array({1, procs_ - request.body->at("by").get<int>() - gives_more});
+    if (request.op == "grow" && !target.is_null()) growth_ = target[1].get<int>();
     if (request.op == "load" && ++load_questions > 0 && load == Load::silent) return;
     if (request.op == "load" && load == Load::reported)
       fields = loads();
-    else if (request.op == "status")
+    else if (request.op == "status" && ++statuses > 0)
       fields = {{"grid", grid},        {"resizable", true},  {"step", 3},    {"steps", 0},
                 {"allowed", allowed_}, {"pending", nullptr}, {"asks", asks_}};
     else if (!target.is_null() && has_regretted_)
@@ -718,8 +728,8 @@ private:
                 {"grid", {1, procs_ + 1}},
                 {"chosen", {{"hosts", Json::array({host})}, {"left_because", "enough"}}}};
       if (request.op == "grow") fields["request"] = ++resizes;
-    } else if (request.op == "cancel")
-      fields = {{"cancelled", ++cancels}};
+    } else if (request.op == "cancel" && ++cancels > 0)
+      fields = {{"cancelled", has_begun ? Json() : Json(resizes.load())}};
     else if (request.op == "watch")
       watcher_ = client;
     else if (request.op == "checkpoint") {
@@ -759,7 +769,7 @@ private:
   }
   control::LineServer server_;
   control::LineServer::Client watcher_ = 0;
-  int procs_;
+  int procs_, growth_ = 0;
   bool obeys_, has_regretted_ = false;
   const std::string allowed_;
   std::vector<Json> offered_;
@@ -785,6 +795,45 @@ TEST_F(SchedulerTest, AJobThatIgnoresRequestsIsLeftAlone) {
   call("cancel", {{"job", id}});
   until("the others run", [&] { return job(second)["phase"] == "running" && job(third)["phase"] == "running"; });
   EXPECT_EQ(application.resizes, 1) << "left alone from then on";
+}
+
+/// A job of one processor is offered three more when a rigid job ends, and has not grown at the deadline.
+class LateGrowthTest : public SchedulerTest {
+protected:
+  std::int64_t grow(FakeApplication& application) {
+    start({"--procs", "4", "--policy", "rs", "--deadline", "0.3", "--unresponsive", "100"});
+    const auto rigid = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
+    const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
+    until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+    std::ofstream(folder_ + "/go") << "go";
+    until("it is to be cancelled", [&] { return application.cancels == 1; });
+    EXPECT_EQ(job(rigid)["phase"], "ended");
+    return id;
+  }
+};
+
+TEST_F(LateGrowthTest, ThatHasBegunKeepsItsProcessors) {
+  FakeApplication application(folder_ + "/run", "s2", 1, false);
+  application.has_begun = true;
+  const auto id = grow(application);
+  const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
+  const int before = application.statuses;
+  until("the reply was read", [&] { return application.statuses >= before + 2; });
+  EXPECT_EQ(job(second)["phase"], "waiting");
+  application.grows = true;
+  until("it has grown", [&] { return job(id)["procs"] == 4; });
+  EXPECT_EQ(job(id)["processors"], Json::array({0, 1, 2, 3}));
+  EXPECT_EQ(job(second)["phase"], "waiting");
+  EXPECT_EQ(application.cancels, 1);
+}
+
+TEST_F(LateGrowthTest, ThatIsCancelledGivesItsProcessorsToOthers) {
+  FakeApplication application(folder_ + "/run", "s2", 1, false);
+  const auto id = grow(application);
+  const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
+  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  EXPECT_EQ(job(id)["why"], "no answer within 0.3 s");
+  EXPECT_EQ(job(id)["procs"], 1);
 }
 
 // it counts in a process group of its own, as MPI's processes are

@@ -105,7 +105,7 @@ TEST(Talk, AHundredThousandRandomTalks) {
   table->set_speeds(speeds_of(hosts));
   commit(table->open(0, procs, "rs", "boot"));
   std::vector<std::int64_t> running;
-  int talks = 0, taken_some = 0, refused = 0, lied = 0, shrunk = 0, restarts = 0;
+  int talks = 0, taken_some = 0, refused = 0, lied = 0, shrunk = 0, late = 0, restarts = 0;
   double t = 0;
   const auto end = [&](std::size_t at) {
     commit(table->end(t, running[at], "-", "killed"));
@@ -157,6 +157,7 @@ TEST(Talk, AHundredThousandRandomTalks) {
     if (taken.empty()) return commit(table->answer(t, id, "nothing is of use", t + 1));
     commit(table->narrow(t, id, taken));
     ASSERT_EQ(table->find(id)->reserved, taken);
+    if (below(8) == 0) return; // it has begun at the deadline, and cannot be cancelled
     commit(table->size(t, id, table->find(id)->target));
     std::vector<int> all = before;
     all.insert(all.end(), taken.begin(), taken.end());
@@ -177,6 +178,12 @@ TEST(Talk, AHundredThousandRandomTalks) {
     const auto at = static_cast<std::size_t>(below(static_cast<int>(running.size())));
     const std::int64_t id = running[at];
     const auto has = static_cast<int>(table->find(id)->processors.size());
+    if (const int target = table->find(id)->target; target > has) { // this growth ends long after its deadline
+      commit(below(3) == 0 ? table->answer(t, id, "failed", t + 1) : table->size(t, id, target));
+      ASSERT_EQ(owners(*table, running), std::vector<int>(static_cast<std::size_t>(procs), 1)) << "talk " << talks;
+      ++late;
+      continue;
+    }
     const int kind = table->free_ids().empty() ? below(2) : below(8);
     if (has > 1 && kind == 0) { // by itself
       commit(table->size(t, id, 1 + below(has - 1)));
@@ -209,6 +216,7 @@ TEST(Talk, AHundredThousandRandomTalks) {
   EXPECT_GT(refused, 5000);
   EXPECT_GT(lied, 1000);
   EXPECT_GT(shrunk, 10000);
+  EXPECT_GT(late, 4000);
   EXPECT_GT(restarts, 500);
 }
 

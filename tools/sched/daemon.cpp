@@ -336,6 +336,7 @@ void Daemon::lose(std::int64_t id, Live& live, const std::exception& why) {
   say(fmt::format("job {}: {}", id, why.what()));
   live.client.reset();
   live.sent.clear();
+  live.is_withdrawing = false; // the reply is lost
   live.asks_history = false;
   live.is_resizable = false;
   loads_.lost(id);
@@ -372,7 +373,9 @@ void Daemon::received_event(std::int64_t id, Live& live, const Json& line) {
     if (outcome == "done")
       has_size(id, table_.find(id)->procs); // it had that grid already
     else
-      give_up(id, fmt::format("{}: {}", outcome, line.value("reason", "")));
+      give_up(id, outcome == "cancelled" && live.is_withdrawing
+                      ? no_answer()
+                      : fmt::format("{}: {}", outcome, line.value("reason", "")));
   }
 }
 
@@ -391,7 +394,8 @@ void Daemon::received_status(std::int64_t id, Live& live, const Json& line) {
   received_ask(id, live, line.value("asks", Json()));
   if (is_first && table_.find(id)->target != 0 && !live.ask) { // requested before this scheduler was started
     const Json pending = line.contains("pending") ? line.at("pending") : Json();
-    if (pending.is_object())
+    live.may_grow = pending.is_object();
+    if (live.may_grow)
       live.request = pending.value("request", std::int64_t{0});
     else if (n == table_.find(id)->target)
       has_size(id, n);
@@ -418,6 +422,8 @@ void Daemon::received(std::int64_t id, Live& live, const Json& line) {
       live.request = line.value("request", std::int64_t{0});
     else if (table_.find(id)->target != 0)
       give_up(id, line.value(ok ? "reason" : "error", "declined"));
+  } else if (op == "cancel") {
+    received_cancel(id, live, line);
   } else if (op == "status" && ok) {
     received_status(id, live, line);
   } else if (op == "history" && ok) {
@@ -531,6 +537,20 @@ void Daemon::received_shrink(std::int64_t id, Live& live, const Json& line) {
   if (was_asked) commit(table_.answer(unix_time_s(), id, "its grid has changed meanwhile", unix_time_s()));
 }
 
+/// A growth that has begun cannot be cancelled, and its processors stay reserved: the job reports how it ends.
+void Daemon::received_cancel(std::int64_t id, Live& live, const Json& line) {
+  const JobRecord& job = *table_.find(id);
+  if (!live.is_withdrawing || job.target <= job.procs) return;
+  // without a number the growth was not accepted: its reply would have come before this one
+  if (live.request != 0 && line.value("cancelled", Json()) != live.request) return;
+  live.request = 0;
+  give_up(id, no_answer());
+}
+
+std::string Daemon::no_answer() const {
+  return fmt::format("no answer within {:g} s", options_.deadline_s);
+}
+
 /// `offer`, or `grow` onto what it chose of it.
 void Daemon::offer(std::int64_t id, const char* op) {
   const std::vector<int>& reserved = table_.find(id)->reserved;
@@ -541,6 +561,7 @@ void Daemon::offer(std::int64_t id, const char* op) {
     fields = {{"hosts", control::to_json(hosts)}, {"tpp", advise::power_of(hosts)}};
   }
   if (is_growth) fields["deadline_s"] = options_.deadline_s;
+  live_.at(id).may_grow = is_growth;
   send(id, live_.at(id), op, fields);
 }
 
@@ -684,14 +705,24 @@ void Daemon::look_at_deadlines() {
     if (live.ask && live.ask->granted > 0) continue; // the job reports when it gives that up
     if (job.phase != Phase::running || job.target == 0 || unix_time_s() < job.asked_s + options_.deadline_s) continue;
     // a growth is withdrawn, its processors go to others; a shrink stays requested: the reason for it remains
-    if (job.target > job.procs) send(id, live, "cancel", Json::object());
+    if (job.target > job.procs && live.may_grow) {
+      withdraw(id, live);
+      continue;
+    }
     if (job.target < job.procs && options_.suspends && !job.is_suspended) {
       suspend(id);
       continue;
     }
     live.request = 0;
-    give_up(id, fmt::format("no answer within {:g} s", options_.deadline_s));
+    give_up(id, no_answer());
   }
+}
+
+/// Its reply decides. A job that cannot be reached may have begun.
+void Daemon::withdraw(std::int64_t id, Live& live) {
+  if (live.is_withdrawing || !live.client) return;
+  live.is_withdrawing = true;
+  send(id, live, "cancel", live.request != 0 ? Json{{"request", live.request}} : Json::object());
 }
 
 /// The processors that it was asked to release are for others until it goes on. The request stays pending: the job may
@@ -941,6 +972,8 @@ void Daemon::ask(std::int64_t id, int procs, const std::string& why) {
   live.why_asked = why;
   commit(table_.ask(unix_time_s(), id, procs));
   live.request = 0;
+  live.may_grow = options_.dictates;
+  live.is_withdrawing = false;
   if (!options_.dictates) {
     const int has = table_.find(id)->procs;
     if (procs > has)

@@ -77,6 +77,8 @@ private:
     std::optional<control::Client> client;
     std::map<std::int64_t, std::string> sent; ///< id of a request to it -> its op
     std::int64_t request = 0;                 ///< the job's number of the pending change
+    bool may_grow = false;                    ///< it was sent a growth, and may have begun with it
+    bool is_withdrawing = false;              ///< that growth was to be cancelled
     std::optional<control::Ask> ask;          ///< its own request
     std::int64_t asked_as = 0;                ///< the number of that among the requests of all jobs
     Sizes more; ///< while it waits for that: the additional processors of each suitable grid
@@ -131,6 +133,7 @@ private:
   void end_ask(std::int64_t id, Live& live);
   void has_size(std::int64_t id, int n, const std::vector<Host>& hosts = {});
   void give_up(std::int64_t id, const std::string& why);
+  void withdraw(std::int64_t id, Live& live);
   void has_ended(std::int64_t id);
   void end_unbegun(std::int64_t id, const std::string& why);
   void kill_job(std::int64_t id);
@@ -159,6 +162,8 @@ private:
   std::vector<int> taken_in(const Json& line, const JobRecord& job) const;
   void received_choice(std::int64_t id, Live& live, const std::string& op, const Json& line);
   void received_shrink(std::int64_t id, Live& live, const Json& line);
+  void received_cancel(std::int64_t id, Live& live, const Json& line);
+  std::string no_answer() const;
 
   void answer(control::LineServer::Client client, std::string_view line);
   void serve_request(control::LineServer::Client client, const control::Request& request);
