@@ -12,6 +12,7 @@
 
 #include "base/status.hpp"
 #include "sched/promise.hpp"
+#include "sched/time.hpp"
 
 namespace {
 
@@ -60,6 +61,15 @@ struct Machine {
   }
 };
 using Decisions = std::map<std::int64_t, int>;
+
+TEST(Time, ComesOnceHoweverLateTheLook) {
+  EXPECT_FALSE(has_come(10, 8, 9));
+  EXPECT_TRUE(has_come(10, 9, 10));
+  EXPECT_TRUE(has_come(10, 9, 500)) << "the scheduler was stopped, or its disk was full";
+  EXPECT_FALSE(has_come(10, 10, 11));
+  EXPECT_TRUE(has_come(10, 9.5, 10.5)) << "the clock was set back to 9.5 after a look at 11";
+  EXPECT_FALSE(has_come(0, 0, 10)) << "no time";
+}
 
 TEST(Sizes, Grammar) {
   EXPECT_EQ(Sizes::parse("4:32:*2", 64, "x").list(), (std::vector<int>{4, 8, 16, 32}));

@@ -31,12 +31,14 @@
 #include "control/runtime_dir.hpp"
 #include "shared/program.hpp"
 #include "talk.hpp"
+#include "time.hpp"
 
 namespace sched {
 namespace {
 
 using base::Error;
 using base::Json;
+using base::monotonic_s;
 using base::Status;
 using base::unix_time_s;
 using Phase = JobRecord::Phase;
@@ -164,7 +166,7 @@ int shut_down(bool cancel) {
 
 Daemon::Daemon(DaemonOptions options)
     : options_(std::move(options)), boot_(boot_id()), signals_(options_.shell, warn),
-      loads_(std::min(load_patience_s, options_.deadline_s)), began_s_(unix_time_s()) {
+      loads_(std::min(load_patience_s, options_.deadline_s)), began_s_(monotonic_s()) {
   policy_ = make_policy(options_.policy, options_.policy_options);
   if (options_.launch.hosts.procs() > 0)
     options_.launch.scheduler =
@@ -175,7 +177,7 @@ Daemon::Daemon(DaemonOptions options)
   if (!lock_) daemon_fails(fmt::format("cannot open '{}/lock'", options_.folder));
   // a job that the scheduler released just before it died holds the lock until its program is started
   while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (unix_time_s() > began_s_ + lock_patience_s)
+    if (monotonic_s() > began_s_ + lock_patience_s)
       throw Error(Status::bad_state, fmt::format("scheduler: another one works in '{}'", options_.folder));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -232,7 +234,7 @@ void Daemon::commit(const Entry& entry) {
 void Daemon::wait_for_room(const NoRoom& why) {
   if (!has_no_room_) warn(fmt::format("{}; tried again every {:g} s", why.what(), room_every_s));
   has_no_room_ = is_changed_ = true;
-  next_round_s_ = unix_time_s() + room_every_s;
+  next_round_s_ = monotonic_s() + room_every_s;
 }
 
 void Daemon::recover() {
@@ -307,7 +309,7 @@ void Daemon::end_unbegun(std::int64_t id, const std::string& why) {
 }
 
 void Daemon::connect(const JobRecord& job, Live& live) {
-  live.next_try_s = unix_time_s() + try_every_s;
+  live.next_try_s = monotonic_s() + try_every_s;
   live.ask.reset(); // it sends it again
   try {
     live.client =
@@ -315,7 +317,7 @@ void Daemon::connect(const JobRecord& job, Live& live) {
     send(job.id, live, "watch", {{"steps", false}});
     send(job.id, live, "status", Json::object());
     ask_history(job.id, live);
-    live.next_look_s = unix_time_s() + look_every_s;
+    live.next_look_s = monotonic_s() + look_every_s;
   } catch (const Error&) { // not yet, or no program of dyngrid
     live.client.reset();
   }
@@ -354,7 +356,7 @@ void Daemon::listen_to(std::int64_t id, Live& live) {
   } catch (const std::exception& error) { // it is gone, or sends invalid lines: its process shows the rest
     if (!journal_.why_broken().empty()) throw;
     lose(id, live, error);
-    live.next_try_s = unix_time_s() + 1;
+    live.next_try_s = monotonic_s() + 1;
   }
 }
 
@@ -594,7 +596,7 @@ void Daemon::received_history(std::int64_t id, Live& live, const Json& page) {
 
 void Daemon::received_load(std::int64_t id, Live& live, const Json& line) {
   const LoadReply reply = load_reply(line);
-  const double now_s = base::monotonic_s();
+  const double now_s = monotonic_s();
   if (reply.share) {
     live.share = *reply.share;
     live.share_s = now_s;
@@ -604,21 +606,21 @@ void Daemon::received_load(std::int64_t id, Live& live, const Json& line) {
 
 /// Asks jobs for their loads while a round goes on. Its end is a reason to decide.
 void Daemon::look_at_loads() {
-  for (const std::int64_t id : loads_.due(base::monotonic_s())) {
+  for (const std::int64_t id : loads_.due(monotonic_s())) {
     const auto live = live_.find(id);
     if (live == live_.end() || !live->second.client)
       loads_.lost(id);
     else
       send(id, live->second, "load", Json::object());
   }
-  if (!loads_.close_if_ended(base::monotonic_s())) return;
+  if (!loads_.close_if_ended(monotonic_s())) return;
   is_changed_ = true;
   for (const std::int64_t id : loads_.silent()) say(fmt::format("job {} did not report its load in time", id));
 }
 
 /// The part of its processors that a job gets, as far as it is known.
 double Daemon::share_of(const Live& live) const {
-  return live.share_s >= 0 && base::monotonic_s() < live.share_s + load_counts_s ? live.share : 1;
+  return live.share_s >= 0 && monotonic_s() < live.share_s + load_counts_s ? live.share : 1;
 }
 
 /// `hosts`: the hosts of its processes.
@@ -660,7 +662,7 @@ void Daemon::kill_job(std::int64_t id) {
   ::kill(static_cast<pid_t>(-job.pid), hard ? SIGKILL : SIGTERM);
   if (job.is_suspended) signal(job, false); // so that it can end
   live.is_killed_hard = hard;
-  live.killed_s = unix_time_s();
+  live.killed_s = monotonic_s();
 }
 
 void Daemon::look_at_jobs() {
@@ -675,16 +677,16 @@ void Daemon::look_at_jobs() {
       continue;
     }
     if (job.is_cancelled &&
-        (live.killed_s == 0 || (!live.is_killed_hard && unix_time_s() > live.killed_s + cancel_patience_s)))
+        (live.killed_s == 0 || (!live.is_killed_hard && monotonic_s() > live.killed_s + cancel_patience_s)))
       kill_job(id);
     if (live.client) {
       listen_to(id, live);
-      if (unix_time_s() >= live.next_look_s && !job.is_suspended) {
-        live.next_look_s = unix_time_s() + look_every_s;
+      if (monotonic_s() >= live.next_look_s && !job.is_suspended) {
+        live.next_look_s = monotonic_s() + look_every_s;
         send(id, live, "status", Json::object());
         if (options_.policy == "tp" || options_.policy == "qos") ask_history(id, live);
       }
-    } else if (unix_time_s() >= live.next_try_s) {
+    } else if (monotonic_s() >= live.next_try_s) {
       connect(job, live);
     }
   }
@@ -693,17 +695,16 @@ void Daemon::look_at_jobs() {
 }
 
 void Daemon::look_at_deadlines() {
-  if (options_.policy == "qos" && unix_time_s() >= next_decision_s_) {
-    next_decision_s_ = unix_time_s() + look_every_s;
+  if (options_.policy == "qos" && monotonic_s() >= next_decision_s_) {
+    next_decision_s_ = monotonic_s() + look_every_s;
     is_changed_ = true;
   }
+  const double now_s = unix_time_s(), last_s = std::exchange(last_look_s_, now_s);
   for (auto& [id, live] : live_) {
     const JobRecord& job = *table_.find(id);
-    if (job.phase == Phase::running && job.unresponsive_until_s > 0 && job.unresponsive_until_s <= unix_time_s() &&
-        job.unresponsive_until_s > unix_time_s() - 1)
-      is_changed_ = true;
+    if (job.phase == Phase::running && has_come(job.unresponsive_until_s, last_s, now_s)) is_changed_ = true;
     if (live.ask && live.ask->granted > 0) continue; // the job reports when it gives that up
-    if (job.phase != Phase::running || job.target == 0 || unix_time_s() < job.asked_s + options_.deadline_s) continue;
+    if (job.phase != Phase::running || job.target == 0 || now_s < job.asked_s + options_.deadline_s) continue;
     // a growth is withdrawn, its processors go to others; a shrink stays requested: the reason for it remains
     if (job.target > job.procs && live.may_grow) {
       withdraw(id, live);
@@ -949,7 +950,7 @@ void Daemon::schedule() {
   for (const Decision& decision : decisions) whys.push_back(why_by_load(*policy_, state, decision));
   // requests to shrink wait for the loads of jobs; nothing else does
   const std::vector<std::int64_t> candidates = candidates_to_shrink(*policy_, state);
-  const bool needs_loads = !candidates.empty() && loads_.open_if_needed(candidates, base::monotonic_s());
+  const bool needs_loads = !candidates.empty() && loads_.open_if_needed(candidates, monotonic_s());
   for (std::size_t i = 0; i < decisions.size(); ++i) { // a start that fails makes `state` invalid
     const std::int64_t id = decisions[i].job->id;
     const int procs = decisions[i].procs;
@@ -1010,7 +1011,7 @@ void Daemon::run(const std::function<bool()>& is_stopped, const std::function<co
     server_->serve(0);
     signals_.progress();
     if (!journal_.why_broken().empty()) break;
-    if (has_no_room_ && unix_time_s() < next_round_s_) continue;
+    if (has_no_room_ && monotonic_s() < next_round_s_) continue;
     try {
       look_at_jobs();
       look_at_deadlines();
@@ -1093,7 +1094,7 @@ Daemon::Json Daemon::status() const {
   for (const auto& [id, job] : table_.jobs()) ++counts[static_cast<int>(job.phase)];
   Json answer = overview();
   answer.update({{"pid", ::getpid()},
-                 {"uptime_s", unix_time_s() - began_s_},
+                 {"uptime_s", monotonic_s() - began_s_},
                  {"folder", options_.folder},
                  {"waiting", counts[0]},
                  {"running", counts[1]},

@@ -49,7 +49,7 @@ struct DaemonOptions {
 };
 
 /// The scheduler of one machine or allocation. Decides by Policy, records in JobTable and journal, acts on processes
-/// and sockets.
+/// and sockets. Times that are in memory only are by base::monotonic_s, since the wall clock may be set.
 class Daemon {
 public:
   /// Reads the journal and finds the jobs that still run.
@@ -197,14 +197,15 @@ private:
   mutable std::optional<Outlook> outlook_;
   HostSignals signals_; ///< to processes on hosts, where they are given
   std::unique_ptr<control::LineServer> server_;
-  LoadRound loads_; ///< by base::monotonic_s
+  LoadRound loads_;
   std::int64_t asks_received_ = 0;
   bool stop_ = false, is_changed_ = true;
   bool has_no_room_ = false;   ///< nothing can be recorded, so nothing is done
   double next_round_s_ = 0;    ///< time of the next attempt
   double next_decision_s_ = 0; ///< of policy qos, where decisions may change with time alone
   double began_s_ = 0;
-  int cores_ = 0; ///< of this machine where jobs run on it, 0: they run on other hosts
+  double last_look_s_ = 0; ///< at deadlines, by the wall clock: so are times in the journal, which outlive a reboot
+  int cores_ = 0;          ///< of this machine where jobs run on it, 0: they run on other hosts
 };
 
 /// Folder of journal and output when none is given: $XDG_STATE_HOME/dyngrid/sched, else
