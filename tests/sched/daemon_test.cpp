@@ -436,6 +436,26 @@ TEST_F(SchedulerTest, AFullDiskStopsNothingThatRuns) {
   EXPECT_EQ(call("queue", {{"all", true}})["jobs"].size(), 2u);
 }
 
+TEST_F(SchedulerTest, AJobIsWrittenWhole) {
+  start({"--procs", "1", "--policy", "qos"});
+  const Json job{{"command", {"true"}}, {"allow", "1"}, {"folder", "/"}, {"seconds", "1=10"}};
+  call("submit", job);
+  const std::string path = folder_ + "/s/journal";
+  EXPECT_EQ(wait(1)["status"], "0");
+  const std::string before = read_file(path);
+  const auto finish = before.find(" finish\t"); // of the first
+  ASSERT_NE(finish, std::string::npos) << before;
+  const auto begin = before.rfind("submit\t", finish) - 9; // behind the checksum
+  limit_files(before.size() + before.rfind('\n', finish) + 1 -
+              begin); // there is room for `submit`, but not for `finish`
+  EXPECT_THROW(call("submit", job), base::Error);
+  EXPECT_EQ(read_file(path), before);
+  EXPECT_EQ(call("queue")["jobs"].size(), 1u);
+  limit_files(RLIM_INFINITY);
+  EXPECT_EQ(call("submit", job)["job"], 2);
+  EXPECT_EQ(wait(2)["status"], "0");
+}
+
 TEST_F(SchedulerTest, AJobThatWaitsForRoomRunsOnce) {
   start({"--procs", "1"});
   const auto first = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "1"}});

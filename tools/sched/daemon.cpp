@@ -218,13 +218,17 @@ void Daemon::open_journal() {
     warn(fmt::format("cut {} bytes off the journal, half a line at its end", journal_.cut_bytes()));
 }
 
-void Daemon::commit(const Entry& entry) {
-  const std::string line = encode(entry);
-  journal_.append(line);
-  table_.apply(entry);
+/// All of them or, where the disk is full, none.
+void Daemon::commit(const std::vector<Entry>& entries) {
+  std::string lines;
+  for (const Entry& entry : entries) lines += encode(entry);
+  journal_.append(lines);
+  for (const Entry& entry : entries) table_.apply(entry);
   outlook_.reset();
   is_changed_ = true;
-  if (options_.is_verbose) {
+  if (!options_.is_verbose) return;
+  for (const Entry& entry : entries) {
+    const std::string line = encode(entry);
     std::string shown = line.substr(9, line.size() - 10);
     std::replace(shown.begin(), shown.end(), '\t', ' ');
     say(base::printable(shown));
@@ -1137,9 +1141,10 @@ Daemon::Json Daemon::submit(const control::Request& request) {
   const Entry entry = table_.submit(unix_time_s(), spec);
   if (encode(entry).size() > 60000)
     throw Error(Status::bad_argument, "scheduler: submit: command and variables are longer than 60000 bytes");
-  commit(entry);
+  std::vector<Entry> entries{entry};
+  if (spec.finish_by_s > 0 || !spec.seconds.empty()) entries.push_back(table_.finish(entry.at_s, entry.job, spec));
+  commit(entries);
   live_[entry.job] = std::move(live);
-  if (spec.finish_by_s > 0 || !spec.seconds.empty()) commit(table_.finish(unix_time_s(), entry.job, spec));
   Json answer{{"job", entry.job}, {"out", file_of(entry.job) + ".out"}, {"err", file_of(entry.job) + ".err"}};
   if (promise.procs > 0) answer.update({{"predicted_procs", promise.procs}, {"predicted_end_s", promise.end_s}});
   return answer;

@@ -109,7 +109,8 @@ private:
   };
 
   void open_journal();
-  void commit(const Entry& entry);
+  void commit(const std::vector<Entry>& entries);
+  void commit(const Entry& entry) { commit(std::vector<Entry>{entry}); }
   void wait_for_room(const NoRoom& why);
   void recover();
   void prepare(const JobRecord& job);

@@ -79,9 +79,9 @@ void JournalFile::broken(const char* what) {
   throw Error(Status::io_failure, why_broken_);
 }
 
-void JournalFile::append(std::string_view line) {
+void JournalFile::append(std::string_view lines) {
   if (!why_broken_.empty()) throw Error(Status::io_failure, why_broken_);
-  const std::string text = (size_ == 0 ? journal_head(journal_version) : std::string()).append(line);
+  const std::string text = (size_ == 0 ? journal_head(journal_version) : std::string()).append(lines);
   for (std::size_t done = 0; done < text.size();) {
     const auto n = calls_.write(file_.get(), text.data() + done, text.size() - done);
     if (n < 0 && errno == EINTR) continue;

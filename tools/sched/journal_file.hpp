@@ -20,7 +20,7 @@ struct JournalCalls {
   JournalCalls();
 };
 
-/// An append-only journal. A line is on the disk when append() has returned. A line for which it threw is not in the
+/// An append-only journal. Lines are on the disk when append() has returned. Lines for which it threw are not in the
 /// file, unless the journal is broken.
 class JournalFile {
 public:
@@ -31,7 +31,7 @@ public:
 
   /// @throws NoRoom when it cannot be written, and the file is unchanged; base::Error{io_failure} when that is not
   /// certain: the journal is broken from then on, and accepts no more.
-  void append(std::string_view line);
+  void append(std::string_view lines);
   const std::string& why_broken() const { return why_broken_; } ///< empty: it is not
   std::size_t cut_bytes() const { return cut_bytes_; }          ///< of half a line, when it was opened
 
