@@ -30,6 +30,7 @@
 #include <fmt/format.h>
 
 #include "../without_pidfd.hpp"
+#include "base/clock.hpp"
 #include "base/parse_json.hpp"
 #include "base/status.hpp"
 #include "control/client.hpp"
@@ -1025,6 +1026,25 @@ TEST_F(SchedulerTest, AHistoryInPagesIsReadToItsEnd) {
   until("the second runs", [&] { return job(second)["phase"] == "running"; });
   until("they were asked for again after the change", [&] { return application.pages == 6; });
   EXPECT_TRUE(job(id).value("resizable", false));
+}
+
+// The connection ends just before a status and the history are to be requested: the scheduler is stopped over that
+// time.
+TEST_F(SchedulerTest, AHistoryIsReadAgainAfterAReconnect) {
+  start({"--procs", "1", "--policy", "tp"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
+  {
+    FakeApplication application(folder_ + "/run", "s1", 1, true);
+    until("its history was read", [&] { return application.pages == 3 && job(id).value("resizable", false); });
+    kill(pid_, SIGSTOP);
+    until("it is stopped", [&] { return stat_of(std::to_string(pid_)).at(0) == "T"; });
+  }
+  const double due_s = base::monotonic_s() + 2;
+  until("the next request is due", [&] { return base::monotonic_s() > due_s; });
+  kill(pid_, SIGCONT);
+  until("the connection is lost", [&] { return !job(id).value("resizable", true); });
+  FakeApplication again(folder_ + "/run", "s1", 1, true);
+  until("its history was read again", [&] { return again.pages >= 3; });
 }
 
 TEST_F(SchedulerTest, AJobThatGoesBackGivesItsProcessorsBack) {

@@ -573,6 +573,7 @@ void Daemon::offer(std::int64_t id, const char* op) {
 
 /// At most one question at a time: a job may change its grid more often than its history can be sent.
 void Daemon::ask_history(std::int64_t id, Live& live) {
+  if (!live.client) return; // no reply would come, and it would never be asked again
   live.is_history_old = live.asks_history;
   if (live.asks_history) return;
   live.asks_history = true;
