@@ -347,6 +347,34 @@ TEST_F(SchedulerTest, FindsItsJobsAfterACrash) {
   EXPECT_EQ(call("status")["ended"], 4);
 }
 
+// The shell that leads it is killed, and its program counts in a process group of its own; without a scheduler, and
+// with one.
+TEST_F(SchedulerTest, AJobWhoseLeaderIsKilledLeavesNothingBehind) {
+  start({"--procs", "1", "--policy", "ls"});
+  for (const bool crashes : {true, false}) {
+    std::filesystem::remove(folder_ + "/pid");
+    const auto id =
+        submit({"/bin/bash", "-c", "set -m; (echo $BASHPID > pid.new; mv pid.new pid; exec sleep 100) & wait"},
+               {{"allow", "1"}});
+    const auto next =
+        submit({"/bin/sh", "-c", "case \"$(cat /proc/$(cat pid)/stat)\" in ''|*') Z '*) ;; *) exit 1; esac"},
+               {{"allow", "1"}});
+    until("it runs", [&] { return access((folder_ + "/pid").c_str(), F_OK) == 0; });
+    const auto leader = job(id)["pid"].get<pid_t>();
+    if (crashes) crash();
+    kill(leader, SIGKILL);
+    if (crashes) {
+      until("it is gone", [&] {
+        const auto words = stat_of(std::to_string(leader));
+        return words.empty() || words[0] == "Z";
+      });
+      start({"--procs", "1", "--policy", "ls"});
+    }
+    EXPECT_EQ(wait(id)["why"], "killed");
+    EXPECT_EQ(wait(next)["status"], "0") << "it began while the other one ran";
+  }
+}
+
 TEST_F(SchedulerTest, FindsItsJobsWithoutPidfd) {
   is_without_pidfd_ = true;
   start({"--procs", "2", "--policy", "ls"});

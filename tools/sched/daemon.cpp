@@ -261,7 +261,7 @@ void Daemon::recover() {
         signal(job, job.is_suspended);
     } else if (same_boot && ::access((file_of(id) + ".began").c_str(), F_OK) != 0) {
       commit(table_.requeue(unix_time_s(), id)); // recorded, but it never began
-    } else {
+    } else if (!same_boot || !has_left_processes(id)) {
       has_ended(id);
     }
   }
@@ -658,13 +658,24 @@ void Daemon::has_ended(std::int64_t id) {
   tell_waiters(*table_.find(id));
 }
 
+/// A leader that was killed leaves its job's processes behind, on processors that others would get: they are killed,
+/// and the job ends when they are gone.
+bool Daemon::has_left_processes(std::int64_t id) {
+  if (!base::content_of(file_of(id) + ".status").empty()) return false;
+  live_.at(id).process.close(); // it is readable from now on
+  return signal_session(table_.find(id)->pid, SIGKILL, "DYNGRID_JOB=" + socket_name_of(id));
+}
+
 void Daemon::kill_job(std::int64_t id) {
   const JobRecord& job = *table_.find(id);
   Live& live = live_.at(id);
   // the group is the job's own session; its leader is checked, since process numbers are reused
   if (!is_running(job.pid, job.pid_started)) return;
   const bool hard = live.killed_s > 0;
-  ::kill(static_cast<pid_t>(-job.pid), hard ? SIGKILL : SIGTERM);
+  if (hard)
+    signal_session(job.pid, SIGKILL);
+  else
+    ::kill(static_cast<pid_t>(-job.pid), SIGTERM);
   if (job.is_suspended) signal(job, false); // so that it can end
   live.is_killed_hard = hard;
   live.killed_s = monotonic_s();
@@ -678,7 +689,7 @@ void Daemon::look_at_jobs() {
     if (job.phase != Phase::running) continue;
     if (!may_run(job.pid, job.pid_started)) {
       if (live.client) listen_to(id, live); // its last messages
-      gone.push_back(id);
+      if (!has_left_processes(id)) gone.push_back(id);
       continue;
     }
     if (job.is_cancelled &&

@@ -136,6 +136,7 @@ private:
   void give_up(std::int64_t id, const std::string& why);
   void withdraw(std::int64_t id, Live& live);
   void has_ended(std::int64_t id);
+  bool has_left_processes(std::int64_t id);
   void end_unbegun(std::int64_t id, const std::string& why);
   void kill_job(std::int64_t id);
   void look_at_deadlines();

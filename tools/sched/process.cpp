@@ -151,30 +151,39 @@ void Leader::go() {
 }
 
 namespace {
-/// Of a process, from /proc; 0: it does not exist.
+/// Of a process, from /proc; 0: it does not exist, or has ended.
 std::int64_t session_of(const std::string& pid) {
   const std::string stat = base::content_of("/proc/" + pid + "/stat");
   const std::size_t name = stat.rfind(')');
+  char state = 0;
   long group = 0, session = 0;
-  if (name == std::string::npos || std::sscanf(stat.c_str() + name + 1, " %*c %*d %ld %ld", &group, &session) != 2)
+  if (name == std::string::npos ||
+      std::sscanf(stat.c_str() + name + 1, " %c %*d %ld %ld", &state, &group, &session) != 3 || state == 'Z')
     return 0;
   return session;
 }
+
+bool has_variable(const std::string& pid, const std::string& variable) {
+  const std::string zero(1, '\0');
+  return (zero + base::content_of("/proc/" + pid + "/environ")).find(zero + variable + zero) != std::string::npos;
+}
 } // namespace
 
-void signal_session(std::int64_t leader, int number) {
+bool signal_session(std::int64_t leader, int number, const std::string& variable) {
   std::set<pid_t> signalled;
   for (bool is_new = true; is_new;) {
     is_new = false;
     DIR* folder = ::opendir("/proc");
-    if (folder == nullptr) return;
+    if (folder == nullptr) return true; // it is not known
     while (const dirent* entry = ::readdir(folder)) {
       const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
-      if (pid <= 0 || session_of(entry->d_name) != leader || !signalled.insert(pid).second) continue;
+      if (pid <= 0 || session_of(entry->d_name) != leader) continue;
+      if ((!variable.empty() && !has_variable(entry->d_name, variable)) || !signalled.insert(pid).second) continue;
       is_new = ::kill(pid, number) == 0 || is_new;
     }
     ::closedir(folder);
   }
+  return !signalled.empty();
 }
 
 Fd watch_process(std::int64_t pid, std::int64_t started) {

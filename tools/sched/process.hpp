@@ -50,8 +50,10 @@ private:
 };
 
 /// Sends a signal to every process of a session, including those in groups of their own. Repeats until no new one is
-/// found.
-void signal_session(std::int64_t leader, int number);
+/// found. `variable`: only to processes with this NAME=value in their environment, for a leader that has ended, since
+/// process numbers are reused; empty: to all.
+/// @return whether there was one.
+bool signal_session(std::int64_t leader, int number, const std::string& variable = {});
 
 /// Readable when the process has ended. Empty when it is gone, or pidfd_open does not work: then call may_run() from
 /// time to time.
