@@ -95,7 +95,8 @@ void run_application(const RunOptions& o) {
     return;
   }
   std::fflush(stdout);
-  if (base::environment("DYNGRID_CHECKPOINT", "signal")) std::exit(run_with_signals(launch));
+  if (const auto saves_at = base::environment("DYNGRID_CHECKPOINT", "signal"))
+    std::exit(run_with_signals(launch, *saves_at == "TERM"));
   become(launch);
 }
 

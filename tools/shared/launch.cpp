@@ -505,14 +505,16 @@ void become(const Launch& launch) {
 }
 
 namespace {
-volatile sig_atomic_t launched = 0, has_signal = 0;
-extern "C" void pass_on(int) {
-  has_signal = 1;
-  if (launched > 0) kill(static_cast<pid_t>(launched), SIGUSR1);
+volatile sig_atomic_t launched = 0, passed = 0, first_term_as = SIGTERM;
+extern "C" void pass_on(int number) {
+  passed = number == SIGTERM ? first_term_as : number;
+  if (number == SIGTERM) first_term_as = SIGTERM; // a second one ends a run that comes to no resize point
+  if (launched > 0) kill(static_cast<pid_t>(launched), passed);
 }
 } // namespace
 
-int run_with_signals(const Launch& launch) {
+int run_with_signals(const Launch& launch, bool saves_at_term) {
+  if (saves_at_term) first_term_as = SIGUSR1;
   struct sigaction action {};
   action.sa_handler = pass_on;
   action.sa_flags = SA_RESTART;
@@ -522,7 +524,7 @@ int run_with_signals(const Launch& launch) {
   command.environment = base::environment_with(variables_of(launch));
   command.ends_with_parent = true;
   launched = base::start(command);
-  if (has_signal != 0) kill(static_cast<pid_t>(launched), SIGUSR1);
+  if (passed != 0) kill(static_cast<pid_t>(launched), passed);
   for (const int number : {SIGINT, SIGQUIT}) signal(number, SIG_IGN); // the terminal sends them to mpirun, too
   return base::wait_for(static_cast<pid_t>(launched));
 }

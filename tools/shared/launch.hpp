@@ -115,11 +115,11 @@ std::string start_ompi_server();
 /// Replaces this process by the launch. Signals, standard streams and the exit status are then mpirun's own. Returns
 /// only by Failure.
 [[noreturn]] void become(const Launch& launch);
-/// Runs it and passes SIGTERM on as SIGUSR1, which mpirun forwards to its processes: at a SIGTERM it would end them
-/// itself.
+/// Runs it and passes SIGUSR1 and SIGTERM on to mpirun. `saves_at_term`: the first SIGTERM as SIGUSR1, which mpirun
+/// forwards to its processes: at a SIGTERM it would end them itself.
 /// @return its exit status as a shell gives it.
 /// @throws base::Error
-int run_with_signals(const Launch& launch);
+int run_with_signals(const Launch& launch, bool saves_at_term);
 
 /// Runs it, standard output and error together, for at most `seconds`; then it and all processes that it started are
 /// ended.
