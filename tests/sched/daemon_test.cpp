@@ -236,6 +236,7 @@ TEST_F(SchedulerTest, RefusesWhatItCannotRun) {
   EXPECT_NE(output_of("submit -- /nowhere/program", 2).find("there is no program '/nowhere/program'"),
             std::string::npos);
   EXPECT_NE(output_of("submit -- no-such-program-anywhere", 2).find("can be run in PATH"), std::string::npos);
+  EXPECT_NE(output_of("submit --steps -5 -- true", 2).find("--steps"), std::string::npos);
   EXPECT_EQ(call("queue")["jobs"].size(), 0u);
 }
 
@@ -414,6 +415,14 @@ TEST_F(SchedulerTest, ASecondOneIsRefused) {
   const std::string command = std::string(SCHEDULER) + " --folder " + folder_ + "/s >/dev/null 2>&1";
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
   EXPECT_EQ(call("status")["pid"], first);
+}
+
+TEST_F(SchedulerTest, CancelJobsWithoutStopIsRefused) {
+  const auto line =
+      fmt::format("timeout 600 {} --cancel-jobs --folder {}/s > {}/err 2>&1", SCHEDULER, folder_, folder_);
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
+  EXPECT_NE(read_file(folder_ + "/err").find("expected both"), std::string::npos) << read_file(folder_ + "/err");
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/s"));
 }
 
 TEST_F(SchedulerTest, ShutdownLeavesJobsOrEndsThem) {

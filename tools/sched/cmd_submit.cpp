@@ -115,7 +115,8 @@ void add_submit(base::CommandLine& root) {
   app.add_option("--allow", o->allow, "sizes it can use, as dyngrid_allow: 4:16:*2, '2x2,3x3', any").type_name("TEXT");
   app.add_option("--priority", o->priority, "larger goes first").show_default();
   app.add_option("--name", o->name, "for people, without control characters (default: the program's)");
-  app.add_option("--steps", o->steps, "number of steps of the job, if it does not report it itself");
+  app.add_option("--steps", o->steps, "number of steps of the job, if it does not report it itself")
+      .check(base::non_negative_number());
   app.add_option("--seconds", o->seconds, "what it takes by size: 4=100,8=55; policies qos and tp count with it")
       .type_name("LIST");
   app.add_option("--finish-by", o->finish_by,

@@ -149,6 +149,9 @@ int main(int argc, char** argv) {
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   try {
     if (given.stops) return stop(given.cancels_jobs);
+    if (given.cancels_jobs)
+      throw base::Error(base::Status::bad_argument,
+                        "--cancel-jobs is given without --stop, expected both: dyngrid-sched --stop --cancel-jobs");
     const sched::DaemonOptions o = options_of(given);
     listen_to_signals();
     sched::Daemon daemon(o);
