@@ -105,12 +105,12 @@ class _Pool:
     def _answers(self, count: int, progress: _Progress) -> Any:
         """Waits for the answers of `count` workers, which are the grid from then on; returns that of process 0.
 
-        An error is the same on all workers of the present grid, and is raised when all have answered.
+        An error of one worker, or of all workers of the present grid, is raised when all have answered.
         """
         done: List[Connection] = []
         result = None
         errors: List[BaseException] = []
-        while len(done) < count and (not errors or len(errors) < len(self._in_grid)):
+        while len(done) < count and (not errors or len(done) + len(errors) < len(self._in_grid)):
             for ready in wait([self._listener, *self._connections], 0.5):
                 if ready is self._listener:
                     self._connections.append(Connection(self._listener.accept()[0].detach()))
@@ -205,10 +205,21 @@ def run(
 
 def _write(folder: str, name: str, array: NDArray[Any]) -> None:
     """Column-major, as ScaLAPACK has it."""
+    if not array.size:
+        return
     path = os.path.join(folder, name)
-    if array.size:
-        memory = np.memmap(path, array.dtype, "w+", shape=array.shape, order="F")
-        memory[:] = array
+    with open(path, "w+b") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, array.nbytes)  # without it writing to a full disk is a SIGBUS
+        except OSError as error:
+            disk = os.statvfs(folder)
+            raise Error(
+                Status.MEMORY,
+                f"cannot reserve {array.nbytes} bytes for an array in {folder}, {disk.f_bavail * disk.f_frsize} bytes "
+                f"are free there: {error.strerror}; free some, or enlarge its file system (docker run --shm-size)",
+            ) from None
+    memory = np.memmap(path, array.dtype, "r+", shape=array.shape, order="F")
+    memory[:] = array
 
 
 def _read(folder: str, name: str, shape: Tuple[int, int], dtype: str) -> NDArray[Any]:
@@ -229,13 +240,13 @@ def _compute(folder: str, name: str, shapes: Tuple[Tuple[int, int], ...], dtype:
     )
     try:
         results = linalg._on_grid(name, arrays, shapes, np.dtype(dtype))
-    except (Error, ValueError, MemoryError, np.linalg.LinAlgError) as error:  # the same on all workers
+        forms = []
+        for at, result in enumerate(results):
+            if is_first and result is not None:
+                _write(folder, f"result{at}", result)
+                forms.append((result.shape, result.dtype.str))
+    except (Error, ValueError, MemoryError, np.linalg.LinAlgError) as error:  # of _write on one worker, else on all
         return ("error", error)
-    forms = []
-    for at, result in enumerate(results):
-        if is_first and result is not None:
-            _write(folder, f"result{at}", result)
-            forms.append((result.shape, result.dtype.str))
     return ("done", forms)
 
 

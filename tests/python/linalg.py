@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """dyngrid.linalg on numpy arrays against numpy, with workers that grow and shrink. No MPI here."""
 
+import contextlib
+import errno
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -9,7 +12,7 @@ import tempfile
 import numpy as np
 from refusals import refused
 
-from dyngrid import Error, _workers, linalg
+from dyngrid import Error, Status, _workers, linalg
 
 random = np.random.default_rng(7)
 
@@ -52,6 +55,32 @@ refused(ValueError, "b has 4 rows, expected 3", lambda: linalg.solve(np.eye(3), 
 refused(ValueError, "a has 3 dimensions", lambda: linalg.cholesky(np.ones((2, 2, 2))))
 refused(TypeError, "dtype is float16", lambda: linalg.cholesky(np.eye(2, dtype="f2")))
 refused(ValueError, "workers is 0", lambda: linalg.cholesky(np.eye(2), workers=0))
+
+# no room for the arguments, and then for the result, which process 0 of the workers writes
+def full(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def limit_workers(size):
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{process}/cmdline") as line:
+            words = line.read().split("\0")
+            if words[0] == sys.executable and _workers._pool.folder in words:
+                hard = resource.prlimit(int(process), resource.RLIMIT_FSIZE)[1]
+                resource.prlimit(int(process), resource.RLIMIT_FSIZE, (size, hard))
+
+
+column, product = np.ones((1000, 1)), np.ones((1000, 1000))
+assert np.array_equal(linalg.matmul(column, column.T, workers=4), product)
+reserve, os.posix_fallocate = os.posix_fallocate, full
+error = refused(Error, "cannot reserve 8000 bytes", lambda: linalg.matmul(column, column.T, workers=4))
+assert error.status == Status.MEMORY and "bytes are free there: No space left" in str(error), error
+os.posix_fallocate = reserve
+limit_workers(1 << 20)
+error = refused(Error, "cannot reserve 8000000 bytes", lambda: linalg.matmul(column, column.T, workers=4))
+assert error.status == Status.MEMORY, error
+limit_workers(resource.RLIM_INFINITY)
+assert np.array_equal(linalg.matmul(column, column.T, workers=4), product)
 
 # workers that are killed: the call says so, and the next one starts others
 pool = _workers._pool
