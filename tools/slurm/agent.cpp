@@ -164,6 +164,8 @@ private:
 
   double next_look_ = 0;
   bool is_looking_ = false, is_ending_ = false;
+  bool has_submitted_ = false;
+  bool may_have_lost_ = false; ///< sbatch failed, though Slurm may have taken the job
   double no_growth_before_ = 0, no_submission_before_ = 0;
   std::string told_; ///< the last reported trouble, so that it is reported once
 };
@@ -274,7 +276,7 @@ Member* Agent::find(std::int64_t id) {
 void Agent::look_at_queue() {
   if (is_looking_ || monotonic_s() < next_look_ || is_ending_) return;
   const bool has_jobs = std::any_of(members_.begin(), members_.end(), [](const Member& m) { return !m.node.is_base; });
-  if (!has_jobs) return;
+  if (!has_jobs && !may_have_lost_) return;
   is_looking_ = true;
   const double asked_at = monotonic_s();
   runner_.add(show_queue(node_name_), [this, asked_at](const Outcome& outcome) {
@@ -291,6 +293,14 @@ void Agent::look_at_queue() {
 }
 
 void Agent::hear_queue(const std::vector<QueuedJob>& jobs, double asked_at) {
+  // One command runs at a time: each sbatch before this squeue has ended, and a job that it reported is known.
+  std::vector<std::int64_t> lost;
+  for (const QueuedJob& j : jobs)
+    if (j.state == "PENDING" &&
+        std::none_of(members_.begin(), members_.end(), [&](const Member& m) { return m.job == j.id; }))
+      lost.push_back(j.id);
+  if (!lost.empty()) runner_.add(cancel_waiting(lost), [](const Outcome&) {});
+  may_have_lost_ = !lost.empty(); // until they are seen no more
   for (auto m = members_.begin(); m != members_.end();) {
     const auto job = std::find_if(jobs.begin(), jobs.end(), [&](const QueuedJob& j) { return j.id == m->job; });
     const bool is_new = m->job == 0 || m->node.since > asked_at;
@@ -332,6 +342,7 @@ void Agent::submit_one() {
   const std::int64_t id = m.node.id;
   const std::string place = m.place.text();
   members_.push_back(std::move(m));
+  has_submitted_ = true;
   runner_.add(submit_node(request_, dyngrid_, node_name_, place), [this, id](const Outcome& outcome) {
     Member* member = find(id);
     try {
@@ -347,6 +358,7 @@ void Agent::submit_one() {
       if (told_ != trouble.what()) say(trouble.what());
       told_ = trouble.what();
       no_submission_before_ = monotonic_s() + refused_for_s;
+      may_have_lost_ = true;
       members_.remove_if([id](const Member& other) { return other.node.id == id; });
     }
   });
@@ -656,15 +668,10 @@ int Agent::end(int status) {
   client_.reset();
   if (application_watch_ >= 0) ::close(application_watch_);
   application_watch_ = -1;
-  std::vector<std::int64_t> waiting;
-  for (Member& m : members_) {
-    if (m.link)
-      m.link.say("go");
-    else if (m.job > 0 && !m.node.is_base)
-      waiting.push_back(m.job);
-  }
-  if (!waiting.empty())
-    runner_.add(cancel_waiting(waiting), [](const Outcome& outcome) {
+  for (Member& m : members_)
+    if (m.link) m.link.say("go");
+  if (has_submitted_) // by name: also those whose number sbatch did not report
+    runner_.add(cancel_all_waiting(node_name_), [](const Outcome& outcome) {
       if (!outcome.is_good()) say(outcome.trouble());
     });
   for (const Member& m : members_) forget(m);

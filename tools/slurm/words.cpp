@@ -240,6 +240,10 @@ Command cancel_waiting(const std::vector<std::int64_t>& jobs) {
   return c;
 }
 
+Command cancel_all_waiting(const std::string& name) {
+  return {{"scancel", "--state=PENDING", "--name=" + name}, ""};
+}
+
 std::string hand_line(const std::string& dyngrid, const std::string& file) {
   return "exec " + base::shell_line({dyngrid, "slurm", "hand", "--agent", file});
 }

@@ -81,6 +81,8 @@ Command submit_node(const Request& request, const std::string& dyngrid, const st
 Command start_on_base(const std::string& dyngrid, std::int64_t job, const std::string& host, const std::string& place);
 /// Only those that still wait: a job that has just begun ends by itself.
 Command cancel_waiting(const std::vector<std::int64_t>& jobs);
+/// All of this name.
+Command cancel_all_waiting(const std::string& name);
 /// The command words by which the base job starts the agent.
 std::vector<std::string> agent_words(const Request& request, const std::string& dyngrid);
 /// The line of DYNGRID_START=command: it passes the command of a group to the agent.
