@@ -885,6 +885,19 @@ TEST_F(LateGrowthTest, ThatHasBegunKeepsItsProcessors) {
   EXPECT_EQ(application.cancels, 1);
 }
 
+TEST_F(LateGrowthTest, OfAnApplicationThatHasEndedIsGivenUp) {
+  std::int64_t id = 0;
+  {
+    FakeApplication application(folder_ + "/run", "s2", 1, false);
+    application.has_begun = true;
+    id = grow(application);
+  }
+  const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
+  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  EXPECT_EQ(job(id)["phase"], "running") << "its program goes on without dyngrid";
+  EXPECT_EQ(job(id)["why"], "the application has ended");
+}
+
 TEST_F(LateGrowthTest, ThatIsCancelledGivesItsProcessorsToOthers) {
   FakeApplication application(folder_ + "/run", "s2", 1, false);
   const auto id = grow(application);

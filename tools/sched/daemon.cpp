@@ -322,8 +322,10 @@ void Daemon::connect(const JobRecord& job, Live& live) {
     send(job.id, live, "status", Json::object());
     ask_history(job.id, live);
     live.next_look_s = monotonic_s() + look_every_s;
-  } catch (const Error&) { // not yet, or no program of dyngrid
+  } catch (const Error& error) { // not yet, or no program of dyngrid
     live.client.reset();
+    if (error.status() == Status::not_found && live.may_grow && job.target > job.procs)
+      give_up(job.id, "the application has ended");
   }
 }
 
