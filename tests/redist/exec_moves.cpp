@@ -234,6 +234,86 @@ TEST_P(EveryTransport, InPlaceInAnyNumberOfSlabs) {
   executor.close();
 }
 
+/// Columns of more than a page that are turned into rows, beside others in the columns of one array.
+struct InOneArray {
+  static constexpr std::int64_t tall = 1500, lld = 2 * tall;
+  static constexpr double other = 7;
+
+  redist::SharedArray array;
+  std::int64_t columns;
+  explicit InOneArray(std::int64_t n)
+      : array(static_cast<std::size_t>(lld * n) * sizeof(double),
+              home == Home::ordinary ? redist::Sharing::no : redist::Sharing::yes),
+        columns(n) {
+    std::fill_n(at(0), lld * n, other);
+  }
+  double* at(std::int64_t row) { return static_cast<double*>(array.data()) + row; }
+  /// A share from row `row` on.
+  void put(Share share, std::int64_t row) {
+    for (std::int64_t j = 0; j < share.n; ++j)
+      std::memcpy(at(row) + j * lld, share.at(0, j), static_cast<std::size_t>(share.m) * sizeof(double));
+  }
+  static Problem to_rows(std::int64_t n) {
+    const int p = world_size();
+    return whole(uniform(tall, n, tall, 1, redist::Grid::row_major(1, p)),
+                 uniform(tall, n, 64, n, redist::Grid::row_major(p, 1)));
+  }
+};
+
+TEST_P(EveryTransport, InPlaceKeepsOtherRowsOfTheArray) {
+  Executor executor(MPI_COMM_WORLD, options());
+  const int rank = world_rank();
+  const Problem x = InOneArray::to_rows(100);
+  const RankPlan plan = plan_of(x, rank, 'd');
+  Share to = share_of(x.to, rank, 'd', 0, false);
+  InOneArray array(plan.n_loc_from);
+  array.put(share_of(x.from, rank, 'd', 0, true), 0);
+  executor.execute_in_place({&plan}, {{array.at(0), InOneArray::lld, to.data(), to.lld}}, 4);
+  EXPECT_TRUE(to.bytes == expected(x, rank, 'd', 0).bytes);
+  std::int64_t changed = 0;
+  for (std::int64_t j = 0; j < array.columns; ++j)
+    for (std::int64_t i = InOneArray::tall; i < InOneArray::lld; ++i)
+      if (array.at(i)[j * InOneArray::lld] != InOneArray::other) ++changed;
+  EXPECT_EQ(changed, 0) << "elements below the matrix";
+  executor.close();
+}
+
+TEST_P(EveryTransport, InPlaceFromBothHalvesOfAnArray) {
+  Executor executor(MPI_COMM_WORLD, options());
+  const int rank = world_rank();
+  const Problem x = InOneArray::to_rows(100), y = InOneArray::to_rows(50);
+  const RankPlan plan_x = plan_of(x, rank, 'd'), plan_y = plan_of(y, rank, 'd');
+  Share to_x = share_of(x.to, rank, 'd', 0, false), to_y = share_of(y.to, rank, 'd', 0, false);
+  InOneArray array(plan_x.n_loc_from);
+  array.put(share_of(x.from, rank, 'd', 0, true), 0);
+  array.put(share_of(y.from, rank, 'd', 0, true), InOneArray::tall);
+  executor.execute_in_place({&plan_x, &plan_y},
+                            {{array.at(0), InOneArray::lld, to_x.data(), to_x.lld},
+                             {array.at(InOneArray::tall), InOneArray::lld, to_y.data(), to_y.lld}},
+                            5);
+  EXPECT_TRUE(to_x.bytes == expected(x, rank, 'd', 0).bytes);
+  EXPECT_TRUE(to_y.bytes == expected(y, rank, 'd', 0).bytes);
+  executor.close();
+}
+
+TEST_P(EveryTransport, InPlaceFromOneSourceTwice) {
+  Executor executor(MPI_COMM_WORLD, options());
+  const int rank = world_rank(), p = world_size();
+  const Problem x = InOneArray::to_rows(100);
+  const Problem y = whole(x.from, uniform(InOneArray::tall, 100, InOneArray::tall, 9, redist::Grid::row_major(1, p)));
+  const RankPlan plan_x = plan_of(x, rank, 'd'), plan_y = plan_of(y, rank, 'd');
+  const Share from = share_of(x.from, rank, 'd', 0, true);
+  redist::SharedArray array(from.bytes.size(), home == Home::ordinary ? redist::Sharing::no : redist::Sharing::yes);
+  std::memcpy(array.data(), from.bytes.data(), from.bytes.size());
+  Share to_x = share_of(x.to, rank, 'd', 0, false), to_y = share_of(y.to, rank, 'd', 0, false);
+  executor.execute_in_place(
+      {&plan_x, &plan_y},
+      {{array.data(), from.lld, to_x.data(), to_x.lld}, {array.data(), from.lld, to_y.data(), to_y.lld}}, 5);
+  EXPECT_TRUE(to_x.bytes == expected(x, rank, 'd', 0).bytes);
+  EXPECT_TRUE(to_y.bytes == expected(y, rank, 'd', 0).bytes);
+  executor.close();
+}
+
 TEST_P(EveryTransport, WrongSlabsAreSaidByAll) {
   Executor executor(MPI_COMM_WORLD, options());
   const int p = world_size(), rank = world_rank();

@@ -176,7 +176,8 @@ DYNGRID_API int dyngrid_execute_advance(dyngrid_executor* executor, int* done);
 DYNGRID_API int dyngrid_execute_finish(dyngrid_executor* executor, dyngrid_execute_report* report);
 /* The same as dyngrid_execute, but the content of the sources is lost: in `slabs` rounds (16 is a good number) their
  * pages go back to the system as the targets fill, so that never much more than the larger share is held. For arrays
- * straight from the system: dyngrid_array, mmap, a large malloc. */
+ * straight from the system: dyngrid_array, mmap, a large malloc. Rows between m_loc and lld_from stay as they are. A
+ * source that overlaps another one is kept until the end. */
 DYNGRID_API int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers,
                                          int slabs, dyngrid_execute_report* report);
 /* Collective. Waits for an exchange under way. */

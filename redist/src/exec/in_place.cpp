@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An exchange in rounds whose sources are given up as they go.
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -25,21 +26,37 @@ public:
     now_.reserve(static_cast<std::size_t>(most));
   }
   /// After an exchange of `slab`: its columns, together with their neighbours that went before, since only whole pages
-  /// can go.
+  /// can go. Nothing between two columns, and no source that shares its place with another one.
   void give_back(Slab slab);
 
 private:
+  /// Whether the source of t lies between the ends of another one, whose columns may still be needed.
+  bool is_shared(std::size_t t) const;
+
   const std::vector<const RankPlan*>& plans_;
   const std::vector<Pointers>& pointers_;
   std::vector<std::vector<bool>> gone_; ///< by matrix and local column
   std::vector<bool> now_;               ///< in this round, of one matrix
 };
 
+bool GoneColumns::is_shared(std::size_t t) const {
+  const auto begin = [&](std::size_t u) { return reinterpret_cast<std::uintptr_t>(pointers_[u].from); };
+  const auto end = [&](std::size_t u) {
+    const std::int64_t elements = (plans_[u]->n_loc_from - 1) * pointers_[u].lld_from + plans_[u]->m_loc_from;
+    return begin(u) + static_cast<std::uintptr_t>(elements * element_bytes(plans_[u]->type));
+  };
+  for (std::size_t u = 0; u < plans_.size(); ++u)
+    if (u != t && pointers_[u].from != nullptr && plans_[u]->m_loc_from > 0 && plans_[u]->n_loc_from > 0 &&
+        begin(u) < end(t) && begin(t) < end(u))
+      return true;
+  return false;
+}
+
 void GoneColumns::give_back(Slab slab) {
   for (std::size_t t = 0; t < plans_.size(); ++t) {
     const RankPlan& plan = *plans_[t];
     const Pointers& x = pointers_[t];
-    if (plan.transposed || x.from == nullptr || x.keeps_from) continue;
+    if (plan.transposed || x.from == nullptr || x.keeps_from || is_shared(t)) continue;
     now_.assign(gone_[t].size(), false);
     for (const auto* messages : {&plan.sends, &plan.keeps})
       for (const Message& message : *messages)
@@ -51,6 +68,7 @@ void GoneColumns::give_back(Slab slab) {
         });
     char* base = static_cast<char*>(const_cast<void*>(x.from));
     const std::int64_t column_bytes = x.lld_from * element_bytes(plan.type);
+    const bool is_dense = x.lld_from == plan.m_loc_from; // else there may be other data between two columns
     for (std::size_t j = 0; j < now_.size();) {
       if (!gone_[t][j]) {
         ++j;
@@ -58,11 +76,9 @@ void GoneColumns::give_back(Slab slab) {
       }
       bool any = false;
       std::size_t end = j;
-      for (; end < now_.size() && gone_[t][end]; ++end) any = any || now_[end];
-      // the array ends with its last row, which may lie before the end of the last column's stride
-      const std::int64_t last = end == now_.size() ? static_cast<std::int64_t>(end - 1) * column_bytes +
-                                                         plan.m_loc_from * element_bytes(plan.type)
-                                                   : static_cast<std::int64_t>(end) * column_bytes;
+      for (; end < now_.size() && gone_[t][end] && (is_dense || end == j); ++end) any = any || now_[end];
+      const std::int64_t last =
+          static_cast<std::int64_t>(end - 1) * column_bytes + plan.m_loc_from * element_bytes(plan.type);
       if (any) release_pages(base + static_cast<std::int64_t>(j) * column_bytes, base + last);
       j = end;
     }
