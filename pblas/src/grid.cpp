@@ -24,14 +24,6 @@ std::list<std::unique_ptr<Grid>>& grids() {
 
 int keyval = MPI_KEYVAL_INVALID, preference_keyval = MPI_KEYVAL_INVALID;
 
-/// The context's own, borrowed.
-MPI_Comm communicator_of(int ctxt) {
-  constexpr int own_communicator = 10;
-  int handle = -1;
-  Cblacs_get(ctxt, own_communicator, &handle);
-  return Cblacs2sys_handle(handle);
-}
-
 /// Called by MPI when the context's communicator goes, on all its ranks.
 int on_delete(MPI_Comm, int, void* value, void*) {
   const auto found = std::find_if(grids().begin(), grids().end(), [&](const auto& g) { return g.get() == value; });
@@ -53,6 +45,13 @@ Position position_in(int ctxt) {
   if (ctxt >= 0) Cblacs_gridinfo(ctxt, &here.nprow, &here.npcol, &here.myrow, &here.mycol);
   if (here.myrow < 0 || here.mycol < 0 || here.myrow >= here.nprow || here.mycol >= here.npcol) return {};
   return here;
+}
+
+MPI_Comm communicator_of(int ctxt) {
+  constexpr int own_communicator = 10;
+  int handle = -1;
+  Cblacs_get(ctxt, own_communicator, &handle);
+  return Cblacs2sys_handle(handle);
 }
 
 void prefer_ours(int ctxt) {

@@ -30,6 +30,9 @@ struct Position {
 };
 Position position_in(int ctxt);
 
+/// The context's own, borrowed.
+MPI_Comm communicator_of(int ctxt);
+
 /// Whether prefer_ours was called for this context.
 bool are_ours_preferred(int ctxt);
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/mpi/check.hpp"
 #include "base/stock_symbol.hpp"
 #include "pblas/stock_calls.hpp"
 
@@ -35,6 +36,12 @@ Setting setting() {
   return set;
 }
 
+/// Whether a call with good arguments in this context may be ours. The same on all its processes.
+bool may_be_ours(int ctxt) {
+  if (setting() == Setting::own) return position_in(ctxt).is_inside();
+  return setting() == Setting::automatic && !are_stock_calls_routed() && are_ours_preferred(ctxt);
+}
+
 } // namespace
 
 Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices, bool is_large) {
@@ -45,10 +52,17 @@ Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices, boo
         fmt::format("{0}: got a descriptor of DTYPE_ 601 and DYNGRID_PBLAS=stock, expected DTYPE_ 1, which is all that "
                     "ScaLAPACK's routine knows; leave the variable out, or call dyngrid_{0}",
                     name));
-  if (listed) return Way::ours;
+  if (listed) return Way::ours_alone;
   if (setting() == Setting::stock || !std::all_of(matrices.begin(), matrices.end(), is_known)) return Way::stock;
   if (setting() == Setting::own) return Way::ours;
-  return is_large && !are_stock_calls_routed() && are_ours_preferred(matrices.begin()->ctxt()) ? Way::ours : Way::stock;
+  return is_large && may_be_ours(matrices.begin()->ctxt()) ? Way::ours : Way::stock;
+}
+
+Way agreed_way(int ctxt, Way mine) {
+  if (!may_be_ours(ctxt)) return mine;
+  int least = static_cast<int>(mine);
+  base::check_mpi(MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, communicator_of(ctxt)), "MPI_Allreduce");
+  return static_cast<Way>(least);
 }
 
 std::string choice_in_words() {

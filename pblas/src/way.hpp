@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which routine answers to one of ScaLAPACK's names: ours or the stock one.
 #pragma once
-#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <initializer_list>
@@ -17,12 +16,15 @@ namespace pblas {
 /// "Kernels on blocks of any sizes").
 constexpr int least_product = 1000, least_lu = 256, least_cholesky = 512, widest_block_of_cholesky = 64;
 
-enum class Way { ours, stock };
+/// Ours alone for DTYPE_ 601, which ScaLAPACK does not know. Of processes that differ the first of these holds.
+enum class Way { ours_alone, stock, ours };
 /// By DYNGRID_PBLAS: auto takes ours where a descriptor has DTYPE_ 601, and for large calls in a context of
 /// prefer_ours; own wherever ours can. Ends the program where stock is asked for and cannot, and where a matrix lies in
-/// a context that a change of the grid has closed.
-/// @param is_large  the same on all processes: of a size from which ours was measured to be no slower
+/// a context that a change of the grid has closed. Local: a process with a mistake in its arguments may differ.
+/// @param is_large  of a size from which ours was measured to be no slower
 Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices, bool is_large);
+/// The way of all processes of ctxt. Collective over it where large calls may be ours, else local.
+Way agreed_way(int ctxt, Way mine);
 
 /// Ends the program as the PBLAS do: with the argument's number.
 [[noreturn]] void refuse(int ctxt, const char* name, int info);
@@ -49,11 +51,12 @@ template <class Check, class Run> void call_pblas(int ctxt, const char* name, Ch
 template <class Check, class Run, class Stock>
 void call_pblas(const char* stock_name, int ctxt, const char* name, std::initializer_list<MatrixArgument> matrices,
                 bool is_large, Check&& check, Run&& run, Stock&& stock) {
-  if (way_of(stock_name, matrices, is_large) == Way::stock) return stock();
+  const Way way = way_of(stock_name, matrices, is_large);
+  if (way == Way::stock) return stock();
   guarded(ctxt, name, [&] {
     const int info = check();
     if (info == 0) return run();
-    if (std::any_of(matrices.begin(), matrices.end(), is_listed)) refuse(ctxt, name, info);
+    if (way == Way::ours_alone) refuse(ctxt, name, info);
     stock();
   });
 }
@@ -73,12 +76,14 @@ template <class Check, class Run, class Stock>
 void call_lapack(const char* stock_name, int ctxt, const char* name, int* info,
                  std::initializer_list<MatrixArgument> matrices, bool is_large, Check&& check, Run&& run,
                  Stock&& stock) {
-  if (way_of(stock_name, matrices, is_large) == Way::stock) return stock();
+  Way way = way_of(stock_name, matrices, is_large);
+  guarded(ctxt, name, [&] { way = agreed_way(ctxt, way); });
+  if (way == Way::stock) return stock();
   guarded(ctxt, name, [&] {
     *info = check();
     if (*info == 0)
       *info = run();
-    else if (std::any_of(matrices.begin(), matrices.end(), is_listed))
+    else if (way == Way::ours_alone)
       report(ctxt, name, *info);
     else
       stock();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "pblas/contexts.hpp"
 #include "spread.hpp"
 
 extern "C" {
@@ -42,10 +43,10 @@ const Mistake mistakes[] = {
     {"n", [](Arguments& x) { x.n = -3; }},
     {"ia", [](Arguments& x) { x.ia = 0; }},
     {"ja", [](Arguments& x) { x.ja = -2; }},
-    {"too many rows", [](Arguments& x) { x.m = 11; }},
-    {"too many columns", [](Arguments& x) { x.n = 11; }},
-    {"ia behind the end", [](Arguments& x) { x.ia = 11; }},
-    {"ja behind the end", [](Arguments& x) { x.ja = 11; }},
+    {"too many rows", [](Arguments& x) { x.m = x.desc[2] + 1; }},
+    {"too many columns", [](Arguments& x) { x.n = x.desc[3] + 1; }},
+    {"ia behind the end", [](Arguments& x) { x.ia = x.desc[2] + 1; }},
+    {"ja behind the end", [](Arguments& x) { x.ja = x.desc[3] + 1; }},
     {"mb", [](Arguments& x) { x.desc[4] = 0; }},
     {"nb", [](Arguments& x) { x.desc[5] = -1; }},
     {"rsrc", [](Arguments& x) { x.desc[6] = 2; }},
@@ -167,6 +168,15 @@ TEST(Arguments, OfOtherBlocksAreTaken) {
   }
 }
 
+/// All have the same info, which is returned.
+int on_all(int info) {
+  int least = info, most = info;
+  MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  EXPECT_EQ(least, most);
+  return info;
+}
+
 /// One process is wrong, all get its error.
 TEST(Arguments, OneIsWrong) {
   const spread::Grid grid(2, 2);
@@ -178,12 +188,51 @@ TEST(Arguments, OneIsWrong) {
     const bool is_one = grid.myrow == 1 && grid.mycol == 0;
     const int info = getrf(dyngrid_pdgetrf_, is_one ? wrong : x);
     EXPECT_LT(info, 0);
-    int least = info, most = info;
-    MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    EXPECT_EQ(least, most);
-    EXPECT_EQ(info, expected);
+    EXPECT_EQ(on_all(info), expected);
   }
+}
+
+/// The same of the ordinary names in a context where large calls are ours: as ScaLAPACK says it elsewhere.
+TEST(Arguments, OneIsWrongInALargeCall) {
+  const spread::Grid ours(2, 2), stock(2, 2);
+  pblas::prefer_ours(ours.ctxt);
+  const bool is_one = ours.myrow == 1 && ours.mycol == 0;
+  const auto large = [](int ctxt) {
+    Arguments x(ctxt);
+    x.m = x.n = 512;
+    x.desc = x.descb = {1, ctxt, 512, 512, 32, 32, 0, 0, 256};
+    x.a.assign(256 * 256, 1);
+    x.ipiv.resize(256 + 32);
+    return x;
+  };
+  std::vector<Mistake> all(std::begin(mistakes), std::end(mistakes));
+  all.push_back({"a small m", [](Arguments& x) { x.m = 200; }});
+  all.push_back({"a small n", [](Arguments& x) { x.n = 200; }});
+  all.push_back({"letter", [](Arguments& x) { x.letter = 'X'; }});
+  all.push_back({"the other letter", [](Arguments& x) { x.letter = 'U'; }});
+  all.push_back({"another block", [](Arguments& x) { x.desc[4] = x.desc[5] = 65; }});
+  all.push_back({"another corner", [](Arguments& x) { x.m = x.n = 480, x.ia = x.ja = 33; }});
+  all.push_back({"a negative rsrc", [](Arguments& x) { x.desc[6] = -1; }});
+  all.push_back({"dtype", [](Arguments& x) { x.desc[0] = 7; }});
+  for (const Mistake& mistake : all) {
+    SCOPED_TRACE(mistake.what);
+    int info[2][2];
+    for (const spread::Grid* grid : {&stock, &ours}) {
+      Arguments x = large(grid->ctxt);
+      if (is_one) mistake.make(x);
+      info[grid == &ours][0] = on_all(getrf(pdgetrf_, x));
+      info[grid == &ours][1] = on_all(potrf(pdpotrf_, x));
+    }
+    EXPECT_EQ(info[1][0], info[0][0]);
+    EXPECT_EQ(info[1][1], info[0][1]);
+  }
+  Arguments x = large(ours.ctxt); // ScaLAPACK's own would not know how to go on
+  if (is_one) list(x.desc);
+  EXPECT_EQ(on_all(getrf(pdgetrf_, x)), -601);
+  EXPECT_EQ(on_all(potrf(pdpotrf_, x)), -601);
+  EXPECT_EQ(on_all(getrs(pdgetrs_, x)), -701);
+  EXPECT_EQ(on_all(gesv(pdgesv_, x)), -601);
+  EXPECT_EQ(on_all(potrs(pdpotrs_, x)), -701);
 }
 
 TEST(Arguments, OfListsAreRefused) {
