@@ -26,6 +26,7 @@ namespace fortran {
   void trsm(const char*, const char*, const char*, const char*, const int*, const int*, const T*, const T*,            \
             const int*, T*, const int*, std::size_t, std::size_t, std::size_t, std::size_t) __asm__(#x "trsm_");       \
   void potrf(const char*, const int*, T*, const int*, int*, std::size_t) __asm__(#x "potrf_");                         \
+  void potf2(const char*, const int*, T*, const int*, int*, std::size_t) __asm__(#x "potf2_");                         \
   void getrf(const int*, const int*, T*, const int*, int*, int*) __asm__(#x "getrf_");                                 \
   void scal(const int*, const T*, T*, const int*) __asm__(#x "scal_");
 DYNGRID_BLAS(s, float)
@@ -98,6 +99,14 @@ template <class T> int potrf(char uplo, std::int64_t n, T* a, std::int64_t lda) 
   const int n_ = to_int(n), la = ld_int(lda);
   int info = 0;
   if (n > 0) fortran::potrf(&uplo, &n_, a, &la, &info, 1);
+  return info;
+}
+
+/// The same column by column.
+template <class T> int potf2(char uplo, std::int64_t n, T* a, std::int64_t lda) {
+  const int n_ = to_int(n), la = ld_int(lda);
+  int info = 0;
+  fortran::potf2(&uplo, &n_, a, &la, &info, 1);
   return info;
 }
 

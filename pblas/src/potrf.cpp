@@ -68,6 +68,15 @@ public:
     turn_ = 1 - turn_;
   }
 
+  /// After a failure: leaves of its block what ScaLAPACK leaves, the columns before the pivot that failed, and the
+  /// pivot.
+  void factor_failed_block() {
+    const std::int64_t first = progress_.next;
+    if (a_.rows.owner(first) != a_.myrow() || a_.cols.owner(first) != a_.mycol()) return;
+    T* mine = a_.local(a_.rows.count_before(a_.myrow(), first), a_.cols.count_before(a_.mycol(), first));
+    blas::potf2(is_lower_ ? 'L' : 'U', end_of_panel(first) - first, mine, a_.lld);
+  }
+
 private:
   /// A panel on its way across the grid: my part of it below the diagonal block (lower), or the adjoint of that beside
   /// it (upper), height x width; then info.
@@ -223,7 +232,9 @@ template <class T> std::unique_ptr<Factorization> cholesky(bool is_lower, Operan
 
 template <class T> std::int64_t potrf(bool is_lower, const Operand<T>& a) {
   Progress progress;
-  Cholesky<T>(is_lower, a, progress).run();
+  Cholesky<T> factorization(is_lower, a, progress);
+  factorization.run();
+  if (progress.info != 0) factorization.factor_failed_block();
   return progress.info;
 }
 

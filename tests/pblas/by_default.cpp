@@ -39,12 +39,12 @@ void expect(bool is_true, const std::string& what) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/// Symmetric and positive definite, of order n in blocks of mb x nb.
+/// Symmetric and positive definite, of order n in blocks of mb x nb; but for diagonal element `negative`.
 struct Matrix {
   std::vector<int> desc;
   std::vector<double> x;
 
-  Matrix(int context, int nprow, int npcol, int myrow, int mycol, int n, int mb, int nb) {
+  Matrix(int context, int nprow, int npcol, int myrow, int mycol, int n, int mb, int nb, int negative = -1) {
     const int zero = 0;
     const int rows = std::max(1, numroc_(&n, &mb, &myrow, &zero, &nprow));
     const int cols = numroc_(&n, &nb, &mycol, &zero, &npcol);
@@ -52,7 +52,7 @@ struct Matrix {
     for (int j = 0; j < cols; ++j)
       for (int i = 0; i < rows; ++i) {
         const int row = (i / mb * nprow + myrow) * mb + i % mb, col = (j / nb * npcol + mycol) * nb + j % nb;
-        x.push_back(row == col ? 2 * n : std::cos(row + col));
+        x.push_back(row != col ? std::cos(row + col) : row == negative ? -1 : 2 * n);
       }
   }
 };
@@ -68,7 +68,9 @@ struct Calls {
   int context, nprow = 0, npcol = 0, myrow = 0, mycol = 0;
 
   explicit Calls(int of) : context(of) { expect(!dyngrid_grid(&nprow, &npcol, &myrow, &mycol), "grid"); }
-  Matrix matrix(int n, int mb, int nb) const { return {context, nprow, npcol, myrow, mycol, n, mb, nb}; }
+  Matrix matrix(int n, int mb, int nb, int negative = -1) const {
+    return {context, nprow, npcol, myrow, mycol, n, mb, nb, negative};
+  }
 
   struct Product {
     int n;
@@ -110,11 +112,11 @@ struct Calls {
     result = a.x;
     return calls_stock;
   }
-  bool cholesky(int n, int nb = 64) {
-    Matrix a = matrix(n, nb, nb);
+  bool cholesky(int n, int nb = 64, const char* triangle = "L", int negative = -1) {
+    Matrix a = matrix(n, nb, nb, negative);
     int info = -1;
-    const bool calls_stock = is_stock([&] { pdpotrf_("L", &n, a.x.data(), &one, &one, a.desc.data(), &info); });
-    expect(info == 0, "Cholesky");
+    const bool calls_stock = is_stock([&] { pdpotrf_(triangle, &n, a.x.data(), &one, &one, a.desc.data(), &info); });
+    expect(info == negative + 1, "Cholesky: " + std::to_string(info));
     result = a.x;
     return calls_stock;
   }
@@ -151,6 +153,9 @@ void check(const std::string& setting) {
   both("Cholesky", true, [&](Calls& on) { return on.cholesky(least_cholesky); });
   both("a small Cholesky", false, [&](Calls& on) { return on.cholesky(least_cholesky - 1); });
   both("Cholesky of wide blocks", false, [&](Calls& on) { return on.cholesky(least_cholesky, 65); });
+  for (const char* triangle : {"L", "U"}) // what is left in the matrix, too
+    for (const int negative : {10, 40, 100})
+      both("Cholesky that fails", true, [&](Calls& on) { return on.cholesky(least_cholesky, 64, triangle, negative); });
   Cblacs_gridexit(own_context);
 }
 
