@@ -86,6 +86,10 @@ struct Getrf {
     });
   }
   template <class T> int run() const {
+    if (!is_listed(a) && a.desc[2] == 1) { // as ScaLAPACK where M_ is 1: no element is looked at
+      *ipiv = 1;
+      return 0;
+    }
     const pblas::Operand<T> x = operand<T>(Grid::of(ctxt()), a, *m, *n);
     std::vector<std::int64_t> pivots;
     const std::int64_t info = pblas::getrf(x, pivots);

@@ -177,6 +177,20 @@ int on_all(int info) {
   return info;
 }
 
+/// ScaLAPACK does not look at the elements of a matrix of one row.
+TEST(Arguments, OneRowIsItsOwnFactor) {
+  const spread::Grid grid(2, 2);
+  for (const auto routine : {pdgetrf_, dyngrid_pdgetrf_}) {
+    Arguments x(grid.ctxt);
+    x.m = 1, x.desc[2] = 1, x.a.assign(x.a.size(), 0), x.ipiv.assign(x.ipiv.size(), 9);
+    int info = 99;
+    routine(&x.m, &x.n, x.a.data(), &x.ia, &x.ja, x.desc.data(), x.ipiv.data(), &info);
+    EXPECT_EQ(info, 0);
+    EXPECT_EQ(x.ipiv[0], 1);
+    EXPECT_EQ(x.ipiv[1], 9);
+  }
+}
+
 /// One process is wrong, all get its error.
 TEST(Arguments, OneIsWrong) {
   const spread::Grid grid(2, 2);
