@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A part of an axis, and which process owns what of it. Pure.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,8 @@ public:
 
   /// Indices of the window on position p.
   std::int64_t local_count(int p) const { return local_counts_[static_cast<std::size_t>(p)]; }
+  /// Of the position that has most.
+  std::int64_t most_local() const { return *std::max_element(local_counts_.begin(), local_counts_.end()); }
   /// Local index, in the whole axis, of the first of them.
   std::int64_t local_first(int p) const { return local_firsts_[static_cast<std::size_t>(p)]; }
   /// Those of position p among the first i of the window.

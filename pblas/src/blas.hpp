@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <type_traits>
 
 #include <mpi.h>
@@ -61,6 +62,18 @@ inline int to_int(std::int64_t value) {
   if (value > std::numeric_limits<int>::max())
     throw base::Error(base::Status::shape_mismatch, "pblas: a local array has more than 2^31 rows or columns");
   return static_cast<int>(value);
+}
+/// Elements that one message may have. Tests set it lower.
+inline std::int64_t& most_elements() {
+  static std::int64_t most = std::numeric_limits<int>::max();
+  return most;
+}
+inline int to_count(std::int64_t elements) {
+  if (elements > most_elements())
+    throw base::Error(base::Status::shape_mismatch, "pblas: a message has " + std::to_string(elements) +
+                                                        " elements, expected at most " +
+                                                        std::to_string(most_elements()));
+  return static_cast<int>(elements);
 }
 /// A leading dimension: at least 1.
 inline int ld_int(std::int64_t value) {

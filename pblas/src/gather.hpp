@@ -53,11 +53,12 @@ template <class T> std::vector<T> Gathering::all(const std::vector<T>& mine, con
   }
   std::vector<int> counts, places;
   for (std::size_t r = 0; r < lengths.size(); ++r) {
-    counts.push_back(blas::to_int(lengths[r]));
-    places.push_back(blas::to_int(offsets[r]));
+    counts.push_back(blas::to_count(lengths[r]));
+    places.push_back(blas::to_count(offsets[r]));
   }
-  base::check_mpi(MPI_Allgatherv(mine.data(), blas::to_int(static_cast<std::int64_t>(mine.size())), blas::mpi_type<T>(),
-                                 all.data(), counts.data(), places.data(), blas::mpi_type<T>(), comm_),
+  base::check_mpi(MPI_Allgatherv(mine.data(), blas::to_count(static_cast<std::int64_t>(mine.size())),
+                                 blas::mpi_type<T>(), all.data(), counts.data(), places.data(), blas::mpi_type<T>(),
+                                 comm_),
                   "MPI_Allgatherv");
   return all;
 }

@@ -317,7 +317,7 @@ public:
     for (int step = 1; step < size_; ++step) { // first to the process that uses it first
       const int to = (rank_ - step + size_) % size_;
       if (height * width > 0)
-        base::check_mpi(MPI_Isend(mine, blas::to_int(height * width), blas::mpi_type<T>(), to, base::tag_panel, comm_,
+        base::check_mpi(MPI_Isend(mine, blas::to_count(height * width), blas::mpi_type<T>(), to, base::tag_panel, comm_,
                                   &requests_[at(step)]),
                         "MPI_Isend");
     }
@@ -349,7 +349,7 @@ private:
   void fetch(int step) {
     const std::int64_t length = step == 0 || step >= size_ ? 0 : lengths_[at(owner(step))];
     if (length > 0)
-      base::check_mpi(MPI_Irecv(buffer(step), blas::to_int(length), blas::mpi_type<T>(), owner(step), base::tag_panel,
+      base::check_mpi(MPI_Irecv(buffer(step), blas::to_count(length), blas::mpi_type<T>(), owner(step), base::tag_panel,
                                 comm_, &requests_[0]),
                       "MPI_Irecv");
   }
@@ -363,12 +363,12 @@ private:
   std::vector<MPI_Request> requests_; ///< the first: what comes
 };
 
-/// A grid of one row or one column, and each process has about a panel of the operand that moves.
-bool is_panel_each(const Position& here, const AxisWindow& moving, std::int64_t k) {
+/// A grid of one row or one column, and each process has about a panel of the operand that moves, at most `most`.
+bool is_panel_each(const Position& here, const AxisWindow& moving, std::int64_t k, std::int64_t most) {
   if ((here.nprow == 1) == (here.npcol == 1)) return false;
   const int size = here.nprow * here.npcol;
   for (int p = 0; p < size; ++p)
-    if (moving.local_count(p) > kb) return false;
+    if (moving.local_count(p) > most) return false;
   return k >= least_mean * size;
 }
 
@@ -414,14 +414,15 @@ template <class T> void multiply_by_owners(const Product<T>& product) {
 
 template <class T> void multiply(const Product<T>& product) {
   const Operand<const T>&a = product.a, &b = product.b;
-  const std::int64_t k_all = a.n(), panel_k = width_of_panels(k_all);
+  const std::int64_t k_all = a.n(), most = width_of_messages(kb, product.c.rows, product.c.cols),
+                     panel_k = std::min(width_of_panels(k_all), most);
   if (k_all <= panel_k) {
     const std::vector<Stretch> stretches = stretches_of(a.cols, b.rows);
     if (static_cast<std::int64_t>(stretches.size() - 1) * least_depth < k_all)
       return multiply_at_once(product, stretches);
   } else if (const Grid& grid = *product.c.grid;
              grid.row_processes().empty() && grid.col_processes().empty() &&
-             is_panel_each(grid.here(), grid.here().nprow > 1 ? b.rows : a.cols, k_all)) {
+             is_panel_each(grid.here(), grid.here().nprow > 1 ? b.rows : a.cols, k_all, most)) {
     return multiply_by_owners(product);
   }
   PanelsOfA<T> of_a(a, panel_k);

@@ -24,7 +24,8 @@ template <class T> class Lu : public Factorization {
 public:
   Lu(Operand<T> a, Progress& progress)
       : Factorization(progress, std::min(a.m(), a.n())), a_(std::move(a)), rows_(a_.rows.indices(a_.myrow())),
-        search_(a_.grid->col(), widest_panel), panels_{Travelling(a_), Travelling(a_)} {
+        widest_(width_of_messages(widest_panel, a_.rows, a_.cols, 2)),
+        search_(a_.grid->col(), widest_), panels_{Travelling(a_), Travelling(a_)} {
     const std::vector<std::int64_t>& processes = a_.grid->col_processes();
     if (!processes.empty()) upper_in_place_.emplace(a_.grid->col(), a_.myrow(), processes);
   }
@@ -77,7 +78,7 @@ private:
 
   /// A panel ends where another process begins, in either direction: its diagonal block is on one process.
   std::int64_t end_of_panel(std::int64_t first) const {
-    return std::min({first + widest_panel, a_.cols.end_of_piece(first), a_.rows.end_of_piece(first), columns_});
+    return std::min({first + widest_, a_.cols.end_of_piece(first), a_.rows.end_of_piece(first), columns_});
   }
 
   /// Factors the panel where it is, and sends it to the others.
@@ -119,7 +120,7 @@ private:
       upper_in_place_->start(reinterpret_cast<char*>(upper_.data()), upper_.size() * sizeof(T), panel.prow);
       upper_in_place_->receive();
     } else {
-      base::check_mpi(MPI_Bcast(upper_.data(), blas::to_int(static_cast<std::int64_t>(upper_.size())),
+      base::check_mpi(MPI_Bcast(upper_.data(), blas::to_count(static_cast<std::int64_t>(upper_.size())),
                                 blas::mpi_type<T>(), panel.prow, a_.grid->col()),
                       "MPI_Bcast");
     }
@@ -135,6 +136,7 @@ private:
 
   const Operand<T> a_;
   std::vector<std::int64_t> rows_;
+  std::int64_t widest_; ///< each of its columns may interchange two rows
   PivotSearch<T> search_;
   Travelling panels_[2];
   std::vector<T> upper_; ///< of the panel in use: width x upper_width_, my last columns
@@ -145,7 +147,7 @@ private:
 
 /// Interchanges in portions, so that not all of B is on its way at once.
 template <class T> void interchange(const std::vector<std::int64_t>& pivots, bool backwards, const Operand<T>& b) {
-  constexpr std::int64_t portion = 256;
+  const std::int64_t portion = width_of_messages(256, b.rows, b.cols, 2);
   const auto count = static_cast<std::int64_t>(pivots.size());
   const std::int64_t portions = (count + portion - 1) / portion;
   for (std::int64_t t = 0; t < portions; ++t) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A sub-matrix as the kernels see it, and the copies of those that do not lie as they must.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include "axis_window.hpp"
+#include "blas.hpp"
 #include "grid.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
@@ -31,6 +33,14 @@ template <class T> struct Operand {
 
 template <class T> Operand<const T> as_source(const Operand<T>& a) {
   return {a.grid, a.rows, a.cols, a.data, a.lld};
+}
+
+/// How wide panels of a matrix are, `widest` at most: `times` that many of its local rows or columns are one message on
+/// all processes.
+inline std::int64_t width_of_messages(std::int64_t widest, const AxisWindow& rows, const AxisWindow& cols,
+                                      std::int64_t times = 1) {
+  const std::int64_t longest = std::max({rows.most_local(), cols.most_local(), widest});
+  return std::clamp<std::int64_t>((blas::most_elements() - 1) / (times * longest), 1, widest);
 }
 
 /// A matrix of its own, zero at first.

@@ -28,8 +28,8 @@ public:
         near_(is_lower ? a_.cols : a_.rows), my_far_(is_lower ? a_.myrow() : a_.mycol()),
         my_near_(is_lower ? a_.mycol() : a_.myrow()), along_(is_lower ? a_.grid->col() : a_.grid->row()),
         across_(is_lower ? a_.grid->row() : a_.grid->col()), rows_(a_.rows.indices(a_.myrow())),
-        cols_(a_.cols.indices(a_.mycol())), near_of_far_(far_.owners_in(near_, my_far_)),
-        far_of_near_(near_.owners_in(far_, my_near_)),
+        cols_(a_.cols.indices(a_.mycol())), widest_(width_of_messages(widest_factored, a_.rows, a_.cols)),
+        near_of_far_(far_.owners_in(near_, my_far_)), far_of_near_(near_.owners_in(far_, my_near_)),
         slices_(along_, my_far_, size_along(), is_lower_ ? a_.grid->col_processes() : a_.grid->row_processes()),
         panels_{travelling(), travelling()} {}
 
@@ -102,7 +102,7 @@ private:
   }
 
   std::int64_t end_of_panel(std::int64_t first) const {
-    return std::min({first + widest_factored, far_.end_of_piece(first), near_.end_of_piece(first), columns_});
+    return std::min({first + widest_, far_.end_of_piece(first), near_.end_of_piece(first), columns_});
   }
 
   /// Factors the panel where it is, and sends it to the others.
@@ -130,8 +130,8 @@ private:
       for (std::int64_t j = 0; j < width && block.back() == T{0}; ++j)
         std::copy_n(block.data() + j * width, width, mine + j * a_.lld);
     }
-    base::check_mpi(MPI_Bcast(block.data(), blas::to_int(static_cast<std::int64_t>(block.size())), blas::mpi_type<T>(),
-                              far_.owner(first), along_),
+    base::check_mpi(MPI_Bcast(block.data(), blas::to_count(static_cast<std::int64_t>(block.size())),
+                              blas::mpi_type<T>(), far_.owner(first), along_),
                     "MPI_Bcast");
     travelling.panel.back() = block.back();
     if (block.back() != T{0}) return;
@@ -218,6 +218,7 @@ private:
   int my_far_, my_near_;
   MPI_Comm along_, across_;
   std::vector<std::int64_t> rows_, cols_;
+  std::int64_t widest_;                        ///< panel
   std::vector<int> near_of_far_, far_of_near_; ///< of what I have, where the other axis has it
   Slices<T> slices_;
   Travelling panels_[2];

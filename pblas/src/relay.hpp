@@ -28,7 +28,7 @@ public:
   Relay& operator=(const Relay&) = delete;
 
   void start(T* buffer, std::int64_t count, int root) {
-    buffer_ = buffer, count_ = blas::to_int(count), root_ = root;
+    buffer_ = buffer, count_ = blas::to_count(count), root_ = root;
     if (size_ == 1 || count_ == 0) return;
     if (rank_ == root_)
       send();

@@ -61,7 +61,7 @@ private:
     if (step_ >= size_ - 1) return;
     const int out = (rank_ - step_ + size_) % size_, in = (rank_ - step_ - 1 + size_) % size_;
     const int next = (rank_ + 1) % size_, before = (rank_ - 1 + size_) % size_;
-    const auto length = [&](int r) { return blas::to_int(offsets_[r + 1] - offsets_[r]); };
+    const auto length = [&](int r) { return blas::to_count(offsets_[r + 1] - offsets_[r]); };
     if (length(in) > 0)
       base::check_mpi(MPI_Irecv(buffer_ + offsets_[in], length(in), blas::mpi_type<T>(), before, base::tag_panel, comm_,
                                 &requests_[0]),

@@ -66,7 +66,7 @@ void move_rows(const Operand<T>& a, const std::vector<RowMove>& moves, const std
     parcel.elements.resize(parcel.rows.size() * at(width));
     if (is_out) visit(parcel, a, columns, [](T& x, T& y) { y = x; });
     if (peer == me || parcel.rows.empty()) return;
-    const int count = blas::to_int(static_cast<std::int64_t>(parcel.elements.size()));
+    const int count = blas::to_count(static_cast<std::int64_t>(parcel.elements.size()));
     requests.push_back(MPI_REQUEST_NULL);
     if (is_out)
       check_mpi(MPI_Isend(parcel.elements.data(), count, blas::mpi_type<T>(), peer, base::tag_rows, a.grid->col(),

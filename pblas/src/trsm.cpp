@@ -10,7 +10,7 @@
 namespace pblas {
 namespace {
 
-constexpr std::int64_t panel_width = 64;
+constexpr std::int64_t widest_panel = 64;
 
 struct Range {
   std::int64_t first = 0, end = 0;
@@ -18,8 +18,9 @@ struct Range {
   std::int64_t count() const { return end - first; }
 };
 
-/// op(A) is lower: X of the panels before is known. Upper: from the last panel on.
-template <class Step> void for_panels(std::int64_t n, bool ascending, Step&& step) {
+/// Panels of the n rows or columns of B. op(A) is lower: X of the panels before is known. Upper: from the last one on.
+template <class T, class Step> void for_panels(const Operand<T>& b, std::int64_t n, bool ascending, Step&& step) {
+  const std::int64_t panel_width = width_of_messages(widest_panel, b.rows, b.cols);
   const std::int64_t panels = (n + panel_width - 1) / panel_width;
   for (std::int64_t t = 0; t < panels; ++t) {
     const std::int64_t k = (ascending ? t : panels - 1 - t) * panel_width;
@@ -31,7 +32,7 @@ template <class Step> void for_panels(std::int64_t n, bool ascending, Step&& ste
 template <class T> void solve_left(bool is_lower, char diag, const Operand<const T>& a, const Operand<T>& b) {
   const Operand<const T> source = as_source(b);
   Gatherings by(*b.grid);
-  for_panels(b.m(), is_lower, [&](std::int64_t k, std::int64_t k_end) {
+  for_panels(b, b.m(), is_lower, [&](std::int64_t k, std::int64_t k_end) {
     const std::int64_t depth = k_end - k, n = b.n_loc(), before = b.rows.count_before(b.myrow(), k),
                        after = b.rows.count_before(b.myrow(), k_end);
     const Range rest = is_lower ? Range{after, b.m_loc()} : Range{0, before};
@@ -51,7 +52,7 @@ template <class T> void solve_left(bool is_lower, char diag, const Operand<const
 template <class T> void solve_right(bool is_lower, char diag, const Operand<const T>& a, const Operand<T>& b) {
   const Operand<const T> source = as_source(b);
   Gatherings by(*b.grid);
-  for_panels(b.n(), !is_lower, [&](std::int64_t k, std::int64_t k_end) {
+  for_panels(b, b.n(), !is_lower, [&](std::int64_t k, std::int64_t k_end) {
     const std::int64_t depth = k_end - k, m = b.m_loc(), before = b.cols.count_before(b.mycol(), k),
                        after = b.cols.count_before(b.mycol(), k_end);
     const Range rest = is_lower ? Range{0, before} : Range{after, b.n_loc()};
@@ -78,7 +79,7 @@ template <class T> void trsm(Triangle what, Op op, T alpha, const Operand<const 
   if (op != Op::none || !(what.is_left ? a.rows : a.cols).lies_as(same)) {
     const Position& here = b.grid->here();
     const AxisWindow other{
-        gridmap::Axis::block_cyclic(same.count(), panel_width, what.is_left ? here.npcol : here.nprow), 0,
+        gridmap::Axis::block_cyclic(same.count(), widest_panel, what.is_left ? here.npcol : here.nprow), 0,
         same.count()};
     copy_a.emplace(what.is_left ? moved<T>(a, op, same, other) : moved<T>(a, op, other, same));
     x = as_source(copy_a->operand);

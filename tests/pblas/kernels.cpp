@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "../../pblas/src/blas.hpp"
 #include "../../pblas/src/in_place.hpp"
 #include "../sanitized.hpp"
 #include "local_lapack.hpp"
@@ -22,6 +23,10 @@ TYPED_TEST_SUITE(Kernels, Types);
 
 [[maybe_unused]] const bool reads_in_place = [] { // TEST_IN_PLACE: panels and slices
   pblas::always_read_in_place(std::getenv("TEST_IN_PLACE") != nullptr);
+  return true;
+}();
+[[maybe_unused]] const bool has_short_messages = [] { // TEST_MESSAGES: elements that one may have
+  if (const char* most = std::getenv("TEST_MESSAGES"); most != nullptr) pblas::blas::most_elements() = std::atoi(most);
   return true;
 }();
 
