@@ -21,9 +21,10 @@ using advise::Machine;
 using detail::check;
 using gridmap::Axis;
 
-constexpr int rounds = 3;              // after one that warms up; the median counts
-constexpr std::int64_t n_small = 64;   // rows and columns of a matrix that shows what a partner costs: 32 KB
-constexpr std::int64_t n_large = 1400; // of one that shows what a byte costs: 16 MB, past the caches of a core
+constexpr int rounds = 3;             // after one that warms up; the median counts
+constexpr double long_s = 0.002;      // a round that takes so long is the last one: all processes wait meanwhile
+constexpr std::int64_t n_small = 64;  // rows and columns of a matrix that shows what a partner costs: 32 KB
+constexpr std::int64_t n_large = 800; // of one that shows what a byte costs: 5 MB, past the caches of a core
 
 /// One exchange that is timed: a square matrix, its columns dealt out in turn, from some processes to others.
 class TimedExchange {
@@ -43,8 +44,8 @@ public:
   TimedExchange(const TimedExchange&) = delete;
   TimedExchange& operator=(const TimedExchange&) = delete;
 
-  /// Seconds until the last process is ready. Collective.
-  double median_s(Executor& executor) {
+  /// Seconds until the last process is ready, as process 0 sees them. Collective over comm; the same on all ranks.
+  double median_s(Executor& executor, MPI_Comm comm) {
     std::vector<double> seconds;
     for (int round = -1; round < rounds; ++round) {
       executor.range(0);
@@ -52,7 +53,11 @@ public:
       executor.execute({&mine_}, {{source_.data(), std::max<std::int64_t>(1, mine_.m_loc_from), target_.data(),
                                    std::max<std::int64_t>(1, mine_.m_loc_to)}});
       executor.range(0);
-      if (round >= 0) seconds.push_back(MPI_Wtime() - begin);
+      if (round < 0) continue;
+      double took = MPI_Wtime() - begin;
+      check(MPI_Bcast(&took, 1, MPI_DOUBLE, 0, comm), "MPI_Bcast");
+      seconds.push_back(took);
+      if (took > long_s) break;
     }
     return base::median(std::move(seconds));
   }
@@ -94,14 +99,13 @@ Machine measure_machine(MPI_Comm comm) {
   TimedExchange &small = *exchanges[0], &large = *exchanges[1], &one_message = *exchanges[2];
   Machine machine;
   machine.cores = cores_of(own.get(), executor);
-  machine.pack_bytes_per_s = large.copied_bytes() / large.median_s(executor) / std::min(machine.cores, size);
+  machine.pack_bytes_per_s = large.copied_bytes() / large.median_s(executor, own.get()) / std::min(machine.cores, size);
   if (size > 1) {
-    machine.latency_s = small.median_s(executor) / static_cast<double>(small.totals().max_partners);
-    machine.bandwidth_bytes_per_s = static_cast<double>(n_large * n_large) * 8 / one_message.median_s(executor);
+    machine.latency_s = small.median_s(executor, own.get()) / static_cast<double>(small.totals().max_partners);
+    machine.bandwidth_bytes_per_s =
+        static_cast<double>(n_large * n_large) * 8 / one_message.median_s(executor, own.get());
   }
   executor.close();
-  // one result for all: that of rank 0, whose exchanges lasted as long as those of the others
-  check(MPI_Bcast(&machine, sizeof machine, MPI_BYTE, 0, own.get()), "MPI_Bcast");
   return machine;
 }
 
