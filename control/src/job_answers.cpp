@@ -112,6 +112,7 @@ Json JobState::status(double now, bool with_processes) const {
     json["last_resize"]["t"] = last_change_->at;
   }
   json["pending"] = queue_.waiting() ? json_of(*queue_.waiting(), now) : Json(nullptr);
+  json["under_way"] = under_way_ != 0 ? Json(under_way_) : Json(nullptr);
   json["asks"] = ask_ ? to_json(*ask_) : Json(nullptr);
   json["experimenting"] = experiment_.has_value();
   json["units"] = json_of(groups_);

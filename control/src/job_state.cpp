@@ -191,6 +191,8 @@ std::optional<ResizeRequest> JobState::want(double now) {
     wish->to = again.to;
     take_choice(*wish, again);
   }
+  const Lock lock(mutex_);
+  under_way_ = wish->number;
   return hand_out(std::move(*wish));
 }
 
@@ -202,6 +204,7 @@ void JobState::take_back(ResizeRequest request) {
     outcome(request.number, "superseded", {{"by", queue_.waiting()->number}});
   else if (request.origin == ResizeRequest::Origin::outside)
     queue_.put_back(std::move(request));
+  under_way_ = 0;
   settle(); // a change to undo stays so
 }
 
@@ -490,6 +493,7 @@ void JobState::post(Json event) {
 }
 
 void JobState::outcome(std::int64_t number, const char* what, Json more) {
+  if (number == under_way_) under_way_ = 0;
   more["event"] = "outcome";
   more["request"] = number;
   more["outcome"] = what;

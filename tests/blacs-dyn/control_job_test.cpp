@@ -115,6 +115,27 @@ TEST_F(RunningJob, Status) {
   EXPECT_GT(s.at("rss_bytes").get<double>(), 0);
 }
 
+TEST_F(RunningJob, StatusShowsTheRequestThatIsUnderWay) {
+  Client client = Client::to_job("played");
+  const auto number_of = [&](const char* member) {
+    const Json there = client.call("status", {}).at(member);
+    return there.is_object() ? there.at("request") : there;
+  };
+  EXPECT_EQ(number_of("under_way"), nullptr);
+  const Json number = client.call("resize", {{"grid", {3, 3}}}).at("request");
+  auto wanted = state_->want(now());
+  ASSERT_TRUE(wanted);
+  EXPECT_EQ(number_of("pending"), nullptr);
+  EXPECT_EQ(number_of("under_way"), number);
+  EXPECT_EQ(client.call("cancel", {{"request", number}})["cancelled"], nullptr);
+  wanted->put_off();
+  EXPECT_EQ(number_of("pending"), number);
+  EXPECT_EQ(number_of("under_way"), nullptr);
+  wanted = state_->want(now());
+  wanted->refused(Status::no_slots, "no slots left");
+  EXPECT_EQ(number_of("under_way"), nullptr);
+}
+
 TEST_F(RunningJob, MistakesAreToldAndHarmless) {
   Client client = Client::to_job("played");
   EXPECT_EQ(status_of_call([&] { client.call("dance", {}); }), Status::bad_argument);

@@ -715,12 +715,14 @@ public:
   Json offered(std::size_t k) const { return offered_.at(k); }
 
 private:
+  Json under_way() const { return has_begun && resizes > 0 ? Json(resizes.load()) : Json(); }
   void tell_asks() { server_.send(watcher_, control::to_line({{"event", "asks"}, {"asks", asks_}})); }
   void begin_to_ask() {
     asks_ = {{"ask", ++asked_}, {"grids", asked_for}, {"wait", waits.load()}, {"granted", nullptr}};
     if (watcher_ != 0) tell_asks();
   }
   void end_growth() {
+    has_begun = false;
     const Json from = Json::array({1, procs_}), to = Json::array({1, procs_ = growth_});
     server_.send(watcher_,
                  control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", from}, {"grid", to}}));
@@ -762,8 +764,8 @@ private:
     if (request.op == "load" && load == Load::reported)
       fields = loads();
     else if (request.op == "status" && ++statuses > 0)
-      fields = {{"grid", grid},        {"resizable", true},  {"step", 3},    {"steps", 0},
-                {"allowed", allowed_}, {"pending", nullptr}, {"asks", asks_}};
+      fields = {{"grid", grid},       {"resizable", true},        {"step", 3},    {"steps", 0}, {"allowed", allowed_},
+                {"pending", nullptr}, {"under_way", under_way()}, {"asks", asks_}};
     else if (!target.is_null() && has_regretted_)
       fields = {{"accepted", false}, {"reason", "it was tried"}};
     else if (!target.is_null())
@@ -859,7 +861,7 @@ TEST_F(SchedulerTest, AJobThatIgnoresRequestsIsLeftAlone) {
 class LateGrowthTest : public SchedulerTest {
 protected:
   std::int64_t grow(FakeApplication& application) {
-    start({"--procs", "4", "--policy", "rs", "--deadline", "0.3", "--unresponsive", "100"});
+    start({"--procs", "4", "--policy", "rs", "--deadline", "2", "--unresponsive", "100"}); // it replies sooner
     const auto rigid = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
     const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
     until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
@@ -885,6 +887,20 @@ TEST_F(LateGrowthTest, ThatHasBegunKeepsItsProcessors) {
   EXPECT_EQ(application.cancels, 1);
 }
 
+TEST_F(LateGrowthTest, ThatHasBegunKeepsItsProcessorsWhenTheSchedulerIsStartedAgain) {
+  FakeApplication application(folder_ + "/run", "s2", 1, false);
+  application.has_begun = true;
+  const auto id = grow(application);
+  crash();
+  start({"--procs", "4", "--policy", "rs", "--deadline", "2", "--unresponsive", "100"});
+  const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
+  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  EXPECT_EQ(job(second)["phase"], "waiting");
+  application.grows = true;
+  until("it has grown", [&] { return job(id)["procs"] == 4; });
+  EXPECT_EQ(job(second)["phase"], "waiting");
+}
+
 TEST_F(LateGrowthTest, OfAnApplicationThatHasEndedIsGivenUp) {
   std::int64_t id = 0;
   {
@@ -903,7 +919,7 @@ TEST_F(LateGrowthTest, ThatIsCancelledGivesItsProcessorsToOthers) {
   const auto id = grow(application);
   const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
   until("the second runs", [&] { return job(second)["phase"] == "running"; });
-  EXPECT_EQ(job(id)["why"], "no answer within 0.3 s");
+  EXPECT_EQ(job(id)["why"], "no answer within 2 s");
   EXPECT_EQ(job(id)["procs"], 1);
 }
 

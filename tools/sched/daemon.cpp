@@ -401,10 +401,10 @@ void Daemon::received_status(std::int64_t id, Live& live, const Json& line) {
   if (n > 0 && n != job.procs) has_size(id, n, hosts_in(line));
   received_ask(id, live, line.value("asks", Json()));
   if (is_first && table_.find(id)->target != 0 && !live.ask) { // requested before this scheduler was started
-    const Json pending = line.contains("pending") ? line.at("pending") : Json();
-    live.may_grow = pending.is_object();
+    const Json pending = line.value("pending", Json()), under_way = line.value("under_way", Json());
+    live.may_grow = pending.is_object() || under_way.is_number_integer();
     if (live.may_grow)
-      live.request = pending.value("request", std::int64_t{0});
+      live.request = pending.is_object() ? pending.value("request", std::int64_t{0}) : under_way.get<std::int64_t>();
     else if (n == table_.find(id)->target)
       has_size(id, n);
     else

@@ -222,7 +222,8 @@ private:
     base::GridShape to;
     std::string why;
   };
-  std::optional<Back> back_; ///< the planned way back
+  std::optional<Back> back_;   ///< the planned way back
+  std::int64_t under_way_ = 0; ///< number of the request that the application carries out; 0: none from a client
   struct Undone {
     double step_s = 0; ///< on that grid
     std::string why;
