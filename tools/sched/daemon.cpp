@@ -256,6 +256,7 @@ void Daemon::recover() {
     if (same_boot && may_run(job.pid, job.pid_started)) {
       live.process = watch_process(job.pid, job.pid_started);
       say(fmt::format("job {} still runs as process {}", id, job.pid));
+      live.may_grow = job.target > job.procs; // until its status is known
       // the earlier scheduler may have died between the line and the signal
       if ((job.is_suspended || options_.suspends) && is_running(job.pid, job.pid_started))
         signal(job, job.is_suspended);
@@ -739,7 +740,7 @@ void Daemon::look_at_deadlines() {
 
 /// Its reply decides. A job that cannot be reached may have begun.
 void Daemon::withdraw(std::int64_t id, Live& live) {
-  if (live.is_withdrawing || !live.client) return;
+  if (live.is_withdrawing || !live.client || !live.status) return;
   live.is_withdrawing = true;
   send(id, live, "cancel", live.request != 0 ? Json{{"request", live.request}} : Json::object());
 }

@@ -10,6 +10,8 @@
 extern "C" {
 #endif
 
+/* ---- checkpoints ---- */
+
 /* Writes all matrices and all shared state to one HDF5 file. The file replaces an older one of that name only when it
  * is whole and on the disk: after an interruption at any moment, the older one remains. Collective. The path of process
  * 0 counts, relative to its working folder; null is the environment's DYNGRID_CHECKPOINT. DYNGRID_ERR_IO when it cannot

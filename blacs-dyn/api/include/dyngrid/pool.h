@@ -10,6 +10,8 @@
 extern "C" {
 #endif
 
+/* ---- pools: several applications in one program ---- */
+
 /* As dyngrid_init, on the processes of a communicator: a pool, one of several applications of dyngrid in one program.
  * Each pool has its own grid, matrices, shared state and requests. It changes its grid while the others compute.
  * "Collective" then means the processes of the pool's grid, and process 0 is rank 0 of comm. Pools have no process in
