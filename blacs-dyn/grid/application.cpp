@@ -406,6 +406,7 @@ void Application::drop_everything() {
   else if (grid.is_still_outside())
     changes.sleep_until_needed();
   balancing.end();
+  if (processes.is_member()) processes.meet_at_end();
   grid.close_contexts(MPI_COMM_NULL, {}, "dyngrid_finalize");
   if (processes.is_member()) processes.finish();
   is_finished_ = true;

@@ -723,6 +723,10 @@ Processes::Fate Processes::dismiss(Union& gathered) {
   return has(change.wake, id_) ? Fate::sleeps : Fate::stays;
 }
 
+void Processes::meet_at_end() const {
+  if (has_grown()) MPI_Barrier(grid());
+}
+
 void Processes::finish() {
   grid_.close();
   if (id_ == 0)

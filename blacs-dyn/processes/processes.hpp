@@ -135,6 +135,9 @@ public:
 
   /// The end of the application. Collective over the grid; wakes the sleeping processes, which leave.
   void finish();
+  /// Before finish(), while all contexts are open: no process ends before all of the grid are here. Messages that a new
+  /// process has sent may still need its progress; Open MPI would drop them at its end. Collective over the grid.
+  void meet_at_end() const;
   /// Frees what is left, before MPI_Finalize. Local.
   void close();
 
