@@ -301,10 +301,8 @@ void Application::refuse_second_init() const {
 void Application::begin(std::optional<Shape> first_grid, MPI_Comm first) {
   refuse_second_init();
   start(Mode::managed, first);
-  if (processes.is_newcomer()) {
-    has_begun_ = true;
-    return;
-  }
+  has_begun_ = processes.is_newcomer();
+  if (has_begun_) return;
   if (processes.id() == 0) {
     say_whose_copier();
     if (settings.is_verbose) std::fprintf(stderr, "dyngrid: %s\n", pblas::choice_in_words().c_str());

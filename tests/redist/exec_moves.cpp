@@ -278,39 +278,38 @@ TEST_P(EveryTransport, InPlaceKeepsOtherRowsOfTheArray) {
   executor.close();
 }
 
-TEST_P(EveryTransport, InPlaceFromBothHalvesOfAnArray) {
-  Executor executor(MPI_COMM_WORLD, options());
+/// Two sources of one leading dimension in one exchange in place.
+void expect_both_in_place(Executor& executor, const Problem& x, const void* from_x, const Problem& y,
+                          const void* from_y, std::int64_t lld) {
   const int rank = world_rank();
-  const Problem x = InOneArray::to_rows(100), y = InOneArray::to_rows(50);
   const RankPlan plan_x = plan_of(x, rank, 'd'), plan_y = plan_of(y, rank, 'd');
   Share to_x = share_of(x.to, rank, 'd', 0, false), to_y = share_of(y.to, rank, 'd', 0, false);
-  InOneArray array(plan_x.n_loc_from);
-  array.put(share_of(x.from, rank, 'd', 0, true), 0);
-  array.put(share_of(y.from, rank, 'd', 0, true), InOneArray::tall);
   executor.execute_in_place({&plan_x, &plan_y},
-                            {{array.at(0), InOneArray::lld, to_x.data(), to_x.lld},
-                             {array.at(InOneArray::tall), InOneArray::lld, to_y.data(), to_y.lld}},
-                            5);
+                            {{from_x, lld, to_x.data(), to_x.lld}, {from_y, lld, to_y.data(), to_y.lld}}, 5);
   EXPECT_TRUE(to_x.bytes == expected(x, rank, 'd', 0).bytes);
   EXPECT_TRUE(to_y.bytes == expected(y, rank, 'd', 0).bytes);
+}
+
+TEST_P(EveryTransport, InPlaceFromBothHalvesOfAnArray) {
+  Executor executor(MPI_COMM_WORLD, options());
+  const Problem x = InOneArray::to_rows(100), y = InOneArray::to_rows(50);
+  const Share from_x = share_of(x.from, world_rank(), 'd', 0, true);
+  InOneArray array(from_x.n);
+  array.put(from_x, 0);
+  array.put(share_of(y.from, world_rank(), 'd', 0, true), InOneArray::tall);
+  expect_both_in_place(executor, x, array.at(0), y, array.at(InOneArray::tall), InOneArray::lld);
   executor.close();
 }
 
 TEST_P(EveryTransport, InPlaceFromOneSourceTwice) {
   Executor executor(MPI_COMM_WORLD, options());
-  const int rank = world_rank(), p = world_size();
   const Problem x = InOneArray::to_rows(100);
-  const Problem y = whole(x.from, uniform(InOneArray::tall, 100, InOneArray::tall, 9, redist::Grid::row_major(1, p)));
-  const RankPlan plan_x = plan_of(x, rank, 'd'), plan_y = plan_of(y, rank, 'd');
-  const Share from = share_of(x.from, rank, 'd', 0, true);
+  const redist::Grid row = redist::Grid::row_major(1, world_size());
+  const Problem y = whole(x.from, uniform(InOneArray::tall, 100, InOneArray::tall, 9, row));
+  const Share from = share_of(x.from, world_rank(), 'd', 0, true);
   redist::SharedArray array(from.bytes.size(), home == Home::ordinary ? redist::Sharing::no : redist::Sharing::yes);
   std::memcpy(array.data(), from.bytes.data(), from.bytes.size());
-  Share to_x = share_of(x.to, rank, 'd', 0, false), to_y = share_of(y.to, rank, 'd', 0, false);
-  executor.execute_in_place(
-      {&plan_x, &plan_y},
-      {{array.data(), from.lld, to_x.data(), to_x.lld}, {array.data(), from.lld, to_y.data(), to_y.lld}}, 5);
-  EXPECT_TRUE(to_x.bytes == expected(x, rank, 'd', 0).bytes);
-  EXPECT_TRUE(to_y.bytes == expected(y, rank, 'd', 0).bytes);
+  expect_both_in_place(executor, x, array.data(), y, array.data(), from.lld);
   executor.close();
 }
 

@@ -106,6 +106,8 @@ Machine measure_machine(MPI_Comm comm) {
         static_cast<double>(n_large * n_large) * 8 / one_message.median_s(executor, own.get());
   }
   executor.close();
+  // one result for all: each rank has rounded the cores
+  check(MPI_Bcast(&machine, sizeof machine, MPI_BYTE, 0, own.get()), "MPI_Bcast");
   return machine;
 }
 
