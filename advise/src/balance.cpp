@@ -245,7 +245,7 @@ private:
   }
 
   double messages(GridShape g) const {
-    if (g.size() == 1) return 0;
+    if (g.size() == 1) return r_.one_process_ran || r_.grid.size() == 1 ? 0 : messages(r_.grid);
     return r_.border_s + r_.volume_s * (1.0 / g.nprow + 1.0 / g.npcol) + r_.messages_s * (g.nprow + g.npcol);
   }
   double messages(GridShape g, int k) const {

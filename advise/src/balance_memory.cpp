@@ -50,11 +50,17 @@ bool are_near(const std::vector<double>& a, const std::vector<double>& b) {
                     [](double one, double other) { return is_near(one, other, rules.same_speeds); });
 }
 
+/// Steps on one grid do not show how the time that is not work depends on the grid: it counts as the same on each.
 void set_terms(BalanceRequest& r, const std::vector<StepObservation>& observed) {
   const StepTerms terms = fit_step_terms(observed);
   r.work_s = terms.work_s;
   r.volume_s = terms.volume_s;
+  r.border_s = 0;
   r.processor_part = terms.processor_part;
+  const auto is_of_first = [&](const StepObservation& o) { return o.grid == observed.front().grid; };
+  if (!std::all_of(observed.begin(), observed.end(), is_of_first)) return;
+  const base::GridShape grid = observed.front().grid;
+  r.border_s = std::exchange(r.volume_s, 0) * (1.0 / grid.nprow + 1.0 / grid.npcol);
 }
 
 /// The processes with the least share of the grid, where it is far below the largest one.
@@ -173,6 +179,7 @@ void observe(BalanceMemory& memory, const BalanceRequest& subject, double now_s)
   o.step_s = steady.seconds();
   memory.known.rows_were_cut |= o.grid.nprow > 1;
   memory.known.cols_were_cut |= o.grid.npcol > 1;
+  memory.known.one_process_ran |= o.grid.size() == 1;
   const auto same =
       std::find_if(memory.known.observed.begin(), memory.known.observed.end(), [&](const StepObservation& other) {
         return other.grid == o.grid && is_near(other.work, o.work, rules.same_conditions) &&
@@ -351,6 +358,7 @@ BalanceDecision decide_balance(BalanceRequest subject, BalanceMemory& memory, do
   r.measured = remembered(memory, r);
   r.rows_were_cut = memory.known.rows_were_cut;
   r.cols_were_cut = memory.known.cols_were_cut;
+  r.one_process_ran = memory.known.one_process_ran;
   BalanceMemory::Decided decided{now_s, r.held_s, {}};
   for (const ProcessLoad& load : memory.loads) {
     BalanceProcess p;

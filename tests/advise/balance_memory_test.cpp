@@ -621,6 +621,44 @@ TEST(BalanceMemory, AProcessThatWaitsForItsTurnsLeavesHoweverSmallItsPartIs) {
   EXPECT_LE(line.balances.size(), 4U);
 }
 
+/// Another job balances itself on the same hosts: whatever this one does, its steps stay as long. What is not work
+/// looks like messages then, which one process would not have.
+TEST(BalanceMemory, StepsOnOneGridDoNotShowThatOneProcessWouldBeQuicker) {
+  constexpr double step_s = 0.39;
+  BalanceMemory memory;
+  BalanceRequest subject;
+  subject.grid = {8, 1};
+  subject.m = subject.n = 128;
+  subject.mb = subject.nb = 1;
+  subject.cols = {128};
+  subject.is_weighted = true;
+  subject.change = [](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", 0.001}}}; };
+  double now = 100;
+  const std::vector<std::vector<std::int64_t>> parts{{16, 16, 16, 16, 16, 16, 16, 16},
+                                                     {8, 8, 8, 8, 24, 24, 24, 24},
+                                                     {12, 12, 12, 12, 20, 20, 20, 20},
+                                                     {4, 4, 4, 4, 28, 28, 28, 28},
+                                                     {10, 10, 10, 10, 22, 22, 22, 22}};
+  const std::vector<double> shares{0.9, 0.6, 0.75, 0.8, 0.5};
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    subject.rows = parts[k];
+    memory.grid_changed(now);
+    for (int step = 0; step < 40; ++step) memory.step(now += step_s, step_s);
+    std::vector<ProcessLoad> loads(8);
+    for (int place = 0; place < 8; ++place) {
+      ProcessLoad& load = loads[static_cast<std::size_t>(place)];
+      load.process = load.place = place;
+      load.samples = 100;
+      load.share = load.latest = place < 4 ? shares[k] : 1;
+      load.held_s = 40 * step_s;
+    }
+    memory.take(loads, now);
+    const advise::BalanceDecision verdict = advise::decide_balance(subject, memory, now);
+    ASSERT_TRUE(verdict.balance) << verdict.why_not;
+    EXPECT_GT(verdict.balance->then.order.size(), 4U) << k << ": " << verdict.balance->why;
+  }
+}
+
 TEST(BalanceMemory, HowFarStepsAreAlikeIsMeasured) {
   Story run;
   run.memory.step(run.now += 1, 1); // the first one does not count

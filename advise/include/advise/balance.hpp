@@ -60,8 +60,8 @@ struct BalanceRequest {
   ItemCosts row_costs, col_costs;
 
   /// A step: fixed_s + the slowest process's work + its messages, border_s + volume_s (1/p + 1/q) + messages_s (p + q),
-  /// none on one process. work_s is all work of a step at speed 1; the others are the terms of StepModel, and borders
-  /// that are as long on every grid.
+  /// none on one process (but see one_process_ran). work_s is all work of a step at speed 1; the others are the terms
+  /// of StepModel, and borders that are as long on every grid.
   double fixed_s = 0, work_s = 0, border_s = 0, volume_s = 0, messages_s = 0;
   double processor_part = 0; ///< of messages, 0 .. 1: what a process with a share s takes 1/s times as long for
   double step_s = 0;         ///< measured on the grid there is; corrects all predictions. 0: not known
@@ -72,6 +72,9 @@ struct BalanceRequest {
   /// Whether a grid ran whose rows, whose columns were several: else the cost of cutting that axis is not known, and a
   /// choice that does counts for twice the error longer than it is predicted.
   bool rows_were_cut = true, cols_were_cut = true;
+  /// Whether a step ran on one process. Else it is not known that what is called messages ends there: it counts as on
+  /// the grid there is.
+  bool one_process_ran = true;
 
   std::int64_t steps_left = -1; ///< -1: not known
   /// Seconds for which the speeds have not changed. A load is expected to last as long as it has lasted, so nothing is

@@ -103,6 +103,7 @@ struct BalanceMemory {
     std::optional<Trial> trial;
     Waiting waiting;
     bool rows_were_cut = false, cols_were_cut = false; ///< by a grid on which steps were measured
+    bool one_process_ran = false;                      ///< and steps were measured
   };
   std::vector<ProcessLoad> loads; ///< those in the grid by place, then those that sleep
   std::map<int, Alone> alone;

@@ -24,7 +24,7 @@ using gridmap::Axis;
 constexpr int rounds = 3;             // after one that warms up; the median counts
 constexpr double long_s = 0.002;      // a round that takes so long is the last one: all processes wait meanwhile
 constexpr std::int64_t n_small = 64;  // rows and columns of a matrix that shows what a partner costs: 32 KB
-constexpr std::int64_t n_large = 800; // of one that shows what a byte costs: 5 MB, past the caches of a core
+constexpr std::int64_t n_large = 600; // of one that shows what a byte costs: 3 MB, past the caches of a core
 
 /// One exchange that is timed: a square matrix, its columns dealt out in turn, from some processes to others.
 class TimedExchange {
@@ -92,15 +92,17 @@ Machine measure_machine(MPI_Comm comm) {
              last = Grid::row_major(1, 1, size - 1);
   std::vector<std::unique_ptr<TimedExchange>> exchanges;
   base::together(own.get(), [&] {
-    exchanges.push_back(std::make_unique<TimedExchange>(n_small, half, all, rank));
     exchanges.push_back(std::make_unique<TimedExchange>(n_large, half, all, rank));
+    if (size == 1) return; // it has no partner
+    exchanges.push_back(std::make_unique<TimedExchange>(n_small, half, all, rank));
     exchanges.push_back(std::make_unique<TimedExchange>(n_large, first, last, rank));
   });
-  TimedExchange &small = *exchanges[0], &large = *exchanges[1], &one_message = *exchanges[2];
+  TimedExchange& large = *exchanges[0];
   Machine machine;
   machine.cores = cores_of(own.get(), executor);
   machine.pack_bytes_per_s = large.copied_bytes() / large.median_s(executor, own.get()) / std::min(machine.cores, size);
   if (size > 1) {
+    TimedExchange &small = *exchanges[1], &one_message = *exchanges[2];
     machine.latency_s = small.median_s(executor, own.get()) / static_cast<double>(small.totals().max_partners);
     machine.bandwidth_bytes_per_s =
         static_cast<double>(n_large * n_large) * 8 / one_message.median_s(executor, own.get());
