@@ -16,6 +16,7 @@ using base::at;
 namespace {
 
 constexpr std::size_t most_steps = 512, most_observations = 32; ///< that are kept
+constexpr const char* beyond_plan_term = "beyond plan";         ///< a term of the cost of a change
 constexpr BalanceRules rules;
 
 /// The distribution of the work of a step.
@@ -373,6 +374,12 @@ BalanceDecision decide_balance(BalanceRequest subject, BalanceMemory& memory, do
     r.processes.push_back(p);
   }
   learn(memory, r, now_s);
+  if (r.change && memory.beyond_plan.count() > 0)
+    r.change = [planned = r.change, beyond_s = memory.beyond_plan.seconds()](const BalanceChoice& choice) {
+      Cost cost = planned(choice);
+      cost.terms.push_back({beyond_plan_term, beyond_s});
+      return cost;
+    };
   verdict.balance = decide_balance(r);
   memory.decided = std::move(decided);
   memory.are_costs_new = false;
@@ -390,6 +397,7 @@ void BalanceMemory::carried_out(const BalanceDecision& verdict, double change_s,
   trial.outcome.before_s = verdict.request.step_s;
   trial.outcome.predicted_change_s = balance.then.change.total();
   trial.outcome.change_s = change_s;
+  beyond_plan.add(std::max(0.0, change_s - (balance.then.change.total() - balance.then.change.of(beyond_plan_term))));
   trial.speeds = all_speeds(*this);
   trial.from = measured(*this, balance.now, verdict.request);
   trial.to = measured(*this, balance.then, verdict.request);

@@ -413,6 +413,30 @@ TEST(BalanceMemory, SaysAfterwardsWhatItWas) {
   EXPECT_TRUE(report.measured_change_s == 0.7 && report.change_s == 0.5 && report.measured_steps == 5);
 }
 
+TEST(BalanceMemory, ACostCountsWhatTheLastChangeTookBeyondItsPlan) {
+  Story run(true);
+  run.subject.grid = {1, 4};
+  run.subject.rows = {1000};
+  run.subject.cols = {250, 250, 250, 250};
+  run.steps(10); // a second each
+  run.load(2, 0.2);
+  run.steps(5);
+  auto b = run.decide();
+  ASSERT_TRUE(b);
+  ASSERT_NE(b->action, BalanceAction::stay) << b->why;
+  EXPECT_EQ(b->then.change.total(), 0.5);
+  run.carried_out(*b, 20.5);
+  run.subject.cols = b->then.cols;
+  run.load(2, 1);
+  run.steps(500); // the load does not come back
+  b = run.decide();
+  ASSERT_TRUE(b);
+  ASSERT_NE(b->action, BalanceAction::stay) << b->why;
+  EXPECT_EQ(b->then.change.total(), 20.5) << "of which 0.5 are planned";
+  run.carried_out(*b, 20.5);
+  EXPECT_EQ(run.memory.beyond_plan.seconds(), 20) << "not 20 more each time";
+}
+
 TEST(BalanceMemory, AnotherGridEndsTheJudging) {
   Story run;
   run.steps(5);

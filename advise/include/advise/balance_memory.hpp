@@ -113,6 +113,8 @@ struct BalanceMemory {
   Learned known;
   std::optional<Learned> outside;                         ///< while panels are under way: of the program's own steps
   double error = BalanceRules().usual_error, error_s = 0; ///< of the last predictions of a step, and since when
+  /// What the last changes took beyond their plans: all processes agree, and the loaded ones are waited for.
+  UsualTime beyond_plan;
 };
 
 /// Whether to give out the work anew, to park processes or to take them back.
