@@ -3,7 +3,10 @@
 # Shell functions that the scripts share. Sourced, never run.
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-BUILD="${DYNGRID_BUILD_DIR:-$ROOT/build}"
+# absolute, since CMake is configured in another folder
+BUILD="$(realpath -ms "${DYNGRID_BUILD_DIR:-$ROOT/build}")"
+# root's programs (chroot, debootstrap, tc), which an ordinary user's PATH lacks on Debian
+export PATH="$PATH:/usr/sbin:/sbin"
 # nproc answers 1 once mpi_environment has set OMP_NUM_THREADS
 JOBS="${DYNGRID_JOBS:-$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)}"
 
@@ -29,6 +32,8 @@ DYNGRID_LIBRARIES_PACKAGES=(libelpa-dev libmumps-dev libpetsc-real-dev libslepc-
 DYNGRID_STUDIES_PACKAGES=(libsimgrid-dev)
 # What the preset mpich needs besides; not installed by default.
 DYNGRID_MPICH_PACKAGES=(mpich libmpich-dev libscalapack-mpich-dev libhdf5-mpich-dev)
+# What scripts/package needs besides; not installed by default.
+DYNGRID_PACKAGING_PACKAGES=(dpkg-dev file python3-pip python3-setuptools python3-wheel)
 # What scripts/slurmlab and the test slurm.lab need; not installed by default, since on a machine with services they
 # start Slurm's.
 DYNGRID_SLURM_PACKAGES=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge)
@@ -73,6 +78,7 @@ mpi_environment() {
 # `dyngrid run`), and in MPIRUN_PRELOAD words for mpirun, with which processes that wait sleep. Not into the scripts'
 # own environment, and not with DYNGRID_YIELD=off.
 MPIRUN_PRELOAD=()
+can_preload() { [[ "$BUILD" != *[[:space:]:]* ]]; } # LD_PRELOAD takes no path with a blank or a colon
 machine_environment() {
   local lines yield="$BUILD/lib/dyngrid/libdyngrid-yield.so"
   lines="$("$BUILD/apps/dyngrid-blas" 2>/dev/null || true)"
@@ -80,7 +86,7 @@ machine_environment() {
     say "OpenBLAS does not know this processor: $lines"
     eval "$lines"
   fi
-  [ ! -f "$yield" ] || [ "${DYNGRID_YIELD:-on}" = off ] ||
+  [ ! -f "$yield" ] || ! can_preload || [ "${DYNGRID_YIELD:-on}" = off ] ||
     MPIRUN_PRELOAD=(-x "LD_PRELOAD=$yield${LD_PRELOAD:+:$LD_PRELOAD}")
 }
 
@@ -108,11 +114,32 @@ configure_and_build() {
   build "$2"
 }
 
-# under_timeout SECONDS COMMAND...: ends a job that hangs, mpirun's processes included.
+# under_timeout SECONDS COMMAND...: ends a job that hangs, mpirun's processes included. It runs in the background, since
+# Ctrl-C does not reach the process group that timeout makes: SIGINT and SIGTERM end it, and then the script.
 under_timeout() {
-  local seconds="$1"
+  local seconds="$1" traps runner status=0
   shift
-  timeout --kill-after=10 "$seconds" "$@"
+  traps="$(trap -p INT TERM)"
+  timeout --kill-after=10 "$seconds" "$@" <&0 &
+  runner=$!
+  trap 'end_with "$runner" INT 130' INT
+  trap 'end_with "$runner" TERM 143' TERM
+  wait "$runner" || status=$?
+  trap - INT TERM
+  eval "$traps"
+  return "$status"
+}
+
+# end_with PID SIGNAL STATUS: ends a background job and this shell. A subshell ends by the signal itself, because the
+# shell that waits for it goes on after any other end.
+end_with() {
+  kill "$1" 2>/dev/null || true
+  wait "$1" || true
+  if [ "$BASHPID" -ne $$ ]; then
+    trap - "$2"
+    kill -s "$2" "$BASHPID"
+  fi
+  exit "$3"
 }
 
 # compare_numbers FIRST SECOND LIMIT: of two outputs, how many lines there are, how many differ in a digit, and by how

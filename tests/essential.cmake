@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What scripts/test runs without --all: every room, every public routine, each kind of growth once.
-set(DYNGRID_ESSENTIAL_ROOMS base gridmap advise rooms docs)
+set(DYNGRID_ESSENTIAL_ROOMS base gridmap advise rooms docs scripts)
 # names of tests, without .npN and what follows
 set(DYNGRID_ESSENTIAL_TESTS
   # decisions and texts, in one process each
