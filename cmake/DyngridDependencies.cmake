@@ -63,7 +63,7 @@ get_property(type CACHE SCALAPACK_LIBRARIES PROPERTY TYPE)
 if(type STREQUAL "INTERNAL") # pkg-config's, of a build folder that was configured before this was an option
   unset(SCALAPACK_LIBRARIES CACHE)
 endif()
-set(SCALAPACK_LIBRARIES "${SCALAPACK_LIBRARY}" CACHE STRING
+set(SCALAPACK_LIBRARIES "" CACHE STRING
   "ScaLAPACK, its BLACS, LAPACK and BLAS, e.g. file;-lname; empty: looked for")
 set(DYNGRID_SCALAPACK_WORDS "") # of the link line, where it is not one library that the linker finds
 set(words "")

@@ -120,7 +120,7 @@ void add_env(CommandLine& root) {
                "mpirun alone want too: OPENBLAS_CORETYPE where OpenBLAS does not "
                "know the processor; eval \"$(dyngrid env --export)\"");
   app.add_flag("--json", o->json, "print one JSON object");
-  app.add_flag("--markdown", o->markdown, "print the list of docs/operating.md instead");
+  app.add_flag("--markdown", o->markdown).hidden(); // the list of docs/operating.md, for tests/apps/variables
   app.footer("There is no settings file: a variable is set in the environment, or its default holds.\n"
              "Entries of one variable are separated by commas: DYNGRID_EXCHANGE=schedule=async,hugepages=off");
   app.action([o] { run(*o); });
