@@ -106,9 +106,7 @@ _ARGUMENTS = {
     "dyngrid_allow": [c_char_p],
     "dyngrid_set_steps": [c_int64],
     "dyngrid_job": [],
-    "dyngrid_copy": [c_void_p, c_void_p],
     "dyngrid_add": [c_char, c_void_p, c_void_p, c_void_p, c_void_p],
-    "dyngrid_matrix_reblock": [c_void_p, c_int64, c_int64],
     "dyngrid_layout_create": [c_void_p, c_int, c_int, c_void_p, POINTER(c_void_p)],
     "dyngrid_layout_create_block_list": [c_int64, c_int64, c_int, c_void_p, c_void_p, c_int, c_void_p, c_void_p]
     + [c_int, c_int, c_void_p, POINTER(c_void_p)],

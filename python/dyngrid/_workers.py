@@ -19,6 +19,7 @@ from typing import Any, List, NoReturn, Optional, Tuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ._application import Application, Outcome
 from ._library import Error, Status
 
 
@@ -250,27 +251,31 @@ def _compute(folder: str, name: str, shapes: Tuple[Tuple[int, int], ...], dtype:
     return ("done", forms)
 
 
-def _serve(folder: str) -> None:
-    from ._application import Application, Outcome
+def _obey(folder: str, app: Application) -> None:
+    """Does what the program sends. Raises EOFError or ConnectionError when the program has ended."""
+    outcome = app.resize(1, 1) if app.is_newcomer else Outcome.SAME
+    with Client(os.path.join(folder, "socket"), "AF_UNIX") as connection:
+        connection.send(("done", None))
+        while outcome != Outcome.LEAVE:
+            message = connection.recv()
+            if message[0] == "compute":
+                name, shapes, dtype = message[1:]
+                connection.send(_compute(folder, name, shapes, dtype, app.is_first))
+                continue
+            try:
+                outcome = app.resize(*message[1])
+                connection.send(("left" if outcome == Outcome.LEAVE else "done", None))
+            except Error as error:
+                connection.send(("error", error))
 
+
+def _serve(folder: str) -> None:
     with Application() as app:
-        outcome = app.resize(1, 1) if app.is_newcomer else Outcome.SAME
-        with Client(os.path.join(folder, "socket"), "AF_UNIX") as connection:
-            connection.send(("done", None))
-            while outcome != Outcome.LEAVE:
-                try:
-                    message = connection.recv()
-                except EOFError:
-                    break  # the program has ended
-                if message[0] == "compute":
-                    name, shapes, dtype = message[1:]
-                    connection.send(_compute(folder, name, shapes, dtype, app.is_first))
-                    continue
-                try:
-                    outcome = app.resize(*message[1])
-                    connection.send(("left" if outcome == Outcome.LEAVE else "done", None))
-                except Error as error:
-                    connection.send(("error", error))
+        try:
+            _obey(folder, app)
+        except (EOFError, ConnectionError):
+            if app.is_first:  # a program that a signal ended has left its arrays
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,10 @@ import errno
 import os
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 from refusals import refused
@@ -129,4 +131,28 @@ interrupted("computing", lambda: linalg.solve(matrix(700, 700, "f8"), matrix(700
 linalg.stop_workers()
 linalg.stop_workers()
 assert folders() == before
+
+# a program that a signal ends, between two calls and while the workers compute: its arrays are removed
+for number, ending in (
+    (signal.SIGTERM, "os.kill(os.getpid(), signal.SIGTERM)"),
+    (signal.SIGKILL, "_workers._Pool._answers = lambda *_: os.kill(os.getpid(), signal.SIGKILL); solve()"),
+):
+    program = f"""
+import os, signal
+import numpy as np
+from dyngrid import _workers, linalg
+
+def solve():
+    linalg.solve(np.eye(300), np.ones(300), workers=2)
+
+solve()
+print(_workers._pool.folder, flush=True)
+{ending}
+"""
+    ended = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert ended.returncode == -number and "dyngrid-python" in ended.stdout, ended
+    deadline = time.monotonic() + 60
+    while os.path.exists(ended.stdout.strip()):
+        assert time.monotonic() < deadline, f"{ended.stdout.strip()} was left by a program that ended by {number.name}"
+        time.sleep(0.05)
 print("all results are right")
