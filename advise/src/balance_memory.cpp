@@ -223,6 +223,17 @@ std::vector<MeasuredStep> remembered(const BalanceMemory& memory, const BalanceR
   return list;
 }
 
+/// What is known of steps with a matrix of another size does not hold for this one.
+void begin_with(BalanceMemory& memory, const BalanceRequest& subject, double now_s) {
+  const bool is_other = memory.known.m != subject.m || memory.known.n != subject.n;
+  if (is_other && memory.known.m != 0) {
+    memory.known = {};
+    memory.grid_changed(now_s);
+  }
+  memory.known.m = subject.m;
+  memory.known.n = subject.n;
+}
+
 /// The terms of a step, and the error of its predictions.
 void learn(BalanceMemory& memory, BalanceRequest& r, double now_s) {
   set_terms(r, memory.known.observed);
@@ -346,6 +357,7 @@ BalanceDecision decide_balance(BalanceRequest subject, BalanceMemory& memory, do
     }
   if (in_grid != subject.grid.size()) verdict.why_not = "the loads are of another grid";
   if (!verdict.why_not.empty()) return verdict;
+  begin_with(memory, subject, now_s);
   if (memory.is_settled(now_s)) observe(memory, subject, now_s);
   if (memory.known.observed.empty()) {
     verdict.why_not = "no step was measured yet";

@@ -38,22 +38,21 @@ public:
   Hosts hosts;
   Registered registered;
   Grid grid{processes, registered.matrices};
-  Copier copier{grid, registered.matrices};
-  Borders borders;
   MachineFigures machine{control};
+  Copier copier{grid, registered.matrices, machine};
+  Borders borders;
   Headroom headroom{processes, settings, hosts, registered.matrices};
   Checkpoints checkpoints{processes, settings, grid, registered, control};
   ChangeReports reports{processes, settings, control};
-  Relayout relayout{grid, registered, settings, whereabouts, copier, checkpoints, reports};
+  Relayout relayout{grid, registered, settings, whereabouts, copier, machine, checkpoints, reports};
   Phases phases{grid, registered.matrices, machine, copier, control};
   std::unique_ptr<Control> control; ///< on process 0; destroyed after `changes`, whose requests use it
   Balancing balancing{processes, settings, grid, registered.matrices, machine, control};
   Whereabouts whereabouts{grid};
   NewcomerCommand newcomers{processes, settings, whereabouts};
   StateTransfer transfer{processes, settings, registered, whereabouts, machine, balancing};
-  Changes changes{{processes, grid, settings, registered, newcomers, transfer, checkpoints, reports},
+  Changes changes{{processes, grid, settings, registered, newcomers, transfer, checkpoints, reports, machine},
                   headroom,
-                  machine,
                   relayout,
                   balancing,
                   control};

@@ -104,7 +104,7 @@ Resize::Goal Changes::agree_on_goal(const Asked& asked, bool is_own) {
   goal.is_at_point = true;
   // sent with the rest: only process 0 knows what earlier runs measured
   const int size = parts_.processes.process_set().grid.shape.size();
-  const double bandwidth = machine_.figures().bandwidth_bytes_per_s;
+  const double bandwidth = parts_.machine.figures().bandwidth_bytes_per_s;
   goal.growth.seconds_to_move_all = parts_.registered.matrices.bytes() / bandwidth / size;
   Packet packet;
   packet.put(goal);

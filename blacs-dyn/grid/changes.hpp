@@ -12,17 +12,15 @@
 namespace blacs_dyn {
 
 class Headroom;
-class MachineFigures;
 class Relayout;
 
 /// The changes of the application's grid: what this process asks for, the goal that all agree on, and the change that
 /// is carried out or under way.
 class Changes {
 public:
-  Changes(const Resize::Parts& parts, const Headroom& headroom, const MachineFigures& machine, Relayout& relayout,
-          Balancing& balancing, const std::unique_ptr<Control>& control)
-      : parts_(parts), headroom_(headroom), machine_(machine), relayout_(relayout), balancing_(balancing),
-        control_(control) {}
+  Changes(const Resize::Parts& parts, const Headroom& headroom, Relayout& relayout, Balancing& balancing,
+          const std::unique_ptr<Control>& control)
+      : parts_(parts), headroom_(headroom), relayout_(relayout), balancing_(balancing), control_(control) {}
 
   // ---- what is asked for at a resize point. Local
   struct Asked {
@@ -86,7 +84,6 @@ private:
 
   const Resize::Parts parts_;
   const Headroom& headroom_;
-  const MachineFigures& machine_;
   Relayout& relayout_;
   Balancing& balancing_;
   const std::unique_ptr<Control>& control_; ///< of process 0; null on others

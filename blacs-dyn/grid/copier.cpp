@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
+#include "grid/machine_figures.hpp"
 #include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
@@ -89,6 +90,7 @@ void Copier::plan(redist::Op op, const Matrix& from, const Matrix& to) {
   MPI_Comm_rank(grid_.comm(), &rank);
   redist::PlanOptions options;
   options.op = op;
+  options.machine = machine_.agreed();
   options.element_bytes = static_cast<int>(element_bytes(from.type));
   if (executor_->ranks_on_host() == grid_.shape().size()) options.schedule = redist::Schedule::async;
   const bool is_transposed = op != redist::Op::none;

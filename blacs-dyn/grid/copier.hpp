@@ -13,11 +13,14 @@
 
 namespace blacs_dyn {
 
+class MachineFigures;
+
 /// Copies between matrices on one grid. Keeps its executor, which new layouts use too, and the last exchanges until
 /// the grid changes.
 class Copier {
 public:
-  Copier(const Grid& grid, const Matrices& matrices) : grid_(grid), matrices_(matrices) {}
+  Copier(const Grid& grid, const Matrices& matrices, const MachineFigures& machine)
+      : grid_(grid), matrices_(matrices), machine_(machine) {}
 
   /// All of `from` into `to`, which have the same form but for their distributions. Collective over the grid.
   /// @throws agreed Error
@@ -45,6 +48,7 @@ private:
 
   const Grid& grid_;
   const Matrices& matrices_;
+  const MachineFigures& machine_;
   std::optional<redist::Executor> executor_;
   std::list<Kept> kept_;       ///< latest first
   std::int64_t revision_ = -1; ///< of the matrices that they are for

@@ -19,6 +19,9 @@ public:
   explicit MachineFigures(const std::unique_ptr<Control>& control) : control_(&control) {}
   /// As measured in this run, else, on process 0, in an earlier one, else the default figures. Local.
   advise::Machine figures() const;
+  /// The same on all processes of the grid, for what all of them plan: as measured in this run, else the default
+  /// figures. Local.
+  advise::Machine agreed() const { return measured_.value_or(advise::Machine{}); }
   /// Measures unless that was done: either all processes of comm have measured or none. Where memory is short nothing
   /// is measured. Collective over comm. @throws Error{mpi_failure}
   void measure_once(MPI_Comm comm);

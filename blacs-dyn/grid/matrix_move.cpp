@@ -38,7 +38,7 @@ void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const Gri
   const auto planned = [&] {
     const std::int64_t print = lay_out(to);
     is_short = must_go_in_slabs(memory_of_host(executor), orders.is_low);
-    plan(is_free && executor.is_on_one_host() ? redist::Schedule::async : orders.schedule);
+    plan(is_free && executor.is_on_one_host() ? redist::Schedule::async : orders.schedule, orders.machine);
     return print;
   };
   together_on_number(
@@ -98,7 +98,7 @@ bool MatrixMove::must_go_in_slabs(const MoveMemory& memory, bool is_low) const {
   return true;
 }
 
-void MatrixMove::plan(redist::Schedule schedule) {
+void MatrixMove::plan(redist::Schedule schedule, const redist::Machine& machine) {
   const auto in_union = [](redist::Layout layout, const std::vector<int>& ranks) {
     layout.grid.renumber(ranks);
     return layout;
@@ -110,6 +110,7 @@ void MatrixMove::plan(redist::Schedule schedule) {
     if (who_.my_position < to_.size()) moved.array = array_of(a, moved.local_size);
     redist::PlanOptions options;
     options.schedule = schedule;
+    options.machine = machine;
     options.element_bytes = static_cast<int>(element_bytes(a.type));
     const redist::Plan plan(in_union(a.layout, who_.old_ranks), in_union(moved.layout, who_.new_ranks), options);
     const redist::PlanTotals totals = plan.totals();

@@ -39,7 +39,7 @@ private:
   std::int64_t lay_out(const GridMap& to);
   MoveMemory memory_of_host(const redist::Executor& executor) const;
   bool must_go_in_slabs(const MoveMemory& memory, bool is_low) const;
-  void plan(redist::Schedule schedule);
+  void plan(redist::Schedule schedule, const redist::Machine& machine);
   LocalArray array_of(const Matrix& a, redist::LocalSize size);
   void exchange(redist::Executor& executor);
 

@@ -7,13 +7,16 @@
 
 #include "grid/change_routines.hpp"
 #include "grid/checkpoints.hpp"
+#include "grid/machine_figures.hpp"
 #include "grid/settings.hpp"
 
 namespace blacs_dyn {
 
-MoveOrders move_orders(const Settings& settings, bool has_data, Checkpoints& checkpoints, ChangeRoutines& routines) {
+MoveOrders move_orders(const Settings& settings, const MachineFigures& machine, bool has_data, Checkpoints& checkpoints,
+                       ChangeRoutines& routines) {
   MoveOrders orders;
   orders.schedule = settings.exchange_order;
+  orders.machine = machine.agreed();
   orders.is_low = settings.is_exchange_low;
   if (!has_data) return orders;
   orders.before_slabs = [&settings, &checkpoints] {

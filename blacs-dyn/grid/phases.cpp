@@ -13,7 +13,6 @@
 #include "grid/machine_figures.hpp"
 #include "grid/registered_name.hpp"
 #include "processes/mpi_util.hpp"
-#include "redist/plan.hpp"
 
 namespace blacs_dyn {
 
@@ -390,22 +389,31 @@ void Phases::make_room(int phase, const Candidate& candidate) {
   }
 }
 
+redist::Plan Phases::plan_between(int shared, int from, int to) const {
+  const Shared& s = shared_[static_cast<std::size_t>(shared)];
+  redist::PlanOptions options;
+  options.element_bytes = static_cast<int>(element_bytes(s.matrix->type));
+  options.machine = machine_.agreed();
+  if (executor_->ranks_on_host() == grid_.shape().size()) options.schedule = redist::Schedule::async;
+  return {s.copies[static_cast<std::size_t>(from)].layout, s.copies[static_cast<std::size_t>(to)].layout, options};
+}
+
+/// Of each process. The same on all processes: what a move took in proportion to it decides when all plan again.
+std::vector<double> Phases::predicted_seconds(const redist::Plan& plan, int processes) {
+  return plan.predicted_seconds_of_ranks(plan.options().machine, plan.options().element_bytes, processes);
+}
+
 Phases::Move& Phases::move_between(int shared, int from, int to) {
   const auto at = moves_.find({shared, from, to});
   if (at != moves_.end() && at->second.exchange) return at->second;
-  const Shared& s = shared_[static_cast<std::size_t>(shared)];
-  const auto layout = [&](int k) { return s.copies[static_cast<std::size_t>(k)].layout; };
+  const char type = shared_[static_cast<std::size_t>(shared)].matrix->type;
   Move made;
   together(grid_.comm(), [&] {
-    redist::PlanOptions options;
-    options.element_bytes = static_cast<int>(element_bytes(s.matrix->type));
-    if (executor_->ranks_on_host() == grid_.shape().size()) options.schedule = redist::Schedule::async;
-    const redist::Plan plan(layout(from), layout(to), options);
-    const std::vector<double> each =
-        plan.predicted_seconds_of_ranks(machine_.figures(), options.element_bytes, grid_.shape().size());
+    const redist::Plan plan = plan_between(shared, from, to);
+    const std::vector<double> each = predicted_seconds(plan, grid_.shape().size());
     made.predicted_s = *std::max_element(each.begin(), each.end());
-    made.moved_bytes = plan.totals().moved_elements * options.element_bytes;
-    made.plan = plan.for_rank(grid_.rank(), s.matrix->type);
+    made.moved_bytes = plan.totals().moved_elements * plan.options().element_bytes;
+    made.plan = plan.for_rank(grid_.rank(), type);
   });
   Move& kept = moves_[{shared, from, to}] = std::move(made);
   kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, *executor_));

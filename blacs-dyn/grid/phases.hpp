@@ -17,6 +17,7 @@
 #include "grid/matrices.hpp"
 #include "redist/exchange.hpp"
 #include "redist/executor.hpp"
+#include "redist/plan.hpp"
 #include "redist/rank_plan.hpp"
 
 namespace blacs_dyn {
@@ -139,6 +140,8 @@ private:
   void trim();
   int next_use(int shared, int layout) const;
   Move& move_between(int shared, int from, int to);
+  redist::Plan plan_between(int shared, int from, int to) const;
+  static std::vector<double> predicted_seconds(const redist::Plan& plan, int processes);
   std::vector<std::vector<int>> known() const;
   advise::PhaseProblem problem(const std::vector<double>& seconds, int processes) const;
   std::vector<double> move_seconds(int shared, int from, int to, int processes) const;

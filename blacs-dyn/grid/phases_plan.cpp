@@ -6,10 +6,8 @@
 
 #include "advise/phase_trials.hpp"
 #include "base/statistics.hpp"
-#include "grid/machine_figures.hpp"
 #include "grid/phases.hpp"
 #include "processes/mpi_util.hpp"
-#include "redist/plan.hpp"
 
 namespace blacs_dyn {
 
@@ -163,11 +161,7 @@ advise::PhaseProblem Phases::problem(const std::vector<double>& seconds, int pro
 
 /// As redist predicts, in proportion to what this move, or else the others, took.
 std::vector<double> Phases::move_seconds(int shared, int from, int to, int processes) const {
-  const Shared& s = shared_[static_cast<std::size_t>(shared)];
-  const redist::Plan plan(s.copies[static_cast<std::size_t>(from)].layout,
-                          s.copies[static_cast<std::size_t>(to)].layout);
-  std::vector<double> each =
-      plan.predicted_seconds_of_ranks(machine_.figures(), static_cast<int>(element_bytes(s.matrix->type)), processes);
+  std::vector<double> each = predicted_seconds(plan_between(shared, from, to), processes);
   const double factor = trials_.move_factor({shared, from, to});
   for (double& seconds : each) seconds *= factor;
   return each;

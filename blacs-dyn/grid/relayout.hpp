@@ -12,6 +12,7 @@ namespace blacs_dyn {
 class ChangeReports;
 class Checkpoints;
 class Copier;
+class MachineFigures;
 class Whereabouts;
 struct Settings;
 
@@ -21,9 +22,9 @@ struct Settings;
 class Relayout {
 public:
   Relayout(const Grid& grid, Registered& registered, const Settings& settings, Whereabouts& whereabouts, Copier& copier,
-           Checkpoints& checkpoints, ChangeReports& reports)
+           const MachineFigures& machine, Checkpoints& checkpoints, ChangeReports& reports)
       : grid_(grid), matrices_(registered.matrices), routines_(registered.routines), settings_(settings),
-        whereabouts_(whereabouts), copier_(copier), checkpoints_(checkpoints), reports_(reports) {}
+        whereabouts_(whereabouts), copier_(copier), machine_(machine), checkpoints_(checkpoints), reports_(reports) {}
 
   int all(); ///< asks all rules again
   /// The matrix in blocks of mb x nb from here on, on every grid.
@@ -46,6 +47,7 @@ private:
   const Settings& settings_;
   Whereabouts& whereabouts_;
   Copier& copier_;
+  const MachineFigures& machine_;
   Checkpoints& checkpoints_;
   ChangeReports& reports_;
   redist::SharedArray spare_; ///< layouts that change often would wait for fresh pages longer than for their data

@@ -140,19 +140,25 @@ void Resize::take(const control::Grant& grant) {
 
 void Resize::check_room(const Headroom& headroom) {
   if (goal_.exact || !without_.empty()) return; // no process is started then
-  if (parts_->settings.way == LauncherKind::background)
-    for (const advise::OfferedHost& host : goal_.growth.hosts)
-      if (!base::is_this_host(host.name))
-        throw Error(
-            Status::unsupported,
-            fmt::format("blacs-dyn: host {} was offered, but new processes start in the background, on this host only; "
-                        "set DYNGRID_PROCESSES=join or DYNGRID_HOSTS to start them on others",
-                        host.name));
+  std::vector<advise::OfferedHost> hosts = goal_.growth.hosts;
+  if (parts_->settings.way == LauncherKind::background && !hosts.empty())
+    together(parts_->grid.comm(), [&] {
+      if (parts_->processes.id() != 0) return; // the host of process 0 is meant
+      for (const advise::OfferedHost& host : hosts)
+        if (!base::is_this_host(host.name))
+          throw Error(Status::unsupported,
+                      fmt::format("blacs-dyn: host {} was offered, but new processes start in the background, on this "
+                                  "host only; set DYNGRID_PROCESSES=join or DYNGRID_HOSTS to start them on others",
+                                  host.name));
+    });
   const ProcessSet& process_set = parts_->processes.process_set();
-  const int fresh = goal_.to.size() - process_set.grid.shape.size() - static_cast<int>(process_set.all_parked().size());
+  const int count = goal_.to.size() - process_set.grid.shape.size();
+  const int fresh = count - static_cast<int>(woken_for(process_set, count, hosts).size());
   if (fresh <= 0) return;
+  const GroupPolicy& usual = parts_->settings.group_policy;
+  const GroupPolicy policy = hosts.empty() ? usual : onto(process_set, usual, hosts);
   if (!parts_->settings.pool.empty()) await_turn();
-  headroom.check(fresh, goal_.to, policy(), goal_.is_forced);
+  headroom.check(fresh, goal_.to, policy, goal_.is_forced);
 }
 
 /// Until no other pool is between its count of free slots and their use. Collective over the grid.
@@ -182,11 +188,6 @@ void Resize::await_answer() {
     let_mpi_progress(parts_->grid.comm()); // as above
   }
   if (parts_->settings.way == LauncherKind::background) turn_.end(); // else gather() starts them
-}
-
-GroupPolicy Resize::policy() const {
-  const GroupPolicy& policy = parts_->settings.group_policy;
-  return goal_.growth.hosts.empty() ? policy : onto(parts_->processes.process_set(), policy, goal_.growth.hosts);
 }
 
 void Resize::decide() {
@@ -227,6 +228,12 @@ template <class Decision> void Resize::agree_to_begin(Decision&& decision) {
       decision();
       require_memory();
     });
+    if (is_by_speed(parts_->processes.process_set(), change_, goal_.growth)) { // process 0's counts
+      Packet packet;
+      packet.put(change_);
+      broadcast(packet.bytes(), 0, grid);
+      change_ = Packet(packet.bytes()).get<Change>();
+    }
     if (!change_.new_groups.empty()) together(grid, [&] { send_for(); });
   } catch (...) {
     parts_->processes.call_off(); // another process could not decide
@@ -324,7 +331,8 @@ Resize::Outcome Resize::move_and_commit() {
     const GridMap& to = gathered_->change.to;
     move.received = Matrices::missing_layouts(gathered_->comm.get(), parts_->registered.matrices.list(), to);
     move.run(gathered_->comm.get(), to, parts_->registered.matrices.list(),
-             move_orders(parts_->settings, !who_->is_joining, parts_->checkpoints, parts_->registered.routines));
+             move_orders(parts_->settings, parts_->machine, !who_->is_joining, parts_->checkpoints,
+                         parts_->registered.routines));
   } catch (const Error& error) {
     if (error.status() == Status::mpi_failure) throw; // not agreed: the union's communicator is of no use any more
     const Outcome outcome = abandon();

@@ -21,6 +21,7 @@ class ChangeReports;
 class Checkpoints;
 class Control;
 class Headroom;
+class MachineFigures;
 class NewcomerCommand;
 class StateTransfer;
 
@@ -55,6 +56,7 @@ public:
     StateTransfer& transfer;
     Checkpoints& checkpoints; ///< one is written before matrices move in slabs
     ChangeReports& reports;
+    const MachineFigures& machine;
   };
 
   /// On a process of the grid. request: on process 0, when one came from outside. parts: live longer.
@@ -79,7 +81,6 @@ public:
   void decide();
   /// The same for a change that is decided already, by blacs_setup.dat.
   void decide_by(Change change);
-  GroupPolicy policy() const;    ///< by which new processes are grouped
   bool must_await() const;       ///< new processes start on their own and have to be awaited
   void await_newcomers();        ///< @throws agreed Error when they do not come; they are called off then
   bool are_they_there_already(); ///< all of them slept until this growth

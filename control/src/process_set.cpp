@@ -71,10 +71,10 @@ std::vector<std::int64_t> worth_keeping(const ProcessSet& process_set, int to_le
   throw Error(Status::bad_argument, "blacs-dyn: " + why);
 }
 
-/// Its owner wakes it.
-bool can_wake(const ProcessSet& process_set, const Change& change, int id) {
+/// Its owner wakes it. woken: those that are woken, too.
+bool can_wake(const ProcessSet& process_set, const std::vector<int>& woken, int id) {
   const SpawnGroup& group = process_set.group_of(id);
-  return group.id == 0 || group.owner == 0 || has(process_set.grid.ids, group.owner) || has(change.wake, group.owner);
+  return group.id == 0 || group.owner == 0 || has(process_set.grid.ids, group.owner) || has(woken, group.owner);
 }
 
 /// The speeds of all processes, those to be started included: by their host, as far as it is chosen.
@@ -232,33 +232,16 @@ void arrange_anew(std::vector<int>& ids, const ProcessSet& process_set, base::Gr
   for (std::size_t k = 0; k < ids.size(); ++k) ids[k] = all[static_cast<std::size_t>(anew[k])];
 }
 
-/// Sleeping processes on chosen hosts take some of the slots that were chosen there; no other process is woken.
-std::vector<int> sleepers_on(const ProcessSet& process_set, std::vector<advise::OfferedHost>& hosts) {
-  std::map<int, const advise::ProcessInfo*> by_id;
-  const std::vector<advise::ProcessInfo> everybody = process_set.everybody();
-  for (const advise::ProcessInfo& process : everybody) by_id[process.id] = &process;
-  std::vector<int> ids;
-  for (const int id : process_set.all_parked())
-    for (advise::OfferedHost& host : hosts)
-      if (host.slots > 0 && (process_set.group_of(id).host == host.name || by_id.at(id)->host == host.name)) {
-        --host.slots;
-        ids.push_back(id);
-        break;
-      }
-  return ids;
-}
-
 /// The processes that join: sleeping ones first, then new ones.
 void bring_in(Change& change, const ProcessSet& process_set, int count, const GroupPolicy& policy,
               const std::vector<int>& named, const GrowthForm& growth) {
   std::vector<advise::OfferedHost> hosts = growth.hosts;
-  const std::vector<int> sleepers = hosts.empty() ? process_set.all_parked() : sleepers_on(process_set, hosts);
-  for (const int id : sleepers)
-    if (static_cast<int>(change.wake.size()) < count && !has(named, id) && can_wake(process_set, change, id))
-      change.wake.push_back(id);
+  change.wake = woken_for(process_set, count, hosts, named);
   const int fresh = count - static_cast<int>(change.wake.size());
-  if (fresh > 0 && !named.empty()) refuse_without(process_set, named, change.to.shape);
-  change.new_groups = group_into_groups(process_set, fresh, hosts.empty() ? policy : onto(process_set, policy, hosts));
+  if (fresh == 0) return;
+  if (!named.empty()) refuse_without(process_set, named, change.to.shape);
+  change.new_groups =
+      group_into_groups(process_set, fresh, hosts.empty() ? policy : onto(process_set, policy, hosts), change.wake);
 }
 
 /// The processes of the new grid, and the position of each. `named` are not in it.
@@ -385,6 +368,26 @@ double seconds_as_single_groups(int n, int spawners) {
   return 0.20 * rounds + 0.03 * n;
 }
 
+std::vector<int> woken_for(const ProcessSet& process_set, int count, std::vector<advise::OfferedHost>& hosts,
+                           const std::vector<int>& without) {
+  std::map<int, std::string> host_of;
+  for (advise::ProcessInfo& process : process_set.everybody()) host_of[process.id] = std::move(process.host);
+  std::vector<int> woken;
+  for (const int id : process_set.all_parked()) {
+    if (static_cast<int>(woken.size()) >= count) break;
+    if (has(without, id) || !can_wake(process_set, woken, id)) continue;
+    const auto is_there = [&](const advise::OfferedHost& host) {
+      return host.slots > 0 && (base::is_same_host(process_set.group_of(id).host, host.name) ||
+                                base::is_same_host(host_of[id], host.name));
+    };
+    const auto host = std::find_if(hosts.begin(), hosts.end(), is_there);
+    if (host == hosts.end() && !hosts.empty()) continue;
+    if (host != hosts.end()) --host->slots;
+    woken.push_back(id);
+  }
+  return woken;
+}
+
 GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::vector<advise::OfferedHost>& hosts) {
   policy.hosts.clear();
   policy.slots.clear();
@@ -394,11 +397,13 @@ GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::v
     if (host.slots == 0) continue;
     int there = 0;
     for (const SpawnGroup& group : process_set.groups)
-      if (group.host == host.name) there += static_cast<int>(group.members.size());
+      if (base::is_same_host(group.host, host.name)) there += static_cast<int>(group.members.size());
     policy.hosts.push_back(host.name);
     policy.slots.push_back(there + host.slots);
     policy.speeds.push_back(host.speed);
   }
+  if (policy.hosts.empty())
+    throw Error(Status::no_slots, "blacs-dyn: new processes asked for, no slot is left on the hosts given");
   return policy;
 }
 
@@ -432,7 +437,7 @@ std::vector<HostShare> share_among_hosts(const ProcessSet& process_set, int n, c
   for (std::size_t h = 0; h < policy.hosts.size(); ++h) {
     int spawned = 0;
     for (const SpawnGroup& group : process_set.groups)
-      if (group.host == policy.hosts[h]) spawned += static_cast<int>(group.members.size());
+      if (base::is_same_host(group.host, policy.hosts[h])) spawned += static_cast<int>(group.members.size());
     shares.push_back({policy.hosts[h], 0, spawned, spawned + (h < policy.started.size() ? policy.started[h] : 0)});
   }
   for (int left = n; left > 0; --left) {
@@ -466,9 +471,15 @@ std::vector<int> warm_groups(const GroupPolicy& policy) {
   return sizes;
 }
 
-std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, const GroupPolicy& policy) {
+std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, const GroupPolicy& policy,
+                                        const std::vector<int>& woken) {
   using Kind = GroupPolicy::Kind;
-  const std::vector<int> spawners = policy.one_owner ? std::vector<int>{0} : process_set.groups.at(0).members;
+  const SpawnGroup& first = process_set.groups.at(0);
+  std::vector<char> sleeps = marks(first.parked, process_set.next_id);
+  for (const int id : woken) sleeps[static_cast<std::size_t>(id)] = 0;
+  std::vector<int> spawners;
+  for (const int id : policy.one_owner ? std::vector<int>{0} : first.members)
+    if (!sleeps[static_cast<std::size_t>(id)]) spawners.push_back(id);
   int group_size = n;
   if (policy.kind == Kind::one_each) group_size = 1;
   if (policy.kind == Kind::fixed) group_size = policy.size;
@@ -508,7 +519,7 @@ Change decide_change(const ProcessSet& process_set, base::GridShape to, gridmap:
     for (const int id : options.exact->ids)
       if (!has(process_set.grid.ids, id)) change.wake.push_back(id);
     for (const int id : change.wake)
-      if (!can_wake(process_set, change, id))
+      if (!can_wake(process_set, change.wake, id))
         throw Error(Status::bad_argument,
                     fmt::format("blacs-dyn: process {} cannot be woken while process {}, which wakes it, sleeps", id,
                                 process_set.group_of(id).owner));
@@ -549,6 +560,17 @@ Change decide_change(const ProcessSet& process_set, base::GridShape to, gridmap:
           Status::bad_argument,
           fmt::format("blacs-dyn: unit {} cannot leave: the new grid of {} processes needs it", group, to.size()));
   return change;
+}
+
+bool is_by_speed(const ProcessSet& process_set, const Change& change, const GrowthForm& growth) {
+  if (!change.is_growth()) return false;
+  const auto is_usual = [](double speed) { return speed == 1; };
+  const auto are_usual = [&](const SpawnGroup& group) {
+    return std::all_of(group.speeds.begin(), group.speeds.end(), is_usual);
+  };
+  const auto start_usual = [&](const NewGroup& group) { return group.host_speed == 0 || is_usual(group.host_speed); };
+  return growth.form || !std::all_of(process_set.groups.begin(), process_set.groups.end(), are_usual) ||
+         !std::all_of(change.new_groups.begin(), change.new_groups.end(), start_usual);
 }
 
 ProcessSet apply(const ProcessSet& process_set, const Change& change) {

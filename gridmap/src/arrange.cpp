@@ -135,11 +135,9 @@ Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q,
     rank.resize(descending.size());
     std::iota(rank.begin(), rank.end(), 0);
   }
-  int iterations = 0;
   // the text claims convergence for all inputs; there are cycles, and the last arrangement is often not the
   // best one
-  while (iterations < 200 && seen.insert(rank).second) {
-    ++iterations;
+  while (seen.size() < 200 && seen.insert(rank).second) {
     const Speeds speeds = speeds_at(descending, rank, p, q);
     Shares shares = svd_shares(speeds);
     std::vector<int> next = rearranged(rank, shares, p, q, search.movable);
@@ -159,7 +157,6 @@ Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q,
     }
     rank = std::move(next);
   }
-  best.iterations = iterations;
   return best;
 }
 
@@ -216,7 +213,6 @@ void tidy(Arrangement& a, int p, int q) {
 
 Arrangement best_arrangement(const std::vector<double>& descending, int p, int q, double work) {
   Arrangement best = svd_arrangement(descending, p, q);
-  const int iterations = best.iterations;
   const auto keep = [&](Arrangement a) {
     climb(descending, p, q, a);
     if (a.shares.value > best.shares.value * (1 + 1e-12)) best = std::move(a);
@@ -241,7 +237,6 @@ Arrangement best_arrangement(const std::vector<double>& descending, int p, int q
     }
     keep(quick_arrangement(descending, p, q));
   }
-  best.iterations = iterations;
   if (p == 1 || q == 1) {
     best.proved = true; // one row: every processor is used in full
     tidy(best, p, q);

@@ -11,7 +11,6 @@ namespace gridmap::detail {
 struct Arrangement {
   std::vector<int> rank; ///< row-major, which speed (0 = largest) is at each position
   Shares shares;
-  int iterations = 0;
   bool proved = false;
 };
 

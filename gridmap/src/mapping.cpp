@@ -219,7 +219,6 @@ Mapping map_processors(const MappingRequest& request) {
   }
   Mapping map;
   for (const int rank : arrangement.rank) map.order.push_back(by_speed[at(rank)]);
-  map.iterations = arrangement.iterations;
   map.proved = arrangement.proved;
   detail::finish_mapping(request, std::move(arrangement.shares), map);
   if (request.method != MapMethod::best || map.proved) return map;
@@ -229,7 +228,6 @@ Mapping map_processors(const MappingRequest& request) {
   Mapping published;
   arrangement = published_arrangement(descending, request.nprow, request.npcol);
   for (const int rank : arrangement.rank) published.order.push_back(by_speed[at(rank)]);
-  published.iterations = arrangement.iterations;
   detail::finish_mapping(request, std::move(arrangement.shares), published);
   return published.t_theory < map.t_theory ? published : map;
 }

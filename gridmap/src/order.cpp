@@ -250,12 +250,10 @@ GridOrder order_grid(const GridOrderRequest& request) {
   GridOrder best;
   if (rows_are_less_work && pays(col_side, rows)) {
     best.retained_elements = exhaust(col_side, rows, best.col_order, best.row_order);
-    best.proved = true;
     return best;
   }
   if (pays(row_side, cols)) {
     best.retained_elements = exhaust(row_side, cols, best.row_order, best.col_order);
-    best.proved = true;
     return best;
   }
   best.row_order = natural_order(row_side, rows.cells);

@@ -94,7 +94,6 @@ private:
     int p = 0, q = 0;
     std::vector<int> places; ///< row-major
     detail::Shares shares;
-    int iterations = 0;
     bool proved = false;
     Strategy by = Strategy::best;
   };
@@ -119,7 +118,7 @@ private:
   }
 
   static Plan to_plan(const Arrangement& a, const std::vector<int>& set, int p, int q) {
-    Plan plan{p, q, {}, a.shares, a.iterations, a.proved, Strategy::best};
+    Plan plan{p, q, {}, a.shares, a.proved, Strategy::best};
     for (const int rank : a.rank) plan.places.push_back(set[at(rank)]);
     return plan;
   }
@@ -259,7 +258,7 @@ private:
   }
 
   Plan local(bool mix) const {
-    Plan plan{request_.nprow, request_.npcol, with_old({}), {}, 0, false, mix ? Strategy::mixed : Strategy::local};
+    Plan plan{request_.nprow, request_.npcol, with_old({}), {}, false, mix ? Strategy::mixed : Strategy::local};
     plan.shares = shares_of(plan.p, plan.q, plan.places);
     std::vector<int> chosen;
     while (true) {
@@ -557,7 +556,6 @@ private:
     result.tpp_left = request_.tpp - result.tpp_used;
     result.unused_because = why_unused(chosen_of(plan), result.tpp_left, request_.strategy, plan.p, plan.q);
     result.mapping.order = plan.places;
-    result.mapping.iterations = plan.iterations;
     result.mapping.proved = plan.proved;
     MappingRequest map{speeds_, plan.p, plan.q, request_.m, request_.n, method};
     detail::finish_mapping(map, std::move(plan.shares), result.mapping);

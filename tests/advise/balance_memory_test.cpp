@@ -196,6 +196,27 @@ TEST(BalanceMemory, ProcessZeroStays) {
   EXPECT_TRUE(b->leaves.empty()) << b->why;
 }
 
+TEST(BalanceMemory, AMatrixOfAnotherSizeBeginsAnew) {
+  Story run;
+  run.steps(20);
+  ASSERT_TRUE(run.decide());
+  ASSERT_FALSE(run.memory.known.measured.empty());
+  run.subject.m = run.subject.n = 500; // the program has freed the matrix, and made a smaller one
+  run.subject.rows = run.subject.cols = {250, 250};
+  EXPECT_FALSE(run.decide());
+  EXPECT_EQ(run.verdict.why_not, "no step was measured yet");
+  run.steps(20);
+  ASSERT_TRUE(run.decide());
+  EXPECT_EQ(run.verdict.balance->action, BalanceAction::stay);
+  EXPECT_FALSE(run.memory.is_due(run.now + 1)) << "it has decided";
+  run.load(1, 0.25);
+  run.steps(2);
+  const auto b = run.decide();
+  ASSERT_TRUE(b);
+  EXPECT_EQ(b->action, BalanceAction::remove) << b->why;
+  EXPECT_EQ(b->leaves, std::vector<int>{1});
+}
+
 TEST(BalanceMemory, WeightedMatricesGetPartsBySpeed) {
   Story run(true);
   run.subject.grid = {1, 4};

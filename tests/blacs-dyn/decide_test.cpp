@@ -79,6 +79,8 @@ void check_sound(const ProcessSet& before, const Change& change) {
   for (const int id : ids)
     EXPECT_TRUE(std::count(order.begin(), order.end(), id)) << "everybody of the new grid is gathered";
   EXPECT_EQ(after.levels.back().ids, change.to.ids);
+  for (const NewGroup& group : change.new_groups) // else nobody starts it
+    EXPECT_FALSE(after.is_parked(group.owner)) << "process " << group.owner << " is awake";
 }
 
 Status status_of(const std::function<void()>& call) {
@@ -568,6 +570,70 @@ TEST(Change, OntoHostsThatWereChosen) {
   EXPECT_EQ(change.new_groups.size(), 2u);
   EXPECT_EQ(change.new_groups[0].members.size(), 3u);
   EXPECT_EQ(status_of([&] { onto_hosts({2, 4}, {{"b", 3, 2}}); }), Status::no_slots);
+  EXPECT_EQ(status_of([&] { onto_hosts({2, 4}, {{"b", 0, 2}}); }), Status::no_slots);
+}
+
+Change onto_one_host(const ProcessSet& set, Shape to, const std::string& host, const GroupPolicy& policy) {
+  GrowthForm growth;
+  growth.hosts = {{host, to.size() - set.grid.shape.size(), 1}};
+  return decide_change(set, to, square_matrix(100, 5, set.grid.shape, to, Placement::optimal), policy,
+                       {nullptr, {}, {}, growth});
+}
+
+// Sleeping processes on other hosts are not woken, so they cannot start any.
+TEST(Change, OntoChosenHostsByThoseThatAreAwake) {
+  ProcessSet set = first_process_set(4, {1, 1}); // 1, 2 and 3 sleep
+  for (int id = 0; id < 4; ++id) set.set_host(id, id == 3 ? "n2" : "n1");
+  const auto owners_on = [&](const std::string& host) {
+    const Change change = onto_one_host(set, {2, 2}, host, groups_of(GroupPolicy::Kind::one_each));
+    check_sound(set, change);
+    std::vector<int> owners;
+    for (const NewGroup& group : change.new_groups) owners.push_back(group.owner);
+    return owners;
+  };
+  EXPECT_EQ(owners_on("n3"), (std::vector<int>{0, 0, 0}));
+  EXPECT_EQ(owners_on("n2"), (std::vector<int>{0, 3})) << "3 is woken there";
+}
+
+TEST(Change, SleepersOnChosenHosts) {
+  GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each);
+  policy.keeps = true;
+  ProcessSet set = first_process_set(2, {1, 2});
+  for (const int id : {0, 1}) set.set_host(id, "n1");
+  policy.hosts = {"n2"};
+  set = apply(set, change_to(set, {2, 2}, policy)); // on n2: 2 of process 0, 3 of process 1
+  set = apply(set, change_to(set, {1, 1}, policy)); // 1, 2 and 3 sleep
+  // 3 cannot be woken while process 1 sleeps on n1, and takes no slot from one that can be started
+  Change change = onto_one_host(set, {1, 3}, "n2", policy);
+  EXPECT_EQ(change.wake, std::vector<int>{2});
+  ASSERT_EQ(change.new_groups.size(), 1u);
+  EXPECT_EQ(change.new_groups[0].host, "n2");
+  EXPECT_EQ(change.new_groups[0].owner, 0);
+  change = onto_one_host(set, {1, 2}, "n2.cluster", policy); // with its domain
+  EXPECT_EQ(change.wake, std::vector<int>{2});
+  EXPECT_TRUE(change.new_groups.empty());
+  std::vector<advise::OfferedHost> hosts{{"n2", 4, 1}};
+  EXPECT_EQ(woken_for(set, 4, hosts), std::vector<int>{2});
+  EXPECT_EQ(hosts[0].slots, 3);
+  hosts.clear();
+  EXPECT_EQ(woken_for(set, 2, hosts), (std::vector<int>{1, 2})) << "anywhere";
+  EXPECT_TRUE(woken_for(set, -1, hosts).empty());
+}
+
+TEST(Change, WhereOneProcessDecidesForAll) {
+  ProcessSet set = first_process_set(2, {1, 2});
+  GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each);
+  GrowthForm growth;
+  EXPECT_FALSE(is_by_speed(set, change_to(set, {2, 2}, policy), growth));
+  policy.hosts = {"a"};
+  policy.speeds = {2};
+  EXPECT_TRUE(is_by_speed(set, change_to(set, {2, 2}, policy), growth));
+  growth.form = gridmap::Strategy::global;
+  EXPECT_TRUE(is_by_speed(set, change_to(set, {2, 2}), growth));
+  growth.form.reset();
+  set.set_speed(1, 3);
+  EXPECT_TRUE(is_by_speed(set, change_to(set, {2, 2}), growth));
+  EXPECT_FALSE(is_by_speed(set, change_to(set, {1, 1}), growth)) << "nothing is searched for a smaller grid";
 }
 
 TEST(Change, FormsOfAGrowth) {

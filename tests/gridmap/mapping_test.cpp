@@ -388,7 +388,6 @@ TEST(GridOrder, BestOrderAgainstBruteForce) {
     if (round % 2 == 0) std::shuffle(processes.begin(), processes.end(), gen);
     r.grid.assign(processes.begin(), processes.begin() + p_new * q_new);
     const gridmap::GridOrder result = gridmap::order_grid(r);
-    EXPECT_TRUE(result.proved);
     EXPECT_EQ(result.retained_elements, retained(r, result.row_order, result.col_order));
     std::vector<int> rows(at(p_new)), cols(at(q_new));
     std::iota(rows.begin(), rows.end(), 0);
@@ -407,7 +406,6 @@ TEST(GridOrder, NewRowGoesWhereItDisturbsLeast) {
   const gridmap::GridOrderRequest r{
       Axis::variable({1819, 181}), Axis::variable({1115, 885}), {950, 95, 955}, {1116, 884}, {0, 1, 2, 3, 4, 5}};
   const gridmap::GridOrder result = gridmap::order_grid(r);
-  EXPECT_TRUE(result.proved);
   EXPECT_EQ(result.row_order.back(), 1);
   EXPECT_EQ(result.retained_elements, (950 + 95) * (1115 + 884));
 }

@@ -159,9 +159,11 @@ std::vector<double> move_s(const Matrix& a, int from, int to, std::size_t proces
     return std::vector<double>(processes, a.moves.at(static_cast<std::size_t>(from)).at(static_cast<std::size_t>(to)));
   const redist::Layout &source = a.layouts[static_cast<std::size_t>(from)],
                        &target = a.layouts[static_cast<std::size_t>(to)];
-  const redist::Plan plan(source, target, redist::PlanOptions{});
-  const advise::Machine machine = control::known_machine();
-  return plan.predicted_seconds_of_ranks(machine, static_cast<int>(a.element_bytes), static_cast<int>(processes));
+  redist::PlanOptions options;
+  options.element_bytes = static_cast<int>(a.element_bytes);
+  options.machine = control::known_machine();
+  const redist::Plan plan(source, target, options);
+  return plan.predicted_seconds_of_ranks(options.machine, options.element_bytes, static_cast<int>(processes));
 }
 
 Problem read_problem(const std::string& name, std::int64_t& cycles) {

@@ -95,8 +95,9 @@ struct BalanceMemory {
   };
   /// What is known of steps of one kind.
   struct Learned {
-    std::deque<Step> steps; ///< on this grid, without the first one
-    double changed_s = 0;   ///< since when the grid is unchanged
+    std::int64_t m = 0, n = 0; ///< the matrix of these steps; 0: nothing was decided yet
+    std::deque<Step> steps;    ///< on this grid, without the first one
+    double changed_s = 0;      ///< since when the grid is unchanged
     bool is_cold = true;
     std::vector<StepObservation> observed;
     std::vector<Measured> measured; ///< the newest last

@@ -96,7 +96,7 @@ struct GroupPolicy {
 /// Sizes of the groups of spare processes (started in advance): one process each, unless the policy gives a group size.
 std::vector<int> warm_groups(const GroupPolicy& policy);
 
-/// Onto these hosts, as many more on each as it has slots, and nowhere else.
+/// Onto these hosts, as many more on each as it has slots, and nowhere else. @throws Error{no_slots} when none has any.
 GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::vector<advise::OfferedHost>& hosts);
 
 /// Seconds to start n processes as one group, and as n groups of one by `spawners` processes side by side.
@@ -114,7 +114,7 @@ struct NewGroup {
   double host_speed = 0;                      ///< of each process on its host, as given beforehand; 0: not given
 };
 
-/// The steps from one grid to another. Decided the same on every process, without MPI.
+/// The steps from one grid to another. Decided the same on every process, without MPI, but for is_by_speed().
 struct Change {
   GridMap to;
   std::vector<int> wake; ///< parked ids, group 0 first
@@ -160,8 +160,10 @@ struct HostShare {
 /// with the fewest living processes. A host without a given speed counts as 1. @throws Error{no_slots}
 std::vector<HostShare> share_among_hosts(const ProcessSet& process_set, int n, const GroupPolicy& policy);
 
-/// Groups `n` new processes into groups. @throws Error{no_slots} when the hosts' slots do not suffice.
-std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, const GroupPolicy& policy);
+/// Groups `n` new processes into groups, whose owners are those of group 0 that are awake, or that are `woken` for the
+/// same change. @throws Error{no_slots} when the hosts' slots do not suffice.
+std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, const GroupPolicy& policy,
+                                        const std::vector<int>& woken = {});
 
 /// What a change has to keep to beside its shape.
 struct ChangeOptions {
@@ -171,12 +173,22 @@ struct ChangeOptions {
   GrowthForm growth{};            ///< with hosts: only processes on these join
 };
 
+/// The sleeping processes that a growth by `count` wakes, at most that many, and none of `without`; the rest are
+/// started. With `hosts` only those there, each in one of the slots, which is taken out of `hosts`.
+std::vector<int> woken_for(const ProcessSet& process_set, int count, std::vector<advise::OfferedHost>& hosts,
+                           const std::vector<int>& without = {});
+
 /// `placement`: method, and the matrix that decides the position of each process, on the old grid and on the new one.
 /// Process 0 is at (0,0) of every grid. No process is started for a grid without those of `leave` and `without`. A
 /// parked process is woken by its owner, so only where the owner is in the grid or is woken, too.
 /// @throws Error{bad_argument} when the new grid is too large to do without them.
 Change decide_change(const ProcessSet& process_set, base::GridShape to, gridmap::PlacementRequest placement,
                      const GroupPolicy& policy, const ChangeOptions& options = {});
+
+/// Whether the places of such a change may come from a search in floating point. Its result can differ between
+/// processor models, so that one process decides for the others. Each process gets the same answer here, whatever its
+/// own search has found.
+bool is_by_speed(const ProcessSet& process_set, const Change& change, const GrowthForm& growth);
 
 /// The set of processes after the change. A growth pushes a level. Any other change cuts the stack down to the levels
 /// smaller than the new grid and puts the new grid on top of them.

@@ -33,7 +33,6 @@ struct Mapping {
       cols;                ///< integers that add up to m and n; at least 1 each where m, n are large enough
   double t_continuous = 0; ///< m*n / (sum r * sum c), largest time of a processor with shares that need not be integers
   double t_theory = 0;     ///< largest rows*cols/speed over the grid
-  int iterations = 0;      ///< of the refinement (svd)
   bool proved = false;     ///< the arrangement and the shares are the true optimum of t_continuous
 
   double t_opt(int i, int j) const { return r[static_cast<std::size_t>(i)] * c[static_cast<std::size_t>(j)]; }
@@ -88,15 +87,14 @@ struct GridOrder {
   std::vector<int> row_order,
       col_order;                      ///< index of the row (column) of the request that comes first, second, ...
   std::int64_t retained_elements = 0; ///< whose owner stays
-  bool proved = false;                ///< no other order of rows and columns keeps more
 };
 
 /// The order of grid rows and columns in which most elements stay where they are.
 ///
 /// Rows for given columns are exact up to 12 rows (dynamic programming over subsets), otherwise moves of
 /// single rows while they help; rows and columns in turn until nothing improves. Where one side is short (all
-/// its orders times 2^rows * rows are at most a few million steps) all its orders are tried and the answer is
-/// `proved`.
+/// its orders times 2^rows * rows are at most a few million steps) all its orders are tried, and no other order keeps
+/// more.
 /// @throws Error{bad_argument, shape_mismatch}
 GridOrder order_grid(const GridOrderRequest& request);
 
