@@ -62,7 +62,7 @@ std::string Launcher::output_of(const std::string& program, int processes,
   if (!preloaded_.empty()) command += "env " + base::shell_quoted("LD_PRELOAD=" + preloaded_) + " ";
   command += base::shell_quoted(folder_ + "/" + program);
   for (const std::string& argument : arguments) command += " " + base::shell_quoted(argument);
-  const base::Outcome run = base::run({{"sh", "-c", variables_ + command}}, limit_s_);
+  const base::Outcome run = base::run({{"sh", "-c", "exec env " + variables_ + command}}, limit_s_);
   if (run.status == 0 && !run.timed_out) return run.output;
   const std::string tail = run.output.size() > 2000 ? run.output.substr(run.output.size() - 2000) : run.output;
   throw std::runtime_error(fmt::format("{} (status {}): {}\n{}", run.timed_out ? "a run took too long" : "a run failed",

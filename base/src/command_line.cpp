@@ -35,6 +35,25 @@ CLI::Option* cli_option(void* option) {
   return static_cast<CLI::Option*>(option);
 }
 
+// CLI11 takes a word "[a,b]" of a list for two, and "[]" for none, also behind "--", where words are another program's.
+constexpr char as_it_is = '\1'; ///< in front of such a word until it has reached its variable
+
+std::vector<std::string> guarded(std::vector<std::string> words) {
+  auto word = std::find(words.begin(), words.end(), "--");
+  for (; word != words.end(); ++word)
+    if (!word->empty() && (word->front() == '[' || word->front() == as_it_is)) word->insert(0, 1, as_it_is);
+  return words;
+}
+
+/// One without dashes gets its words back as they were.
+CLI::Option* unguarded(CLI::Option* option) {
+  if (!option->get_positional()) return option;
+  return option->transform([](std::string word) {
+    if (!word.empty() && word.front() == as_it_is) word.erase(0, 1);
+    return word;
+  });
+}
+
 } // namespace
 
 struct Check::Rule {
@@ -147,7 +166,7 @@ CommandLine::CommandLine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 CommandLine::~CommandLine() = default;
 
 template <class T> Option& CommandLine::add_option(const std::string& names, T& value, const std::string& help) {
-  return impl_->options.emplace_back(impl_->app->add_option(names, value, help));
+  return impl_->options.emplace_back(unguarded(impl_->app->add_option(names, value, help)));
 }
 template Option& CommandLine::add_option(const std::string&, std::string&, const std::string&);
 template Option& CommandLine::add_option(const std::string&, int&, const std::string&);
@@ -161,7 +180,8 @@ template Option& CommandLine::add_option(const std::string&, std::vector<double>
 
 Option& CommandLine::add_option(const std::string& names, std::function<void(const std::string&)> take,
                                 const std::string& help) {
-  return impl_->options.emplace_back(impl_->app->add_option_function<std::string>(names, std::move(take), help));
+  return impl_->options.emplace_back(
+      unguarded(impl_->app->add_option_function<std::string>(names, std::move(take), help)));
 }
 
 Option& CommandLine::add_flag(const std::string& names, bool& value, const std::string& help) {
@@ -227,7 +247,9 @@ std::optional<std::string> CommandLine::parse(int argc, const char* const* argv)
 }
 
 std::optional<std::string> CommandLine::parse(const std::vector<std::string>& words) {
-  return parsed([&] { impl_->app->parse(std::vector<std::string>(words.rbegin(), words.rend())); });
+  std::vector<std::string> reversed = guarded(words);
+  std::reverse(reversed.begin(), reversed.end());
+  return parsed([&] { impl_->app->parse(std::move(reversed)); });
 }
 
 std::size_t CommandLine::count(const std::string& option) const {

@@ -137,6 +137,7 @@ Outcome run(Command command, double limit_s) {
   if (command.in < 0) command.in = nothing.get();
   command.out = command.err = output.get();
   command.own_group = true;
+  command.ends_with_parent = true; // in a group of its own it gets no interrupt from the keyboard
   const pid_t child = start(command);
   Outcome outcome;
   const std::optional<int> status = wait_for(child, limit_s);

@@ -412,8 +412,8 @@ Balancing::Verdict Balancing::decide(const Asked& asked) {
     fields["mode"] = to_string(mode);
     if (question && control_) control_->board().answer(*question, std::move(fields));
   };
-  const auto fail = [&](const std::string& reason) {
-    answer("failed", {{"reason", reason}});
+  const auto fail = [&](const std::string& reason, bool is_too_early = false) {
+    answer("failed", {{"reason", reason}, {"too_early", is_too_early}});
     if (asked) note_nothing(reason);
     return nothing;
   };
@@ -434,7 +434,7 @@ Balancing::Verdict Balancing::decide(const Asked& asked) {
     if (!matrices_.largest())
       return fail("no matrix over the whole grid is registered: there is nothing that could be given out anew");
     BalanceDecision decided = decide_balance(subject(), memory_, now);
-    if (!decided.balance) return fail(decided.why_not + ": ask again after a few steps");
+    if (!decided.balance) return fail(decided.why_not + ": ask again after a few steps", true);
     const bool would_stay = decided.balance->action == BalanceAction::stay;
     const std::optional<Balance> for_factors = would_stay ? factor_order(decided) : std::nullopt;
     if (for_factors) decided.balance = for_factors;

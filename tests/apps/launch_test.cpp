@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/command_line.hpp"
 #include "base/text.hpp"
 #include "control/variables.hpp"
 #include "dyngrid/command.hpp"
@@ -237,6 +238,48 @@ TEST(Launch, PreloadComesAfterTheUsersAndNotIntoMpirun) {
   EXPECT_NE(shell_line(launch).find("-x LD_PRELOAD=/opt/lib/libdyngrid.so ./app"), std::string::npos);
   site.environment["LD_PRELOAD"] = "libtrace.so";
   EXPECT_NE(shell_line(plan_launch(r, site)).find("LD_PRELOAD=libtrace.so:/opt/lib/libdyngrid.so"), std::string::npos);
+}
+
+TEST(Launch, APathWithABlankIsNotPreloaded) {
+  Site site = quiet_site();
+  RunRequest r = request(2);
+  r.preload = "/opt/my tools/lib/libdyngrid.so";
+  try {
+    plan_launch(r, site);
+    FAIL() << "the program would run without dyngrid";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.status(), 1);
+    EXPECT_NE(std::string(failure.what()).find("'/opt/my tools/lib/libdyngrid.so' cannot be preloaded"),
+              std::string::npos);
+  }
+  r.preload.clear();
+  site.cores = 1;
+  site.yield_library = "/opt/my tools/lib/dyngrid/libdyngrid-yield.so";
+  const Launch launch = plan_launch(r, site);
+  EXPECT_EQ(shell_line(launch).find("LD_PRELOAD"), std::string::npos);
+  ASSERT_EQ(launch.notices.size(), 1u);
+  EXPECT_NE(launch.notices[0].find("libdyngrid-yield.so' is left out"), std::string::npos) << launch.notices[0];
+}
+
+TEST(CommandLine, WordsAfterTheMarkStayAsTheyAre) {
+  using Words = std::vector<std::string>;
+  const auto given = [](Words words) {
+    base::CommandLine app("");
+    base::CommandLine& run = app.add_command("run", "");
+    Words program;
+    std::string grid;
+    run.add_option("--grid", grid);
+    run.add_option("program", program).required();
+    words.insert(words.begin(), "run");
+    app.parse(words);
+    return program;
+  };
+  const Words words{"./app", "--sizes", "[10,20]", "[]", "", "[[1,2],[3]]", "[", "\1[a]", "--grid", "--", "{}", "%%"};
+  Words marked{"--grid", "2x2", "--"};
+  marked.insert(marked.end(), words.begin(), words.end());
+  EXPECT_EQ(given(marked), words);
+  EXPECT_EQ(given({"./app", "7", "--grid", "2x2"}), (Words{"./app", "7"}));
+  EXPECT_EQ(given({"--grid", "2x2", "./app"}), (Words{"./app"}));
 }
 
 TEST(Launch, Mpich) {

@@ -52,6 +52,35 @@ file(WRITE "${FOLDER}/this_host" "localhost:1\n")
 run(0 --hosts "${FOLDER}/this_host" --shell "${FOLDER}/dead" --kernel stream --seconds 0.05 --file
   "${FOLDER}/self.json")
 
+# a shell that is not there costs no speed that was measured
+file(WRITE "${FOLDER}/this_and_other" "localhost:1\nnode1:1\n")
+run(1 --hosts "${FOLDER}/this_and_other" --shell "${FOLDER}/no-shell" --kernel stream --seconds 0.05 --file
+  "${FOLDER}/no_shell.json")
+need("${out}" "DYNGRID_HOSTS=localhost:1:")
+need("${err}" "1 of 2 hosts were not measured: node1 .cannot start .*no-shell: No such file")
+# nor are processes that cannot be started, for want of descriptors, the end of the command
+execute_process(COMMAND sh -c "ulimit -n 20; exec \"$0\" plan hosts --cores 40 --kernel 'sleep 0.3' --file \"$1\""
+  "${COMMAND}" "${FOLDER}/x" RESULT_VARIABLE status ERROR_VARIABLE err OUTPUT_QUIET)
+if(NOT status EQUAL 1)
+  message(FATAL_ERROR "without descriptors: status ${status}, expected 1\n${err}")
+endif()
+need("${err}" "Too many open files")
+# a kernel that takes too long is ended, too, and so is one whose dyngrid was killed
+file(WRITE "${FOLDER}/slow" "#!/bin/sh\nfor i in $(seq 600); do echo $i >\"$0.alive\"; sleep 0.1; done\n")
+file(CHMOD "${FOLDER}/slow" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+function(need_end)
+  execute_process(COMMAND sh -c "[ -e \"$0.alive\" ] && sleep 1 && rm \"$0.alive\" && sleep 1 && [ ! -e \"$0.alive\" ]"
+    "${FOLDER}/slow" RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "the kernel was not started, or not ended")
+  endif()
+endfunction()
+run(1 --kernel "${FOLDER}/slow" --timeout 5 --file "${FOLDER}/x")
+need("${err}" "one of 1 measuring processes took too long")
+need_end()
+execute_process(COMMAND timeout 5 "${COMMAND}" plan hosts --kernel "${FOLDER}/slow" --file "${FOLDER}/x")
+need_end()
+
 # hosts that were measured from here are this machine's; one that is not among them was not measured
 file(WRITE "${FOLDER}/more_hosts" "node2:1\nnew\ngone\n")
 run(0 --procs 1 --file "${FOLDER}/all.json")

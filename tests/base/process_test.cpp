@@ -2,11 +2,14 @@
 #include "base/process.hpp"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
@@ -54,6 +57,30 @@ TEST(Processes, WhatIsLateIsEndedWithAllItStarted) {
   int tries = 0; // the sleeper is init's child now, and goes when that collects it
   while (kill(-group, 0) == 0 && ++tries < 60000) usleep(10000);
   EXPECT_EQ(errno, ESRCH);
+}
+
+TEST(Processes, WhatRunsEndsWithTheCaller) {
+  int sockets[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+  const base::FileDescriptor here(sockets[0]);
+  base::FileDescriptor there(sockets[1]);
+  const pid_t caller = fork();
+  if (caller == 0) {
+    Command command = shell("echo $$ >&0; exec sleep 1000");
+    command.in = there.get();
+    base::run(command, -1);
+    _exit(0);
+  }
+  there = base::FileDescriptor();
+  char text[32] = "";
+  ASSERT_GT(read(here.get(), text, sizeof text - 1), 0);
+  kill(caller, SIGTERM);
+  EXPECT_EQ(base::wait_for(caller), 128 + SIGTERM);
+  pollfd end{here.get(), POLLIN, 0}; // once nobody has the other end
+  EXPECT_EQ(poll(&end, 1, 60000), 1);
+  const pid_t left = std::atoi(text);
+  ASSERT_GT(left, 1);
+  if (end.revents == 0) kill(left, SIGKILL);
 }
 
 TEST(Processes, WhatIsLateIsEndedWithoutPidfdToo) {

@@ -247,6 +247,22 @@ TEST(Command, Phases) {
   std::remove(file.c_str());
 }
 
+TEST(Command, WhatCannotBeDoneIsStatus1) {
+  const std::string file = testing::TempDir() + "dyngrid_layouts.json";
+  Json matrix{{"name", "x"}, {"copy_bytes", 10}};
+  for (int k = 0; k < 65; ++k) {
+    matrix["layouts"].push_back({{"name", "layout" + std::to_string(k)}});
+    matrix["moves"].push_back(std::vector<double>(65, 1.0));
+  }
+  const Json candidate{{"layouts", {{"x", "layout0"}}}, {"seconds", 1}};
+  const Json phase{{"name", "one"}, {"uses", {{"x", "read"}}}, {"candidates", Json::array({candidate})}};
+  std::ofstream(file) << base::json_text({{"matrices", Json::array({matrix})}, {"phases", Json::array({phase})}});
+  const Answer answer = run("plan phases " + file);
+  EXPECT_EQ(answer.status, 1) << answer.err;
+  EXPECT_NE(answer.err.find("at most 64 can be planned"), std::string::npos) << answer.err;
+  std::remove(file.c_str());
+}
+
 TEST(Command, LoadSelfTest) {
   const Json a = ask("load --self-test --seconds 0.05");
   EXPECT_GT(a.at("share").get<double>(), 0);

@@ -8,8 +8,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -62,9 +60,12 @@ std::string mebibytes(std::int64_t bytes) {
 }
 
 void look_at_launcher(const DoctorOptions& o, Findings& out, Site& site, bool& can_run) {
+  const Mpi own = std::string(DYNGRID_MPI) == "MPICH" ? Mpi::mpich : Mpi::open_mpi;
   try {
     site = look_around(o.mpirun);
   } catch (const Failure& error) {
+    site = look_at_machine();
+    site.mpi = own;
     out.push_back({"launcher", Verdict::error, error.what(), fmt::format("apt-get install {}", DYNGRID_MPI_PACKAGE)});
     return;
   }
@@ -75,8 +76,7 @@ void look_at_launcher(const DoctorOptions& o, Findings& out, Site& site, bool& c
     return;
   }
   const char* name = site.mpi == Mpi::mpich ? "MPICH" : "Open MPI";
-  const bool is_ours = site.mpi == (std::string(DYNGRID_MPI) == "MPICH" ? Mpi::mpich : Mpi::open_mpi);
-  if (!is_ours) {
+  if (site.mpi != own) {
     out.push_back({"launcher", Verdict::error,
                    fmt::format("{} is {}'s, but this dyngrid was built for {}", site.mpirun, name, DYNGRID_MPI),
                    "give the launcher of the MPI it was built for by --mpirun"});
@@ -85,7 +85,7 @@ void look_at_launcher(const DoctorOptions& o, Findings& out, Site& site, bool& c
   out.push_back({"launcher", Verdict::ok, fmt::format("{}, {} {}", site.mpirun, name, to_string(v)), ""});
   for (Finding& f : known_troubles(name, v)) out.push_back(std::move(f));
   if (!site.can_spawn) out.push_back(cannot_spawn(name, v));
-  const bool is_there = !site.yield_library.empty();
+  const bool is_there = !site.yield_library.empty() && can_preload(site.yield_library);
   out.push_back(
       {"waiting", is_there ? Verdict::ok : Verdict::warning,
        is_there
@@ -94,9 +94,10 @@ void look_at_launcher(const DoctorOptions& o, Findings& out, Site& site, bool& c
                                      "can keep the kernel from its own work, and everything stands still"
                                    : "this MPI waits by polling and holds its core meanwhile; with more processes than "
                                      "cores every message takes milliseconds",
-       is_there ? ""
-                : "install libdyngrid-yield.so beside the command (cmake --install), or start no more processes than "
-                  "there are cores"});
+       is_there
+           ? ""
+           : "install libdyngrid-yield.so beside the command (cmake --install), in a folder without a blank, or start "
+             "no more processes than there are cores"});
   if (site.mpi == Mpi::open_mpi)
     if (void* pmix = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_LOCAL)) {
       if (auto* get = reinterpret_cast<const char* (*)()>(dlsym(pmix, "PMIx_Get_version"))) {
@@ -338,11 +339,15 @@ void grow_and_shrink(const DoctorOptions& o, const Site& site, Findings& out) {
   request.processes = 2;
   request.spare = site.can_spawn ? 0 : 1; // the third process of the growth is then started already
   request.program = {probe};
-  Site clean = site; // the user's own grids and changes are not those of the probe
-  for (const control::Variable& v : control::variables()) clean.environment.erase(v.name);
+  // the user's own grids and changes are not those of the probe; the places of sockets and of the history are
+  Site clean = site;
+  std::vector<Setting> cleared;
+  for (const control::Variable& v : control::variables())
+    if (std::string(v.name) != "DYNGRID_RUNTIME_DIR" && std::string(v.name) != "DYNGRID_HISTORY" &&
+        clean.environment.erase(v.name) > 0)
+      cleared.push_back({v.name, "", "not of the user's"});
   Launch launch = plan_launch(request, clean);
-  for (const char* name : {"DYNGRID_GRID", "DYNGRID_RESIZE_AT", "DYNGRID_START"})
-    launch.environment.push_back({name, "", "not of the user's"});
+  launch.environment.insert(launch.environment.end(), cleared.begin(), cleared.end());
   if (o.verbose) fmt::print(stderr, "dyngrid doctor: {}\n", shell_line(launch));
   const double started = base::monotonic_s();
   const base::Outcome result = run_for(launch, o.limit_s);

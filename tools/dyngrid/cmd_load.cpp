@@ -204,7 +204,8 @@ void add_load(CommandLine& root) {
              "competing: "
              "processes of the\nhost that were ready to run beside it. waited: the part of its ready time in the run "
              "queue. no quota: its control group\nstood still. speed: by which weighted matrices are dealt out. A job "
-             "without DYNGRID_BALANCE begins to measure with the first\nquestion, and goes on for 5 s after the last.");
+             "without DYNGRID_BALANCE begins to measure with the first\nquestion, and goes on for 5 s after the last.\n"
+             "With --balance: status 3 where the job declined.");
   app.action([o] { run(*o); });
 }
 

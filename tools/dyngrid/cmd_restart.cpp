@@ -74,27 +74,41 @@ void restart(const RestartOptions& o) {
   const control::SavedState& state = states[0];
   RunOptions run = o.run;
   RunRequest& request = run.request;
+  std::string change_folder; ///< for a shell
   if (request.program.empty()) {
     request.program = state.command;
     if (request.program.empty() || access(request.program[0].c_str(), X_OK) != 0)
       throw Failure(fmt::format("{}: the program that wrote it, {}, is not there; give one after --", o.file,
                                 request.program.empty() ? "of unknown name" : request.program[0]),
                     1);
-    if (!o.here && !state.folder.empty() && chdir(state.folder.c_str()) != 0)
-      throw Failure(
-          fmt::format("{}: the folder in which it was written, {}, is not there; --here takes the current one", o.file,
-                      state.folder),
-          1);
+    if (!o.here && !state.folder.empty()) {
+      if (chdir(state.folder.c_str()) != 0)
+        throw Failure(
+            fmt::format("{}: the folder in which it was written, {}, is not there; --here takes the current one",
+                        o.file, state.folder),
+            1);
+      change_folder = fmt::format("cd {}\n", base::shell_quoted(state.folder));
+    }
   }
   if (request.processes == 0 && !state.pool.empty()) request.processes = state.started; // divided as before
   if (request.grid.empty() && request.processes == 0) request.grid = fmt::format("{}x{}", state.nprow, state.npcol);
   setenv("DYNGRID_RESTORE", file.c_str(), 1);
-  if (!base::environment("DYNGRID_CHECKPOINT", "")) { // the next ones replace it
+  std::string variables = "DYNGRID_RESTORE=" + base::shell_quoted(file);
+  const auto entries = base::entries_of(file);
+  const bool has_place = static_cast<bool>(base::environment("DYNGRID_CHECKPOINT", ""));
+  if (!has_place && entries.size() > 1) {
+    fmt::print(
+        stderr,
+        "dyngrid restart: {} cannot be the value of DYNGRID_CHECKPOINT, where \",{}=\" begins another entry; the "
+        "next checkpoints go where the program says\n",
+        o.file, entries[1].first);
+  } else if (!has_place) { // the next ones replace it
     std::string checkpoint = file;
     for (const char* key : {"every", "signal"})
       if (const auto value = base::environment("DYNGRID_CHECKPOINT", key))
         checkpoint = base::with_entry(checkpoint.c_str(), key, *value);
     setenv("DYNGRID_CHECKPOINT", checkpoint.c_str(), 1);
+    variables += " DYNGRID_CHECKPOINT=" + base::shell_quoted(checkpoint);
   }
   for (const control::SavedState& one : states)
     std::fputs(fmt::format("dyngrid restart: {} of {}, {} matrices, written on {}x{} at resize point {}\n",
@@ -102,7 +116,7 @@ void restart(const RestartOptions& o) {
                            one.nprow, one.npcol, one.resize_points)
                    .c_str(),
                stderr);
-  if (run.dry_run) fmt::print("DYNGRID_RESTORE={} ", base::shell_quoted(file));
+  if (run.dry_run) fmt::print("{}export {}\n", change_folder, variables);
   run_application(run);
 }
 
@@ -122,6 +136,7 @@ void add_restart(CommandLine& root) {
       "first resize point.\n"
       "A program of several pools has files FILE.POOL, and FILE restores all of them. Without -np it starts with "
       "as many processes as before, and divides them among its pools.\n"
+      "Becomes mpirun as dyngrid run does: the exit status is that of the application.\n"
       "Example:\n"
       "  DYNGRID_CHECKPOINT=state.h5,every=20 dyngrid run --grid 3x3 -- ./app\n"
       "  dyngrid restart state.h5 --grid 2x2");

@@ -35,9 +35,7 @@ Json asked(const JobBalance& o, std::string job) {
                         : error.what(),
                     1);
     }
-    const std::string reason = answer.value("reason", "");
-    if (answer.value("outcome", "") != "failed" || reason.find("ask again") == std::string::npos || end.is_over())
-      return answer;
+    if (!answer.value("too_early", false) || end.is_over()) return answer;
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
   }
 }
@@ -47,9 +45,10 @@ Json asked(const JobBalance& o, std::string job) {
 void ask_for_balance(const JobBalance& o) {
   const Json answer = asked(o, o.job);
   const std::string outcome = answer.value("outcome", ""), reason = answer.value("reason", "");
-  if (print_json(o.json, answer)) return;
+  const bool is_printed = print_json(o.json, answer);
   if (outcome == "declined") throw Failure("declined: " + reason, declined_status);
   if (!answer.contains("balance")) throw Failure(outcome + (reason.empty() ? "" : ": " + reason), 1);
+  if (is_printed) return;
   Json event = answer.value("balance", Json());
   event["event"] = "balance";
   event["done"] = outcome == "done";

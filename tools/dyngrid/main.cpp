@@ -2,6 +2,7 @@
 // dyngrid <command> ...: questions about grids, and running jobs.
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -133,11 +134,11 @@ int main(int argc, char** argv) {
   } catch (const command::Failure& error) {
     return fail(root, error.what(), error.status());
   } catch (const base::Error& error) {
-    // the caller's mistakes are 2, other errors 1
     using base::Status;
-    const bool ours = error.status() == Status::internal || error.status() == Status::out_of_memory ||
-                      error.status() == Status::io_failure || error.status() == Status::timeout;
-    return fail(root, error.what(), ours ? 1 : 2);
+    constexpr Status mistakes[] = {Status::bad_argument, Status::bad_type, Status::shape_mismatch,
+                                   Status::bad_descriptor, Status::not_found};
+    const bool is_mistake = std::find(std::begin(mistakes), std::end(mistakes), error.status()) != std::end(mistakes);
+    return fail(root, error.what(), is_mistake ? 2 : 1);
   } catch (const std::exception& error) {
     return fail(root, error.what(), 1);
   }

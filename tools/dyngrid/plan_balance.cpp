@@ -260,7 +260,7 @@ void add_plan_balance(CommandLine& plan) {
       "it\n"
       "must pay off within half of them. A process that left less than 60 s ago comes back for twice as much, and only"
       "\nafter 10 s "
-      "without a competitor.");
+      "without a competitor.\nWith JOB: status 3 where the job declined.");
   app.action([o, &app] { run(*o, app); });
 }
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <sstream>
-#include <thread>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -15,6 +18,7 @@
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/environment.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/files.hpp"
 #include "base/host_list.hpp"
 #include "base/parse_json.hpp"
@@ -78,10 +82,16 @@ double stream_rate(double seconds) {
 }
 
 double program_rate(const std::string& line) {
+  // the shell and all that it starts stay in the group that measure_together() ends; one that is ended by its parent's
+  // death takes them with it
+  if (getpgrp() == getpid()) signal(SIGTERM, [](int) { kill(0, SIGKILL); });
+  const base::FileDescriptor output = base::memory_file("dyngrid-kernel");
+  base::Command command{{"/bin/sh", "-c", line}};
+  command.out = command.err = output.get();
   const double begun_s = base::monotonic_s();
-  const base::Outcome run = base::run({{"/bin/sh", "-c", line}}, -1);
-  if (run.status != 0)
-    throw Failure(fmt::format("--kernel: '{}' ended with status {}: {}", line, run.status, run.output.substr(0, 200)),
+  if (const int status = base::wait_for(base::start(command)); status != 0)
+    throw Failure(fmt::format("--kernel: '{}' ended with status {}: {}", line, status,
+                              base::content_of(output.get()).substr(0, 200)),
                   1);
   return 1 / std::max(base::monotonic_s() - begun_s, 1e-9);
 }
@@ -100,13 +110,12 @@ double measure_together(const SpeedsOptions& o, int processes) {
   const base::Command command{
       {self, "plan", "hosts", "--one", "--kernel", o.kernel, "--seconds", fmt::format("{}", o.seconds)},
       base::environment_with({"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1"})};
-  std::vector<base::Outcome> outcomes(static_cast<std::size_t>(processes));
-  std::vector<std::thread> threads;
-  for (base::Outcome& outcome : outcomes)
-    threads.emplace_back([&outcome, &command, &o] { outcome = base::run(command, o.timeout_s); });
-  for (std::thread& thread : threads) thread.join();
+  std::vector<std::future<base::Outcome>> runs;
+  for (int i = 0; i < processes; ++i)
+    runs.push_back(std::async(std::launch::async, [&command, &o] { return base::run(command, o.timeout_s); }));
   double sum = 0;
-  for (const base::Outcome& outcome : outcomes) {
+  for (std::future<base::Outcome>& run : runs) {
+    const base::Outcome outcome = run.get();
     const double speed = outcome.status == 0 ? std::strtod(outcome.output.c_str(), nullptr) : 0;
     if (!(speed > 0))
       throw Failure(fmt::format("one of {} measuring processes {}: {}", processes,
@@ -153,18 +162,15 @@ std::vector<Host> hosts_of(const std::string& path) {
   return hosts;
 }
 
-/// A host's answer, requested through the remote shell, which need not reach this one; "error" where it fails.
-Json ask(const SpeedsOptions& o, const Host& host) {
+/// A host's answer, requested through the remote shell, which need not reach this one.
+/// @throws base::Error, Failure, std::system_error where nothing could be started or measured
+Json answer_of(const SpeedsOptions& o, const Host& host) {
   if (base::is_this_host(host.name)) {
     SpeedsOptions here = o;
     here.cores = host.slots;
-    try {
-      Json answer = measure_host(here);
-      answer["name"] = host.name;
-      return answer;
-    } catch (const Failure& error) {
-      return {{"name", host.name}, {"error", error.what()}};
-    }
+    Json answer = measure_host(here);
+    answer["name"] = host.name;
+    return answer;
   }
   std::istringstream words(o.shell);
   base::Command command;
@@ -186,6 +192,15 @@ Json ask(const SpeedsOptions& o, const Host& host) {
                               ? fmt::format("no answer within {:g} s", o.timeout_s)
                               : fmt::format("status {}: {}", outcome.status, outcome.output.substr(0, 120));
   return {{"name", host.name}, {"error", std::string(base::trimmed(why))}};
+}
+
+/// The same, with "error" instead of an exception: the speeds of other hosts are kept.
+Json ask(const SpeedsOptions& o, const Host& host) {
+  try {
+    return answer_of(o, host);
+  } catch (const std::runtime_error& error) {
+    return {{"name", host.name}, {"error", error.what()}};
+  }
 }
 
 std::string file_of(const SpeedsOptions& o) {

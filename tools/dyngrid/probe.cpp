@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include "dyngrid.hpp"
@@ -83,12 +82,9 @@ int main(int argc, char** argv) try {
     const bool talks = !app.is_newcomer() && rank == 0;
     if (talks) {
       char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-      int length = 0, is_known = 0, *universe = nullptr;
+      int length = 0;
       MPI_Get_library_version(version, &length);
-      MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &is_known);
-      std::printf("mpi %s\ndyngrid %s\n", std::string(version).substr(0, std::strcspn(version, "\n")).c_str(),
-                  dyngrid_version());
-      if (is_known && universe != nullptr) std::printf("universe %d\n", *universe);
+      std::printf("mpi %.*s\ndyngrid %s\n", static_cast<int>(std::strcspn(version, "\n")), version, dyngrid_version());
       std::fflush(stdout);
     }
     dyngrid::Matrix<double> a("A", n, n, nb, nb);

@@ -11,13 +11,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <set>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -50,6 +48,10 @@ bool has(const Site& site, const std::string& name) {
 }
 
 } // namespace
+
+bool can_preload(const std::string& libraries) {
+  return libraries.find(' ') == std::string::npos;
+}
 
 bool is_on_one_host(const RunRequest& request, const Site& site) {
   const auto nodes = site.environment.find("SLURM_JOB_NUM_NODES");
@@ -292,7 +294,13 @@ std::map<std::string, std::string> handed_over(const RunRequest& request, const 
     for (const Setting& s : launch.environment)
       if (s.name.find("_NUM_THREADS") != std::string::npos) handed.emplace(s.name, s.value);
   }
-  const bool waiting_sleeps = must_yield(request, site, started);
+  const bool must_sleep = must_yield(request, site, started);
+  const bool waiting_sleeps = must_sleep && can_preload(site.yield_library);
+  if (must_sleep && !waiting_sleeps)
+    launch.notices.push_back(
+        fmt::format("'{}' is left out, since LD_PRELOAD ends a path at a blank: processes that wait "
+                    "hold their cores. Install dyngrid in a folder without a blank",
+                    site.yield_library));
   const std::string preload = preload_of(request, site, waiting_sleeps);
   if (preload != (has(site, "LD_PRELOAD") ? site.environment.at("LD_PRELOAD") : "")) handed["LD_PRELOAD"] = preload;
   if (waiting_sleeps)
@@ -307,6 +315,11 @@ std::map<std::string, std::string> handed_over(const RunRequest& request, const 
 Launch plan_launch(const RunRequest& request, const Site& site) {
   if (const std::string trouble = tools::trouble_with_program(request.program); !trouble.empty())
     throw Failure(trouble);
+  if (!can_preload(request.preload))
+    throw Failure(fmt::format("'{}' cannot be preloaded, since LD_PRELOAD ends a path at a blank: install dyngrid in a "
+                              "folder without one",
+                              request.preload),
+                  1);
   const int processes = processes_to_start(request);
   Launch launch;
   const int spare = spare_processes(request, site, processes);
@@ -443,29 +456,10 @@ std::string calls_libraries() {
   return path + ":" + own_library();
 }
 
-Site look_around(const std::string& mpirun) {
+Site look_at_machine() {
   Site site;
-  site.mpirun = base::search_path(mpirun);
-  if (site.mpirun.empty())
-    throw Failure(mpirun == DYNGRID_MPIRUN ? fmt::format("no {} in PATH; install {} or give its path by --mpirun",
-                                                         mpirun, DYNGRID_MPI_PACKAGE)
-                                           : fmt::format("--mpirun: {} is no program", mpirun),
-                  1);
-  Launch version;
-  version.words = {site.mpirun, "--version"};
   site.is_root = geteuid() == 0;
-  if (site.is_root)
-    version.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1", ""}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", ""}};
-  site.version = run_for(version, 10).output;
-  const base::MpiVersion mpi = base::mpi_version_in(site.version);
-  site.mpi = mpi.mpi;
-  site.is_open_mpi_5 = base::is_open_mpi_5(mpi);
-  if (site.is_open_mpi_5)
-    for (const control::MpiSetting& s : control::settings_of_open_mpi_5())
-      if (!control::is_set_by_user(s)) site.before_mpi.push_back({s.name, s.value, s.reason});
   site.has_ompi_server = !base::search_path("ompi-server").empty();
-  site.can_spawn = base::starts_processes(mpi);
-  site.can_spawn_elsewhere = base::starts_processes_elsewhere(mpi);
   const Blas blas = look_at_blas();
   site.blas_core = blas.core;
   site.better_core = core_to_set(blas);
@@ -483,6 +477,30 @@ Site look_around(const std::string& mpirun) {
     if (text.find('=') != std::string::npos)
       site.environment[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
   }
+  return site;
+}
+
+Site look_around(const std::string& mpirun) {
+  Site site = look_at_machine();
+  site.mpirun = base::search_path(mpirun);
+  if (site.mpirun.empty())
+    throw Failure(mpirun == DYNGRID_MPIRUN ? fmt::format("no {} in PATH; install {} or give its path by --mpirun",
+                                                         mpirun, DYNGRID_MPI_PACKAGE)
+                                           : fmt::format("--mpirun: {} is no program", mpirun),
+                  1);
+  Launch version;
+  version.words = {site.mpirun, "--version"};
+  if (site.is_root)
+    version.environment = {{"OMPI_ALLOW_RUN_AS_ROOT", "1", ""}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", ""}};
+  site.version = run_for(version, 10).output;
+  const base::MpiVersion mpi = base::mpi_version_in(site.version);
+  site.mpi = mpi.mpi;
+  site.is_open_mpi_5 = base::is_open_mpi_5(mpi);
+  if (site.is_open_mpi_5)
+    for (const control::MpiSetting& s : control::settings_of_open_mpi_5())
+      if (!control::is_set_by_user(s)) site.before_mpi.push_back({s.name, s.value, s.reason});
+  site.can_spawn = base::starts_processes(mpi);
+  site.can_spawn_elsewhere = base::starts_processes_elsewhere(mpi);
   return site;
 }
 
@@ -505,27 +523,32 @@ void become(const Launch& launch) {
 }
 
 namespace {
-volatile sig_atomic_t launched = 0, passed = 0, first_term_as = SIGTERM;
-extern "C" void pass_on(int number) {
-  passed = number == SIGTERM ? first_term_as : number;
+volatile sig_atomic_t launched = 0, first_term_as = SIGTERM;
+extern "C" void pass_on(int number, siginfo_t* from, void*) {
+  if (from->si_code == SI_KERNEL) return; // the terminal sends it to mpirun, too
+  const int passed = number == SIGTERM ? first_term_as : number;
   if (number == SIGTERM) first_term_as = SIGTERM; // a second one ends a run that comes to no resize point
-  if (launched > 0) kill(static_cast<pid_t>(launched), passed);
+  kill(static_cast<pid_t>(launched), passed);
 }
 } // namespace
 
 int run_with_signals(const Launch& launch, bool saves_at_term) {
+  constexpr int numbers[] = {SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGINT, SIGQUIT};
   if (saves_at_term) first_term_as = SIGUSR1;
-  struct sigaction action {};
-  action.sa_handler = pass_on;
-  action.sa_flags = SA_RESTART;
-  for (const int number : {SIGTERM, SIGUSR1}) sigaction(number, &action, nullptr);
   base::Command command;
   command.words = launch.words;
   command.environment = base::environment_with(variables_of(launch));
   command.ends_with_parent = true;
+  sigset_t early, before; // they wait until there is a process that gets them
+  sigemptyset(&early);
+  for (const int number : numbers) sigaddset(&early, number);
+  sigprocmask(SIG_BLOCK, &early, &before);
   launched = base::start(command);
-  if (passed != 0) kill(static_cast<pid_t>(launched), passed);
-  for (const int number : {SIGINT, SIGQUIT}) signal(number, SIG_IGN); // the terminal sends them to mpirun, too
+  struct sigaction action {};
+  action.sa_sigaction = pass_on;
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
+  for (const int number : numbers) sigaction(number, &action, nullptr);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   return base::wait_for(static_cast<pid_t>(launched));
 }
 

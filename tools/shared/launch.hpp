@@ -81,6 +81,9 @@ struct Launch {
 /// @throws Failure when the request contradicts itself.
 Launch plan_launch(const RunRequest& request, const Site& site);
 
+/// Whether LD_PRELOAD can hold these paths: it ends one at a blank, and there is no way to quote it.
+bool can_preload(const std::string& libraries);
+
 /// Whether all processes stay on this host. The processors and folders of other hosts are unknown.
 bool is_on_one_host(const RunRequest& request, const Site& site);
 /// Whether /dev/shm has room for the largest grid that is named. @throws Failure when the request contradicts itself.
@@ -91,7 +94,9 @@ std::string shell_line(const Launch& launch);
 
 // ---- looking ----
 
-/// Finds mpirun (or the path given) and examines this machine.
+/// What can be told of this machine without mpirun.
+Site look_at_machine();
+/// The same, with mpirun (or the launcher by the path given).
 /// @throws Failure when there is no mpirun.
 Site look_around(const std::string& mpirun);
 /// A file that belongs to this command: candidates relative to the folder of the running program; "" when none exists.
@@ -115,8 +120,8 @@ std::string start_ompi_server();
 /// Replaces this process by the launch. Signals, standard streams and the exit status are then mpirun's own. Returns
 /// only by Failure.
 [[noreturn]] void become(const Launch& launch);
-/// Runs it and passes SIGUSR1 and SIGTERM on to mpirun. `saves_at_term`: the first SIGTERM as SIGUSR1, which mpirun
-/// forwards to its processes: at a SIGTERM it would end them itself.
+/// Runs it and passes on to mpirun the signals that a user or a batch system sends. `saves_at_term`: the first SIGTERM
+/// as SIGUSR1, which mpirun forwards to its processes: at a SIGTERM it would end them itself.
 /// @return its exit status as a shell gives it.
 /// @throws base::Error
 int run_with_signals(const Launch& launch, bool saves_at_term);

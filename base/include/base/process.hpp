@@ -38,7 +38,7 @@ struct Outcome {
   std::string output; ///< standard output and error together
 };
 /// Runs it in a group of its own, `command.out` and `err` put aside; after `limit_s` (below 0: never) the group is
-/// ended. Standard input is empty unless it is given.
+/// ended. The program gets SIGTERM when the calling thread ends before. Standard input is empty unless it is given.
 Outcome run(Command command, double limit_s);
 
 /// This process's variables, without those named in `variables`, and then these (NAME=value).
