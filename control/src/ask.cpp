@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/ask.hpp"
 
+#include <cmath>
+
 #include "base/parse_json.hpp"
 
 namespace control {
@@ -13,8 +15,11 @@ Json to_json(const Ask& ask) {
 }
 
 std::optional<base::GridShape> grid_of(int procs, const advise::Allowed& allowed, const advise::Allowed& needed) {
-  if (const auto shape = allowed.largest(procs, procs); shape && needed.permits(*shape)) return shape;
-  if (const auto shape = needed.largest(procs, procs); shape && allowed.permits(*shape)) return shape;
+  for (int rows = static_cast<int>(std::sqrt(procs)); rows > 0; --rows) {
+    if (procs % rows != 0) continue;
+    for (const base::GridShape shape : {base::GridShape{rows, procs / rows}, base::GridShape{procs / rows, rows}})
+      if (allowed.permits(shape) && needed.permits(shape)) return shape;
+  }
   return std::nullopt;
 }
 

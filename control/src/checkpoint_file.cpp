@@ -224,16 +224,28 @@ struct CheckpointWriter::File {
   std::string pool;
   std::string path, partial;
   dev_t device = 0; ///< of the partial file, which another program may replace by its own
-  ino_t inode = 0;
+  ino_t inode = 0;  ///< 0: not made yet
   Id file, matrices, dataset, type;
   bool is_committed = false;
 
+  ~File();
   void begin();
   bool is_ours() const {
     struct stat now {};
     return lstat(partial.c_str(), &now) == 0 && now.st_dev == device && now.st_ino == inode;
   }
 };
+
+/// Also where the constructor of the writer throws, before begin() perhaps because there is no HDF5.
+CheckpointWriter::File::~File() {
+  if (is_committed || inode == 0) return;
+  const Quiet quiet;
+  dataset.reset();
+  type.reset();
+  matrices.reset();
+  file.reset();
+  if (is_ours()) unlink(partial.c_str());
+}
 
 void CheckpointWriter::File::begin() {
   const base::FileDescriptor made = base::new_file(partial, 0666); // HDF5 would follow a link, and says less of errors
@@ -268,15 +280,7 @@ CheckpointWriter::CheckpointWriter(std::string path) : file_(std::make_unique<Fi
 
 CheckpointWriter::CheckpointWriter(CheckpointWriter&&) noexcept = default;
 
-CheckpointWriter::~CheckpointWriter() {
-  if (!file_ || file_->is_committed) return;
-  const Quiet quiet;
-  file_->dataset.reset();
-  file_->type.reset();
-  file_->matrices.reset();
-  file_->file.reset();
-  if (file_->is_ours()) unlink(file_->partial.c_str());
-}
+CheckpointWriter::~CheckpointWriter() = default;
 
 void CheckpointWriter::describe(const SavedState& state) {
   const Quiet quiet;

@@ -347,6 +347,7 @@ History read_history(const std::string& file, const HistoryKey& key) {
   if (file.empty()) return {};
   std::map<HistoryKey, Book> books = books_of(file);
   History history = std::move(books[key].history);
+  for (auto& [shape, times] : history.steps) times.forget_beyond(remembered_steps);
   for (const auto& [other, book] : books) { // a program without a run here still learns what others measured
     if (other.machine != key.machine) continue;
     if (history.spawns.empty()) history.spawns = book.history.spawns;

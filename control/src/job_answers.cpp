@@ -104,7 +104,7 @@ Json JobState::status(double now, bool with_processes) const {
             {"allowed", allowed_.text()},
             {"resizable", info_.why_fixed.empty()},
             {"matrix_bytes", matrix_bytes_}};
-  json["step_s"] = step_ > 0 ? Json(last_step_s_) : Json(nullptr);
+  json["step_s"] = last_step_s_ ? Json(*last_step_s_) : Json(nullptr);
   json["mean_step_s"] = stay_.mean_s() ? Json(*stay_.mean_s()) : Json(nullptr);
   json["last_resize"] = nullptr;
   if (last_change_) {
@@ -112,7 +112,7 @@ Json JobState::status(double now, bool with_processes) const {
     json["last_resize"]["t"] = last_change_->at;
   }
   json["pending"] = queue_.waiting() ? json_of(*queue_.waiting(), now) : Json(nullptr);
-  json["under_way"] = under_way_ != 0 ? Json(under_way_) : Json(nullptr);
+  json["under_way"] = under_way_.empty() ? Json(nullptr) : Json(under_way_.back());
   json["asks"] = ask_ ? to_json(*ask_) : Json(nullptr);
   json["experimenting"] = experiment_.has_value();
   json["units"] = json_of(groups_);
@@ -303,13 +303,14 @@ Json JobState::balance(const Request& request) {
 
 Json JobState::checkpoint(const Request& request) {
   const std::string signal = text(request, "signal", "");
+  const bool ends = flag(request, "stop") || signal == "TERM";
   std::string reason = info_.why_fixed;
   if (info_.checkpoint_file.empty()) reason = "DYNGRID_CHECKPOINT names no file";
   if (!signal.empty() && signal != info_.checkpoint_signal)
     reason = fmt::format("DYNGRID_CHECKPOINT does not ask for one at SIG{}", signal.substr(0, 10));
   const Lock lock(mutex_);
   if (!reason.empty()) return {{"accepted", false}, {"reason", reason}};
-  const CheckpointRequest requested{queue_.number(), flag(request, "stop") || signal == "TERM"};
+  const CheckpointRequest requested{queue_.number(), ends};
   if (checkpoint_) outcome(checkpoint_->number, "superseded", {{"by", requested.number}});
   checkpoint_ = requested;
   is_checkpoint_wanted_.store(true, std::memory_order_release);

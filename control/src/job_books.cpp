@@ -60,6 +60,13 @@ JobBook& JobBooks::open(const std::string& size, History known) {
   return at->second;
 }
 
+JobBook& JobBooks::scratch(bool is_of_panels, const JobBook& before) {
+  JobBook blank;
+  blank.known_.spawns = before.known_.spawns;
+  blank.known_.machine = before.known_.machine;
+  return scratch_[is_of_panels ? 1 : 0] = std::move(blank);
+}
+
 std::map<std::string, HistoryEntries> JobBooks::take_unsaved(bool is_end) {
   std::map<std::string, HistoryEntries> parts;
   for (auto& [size, book] : books_) {

@@ -34,7 +34,7 @@ std::int64_t resident_bytes() {
 
 } // namespace
 
-JobServer::JobServer(JobState& state, const std::string& directory, std::function<double()> clock, ServerLimits limits)
+JobServer::JobServer(JobState& state, const std::string& directory, std::function<double()> clock)
     : state_(state), clock_(std::move(clock)),
       server_(directory, job_file(state.info().job),
               {[this](LineServer::Client client, std::string_view line) { answer(client, line); },
@@ -43,8 +43,7 @@ JobServer::JobServer(JobState& state, const std::string& directory, std::functio
                  for (auto at = waiters_.begin(); at != waiters_.end();)
                    at = at->second.client == client ? waiters_.erase(at) : std::next(at);
                  update_interest();
-               }},
-              std::move(limits)),
+               }}),
       owner_(getpid()) {
   state_.wake = [this] { server_.interrupt(); };
   try {
@@ -83,7 +82,9 @@ void JobServer::run() {
       }
     } catch (const std::exception& error) { // out of memory, most likely: the application matters more than this thread
       std::fprintf(stderr, "dyngrid: the job's socket is closed: %s\n", error.what());
+      server_.close();
       state_.want_steps(false);
+      state_.answers_no_more();
       return;
     }
   }
@@ -152,8 +153,9 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
 
 /// A request for another grid: the decision is sent at once, or, if the client waits, with the outcome.
 void JobServer::submit(LineServer::Client client, const Request& request) {
+  const bool waits = flag(request, "wait");
   Json given = state_.submit(request, clock_());
-  if (flag(request, "wait"))
+  if (waits)
     await(client, request, std::move(given));
   else
     server_.send(client, to_line(reply(request.id, std::move(given))));

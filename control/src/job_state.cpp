@@ -105,11 +105,10 @@ void JobState::begin_panels(const std::string& of) {
   }
   is_in_step_ = false;
   panel_size_ = 1;
-  const bool is_open = open_book(size_, of);
+  open_book(size_, of);
   const Lock lock(mutex_);
-  if (!is_open) outside_.reset(); // they count as the program's
   panels_left_ = -1;
-  if (is_open) book_->know_changes_of(*outside_->book);
+  book_->know_changes_of(*outside_->book);
 }
 
 void JobState::panel(double size, std::int64_t left) {
@@ -142,7 +141,7 @@ void JobState::end_trial() {
 }
 
 void JobState::settle() {
-  pending_.store(queue_.waiting().has_value() || experiment_.has_value() || back_.has_value(),
+  pending_.store(queue_.waiting().has_value() || (experiment_ && !is_moving_) || back_.has_value(),
                  std::memory_order_release);
 }
 
@@ -184,28 +183,40 @@ std::optional<ResizeRequest> JobState::want(double now) {
       !wish->without.is_empty()) { // the named processes may have joined and left on the same grid
     const advise::Decision again = decide(here, *wish);
     if (!again.is_accepted) {
-      const Lock lock(mutex_);
-      outcome(wish->number, "declined", {{"reason", again.why}});
+      {
+        const Lock lock(mutex_);
+        outcome(wish->number, "declined", {{"reason", again.why}});
+      }
+      if (wake) wake();
       return std::nullopt;
     }
     wish->to = again.to;
     take_choice(*wish, again);
   }
   const Lock lock(mutex_);
-  under_way_ = wish->number;
+  under_way_.push_back(wish->number);
   return hand_out(std::move(*wish));
 }
 
 void JobState::take_back(ResizeRequest request) {
-  const Lock lock(mutex_);
-  if (request.origin == ResizeRequest::Origin::experiment)
-    has_asked_ = false;
-  else if (request.origin == ResizeRequest::Origin::outside && queue_.waiting())
-    outcome(request.number, "superseded", {{"by", queue_.waiting()->number}});
-  else if (request.origin == ResizeRequest::Origin::outside)
-    queue_.put_back(std::move(request));
-  under_way_ = 0;
-  settle(); // a change to undo stays so
+  bool is_superseded = false;
+  {
+    const Lock lock(mutex_);
+    no_longer_under_way(request.number);
+    is_superseded = request.origin == ResizeRequest::Origin::outside && queue_.waiting();
+    if (request.origin == ResizeRequest::Origin::experiment)
+      has_asked_ = is_moving_ = false;
+    else if (is_superseded)
+      outcome(request.number, "superseded", {{"by", queue_.waiting()->number}});
+    else if (request.origin == ResizeRequest::Origin::outside)
+      queue_.put_back(std::move(request));
+    settle(); // a change to undo stays so
+  }
+  if (is_superseded && wake) wake();
+}
+
+void JobState::no_longer_under_way(std::int64_t number) {
+  under_way_.erase(std::remove(under_way_.begin(), under_way_.end(), number), under_way_.end());
 }
 
 void JobState::end_change(const ResizeRequest* request, const ChangeReport& report, int parked, double now) {
@@ -215,6 +226,7 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
     if (outside_) outside_->is_same_grid = false;
     book_->leave(grid_, stay_.steps == 1 ? stay_.cold_s : std::nullopt);
     const bool is_from_outside = request && request->origin == ResizeRequest::Origin::outside;
+    if (request) experiment_goes_on(*request);
     std::optional<advise::Trial> trial;
     const bool is_larger = report.cost.to.size() >= report.cost.from.size();
     if (is_from_outside && request->undo && is_larger && info_.undoes) {
@@ -251,6 +263,7 @@ void JobState::end_failed(const ResizeRequest* request, GridShape to, Status sta
   {
     const Lock lock(mutex_);
     if (request && request->origin == ResizeRequest::Origin::undo) end_trial(); // it is impossible
+    if (request) experiment_goes_on(*request);
     Json more{{"grid", to_json(to)}, {"status", static_cast<int>(status)}, {"reason", why}};
     if (request && request->origin == ResizeRequest::Origin::outside) {
       outcome(request->number, "failed", std::move(more));
@@ -275,6 +288,7 @@ void JobState::end_unchanged(const ResizeRequest& request) {
   {
     const Lock lock(mutex_);
     if (request.origin == ResizeRequest::Origin::undo) end_trial();
+    experiment_goes_on(request);
     if (request.origin == ResizeRequest::Origin::outside)
       outcome(request.number, "done", {{"grid", to_json(grid_)}, {"reason", "the grid is that already"}});
     settle();
@@ -285,37 +299,45 @@ void JobState::end_unchanged(const ResizeRequest& request) {
 void JobState::end_superseded(const ResizeRequest& request, std::int64_t by) {
   {
     const Lock lock(mutex_);
+    experiment_goes_on(request);
     if (request.origin == ResizeRequest::Origin::outside) outcome(request.number, "superseded", {{"by", by}});
+    settle();
   }
   if (wake) wake();
 }
 
 /// The caller has the lock.
 std::optional<ResizeRequest> JobState::experiment_wants() {
-  if (!experiment_) return std::nullopt;
+  if (!experiment_ || is_moving_) return std::nullopt;
+  const auto ask_for = [&](GridShape grid) {
+    has_asked_ = is_moving_ = true;
+    return own_request(ResizeRequest::Origin::experiment, grid);
+  };
   while (tried_ < experiment_->grids.size()) {
     const GridShape turn = experiment_->grids[tried_];
-    if (turn == grid_ ? stay_.steps < experiment_->steps + 1 : !has_asked_) {
-      if (turn == grid_) return std::nullopt; // more steps here
-      has_asked_ = true;
-      return own_request(ResizeRequest::Origin::experiment, turn);
+    if (turn == grid_) {
+      if (stay_.steps <= experiment_->steps) return std::nullopt; // more steps here
+      if (const double step_s = *stay_.mean_s(); !quickest_ || step_s < quickest_->step_s)
+        quickest_ = Tried{turn, step_s};
+    } else if (!has_asked_) {
+      return ask_for(turn);
     }
-    ++tried_; // measured, or not available
-    has_asked_ = false;
+    has_asked_ = false; // measured, or not available
+    if (++tried_ == experiment_->grids.size())
+      post({{"event", "experiment"},
+            {"grid", quickest_ ? to_json(quickest_->grid) : Json(nullptr)},
+            {"step_s", quickest_ ? quickest_->step_s : 0}});
   }
-  std::optional<GridShape> best;
-  double seconds = 0;
-  for (const GridShape g : experiment_->grids) {
-    const auto& steps = book_->known().steps;
-    const auto at = steps.find(key_of(g));
-    if (at == steps.end() || at->second.count == 0 || (best && at->second.mean >= seconds)) continue;
-    best = g;
-    seconds = at->second.mean;
-  }
+  if (quickest_ && !(quickest_->grid == grid_)) return ask_for(quickest_->grid);
   experiment_.reset();
-  post({{"event", "experiment"}, {"grid", best ? to_json(*best) : Json(nullptr)}, {"step_s", seconds}});
-  if (!best || *best == grid_) return std::nullopt;
-  return own_request(ResizeRequest::Origin::experiment, *best);
+  return std::nullopt;
+}
+
+/// The caller has the lock. Its request was answered, the last one too.
+void JobState::experiment_goes_on(const ResizeRequest& request) {
+  if (request.origin != ResizeRequest::Origin::experiment) return;
+  is_moving_ = false;
+  if (experiment_ && tried_ == experiment_->grids.size()) experiment_.reset();
 }
 
 void JobState::set_matrices(Matrices matrices) {
@@ -328,7 +350,7 @@ void JobState::set_matrices(Matrices matrices) {
   }
   const std::string panels_of = panels_of_;
   end_panels();
-  if (open_book(matrices.size, "")) undone_.clear(); // steps of another problem
+  open_book(matrices.size, "");
   if (!panels_of.empty()) begin_panels(panels_of);
 }
 
@@ -347,23 +369,23 @@ advise::Machine JobState::machine() const {
 }
 
 /// The file is read without the lock.
-bool JobState::open_book(const std::string& size, const std::string& panels_of) {
+void JobState::open_book(const std::string& size, const std::string& panels_of) {
   const std::string key = panels_of.empty() ? size : fmt::format("{}, panels of {}", size, panels_of);
-  bool is_new = false;
+  bool is_new = false, is_kept = true;
   {
     const Lock lock(mutex_);
     is_new = !books_.has(key);
-    if (is_new && books_.is_full()) return false;
+    is_kept = !is_new || !books_.is_full();
   }
   History known;
-  if (is_new) known = read_history(info_.history_file, {info_.app, key, info_.machine});
+  if (is_new && is_kept) known = read_history(info_.history_file, {info_.app, key, info_.machine});
   const Lock lock(mutex_);
+  if (size != size_) undone_.clear(); // steps of another problem
   size_ = size;
   panels_of_ = panels_of;
-  book_ = &books_.open(key, std::move(known));
+  book_ = is_kept ? &books_.open(key, std::move(known)) : &books_.scratch(!panels_of.empty(), *book_);
   end_trial();
   stay_ = {};
-  return true;
 }
 
 void JobState::set_groups(std::vector<advise::GroupInfo> groups) {
@@ -410,11 +432,19 @@ void JobState::set_steps(std::int64_t steps) {
   steps_ = steps;
 }
 
+void JobState::restored(std::int64_t steps) {
+  is_in_step_ = false; // what was computed is gone
+  const Lock lock(mutex_);
+  add_owed();
+  step_ = steps;
+}
+
 void JobState::set_experiment(advise::Experiment experiment) {
   const Lock lock(mutex_);
   experiment_ = std::move(experiment);
   tried_ = 0;
   has_asked_ = false;
+  quickest_.reset();
   settle();
 }
 
@@ -493,7 +523,7 @@ void JobState::post(Json event) {
 }
 
 void JobState::outcome(std::int64_t number, const char* what, Json more) {
-  if (number == under_way_) under_way_ = 0;
+  no_longer_under_way(number);
   more["event"] = "outcome";
   more["request"] = number;
   more["outcome"] = what;
@@ -525,11 +555,12 @@ void JobState::checkpointed(const CheckpointRequest& request, const std::string&
 
 std::optional<Grant> JobState::ask(const std::string& grids, bool waits, double patience_s) {
   std::unique_lock<std::mutex> lock(mutex_);
+  if (has_no_listener_) return std::nullopt;
   ask_ = Ask{++last_ask_, grids, waits, 0};
   grant_.reset();
   post({{"event", "asks"}, {"asks", to_json(*ask_)}});
   if (wake) wake();
-  const auto is_answered = [&] { return grant_.has_value(); };
+  const auto is_answered = [&] { return grant_ || has_no_listener_; };
   if (patience_s < 0)
     answered_.wait(lock, is_answered);
   else
@@ -537,6 +568,12 @@ std::optional<Grant> JobState::ask(const std::string& grids, bool waits, double 
   const std::optional<Grant> grant = std::exchange(grant_, std::nullopt);
   if (!grant || grant->procs == 0) drop_ask();
   return grant;
+}
+
+void JobState::answers_no_more() {
+  const Lock lock(mutex_);
+  has_no_listener_ = true;
+  answered_.notify_all();
 }
 
 void JobState::asks_no_more() {

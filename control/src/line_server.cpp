@@ -79,6 +79,17 @@ struct LineServer::State {
   std::vector<Client> closing_later;
   Client next = first_client;
 
+  ~State() { close(); }
+  void close() noexcept {
+    // without the lock: no process puts another socket there as long as this one listens
+    struct stat found {};
+    if (inode != 0 && getpid() == owner && lstat(path.c_str(), &found) == 0 && found.st_ino == inode)
+      unlink(path.c_str());
+    inode = 0;
+    listener.close();
+    peers.clear();
+  }
+
   void watch(int fd, std::uint64_t key, std::uint32_t events, int op) const {
     epoll_event event{};
     event.events = events;
@@ -264,20 +275,16 @@ LineServer::LineServer(const std::string& directory, const std::string& name, Ha
   s.epoll = Fd(epoll_create1(EPOLL_CLOEXEC));
   s.interrupted = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   s.resume = Fd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (!s.epoll || !s.interrupted || !s.resume) {
-    unlink(s.path.c_str());
-    system_error("epoll, eventfd or timerfd");
-  }
+  if (!s.epoll || !s.interrupted || !s.resume) system_error("epoll, eventfd or timerfd");
   s.watch(s.listener.get(), key_listener, EPOLLIN, EPOLL_CTL_ADD);
   s.watch(s.interrupted.get(), key_interrupt, EPOLLIN, EPOLL_CTL_ADD);
   s.watch(s.resume.get(), key_resume, EPOLLIN, EPOLL_CTL_ADD);
 }
 
-LineServer::~LineServer() {
-  if (!state_ || state_->inode == 0 || getpid() != state_->owner) return;
-  // without the lock: no process puts another socket there as long as this one listens
-  struct stat found {};
-  if (lstat(state_->path.c_str(), &found) == 0 && found.st_ino == state_->inode) unlink(state_->path.c_str());
+LineServer::~LineServer() = default;
+
+void LineServer::close() noexcept {
+  state_->close();
 }
 
 int LineServer::fd() const {
@@ -355,13 +362,6 @@ void LineServer::flush(double timeout_s) {
   const base::Deadline deadline(std::max(0.0, timeout_s));
   const auto is_waiting = [](const auto& p) { return !p.second.output.empty(); };
   while (std::any_of(state_->peers.begin(), state_->peers.end(), is_waiting) && !deadline.is_over()) serve(0.01);
-}
-
-int LineServer::clients() const {
-  return static_cast<int>(state_->peers.size());
-}
-const std::string& LineServer::path() const {
-  return state_->path;
 }
 
 } // namespace control

@@ -96,10 +96,6 @@ Json reply(const RequestId& id, Json fields) {
   return fields;
 }
 
-Json reply(const RequestId& id) {
-  return reply(id, Json::object());
-}
-
 Json failure(const RequestId& id, Status status, const std::string& text) {
   return {{"id", to_json(id)}, {"ok", false}, {"status", static_cast<int>(status)}, {"error", text}};
 }

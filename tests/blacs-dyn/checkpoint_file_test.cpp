@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -99,6 +101,25 @@ TEST_F(CheckpointFile, AWriterThatGivesUpLeavesTheFileOfAnother) {
   bad.type = '?';
   EXPECT_THROW(begin(4).begin_matrix(bad, {0, 0, 1, 1}), base::Error);
   EXPECT_TRUE(is_clean()) << "nothing is left of a writer that has the path alone";
+}
+
+TEST_F(CheckpointFile, NothingIsLeftWhereHdf5CannotCreateIt) {
+  fs::permissions(folder_, fs::perms::all);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(2);
+    umask(0777); // the new file cannot be opened again
+    try {
+      CheckpointWriter writer(path_);
+    } catch (const base::Error&) {
+      _exit(0);
+    }
+    _exit(1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << "the writer began, or this is a root that cannot become somebody else";
+  EXPECT_TRUE(is_clean());
 }
 
 TEST_F(CheckpointFile, TheDimensionsOfAFieldMakeItsMatrix) {

@@ -21,6 +21,7 @@
 #include "base/files.hpp"
 #include "base/parse_json.hpp"
 #include "base/status.hpp"
+#include "control/ask.hpp"
 #include "control/history.hpp"
 #include "control/history_json.hpp"
 #include "control/job_state.hpp"
@@ -109,6 +110,18 @@ TEST(Allowed, NothingSaidAndAny) {
   const Allowed any = Allowed::parse("any");
   EXPECT_EQ(name(any.largest(7)), "1x7");
   EXPECT_EQ(name(Allowed::parse("  ").largest(7)), "2x3");
+}
+
+TEST(Allowed, AGridThatTwoPermitNeedNotBeTheBestOfEither) {
+  const auto both = [](int procs, const char* allowed, const char* needed) {
+    return name(control::grid_of(procs, Allowed::parse(allowed), Allowed::parse(needed)));
+  };
+  EXPECT_EQ(both(12, "3x4,1x12", "2x6,1x12"), "1x12");
+  EXPECT_EQ(both(12, "", "2x6,6x2,1x12"), "2x6"); // the nearest to square
+  EXPECT_EQ(both(12, "rows 4:12", "12"), "4x3");
+  EXPECT_EQ(both(7, "any", "7"), "1x7");
+  EXPECT_EQ(both(12, "3x4", "2x6"), "none");
+  EXPECT_EQ(both(0, "any", "any"), "none");
 }
 
 TEST(Allowed, WhatIsWrongIsQuoted) {
@@ -201,10 +214,10 @@ TEST(Prediction, SpawnAndExchange) {
   changes[0] = {{2, 2}, {3, 3}, 5, 0.5, 0, 0, 0.2, 0, 0.1};
   changes[1] = {{3, 3}, {4, 4}, 7, 0.7, 0, 0, 0.3, 0, 0.1};
   changes[2] = {{4, 4}, {2, 2}, 0, 0, 0, 0, 0.4, 0, 0.1};
-  EXPECT_DOUBLE_EQ(control::predict_spawn(changes, 10, 9), 1.0); // the line through (5, 0.5) and (7, 0.7)
-  EXPECT_DOUBLE_EQ(control::predict_spawn(changes, 0, 9), 0);
-  EXPECT_DOUBLE_EQ(control::predict_spawn({changes[2]}, 3, 9), 9);
-  EXPECT_DOUBLE_EQ(control::predict_spawn({changes[0]}, 3, 9), 0.5); // of one size only
+  EXPECT_DOUBLE_EQ(advise::predict_spawn(changes, 10, 9), 1.0); // the line through (5, 0.5) and (7, 0.7)
+  EXPECT_DOUBLE_EQ(advise::predict_spawn(changes, 0, 9), 0);
+  EXPECT_DOUBLE_EQ(advise::predict_spawn({changes[2]}, 3, 9), 9);
+  EXPECT_DOUBLE_EQ(advise::predict_spawn({changes[0]}, 3, 9), 0.5); // of one size only
   advise::CostModel model;
   const advise::Cost planned{{{"exchange", 7}}};
   EXPECT_DOUBLE_EQ(model.change({2, 2}, {5, 5}, 0, planned).of("exchange"), 7);
@@ -724,6 +737,25 @@ TEST(Job, TheProgramsOwnWishGoesFirst) {
   EXPECT_EQ(state.want(8)->number, 3);
 }
 
+TEST(Job, AGrowthThatWaitsForItsProcessesStaysUnderWay) {
+  control::JobState state = job();
+  ask(state, R"({"op":"resize","grid":[3,3]})", 1);
+  auto growth = state.want(2);
+  ask(state, R"({"op":"resize","grid":[4,4]})", 3);
+  auto newer = state.want(4);
+  ASSERT_TRUE(growth && newer);
+  EXPECT_EQ(state.status(4)["under_way"], 2);
+  newer->put_off();
+  EXPECT_EQ(state.status(4)["under_way"], 1);
+  EXPECT_EQ(state.status(4)["pending"]["request"], 2);
+  growth->done(change({2, 2}, {3, 3}), 0, 5);
+  EXPECT_EQ(state.status(5)["under_way"], nullptr);
+  newer = state.want(6);
+  growth = std::move(newer);
+  growth->refused(base::Status::no_slots, "");
+  EXPECT_EQ(state.status(6)["under_way"], nullptr);
+}
+
 TEST(Job, ARequestIsAnsweredOnceAndNeverForgotten) {
   control::JobState state = job();
   ask(state, R"({"op":"resize","grid":[3,3]})", 1);
@@ -999,6 +1031,22 @@ TEST(Job, StepEventsComeInOrderAndAreSkippedWhenNobodyFetchesThem) {
   EXPECT_EQ(events.back().at("events"), 476);
 }
 
+TEST(Job, StepsBeforeARestartAreNotLeft) {
+  control::JobState state = job();
+  state.set_steps(1000);
+  state.restored(900);
+  EXPECT_EQ(state.steps_left(), 100);
+  EXPECT_EQ(state.status(0)["step"], 900);
+  EXPECT_EQ(state.status(0)["step_s"], nullptr) << "no step was measured";
+  state.step_begins(0);
+  state.step_ended(1);
+  EXPECT_EQ(state.steps_left(), 99);
+  state.step_begins(1);
+  state.restored(900); // the program goes back: that step is computed again
+  state.step_ended(2);
+  EXPECT_EQ(state.steps_left(), 100);
+}
+
 TEST(Job, GrowthThatCannotPayOffIsDeclined) {
   control::JobState state = job();
   state.set_steps(10);
@@ -1045,6 +1093,78 @@ TEST(Job, ExperimentsTryEachGridAndEndOnTheQuickest) {
   EXPECT_FALSE(state.is_pending());
   for (const char* text : {"", "2x2@", "2x2@0", "2x2,,3x3", "2x2;3x3", "2x0", "@3", "2x2@3x"})
     EXPECT_TRUE(says(error_of([&] { advise::Experiment::parse(text, "DYNGRID_DECIDE"); }), "DYNGRID_DECIDE")) << text;
+}
+
+namespace {
+/// An experiment on 2x2, 2x3 and 3x3, one step on each besides the first.
+struct Experimenting {
+  control::JobState state;
+  GridShape grid{2, 2};
+  double now = 0;
+  explicit Experimenting(const control::JobInfo& info = {}) : state(info, {2, 2}, 0) {
+    state.set_matrices({"d8x8", 512, {}});
+    state.set_experiment(advise::Experiment::parse("2x2,2x3,3x3@1", "test"));
+  }
+  void step() {
+    const std::map<std::string, double> takes{{"2x2", 4}, {"2x3", 2}, {"3x3", 3}};
+    state.step_begins(now);
+    state.step_ended(now += takes.at(name(grid)));
+  }
+  void move(control::ResizeRequest& request) {
+    request.done(change(grid, request.to), 0, now);
+    grid = request.to;
+  }
+  /// The request for the quickest, after all were tried.
+  std::optional<control::ResizeRequest> last() {
+    for (const char* next : {"2x3", "3x3", ""}) {
+      for (int i = 0; i < 2; ++i) step();
+      auto wanted = state.want(now);
+      EXPECT_TRUE(wanted);
+      if (!*next || !wanted) return wanted;
+      EXPECT_EQ(name(wanted->to), next);
+      move(*wanted);
+    }
+    return std::nullopt;
+  }
+};
+} // namespace
+
+TEST(Job, AnExperimentWaitsForTheProcessesOfAGrid) {
+  Experimenting e;
+  for (int i = 0; i < 2; ++i) e.step();
+  auto growth = e.state.want(e.now);
+  ASSERT_TRUE(growth);
+  for (int i = 0; i < 5; ++i) { // its processes start meanwhile
+    e.step();
+    EXPECT_FALSE(e.state.is_pending() && e.state.want(e.now));
+  }
+  e.move(*growth);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(e.state.want(e.now)) << "no step there was measured";
+    e.step();
+  }
+  growth = e.state.want(e.now);
+  ASSERT_TRUE(growth);
+  EXPECT_EQ(name(growth->to), "3x3");
+}
+
+TEST(Job, TheLastMoveOfAnExperimentIsNotLost) {
+  Experimenting e;
+  auto last = e.last();
+  ASSERT_TRUE(last);
+  EXPECT_EQ(name(last->to), "2x3");
+  last->put_off(); // the program has a request of its own
+  EXPECT_TRUE(e.state.is_pending());
+  EXPECT_EQ(e.state.status(e.now)["experimenting"], true);
+  auto again = e.state.want(e.now);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(name(again->to), "2x3");
+  e.move(*again);
+  EXPECT_FALSE(e.state.is_pending());
+  EXPECT_EQ(e.state.status(e.now)["experimenting"], false);
+  const auto events = e.state.take_events();
+  EXPECT_EQ(words(events), "resize resize experiment resize");
+  EXPECT_EQ(events[2].at("step_s"), 2.0);
 }
 
 TEST(Job, AProgramThatGrowsByItselfDeclines) {
@@ -1138,6 +1258,73 @@ TEST(History, WhatIsNewWeighsMoreThanWhatIsOld) {
   ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(200, 3.0)}}}));
   EXPECT_DOUBLE_EQ(control::read_history(folder.file, app).steps.at({2, 2}).mean,
                    2); // 200 of the old ones are remembered
+}
+
+TEST(History, OfEarlierRunsAFewStepsCount) {
+  const Folder folder;
+  control::JobInfo info;
+  info.app = app.app;
+  info.machine = app.machine;
+  info.history_file = folder.file;
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(1000, 1.0)}}}));
+  EXPECT_EQ(control::read_history(folder.file, app).steps.at({2, 2}).count, 200);
+  control::JobState state(info, {2, 2}, 0);
+  state.set_matrices({app.size, 512, {}});
+  double now = 0;
+  for (int i = 0; i < 201; ++i) { // the first one does not count
+    state.step_begins(now);
+    state.step_ended(now += 3);
+  }
+  const Json grid = state.history()["grids"][0];
+  EXPECT_EQ(grid.at("steps"), 400);
+  EXPECT_NEAR(grid.at("mean_s").get<double>(), 2, 1e-9);
+}
+
+TEST(History, DoesNotDecideAnExperiment) {
+  const Folder folder;
+  control::JobInfo info;
+  info.app = app.app;
+  info.machine = app.machine;
+  info.history_file = folder.file;
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{{3, 3}, steps(200, 0.1)}, {{2, 3}, steps(200, 100)}}}));
+  Experimenting e(info);
+  const auto last = e.last(); // 2x3 takes 2 s, 3x3 takes 3 s
+  ASSERT_TRUE(last);
+  EXPECT_EQ(name(last->to), "2x3");
+}
+
+TEST(History, BeyondSixtyFourSizesNoneIsKeptAndNoneIsMixed) {
+  const Folder folder;
+  control::JobInfo info;
+  info.app = app.app;
+  info.machine = app.machine;
+  info.history_file = folder.file;
+  control::JobState state(info, {2, 2}, 0);
+  double now = 0;
+  const auto runs = [&](int size, double step_s) {
+    state.set_matrices({std::to_string(size), 512, {}});
+    for (int i = 0; i < 3; ++i) {
+      state.step_begins(now);
+      state.step_ended(now += step_s);
+    }
+    const Json history = state.history();
+    EXPECT_EQ(history.at("size"), std::to_string(size));
+    EXPECT_EQ(history.at("grids")[0].at("steps"), 2);
+    EXPECT_DOUBLE_EQ(history.at("grids")[0].at("mean_s").get<double>(), step_s);
+  };
+  for (int size = 1; size <= 70; ++size) runs(size, size);
+  state.begin_panels("dyngrid_lu:A");
+  EXPECT_TRUE(state.history()["grids"].empty()) << "nothing is known of panels";
+  state.changed(change({2, 2}, {2, 3}), 0, now);
+  state.end_panels();
+  EXPECT_EQ(state.history()["grids"][0]["mean_s"], 70.0);
+  EXPECT_EQ(state.history()["resizes"].size(), 1u);
+  state.save_history(true);
+  for (const auto& [key, history] : control::read_all_history(folder.file)) {
+    EXPECT_LT(std::stoi(key.size), 64); // "-" is one
+    EXPECT_EQ(history.steps.at({2, 2}).count, 2) << key.size;
+    EXPECT_EQ(history.steps.at({2, 2}).mean, std::stoi(key.size));
+  }
 }
 
 TEST(History, CallsAreKeptByRun) {

@@ -43,7 +43,10 @@ protected:
     directory_ = mkdtemp(text);
     setenv("DYNGRID_RUNTIME_DIR", directory_.c_str(), 1);
     state_.emplace(info(), base::GridShape{2, 2}, now());
-    server_ = std::make_unique<control::JobServer>(*state_, directory_, now);
+    server_ = std::make_unique<control::JobServer>(*state_, directory_, [this] {
+      if (fails_) throw std::runtime_error("no memory");
+      return now();
+    });
   }
   ~RunningJob() override {
     server_.reset();
@@ -79,6 +82,7 @@ protected:
   }
 
   std::string directory_;
+  std::atomic<bool> fails_{false}; ///< the listener's thread
   base::GridShape grid_{2, 2};
   std::optional<control::JobState> state_;
   std::unique_ptr<control::JobServer> server_;
@@ -191,6 +195,84 @@ TEST_F(RunningJob, ARequestReplacesAnotherAndBothAreTold) {
   EXPECT_EQ(first.call("cancel", {{"request", 2}})["cancelled"], 2);
   EXPECT_EQ((*second.next(10))["outcome"], "cancelled");
   EXPECT_FALSE(resize_point());
+}
+
+TEST_F(RunningJob, ARequestWithAMistakeIsNotQueued) {
+  Client client = Client::to_job("played");
+  EXPECT_EQ(status_of_call([&] { client.call("grow", {{"by", 5}, {"wait", "yes"}}); }), Status::bad_argument);
+  EXPECT_FALSE(state_->is_pending());
+  EXPECT_EQ(client.call("status", {})["pending"], nullptr);
+  EXPECT_EQ(status_of_call([&] { client.call("checkpoint", {{"stop", "yes"}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of_call([&] { client.call("balance", {{"now", "yes"}}); }), Status::bad_argument);
+  EXPECT_FALSE(state_->board.has_question());
+}
+
+TEST_F(RunningJob, EveryOutcomeIsSentAtOnce) {
+  const auto until_it_sleeps = [] { std::this_thread::sleep_for(std::chrono::milliseconds(200)); };
+  constexpr double soon_s = 5; // it sleeps for 30 s
+  Client first = Client::to_job("played"), second = Client::to_job("played");
+  first.send("resize", {{"grid", {3, 3}}, {"wait", true}});
+  while (!state_->is_pending()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  auto older = state_->want(now());
+  ASSERT_TRUE(older);
+  EXPECT_EQ(second.call("shrink", {{"by", 3}})["accepted"], true);
+  until_it_sleeps();
+  older->put_off();
+  auto answer = first.next(soon_s);
+  ASSERT_TRUE(answer) << "superseded";
+  EXPECT_EQ((*answer)["outcome"], "superseded");
+
+  first.send("shrink", {{"by", 3}, {"wait", true}});
+  while (first.call("status", {})["pending"]["request"] != 3) continue;
+  control::ChangeReport report;
+  report.cost.from = {2, 2};
+  report.cost.to = {1, 2};
+  state_->changed(report, 0, now());
+  until_it_sleeps();
+  EXPECT_FALSE(state_->want(now()));
+  answer = first.next(soon_s);
+  ASSERT_TRUE(answer) << "declined";
+  EXPECT_EQ((*answer)["outcome"], "declined");
+}
+
+TEST_F(RunningJob, NobodyWaitsForAListenerThatHasEnded) {
+  Client client = Client::to_job("played");
+  client.call("status", {});
+  std::atomic<bool> is_answered{false};
+  std::thread asks([&] {
+    EXPECT_FALSE(state_->ask("3x3", true, -1));
+    is_answered = true;
+  });
+  while (client.call("status", {})["asks"].is_null()) continue;
+  testing::internal::CaptureStderr();
+  fails_ = true;
+  state_->wake();
+  for (int i = 0; i < 1000 && !is_answered; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("the job's socket is closed: no memory"), std::string::npos) << said;
+  EXPECT_TRUE(is_answered);
+  if (!is_answered) state_->answers_no_more();
+  asks.join();
+  EXPECT_FALSE(state_->ask("3x3", true, -1)) << "nor does the next request";
+  EXPECT_NE(access((directory_ + "/job-played.sock").c_str(), F_OK), 0);
+  EXPECT_EQ(status_of_call([&] { client.call("status", {}); }), Status::io_failure);
+  EXPECT_EQ(status_of_call([] { Client::to_job("played"); }), Status::not_found);
+  fails_ = false;
+}
+
+TEST_F(RunningJob, AnotherProblemWhileAClientAsks) { // a race, for a sanitizer of threads
+  for (int i = 0; i < 4; ++i) resize_point();
+  Client client = Client::to_job("played");
+  std::atomic<bool> is_over{false};
+  std::thread asks([&] {
+    while (!is_over) client.call("resize", {{"grid", {3, 3}}});
+  });
+  for (int i = 0; i < 300; ++i) {
+    state_->set_matrices({"d" + std::to_string(i % 2), 8, {}});
+    resize_point(false);
+  }
+  is_over = true;
+  asks.join();
 }
 
 TEST_F(RunningJob, DeadlinesPassWithoutAResizePoint) {

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // restarted STEPS: a matrix in even and one in unequal blocks; every step computes their elements from the previous
 // ones. At step 2 the grid grows to 2x2. At the end each element is computed again from nothing. With TEST_KILL_AT=STEP
-// the last new process is killed before that step while it holds its parts. Local arrays are requested where they are
-// made, where the outcome requires it, and in the callback of dyngrid_on_change: all three must work, at a restart too.
+// the last new process is killed before that step while it holds its parts. With TEST_STATUS=on process 0 looks at the
+// job's status at the end. Local arrays are requested where they are made, where the outcome requires it, and in the
+// callback of dyngrid_on_change: all three must work, at a restart too.
 #include <csignal>
 
 #include <unistd.h>
 
+#include "base/parse_json.hpp"
+#include "control/client.hpp"
 #include "dyngrid/checkpoint.h"
+#include "dyngrid/control.h"
 #include "dyngrid/layout.h"
 #include "follow.hpp"
 
@@ -114,6 +118,11 @@ int main(int argc, char** argv) {
   expect(all == 0, std::to_string(all) + " elements differ");
   int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
   dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
+  if (std::getenv("TEST_STATUS") && dyngrid_is_first()) {
+    const base::Json status = control::Client::to_job(dyngrid_job()).call("status", {});
+    expect(status.at("step") == steps,
+           "the job's status has all steps, those before the restart too: " + base::json_text(status));
+  }
   if (myrow == 0 && mycol == 0) std::printf("restarted: all right after step %d on %dx%d\n", steps, nprow, npcol);
   return dyngrid_finalize();
 }

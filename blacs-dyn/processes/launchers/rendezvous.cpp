@@ -27,6 +27,8 @@
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/lines.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "base/thread.hpp"
@@ -38,6 +40,7 @@ namespace {
 
 using base::Error;
 using base::Status;
+using Socket = base::FileDescriptor;
 
 constexpr std::size_t longest_input = 4096; ///< a line of ours has at most some hundred bytes
 constexpr std::chrono::seconds grace_of_the_dismissed{3};
@@ -57,47 +60,14 @@ void send_line(int fd, const std::string& line) {
   [[maybe_unused]] const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/// The received input, split into lines.
-struct Input {
-  std::string bytes;
+struct Input : base::LineReader {
+  using LineReader::LineReader;
   bool has_ended = false;
 
   void take(int fd) {
-    std::array<char, 4096> buffer;
-    for (;;) {
-      const ssize_t got = recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
-      if (got > 0) {
-        bytes.append(buffer.data(), static_cast<std::size_t>(got));
-        if (bytes.size() <= longest_input) continue;
-        has_ended = true; // no process of ours sends that much
-      } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
-        has_ended = true;
-      } else if (errno == EINTR) {
-        continue;
-      }
-      return;
-    }
-  }
-  std::optional<std::string> line() {
-    const std::size_t end = bytes.find('\n');
-    if (end == std::string::npos) return std::nullopt;
-    std::string text = bytes.substr(0, end);
-    bytes.erase(0, end + 1);
-    return text;
-  }
-};
-
-struct Socket {
-  int fd = -1;
-  Socket() = default;
-  explicit Socket(int opened) : fd(opened) {}
-  Socket(Socket&& other) noexcept : fd(other.fd) { other.fd = -1; }
-  Socket& operator=(Socket&& other) noexcept {
-    std::swap(fd, other.fd);
-    return *this;
-  }
-  ~Socket() {
-    if (fd >= 0) close(fd);
+    base::Io came = base::Io::some;
+    while (came == base::Io::some && size() <= longest_input) came = receive(fd);
+    has_ended = has_ended || came != base::Io::later; // no process of ours sends more than that
   }
 };
 
@@ -201,9 +171,9 @@ struct Rendezvous::State {
 
   void listen_unix() {
     place.name = "@dyngrid-join-" + control::random_word();
-    listener.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    listener = Socket(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const UnixAddress address(place.name);
-    if (listener.fd < 0 || bind(listener.fd, address.get(), address.length) != 0)
+    if (!listener || bind(listener.get(), address.get(), address.length) != 0)
       fail("cannot open the socket " + place.name);
   }
   void listen_tcp(const std::string& host, bool is_asked_for) {
@@ -217,7 +187,7 @@ struct Rendezvous::State {
               host));
     const auto is_bound = [&] {
       listener = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-      return listener.fd >= 0 && bind(listener.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+      return listener && bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
     };
     bool is_good = is_bound();
     if (!is_good &&
@@ -227,7 +197,7 @@ struct Rendezvous::State {
     }
     if (!is_good) fail("cannot open a TCP socket on \"" + host + "\"");
     socklen_t length = sizeof address;
-    getsockname(listener.fd, reinterpret_cast<sockaddr*>(&address), &length);
+    getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length);
     place.is_tcp = true;
     place.host = host;
     place.port = ntohs(address.sin_port);
@@ -240,8 +210,8 @@ struct Rendezvous::State {
         const std::lock_guard lock(mutex);
         if (is_closing) return;
         polled.assign({{wake[0], POLLIN, 0}});
-        strangers.add_to(polled, listener.fd);
-        for (const auto& c : connections) polled.push_back({c->socket.fd, POLLIN, 0});
+        strangers.add_to(polled, listener.get());
+        for (const auto& c : connections) polled.push_back({c->socket.get(), POLLIN, 0});
       }
       poll(polled.data(), polled.size(), 200); // launchers are looked at as often
       std::string loss;
@@ -250,7 +220,7 @@ struct Rendezvous::State {
         std::array<char, 64> drained;
         while (read(wake[0], drained.data(), drained.size()) > 0) {
         }
-        strangers.serve(listener.fd, [this](int fd, const std::string& line, std::string rest) {
+        strangers.serve(listener.get(), [this](int fd, const std::string& line, std::string rest) {
           let_in(Socket(fd), line, std::move(rest));
         });
         for (const auto& c : connections) loss = receive(*c, loss);
@@ -260,7 +230,7 @@ struct Rendezvous::State {
         look_after_launchers();
         if (loss.empty()) loss = who_is_late();
         if (!loss.empty())
-          for (const auto& c : connections) send_line(c->socket.fd, end_line + loss);
+          for (const auto& c : connections) send_line(c->socket.get(), end_line + loss);
       }
       if (!loss.empty()) {
         on_loss(loss);
@@ -280,14 +250,14 @@ struct Rendezvous::State {
     in >> mpirun; // not every one sends it
     const auto at = groups.find(id);
     if (at == groups.end() || !control::is_same_secret(word, at->second.word) ||
-        (!place.is_tcp && !is_of_this_user(socket.fd)))
+        (!place.is_tcp && !is_of_this_user(socket.get())))
       return;
     UnitState& group = at->second;
     if (rank < 0 || rank >= static_cast<int>(group.has_come.size()) || group.has_come[static_cast<std::size_t>(rank)])
       return;
     group.has_come[static_cast<std::size_t>(rank)] = true;
     if (group.may_go || group.presence == Presence::gone) { // it was given up meanwhile
-      send_line(socket.fd, not_wanted_line + (group.why.empty() ? "the request for it has ended" : group.why));
+      send_line(socket.get(), not_wanted_line + (group.why.empty() ? "the request for it has ended" : group.why));
       return;
     }
     if (rank == 0) group.origin = {mpirun, host};
@@ -296,15 +266,15 @@ struct Rendezvous::State {
     c->rank = rank;
     c->who = fmt::format("process {} of unit {} on {} (pid {})", rank, id, host, pid);
     const int on = 1;
-    if (place.is_tcp) setsockopt(socket.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    send_line(socket.fd, welcome_line);
+    if (place.is_tcp) setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    send_line(socket.get(), welcome_line);
     c->socket = std::move(socket);
-    c->input.bytes = std::move(rest);
+    c->input = Input(std::move(rest));
     connections.push_back(std::move(c));
   }
 
   std::string receive(Connection& c, std::string loss) {
-    c.input.take(c.socket.fd);
+    c.input.take(c.socket.get());
     while (const auto line = c.input.line()) {
       if (*line == goodbye_line) {
         c.said_goodbye = true;
@@ -346,7 +316,7 @@ struct Rendezvous::State {
       if (group.is_held && !group.may_go && group.in_by != never && std::chrono::steady_clock::now() > group.in_by) {
         for (const auto& c : connections)
           if (c->group == id && !place.is_tcp)
-            if (const std::optional<ucred> who = behind(c->socket.fd); who && who->pid > 0) kill(who->pid, SIGKILL);
+            if (const std::optional<ucred> who = behind(c->socket.get()); who && who->pid > 0) kill(who->pid, SIGKILL);
         return fmt::format(
             "process group {} was ready, but did not join in time (it hangs, or the name server has ended)", id);
       }
@@ -384,7 +354,7 @@ struct Rendezvous::State {
     bool is_told = false;
     for (const auto& c : connections) {
       if (c->group != group) continue;
-      send_line(c->socket.fd, c->rank == 0 ? line : called_line);
+      send_line(c->socket.get(), c->rank == 0 ? line : called_line);
       is_told = is_told || c->rank == 0;
     }
     return is_told;
@@ -407,7 +377,7 @@ Rendezvous::Rendezvous(const std::string& listen_on, Loss on_loss, const std::st
         Status::bad_argument,
         fmt::format("blacs-dyn: DYNGRID_START has \"listen={}\", expected unix, tcp, or tcp: and a numeric address",
                     listen_on));
-  if (listen(s.listener.fd, 128) != 0) fail("cannot listen");
+  if (listen(s.listener.get(), 128) != 0) fail("cannot listen");
   if (pipe2(s.wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");
   s.thread = base::thread_without_signals([&s] { s.run(); });
 }
@@ -464,7 +434,7 @@ bool Rendezvous::send(int group, const std::string& line) {
 void Rendezvous::send_all(int group, const std::string& line) {
   const std::lock_guard lock(state_->mutex);
   for (const auto& c : state_->connections)
-    if (c->group == group) send_line(c->socket.fd, line);
+    if (c->group == group) send_line(c->socket.get(), line);
 }
 
 bool Rendezvous::hold(int group, double limit_s, std::string* why) {
@@ -472,7 +442,7 @@ bool Rendezvous::hold(int group, double limit_s, std::string* why) {
   State::UnitState& u = state_->groups[group];
   char next = 0; // of a process that has ended there is nothing to read, which the thread may not have seen yet
   for (const auto& c : state_->connections)
-    if (c->group == group && recv(c->socket.fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+    if (c->group == group && recv(c->socket.get(), &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
       u.presence = Presence::gone;
       u.why = c->who + " ended";
     }
@@ -521,7 +491,7 @@ void Rendezvous::close(double seconds) {
   {
     const std::lock_guard lock(s.mutex);
     s.is_closing = true;
-    for (const auto& c : s.connections) send_line(c->socket.fd, goodbye_line);
+    for (const auto& c : s.connections) send_line(c->socket.get(), goodbye_line);
     const auto soon = std::chrono::steady_clock::now() + grace_of_the_dismissed;
     for (auto& [id, group] : s.groups) group.end_by = std::min(group.end_by, soon);
   }
@@ -559,35 +529,36 @@ struct Peer::State {
     input = {};
     if (!place.is_tcp) {
       socket = Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-      if (socket.fd < 0) return errno;
+      if (!socket) return errno;
       const UnixAddress address(place.name);
-      return connect(socket.fd, address.get(), address.length) == 0 ? 0 : errno;
+      return connect(socket.get(), address.get(), address.length) == 0 ? 0 : errno;
     }
     socket = Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (socket.fd < 0) return errno;
+    if (!socket) return errno;
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<std::uint16_t>(place.port));
     inet_pton(AF_INET, place.host.c_str(), &address.sin_addr);
     timeval limit{
         std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::seconds>(end_by - Clock::now()).count()), 0};
-    setsockopt(socket.fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); // of connect too
-    const int failed = connect(socket.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+    setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); // of connect too
+    const int failed =
+        connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
     limit = {0, 0};
-    setsockopt(socket.fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     const int on = 1;
-    setsockopt(socket.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(socket.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     return failed;
   }
   /// Empty: the connection is closed, or nothing came in time.
   std::string first_line(Clock::time_point end_by) {
     for (;;) {
       const bool is_last = Clock::now() >= end_by; // one look more: this process itself may have stood still
-      input.take(socket.fd);
+      input.take(socket.get());
       if (const auto line = input.line()) return *line;
       if (input.has_ended || is_last) return {};
-      pollfd one{socket.fd, POLLIN, 0};
+      pollfd one{socket.get(), POLLIN, 0};
       poll(&one, 1, 100);
     }
   }
@@ -634,17 +605,11 @@ Peer::~Peer() {
 }
 
 void Peer::send(const std::string& line) { // a large group's introduction may be more than the socket takes at once
-  const std::string text = line + "\n";
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t sent = ::send(state_->socket.fd, text.data() + done, text.size() - done, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return; // process 0 has gone, which listen() reports
-    done += static_cast<std::size_t>(sent);
-  }
+  base::send_all(state_->socket.get(), line + "\n", base::Deadline(-1)); // listen() reports that process 0 has gone
 }
 
 std::optional<std::string> Peer::listen() {
-  state_->input.take(state_->socket.fd);
+  state_->input.take(state_->socket.get());
   if (auto line = state_->input.line()) return line;
   if (state_->input.has_ended) throw Error(Status::io_failure, "blacs-dyn: process 0 of the application has ended");
   return std::nullopt;
@@ -655,10 +620,10 @@ void Peer::watch(Rendezvous::Loss on_loss) {
   state_->thread = base::thread_without_signals([this, on_loss = std::move(on_loss)] {
     State& s = *state_;
     for (;;) {
-      std::array<pollfd, 2> polled{{{s.socket.fd, POLLIN, 0}, {s.wake[0], POLLIN, 0}}};
+      std::array<pollfd, 2> polled{{{s.socket.get(), POLLIN, 0}, {s.wake[0], POLLIN, 0}}};
       poll(polled.data(), polled.size(), -1);
       if (polled[1].revents) return;
-      s.input.take(s.socket.fd);
+      s.input.take(s.socket.get());
       while (const auto line = s.input.line()) {
         if (*line == goodbye_line) return;
         if (line->compare(0, std::strlen(end_line), end_line) == 0) {
@@ -675,7 +640,7 @@ void Peer::watch(Rendezvous::Loss on_loss) {
 }
 
 void Peer::goodbye() {
-  if (state_->socket.fd < 0) return;
+  if (!state_->socket) return;
   if (state_->thread.joinable()) {
     [[maybe_unused]] const ssize_t put = write(state_->wake[1], "x", 1);
     if (state_->thread.get_id() == std::this_thread::get_id())
@@ -683,17 +648,16 @@ void Peer::goodbye() {
     else
       state_->thread.join();
   }
-  send_line(state_->socket.fd, goodbye_line);
-  close(state_->socket.fd);
-  state_->socket.fd = -1;
+  send_line(state_->socket.get(), goodbye_line);
+  state_->socket.close();
 }
 
 void Peer::break_off() {
-  state_->socket = Socket();
+  state_->socket.close();
 }
 
 int Peer::fd() const {
-  return state_->socket.fd;
+  return state_->socket.get();
 }
 
 } // namespace blacs_dyn

@@ -21,7 +21,7 @@ struct Ask {
 };
 Json to_json(const Ask& ask);
 
-/// A grid of `procs` processes that both permit. Empty: there is none.
+/// Of the grids of `procs` processes that both permit, the one nearest to square. Empty: there is none.
 std::optional<base::GridShape> grid_of(int procs, const advise::Allowed& allowed, const advise::Allowed& needed);
 
 struct Grant {

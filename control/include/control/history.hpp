@@ -19,7 +19,6 @@
 namespace control {
 
 using advise::ChangeCost;
-using advise::predict_spawn;
 using advise::predict_step;
 using advise::Prediction;
 using advise::StepTimes;

@@ -3,6 +3,7 @@
 // kind of factorization.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -44,6 +45,9 @@ public:
   bool is_full() const { return books_.size() >= most_sizes; }
   /// The record of this size; created from the history of earlier runs where there is none.
   JobBook& open(const std::string& size, History known);
+  /// A blank record that is never written, for a size beyond those: one for steps, one for panels. What does not depend
+  /// on the size is as in `before`. The reference stays valid, its content until the next call for the same.
+  JobBook& scratch(bool is_of_panels, const JobBook& before);
   /// The entries to write now, by size. A balance that is not judged yet waits until the end.
   std::map<std::string, HistoryEntries> take_unsaved(bool is_end);
   /// The write failed: the next take_unsaved() returns it again.
@@ -52,6 +56,7 @@ public:
 private:
   static constexpr std::size_t most_sizes = 64;
   std::map<std::string, JobBook> books_;
+  std::array<JobBook, 2> scratch_;
 };
 
 } // namespace control

@@ -23,11 +23,10 @@ class JobServer {
 public:
   /// @param clock  the one of `state`.
   /// @throws base::Error: see LineServer.
-  JobServer(JobState& state, const std::string& directory, std::function<double()> clock, ServerLimits limits = {});
+  JobServer(JobState& state, const std::string& directory, std::function<double()> clock);
   JobServer(const JobServer&) = delete;
   JobServer& operator=(const JobServer&) = delete;
   ~JobServer(); ///< reports the end of the job to all clients, and removes the socket
-  const std::string& path() const { return server_.path(); }
 
 private:
   struct Watcher {

@@ -110,6 +110,8 @@ public:
   void set_processes(std::vector<advise::ProcessInfo> processes, int npcol);
   void set_allowed(advise::Allowed allowed);
   void set_steps(std::int64_t steps);
+  /// The program goes on from a checkpoint, written after that many steps.
+  void restored(std::int64_t steps);
   void set_experiment(advise::Experiment experiment);
   /// A balance was carried out. Called again with the same number when its effect is known.
   void balanced(const BalanceReport& report);
@@ -119,7 +121,8 @@ public:
   void phases_planned(Json plan);
   PhaseTimes phases() const; ///< all recorded: of earlier runs and this one
   /// Requests one of these grids from the scheduler that watches, and sleeps until the reply. Empty: no reply within
-  /// `patience_s`; below 0: no limit. A granted grid stays requested until changed(), failed() or asks_no_more().
+  /// `patience_s` (below 0: no limit), or none can arrive any more. A granted grid stays requested until changed(),
+  /// failed() or asks_no_more().
   std::optional<Grant> ask(const std::string& grids, bool waits, double patience_s);
   void asks_no_more();
   /// Writes the entries that are not in the history yet; a balance that is not judged yet only at the end. Any thread.
@@ -162,6 +165,8 @@ public:
   /// Events since the last call, oldest first. Steps only when a client `wants_steps`.
   std::vector<Json> take_events();
   void want_steps(bool wanted);
+  /// The listener's thread ends before the application: ask() returns empty, one that waits too.
+  void answers_no_more();
   const JobInfo& info() const { return info_; }
   /// Called, from the application's thread, when there are events to send at once.
   std::function<void()> wake;
@@ -187,12 +192,14 @@ private:
   void outcome(std::int64_t number, const char* what, Json more);
   ResizeRequest hand_out(ResizeRequest request);
   std::optional<ResizeRequest> own_request(ResizeRequest::Origin origin, base::GridShape to);
+  void no_longer_under_way(std::int64_t number); ///< the caller has the lock
   std::optional<ResizeRequest> experiment_wants();
+  void experiment_goes_on(const ResizeRequest& request);
   void judge_trial();
   void end_trial();
   void add_owed();
   void add_step(const TimedStep& step);
-  bool open_book(const std::string& size, const std::string& panels_of);
+  void open_book(const std::string& size, const std::string& panels_of);
   JobBook& book_of_changes() { return outside_ ? *outside_->book : *book_; }
   std::int64_t left() const; ///< the caller has the lock
   void settle();             ///< sets is_pending()
@@ -208,13 +215,14 @@ private:
 
   mutable std::mutex mutex_;
   std::condition_variable answered_;
+  bool has_no_listener_ = false; ///< any more
   std::optional<Ask> ask_;
   std::optional<Grant> grant_; ///< the answer to it
   std::int64_t last_ask_ = 0;
   base::GridShape grid_;
   int parked_ = 0;
-  std::int64_t step_ = 0; ///< steps ended
-  double last_step_s_ = 0;
+  std::int64_t step_ = 0; ///< steps ended, those before a restart too
+  std::optional<double> last_step_s_;
   advise::Stay stay_;
   advise::UsualTime recent_{advise::TrialRules().most}; ///< its steps that count
   std::optional<advise::Trial> trial_;                  ///< a growth that may be undone
@@ -222,8 +230,10 @@ private:
     base::GridShape to;
     std::string why;
   };
-  std::optional<Back> back_;   ///< the planned way back
-  std::int64_t under_way_ = 0; ///< number of the request that the application carries out; 0: none from a client
+  std::optional<Back> back_; ///< the planned way back
+  /// Numbers of clients' requests that the application carries out: a newer one may arrive at a resize point while a
+  /// growth waits for its processes.
+  std::vector<std::int64_t> under_way_;
   struct Undone {
     double step_s = 0; ///< on that grid
     std::string why;
@@ -267,6 +277,12 @@ private:
   std::optional<advise::Experiment> experiment_;
   std::size_t tried_ = 0;
   bool has_asked_ = false; ///< for the present grid of the experiment
+  bool is_moving_ = false; ///< its last request has no answer yet
+  struct Tried {
+    base::GridShape grid;
+    double step_s = 0; ///< on average, in the experiment
+  };
+  std::optional<Tried> quickest_; ///< of the grids that were tried
   EventLog events_;
 };
 

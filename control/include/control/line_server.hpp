@@ -41,7 +41,10 @@ public:
   LineServer(const std::string& directory, const std::string& name, Handler handler, ServerLimits limits = {});
   LineServer(const LineServer&) = delete;
   LineServer& operator=(const LineServer&) = delete;
-  ~LineServer(); ///< closes everything and removes the socket, if it is still this server's
+  ~LineServer(); ///< close()
+  /// Closes the listener and all connections, and removes the socket, if it is still this server's. interrupt() may be
+  /// called afterwards, by any thread; nothing else may.
+  void close() noexcept;
 
   /// Readable when serve() has something to do: for a caller with a poll of its own.
   int fd() const;
@@ -58,8 +61,6 @@ public:
   void hold(Client client, bool is_owed);
   /// Tries for at most `timeout_s` to send the pending output of all clients.
   void flush(double timeout_s);
-  int clients() const;
-  const std::string& path() const;
 
 private:
   struct State;

@@ -66,7 +66,6 @@ Operation operation_of(const Request& request);
 std::string to_line(const Json& object);
 /// {"id":1,"ok":true, fields...}
 Json reply(const RequestId& id, Json fields);
-Json reply(const RequestId& id);
 /// {"id":1,"ok":false,"status":-1,"error":"..."}; status as in dyngrid/status.h.
 Json failure(const RequestId& id, base::Status status, const std::string& text);
 Json failure(const RequestId& id, const std::exception& error);

@@ -41,7 +41,6 @@ public:
   void add_to(std::vector<pollfd>& polled, int listener) const;
   /// Accepts connections and reads all that has arrived. hello may not call this again.
   void serve(int listener, const Hello& hello);
-  std::size_t count() const { return all_.size(); }
 
 private:
   using Clock = std::chrono::steady_clock;
