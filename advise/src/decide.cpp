@@ -62,18 +62,20 @@ std::string no_data(const Situation& s, GridShape to) {
   if (to.size() <= s.grid.size() || is_measured(s, to) || there.size() > used(s, s.grid).size()) return {};
   return fmt::format(
       "{} gives new processes no part of any matrix: there are blocks for {} processes ({}). What helps: "
-      "smaller blocks (dyngrid_matrix_reblock), or a rule for them (dyngrid_matrix_set_rule); --force "
-      "overrides this check",
+      "smaller blocks (dyngrid_matrix_reblock), or a rule for them (dyngrid_matrix_set_rule); a "
+      "request with force overrides this check",
       to_string(to), there.size(), to_string(there));
 }
 
 std::string too_many(const Situation& s, int procs) {
-  return fmt::format("{} processes on {} core(s), expected at most {} ({} a core); --force overrides this check", procs,
-                     s.cores, s.most(), s.per_core);
+  return fmt::format("{} processes on {} core(s), expected at most {} ({} a core); a request with force overrides this "
+                     "check",
+                     procs, s.cores, s.most(), s.per_core);
 }
 
 std::string no_gain(const Situation& s, int procs) {
-  return fmt::format("{} processes on {} core(s): no gain is predicted beyond the cores; --force overrides this check",
+  return fmt::format("{} processes on {} core(s): no gain is predicted beyond the cores; a request with force "
+                     "overrides this check",
                      procs, s.cores);
 }
 
@@ -265,13 +267,13 @@ Decision decide_leave(const Situation& s, const std::vector<std::int64_t>& group
       asleep += group.active == 0 ? group.processes : 0;
     }
   if (by == 0 && asleep > 0) return accepted(s, s.grid, fmt::format("{} processes that sleep leave", asleep), true);
-  if (by == 0) return declined("none of these units has processes in the grid");
+  if (by == 0) return declined("none of these process groups has processes in the grid");
   const auto most = static_cast<int>(s.grid.size() - by);
   const std::string why = fmt::format("{} processes leave", by);
   if (const auto to = s.allowed.largest(most)) return accepted(s, *to, why, true);
   const std::optional<GridShape> to = Allowed().largest(most);
   return to ? accepted(s, *to, why + "; no allowed grid is that small", true)
-            : declined(why + ", and nobody would stay");
+            : declined(why + ", and no process would stay");
 }
 
 } // namespace advise

@@ -101,13 +101,6 @@ Copies PhaseMachine::start() const {
   return state;
 }
 
-Copies PhaseMachine::as_in(int phase, int candidate, Copies otherwise) const {
-  Copies state = 0;
-  for (int m = 0; m < matrices(); ++m)
-    state |= uses(phase, m) == PhaseUse::none ? otherwise & all_of(m) : bit(m, layout(phase, candidate, m));
-  return state;
-}
-
 std::size_t PhaseMachine::number_of(int phase, Copies state) {
   const auto [found, is_new] = numbers_[at(phase)].try_emplace(state, nodes_[at(phase)].size());
   if (is_new) {

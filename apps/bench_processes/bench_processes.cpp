@@ -226,17 +226,17 @@ Samples samples_in(const std::string& text) {
 }
 
 Samples one_run(const Settings& s, const std::string& way) {
-  const bool is_group = way == "warm group", is_warm = is_group || way == "warm";
+  const bool is_group = way == "spare group", is_spare = is_group || way == "spare";
   const int newcomers = apps::processes_of(s.to) - apps::processes_of(s.from);
   const std::string options =
-      is_warm ? fmt::format("--processes background --warm {}{}", newcomers, is_group ? " --unit all" : "")
-              : "--processes " + way;
+      is_spare ? fmt::format("--processes background --warm {}{}", newcomers, is_group ? " --unit all" : "")
+               : "--processes " + way;
   const apps::Launcher launcher = under_dyngrid_run(s, "", fmt::format("{} --grid {}", options, s.from));
   const double started = base::unix_time_s();
   Samples samples = samples_in(launcher.output_of(
       "bench_processes", apps::processes_of(s.from),
       {"--member", "--from", s.from, "--to", s.to, "--n", std::to_string(s.n), "--nb", std::to_string(s.nb), "--cycles",
-       std::to_string(s.cycles), "--rest-steps", std::to_string(is_warm ? 50 + 10 * newcomers : 0)}));
+       std::to_string(s.cycles), "--rest-steps", std::to_string(is_spare ? 50 + 10 * newcomers : 0)}));
   for (double& at : samples["begun"]) at -= started;
   return samples;
 }
@@ -326,7 +326,7 @@ constexpr Row rows[] = {
 
 /// The mpiruns of Open MPI 5 cannot connect to each other: there is no way join.
 std::vector<const char*> ways_of(const base::MpiVersion& mpi) {
-  std::vector<const char*> ways{"blocking", "background", "warm", "warm group"};
+  std::vector<const char*> ways{"blocking", "background", "spare", "spare group"};
   if (!base::is_open_mpi_5(mpi)) ways.push_back("join");
   return ways;
 }
@@ -340,14 +340,13 @@ apps::Table compare(const Settings& s, const std::vector<const char*>& ways, app
         auto& list = all[way][what];
         list.insert(list.end(), values.begin(), values.end());
       }
-  apps::Table table{
-      fmt::format("Milliseconds, {} -> {} -> {}, three {} x {} matrices in blocks of {}; {} runs of each "
-                  "way, {} growths in each",
-                  s.from, s.to, s.from, s.n, s.n, s.nb, s.reps, 2 * s.cycles),
-      {"", "what"},
-      {},
-      "Medians, the ways in turn. With blocking the application waits while new processes start; with "
-      "the others it computes; with warm they were started before, and slept, one by one or as one group."};
+  apps::Table table{fmt::format("Milliseconds, {} -> {} -> {}, three {} x {} matrices in blocks of {}; {} runs of each "
+                                "way, {} growths in each",
+                                s.from, s.to, s.from, s.n, s.n, s.nb, s.reps, 2 * s.cycles),
+                    {"", "what"},
+                    {},
+                    "Medians, the ways in turn. With blocking the application waits while new processes start; with "
+                    "the others it computes; spare ones were started before, and slept, one by one or as one group."};
   table.columns.insert(table.columns.end(), ways.begin(), ways.end());
   for (const Row& row : rows) {
     std::vector<apps::Cell> line{row.id, row.text};
@@ -390,7 +389,7 @@ int compare_all(Settings s) {
 int main(int argc, char** argv) {
   Settings s;
   base::CommandLine cli(
-      "What new processes cost by each way in which they come (blocking, background, warm, warm as one "
+      "What new processes cost by each way in which they start (blocking, background, spare, spare as one "
       "group, and, with Open MPI 4, join), side by side. See docs/operating.md.",
       "bench_processes");
   cli.help_column(30);

@@ -13,18 +13,11 @@ void pdgemv_(const char* trans, const int* m, const int* n, const double* alpha,
              const int* ja, const int* desca, const double* x, const int* ix, const int* jx, const int* descx,
              const int* incx, const double* beta, double* y, const int* iy, const int* jy, const int* descy,
              const int* incy);
-void pdtrsm_(const char* side, const char* uplo, const char* transa, const char* diag, const int* m, const int* n,
-             const double* alpha, const double* a, const int* ia, const int* ja, const int* desca, double* b,
-             const int* ib, const int* jb, const int* descb);
 void pdgetrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* ipiv,
-              int* info);
-void pdgetf2_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* ipiv,
               int* info);
 void pdgetrs_(const char* trans, const int* n, const int* nrhs, const double* a, const int* ia, const int* ja,
               const int* desca, const int* ipiv, double* b, const int* ib, const int* jb, const int* descb, int* info);
 void pdpotrf_(const char* uplo, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* info);
-void pdlaswp_(const char* direc, const char* rowcol, const int* n, double* a, const int* ia, const int* ja,
-              const int* desca, const int* k1, const int* k2, const int* ipiv);
 void pdsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* ia, const int* ja,
               const int* desca, double* w, double* z, const int* iz, const int* jz, const int* descz, double* work,
               const int* lwork, int* iwork, const int* liwork, int* info);

@@ -242,14 +242,14 @@ void Application::use(LauncherKind way) {
   const MPI_Comm comm = grid.has_me() ? grid.comm() : processes.world();
   together(comm, [&] {
     if (processes.has_grown() || changes.awaits_newcomers())
-      throw Error(
-          Status::bad_state,
-          fmt::format("blacs-dyn: new processes came by {} already, and those of two ways do not know each other",
-                      to_string(settings.way)));
+      throw Error(Status::bad_state,
+                  fmt::format("blacs-dyn: new processes were started in the way \"{}\" already, and all must start in "
+                              "the same way; choose another way before the first growth",
+                              to_string(settings.way)));
     if (grid.has_me() && !processes.process_set().all_parked().empty())
       throw Error(
           Status::bad_state,
-          fmt::format("blacs-dyn: {} process(es) outside the grid would not learn how new processes are started; "
+          fmt::format("blacs-dyn: {} process(es) outside the grid do not receive the new way to start processes; "
                       "expected a grid of all processes, or DYNGRID_PROCESSES={} in the environment",
                       processes.process_set().all_parked().size(), to_string(way)));
     if (const std::string why = trouble_with(way, hosts.are_several(), settings.known_cores > 0); !why.empty())

@@ -68,7 +68,7 @@ struct Balancing::Record {
 
 void Balancing::set_mode(BalanceMode mode) {
   settings_.balance = mode;
-  if (control_) control_->board().set_mode(mode);
+  if (control_) control_->state().board.set_mode(mode);
 }
 
 std::uint64_t Balancing::flags() {
@@ -79,7 +79,7 @@ std::uint64_t Balancing::flags() {
   if (is_of_use && reports_.has_changed()) return PlaceWord::loads;
   if (is_wanted_here_ && !reports_.is_on()) return PlaceWord::loads; // from which on all measure
   if (processes_.id() != 0 || !control_) return 0;
-  const control::LoadBoard& board = control_->board();
+  const control::LoadBoard& board = control_->state().board;
   if (board.has_question() || memory_.has_outcome()) return PlaceWord::loads;
   const double now = base::monotonic_s();
   const bool is_wanted = settings_.balance != BalanceMode::off || is_wanted_here_ || board.is_wanted(now);
@@ -113,7 +113,7 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
   asked.by_program = is_asked;
   if (is_0) {
     gathered_s_ = base::monotonic_s();
-    if (control_) asked.question = control_->board().take_question();
+    if (control_) asked.question = control_->state().board.take_question();
     mine.has_verdict = asked || settings_.balance != BalanceMode::off || memory_.has_outcome() ? 1 : 0;
   }
   // gather
@@ -233,7 +233,7 @@ std::vector<int> Balancing::ids() const {
 
 GridMap Balancing::map_of(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const {
   GridMap map;
-  map.shape = {choice.grid.nprow, choice.grid.npcol};
+  map.shape = choice.grid;
   for (const int k : choice.order) map.ids.push_back(memory_.id_of(k));
   // in blocks, so that dealing them out gives the same parts again
   const auto shares = [](const std::vector<std::int64_t>& parts, std::int64_t block) {
@@ -264,7 +264,7 @@ advise::Cost Balancing::price(const advise::BalanceChoice& choice, std::int64_t 
     planned += advise::exchange_cost(machine_.figures(), volume_of(move_of(*a, std::move(layout)), *a));
   }
   if (from.shape == to.shape && from.ids == to.ids) return planned;
-  return control_ ? control_->change_cost({to.shape.nprow, to.shape.npcol}, planned) : planned;
+  return control_ ? control_->state().change_cost(to.shape, planned) : planned;
 }
 
 BalanceRequest Balancing::subject() const {
@@ -273,7 +273,7 @@ BalanceRequest Balancing::subject() const {
   if (!a) a = items_.known_of(matrices_);
   if (!a) a = matrices_.largest();
   const Shape shape = grid_.shape();
-  s.grid = {shape.nprow, shape.npcol};
+  s.grid = shape;
   s.m = std::max<std::int64_t>(1, a->rows.n);
   s.n = std::max<std::int64_t>(1, a->cols.n);
   s.is_weighted = a->order != 0;
@@ -286,9 +286,9 @@ BalanceRequest Balancing::subject() const {
   const double elements = static_cast<double>(s.m) * static_cast<double>(s.n);
   s.element_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(matrices_.bytes() / elements));
   if (control_) {
-    s.steps_left = control_->steps_left();
-    if (!control_->allowed().text().empty()) s.max_aspect = 0; // it alone limits the shapes
-    s.allowed = [allowed = control_->allowed()](base::GridShape to) { return allowed.permits(to); };
+    s.steps_left = control_->state().steps_left();
+    if (!control_->state().allowed().text().empty()) s.max_aspect = 0; // it alone limits the shapes
+    s.allowed = [allowed = control_->state().allowed()](base::GridShape to) { return allowed.permits(to); };
   }
   if (factored_.is_under_way()) {
     s.steps_left = factored_.left;
@@ -374,8 +374,8 @@ std::optional<Balance> Balancing::factor_order(const BalanceDecision& stays) con
     for (int k = 0; k < axis->nprocs; ++k) parts->push_back(axis->local_size(k));
   }
   balance.payoff_steps = advise::payoff_point(change.total(), balance.now.step_s(), balance.then.step_s());
-  balance.why = fmt::format("in the order for factorizations the rest of \"{}\" takes {} for {}", a.name,
-                            seconds_of(decision.then_s), seconds_of(decision.now_s));
+  balance.why = fmt::format("the rest of \"{}\" is predicted to take {} in the order for factorizations, {} without it",
+                            a.name, seconds_of(decision.then_s), seconds_of(decision.now_s));
   return balance;
 }
 
@@ -410,7 +410,7 @@ Balancing::Verdict Balancing::decide(const Asked& asked) {
   const auto answer = [&](const char* outcome, control::Json fields) {
     fields["outcome"] = outcome;
     fields["mode"] = to_string(mode);
-    if (question && control_) control_->board().answer(*question, std::move(fields));
+    if (question && control_) control_->state().board.answer(*question, std::move(fields));
   };
   const auto fail = [&](const std::string& reason, bool is_too_early = false) {
     answer("failed", {{"reason", reason}, {"too_early", is_too_early}});
@@ -420,7 +420,7 @@ Balancing::Verdict Balancing::decide(const Asked& asked) {
   try {
     for (ProcessLoad& load : with_hosts(reports_.of_sleepers())) loads_.push_back(std::move(load));
     if (!processes_.is_speed_given()) control::take_marked_speeds(loads_);
-    if (control_) control_->board().show(loads_, now);
+    if (control_) control_->state().board.show(loads_, now);
     print_unmeasured();
     print_stopped();
     memory_.take(loads_, now);
@@ -432,7 +432,7 @@ Balancing::Verdict Balancing::decide(const Asked& asked) {
     }
     is_decision_near_ = false;
     if (!matrices_.largest())
-      return fail("no matrix over the whole grid is registered: there is nothing that could be given out anew");
+      return fail("no matrix over the whole grid is registered, so there is no work to redistribute");
     BalanceDecision decided = decide_balance(subject(), memory_, now);
     if (!decided.balance) return fail(decided.why_not + ": ask again after a few steps", true);
     const bool would_stay = decided.balance->action == BalanceAction::stay;
@@ -463,11 +463,10 @@ void Balancing::note(const BalanceDecision& decided) {
 }
 
 void Balancing::note_nothing(const std::string& why) {
-  const Shape shape = grid_.shape();
   const std::int64_t number = last_.number + 1;
   last_ = {};
   last_.number = number;
-  last_.from = last_.to = {shape.nprow, shape.npcol};
+  last_.from = last_.to = grid_.shape();
   last_.why = why;
 }
 
@@ -481,12 +480,12 @@ void Balancing::carried_out(double change_s) {
   memory_.carried_out(decided, change_s, base::monotonic_s());
   seen_ = seen_now();
   tried_ = last_;
-  if (control_) control_->balanced(tried_);
+  if (control_) control_->state().balanced(tried_);
   publish(decided, true, true);
   if (!asked_ || !control_) return;
-  control_->board().answer(*asked_, {{"outcome", "done"},
-                                     {"mode", to_string(settings_.balance)},
-                                     {"balance", control::to_json(*decided.balance, ids())}});
+  control_->state().board.answer(*asked_, {{"outcome", "done"},
+                                           {"mode", to_string(settings_.balance)},
+                                           {"balance", control::to_json(*decided.balance, ids())}});
   control_->wake();
   asked_.reset();
 }
@@ -496,8 +495,8 @@ void Balancing::failed(const std::string& why) {
   last_.why = "it could not be done: " + why;
   if (processes_.id() != 0) return;
   doing_.reset();
-  std::fprintf(stderr, "dyngrid: the work is not given out anew: %s\n", why.c_str());
-  if (asked_ && control_) control_->board().answer(*asked_, {{"outcome", "failed"}, {"reason", why}});
+  std::fprintf(stderr, "dyngrid: the work was not redistributed: %s\n", why.c_str());
+  if (asked_ && control_) control_->state().board.answer(*asked_, {{"outcome", "failed"}, {"reason", why}});
   asked_.reset();
 }
 
@@ -511,7 +510,7 @@ void Balancing::publish(const BalanceDecision& decided, bool is_done, bool is_as
     event["event"] = "balance";
     event["done"] = is_done;
     event["number"] = last_.number;
-    control_->board().post(std::move(event));
+    control_->state().board.post(std::move(event));
     control_->wake();
   }
   const std::string text = fmt::format(
@@ -555,11 +554,11 @@ void Balancing::publish_outcome() {
   tried_.judged(*outcome);
   if (last_.number == tried_.number) last_ = tried_;
   if (control_) {
-    control_->balanced(tried_);
+    control_->state().balanced(tried_);
     control::Json event = control::to_json(*outcome);
     event["event"] = "balanced";
     event["number"] = tried_.number;
-    control_->board().post(std::move(event));
+    control_->state().board.post(std::move(event));
     control_->wake();
   }
   if (settings_.is_verbose)

@@ -41,7 +41,7 @@ void Balancing::Panels::done(std::int64_t first, std::int64_t end) {
   what_.left = std::llround(gridmap::factor_work(m, n, end, std::min(m, n)) / what_.first);
   if (balancing_.processes_.id() != 0) return;
   balancing_.know_factored(what_);
-  if (balancing_.control_) balancing_.control_->panel(size_, what_.left);
+  if (balancing_.control_) balancing_.control_->state().panel(size_, what_.left);
 }
 
 void Balancing::know_factored(const Factored& what) {
@@ -54,10 +54,10 @@ void Balancing::know_factored(const Factored& what) {
   }
   if (!control_) return;
   if (is_another && what.is_under_way())
-    control_->begin_panels(what.place);
+    control_->state().begin_panels(what.place);
   else if (is_another)
-    control_->end_panels();
-  control_->panel(1, what.left);
+    control_->state().end_panels();
+  control_->state().panel(1, what.left);
 }
 
 } // namespace blacs_dyn

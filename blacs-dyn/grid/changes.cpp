@@ -72,13 +72,13 @@ bool Changes::is_due() {
   const auto is_now = [&](const TimedRequest& entry) { return entry.step == parts_.settings.points; };
   const std::vector<TimedRequest>& timetable = parts_.settings.requests;
   const bool is_timed = parts_.processes.id() == 0 && std::any_of(timetable.begin(), timetable.end(), is_now);
-  return requested_ || is_timed || (control_ && control_->is_pending()) || news() != 0;
+  return requested_ || is_timed || (control_ && control_->state().is_pending()) || news() != 0;
 }
 
 /// A request from outside. Groups that have gone are left out.
 Resize::Goal Changes::goal_of(const control::ResizeRequest& request) const {
   Resize::Goal goal;
-  goal.to = {request.to.nprow, request.to.npcol};
+  goal.to = request.to;
   goal.placement = request.placement.value_or(parts_.settings.placement);
   goal.without = request.without;
   for (const SpawnGroup& group : parts_.processes.process_set().groups) {
@@ -89,7 +89,7 @@ Resize::Goal Changes::goal_of(const control::ResizeRequest& request) const {
   goal.is_forced = request.force;
   goal.growth.hosts = request.hosts;
   goal.growth.form = request.form;
-  goal.growth.seconds_left = control_ ? control_->seconds_left() : -1;
+  goal.growth.seconds_left = control_ ? control_->state().seconds_left() : -1;
   return goal;
 }
 
@@ -137,7 +137,7 @@ int Changes::make(Resize::Goal goal, std::optional<control::ResizeRequest> reque
     if (is_at_point)
       next.failed(error);
     else if (control_)
-      control_->asks_no_more(); // what the scheduler has granted is given back where nothing comes of it
+      control_->state().asks_no_more(); // what the scheduler has granted is given back where nothing comes of it
     throw;
   }
 }

@@ -256,7 +256,7 @@ void Checkpoints::forget_signal() {
 
 bool Checkpoints::save_as_asked() {
   std::optional<control::CheckpointRequest> request;
-  if (control_) request = control_->take_checkpoint();
+  if (control_) request = control_->state().take_checkpoint();
   forget_signal();
   const std::string failure = save();
   if (control_) control_->checkpointed(request, settings_.checkpoint, failure);

@@ -24,10 +24,6 @@
 namespace blacs_dyn {
 namespace {
 
-base::GridShape to_grid(Shape s) {
-  return {s.nprow, s.npcol};
-}
-
 /// "3*d2000x2000/64x64+i2000x1/64x1": what decides the time of a step, as far as it can be seen.
 std::string size_of(const Matrices& matrices) {
   std::vector<std::pair<std::string, int>> kinds;
@@ -85,7 +81,7 @@ Control::Control(const Settings& settings, Shape first_grid, const std::string& 
   info.per_core = settings.per_core;
   info.undoes = settings.undoes;
   name_ = info.job;
-  state_ = std::make_unique<control::JobState>(std::move(info), to_grid(first_grid), now());
+  state_ = std::make_unique<control::JobState>(std::move(info), first_grid, now());
   state_->set_allowed(settings.allowed);
   state_->show_calls(calls::board());
   if (settings.steps > 0) state_->set_steps(settings.steps);
@@ -119,7 +115,7 @@ Control::~Control() {
   }
 }
 
-void Control::look_at(const Matrices& matrices) {
+void Control::know(const Matrices& matrices) {
   if (matrices.revision() == seen_) return;
   seen_ = matrices.revision();
   // matrices whose blocks follow the program's own rule are taken as one block per process: the rule is not asked on
@@ -160,7 +156,7 @@ std::optional<control::Grant> Control::ask(const std::string& grids, bool waits,
 
 std::optional<control::ResizeRequest> Control::resize_point(const Matrices& matrices, bool wants_itself) {
   const double t = now();
-  look_at(matrices);
+  know(matrices);
   state_->step_ended(t);
   state_->step_begins(t);
   if (wants_itself || !state_->is_pending()) return std::nullopt;
@@ -181,10 +177,6 @@ void Control::checkpointed(const std::optional<control::CheckpointRequest>& requ
   state_->step_begins(now());
 }
 
-void Control::phases_planned(control::Json plan) {
-  state_->phases_planned(std::move(plan));
-}
-
 void Control::relaid() {
   state_->step_begins(now());
 }
@@ -194,7 +186,7 @@ void Control::failed(Shape to, base::Status status, const std::string& why,
   if (request)
     request->refused(status, why);
   else
-    state_->failed(to_grid(to), status, why);
+    state_->failed(to, status, why);
   state_->step_begins(now());
 }
 

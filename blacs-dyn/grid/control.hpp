@@ -27,62 +27,36 @@ public:
   void hang_up(); ///< says good-bye: no request is received or answered any more
 
   const std::string& name() const { return name_; }
+  control::JobState& state() const { return *state_; }
   void know(const Processes& processes);
+  void know(const Matrices& matrices);
   void know_warm(Reserve::Count warm) { state_->set_warm(warm.asleep, warm.starting); }
-  void know_machine(const advise::Machine& machine) { state_->set_machine(machine); }
-  advise::Machine machine() const { return state_->machine(); } ///< as measured, in this run or an earlier one
   // where the environment does not say otherwise
   void allow(const advise::Allowed& allowed);
   void set_steps(std::int64_t steps);
   void restored(std::int64_t steps) { state_->restored(steps); }
   void set_experiment(const advise::Experiment& experiment);
 
-  // for balances
-  control::LoadBoard& board() { return state_->board; }
-  std::int64_t steps_left() const { return state_->steps_left(); }
-  double seconds_left() const { return state_->seconds_left(); }
-  advise::Allowed allowed() const { return state_->allowed(); }
-  advise::Cost change_cost(base::GridShape to, const advise::Cost& planned) const {
-    return state_->change_cost(to, planned);
-  }
   void wake() const {
     if (state_->wake) state_->wake();
   }
-  void balanced(const control::BalanceReport& report) { state_->balanced(report); }
-
   /// As JobState's. @throws Error{unsupported} where no scheduler can answer
   std::optional<control::Grant> ask(const std::string& grids, bool waits, double patience_s);
-  void asks_no_more() { state_->asks_no_more(); }
 
-  // for phases
-  void know_matrices(const Matrices& matrices) { look_at(matrices); }
-  /// Of the matrices that are known, on all grids: of earlier runs and this one.
-  control::PhaseTimes phase_times() const { return state_->phases(); }
-  void phase_took(const control::PhaseKey& phase, double seconds) { state_->phase_took(phase, seconds); }
-  void phases_planned(control::Json plan);
-
-  bool is_pending() const { return state_->is_pending(); }
   /// A resize point is reached: takes a request from outside, unless the program has a request of its own.
   std::optional<control::ResizeRequest> resize_point(const Matrices& matrices, bool wants_itself);
   /// A checkpoint was requested from outside: PlaceWord::Flag.
   std::uint64_t checkpoint_flags() const;
-  std::optional<control::CheckpointRequest> take_checkpoint() { return state_->take_checkpoint(); }
   /// What a checkpoint took is no part of a step. failure: empty where it was written
   void checkpointed(const std::optional<control::CheckpointRequest>& request, const std::string& path,
                     const std::string& failure);
   /// Called for every change, whatever requested it; answers the request. parked: processes that sleep now.
   void changed(const dyngrid_resize_report& report, int parked, std::optional<control::ResizeRequest>& request);
-  // panels of a factorization, as control::JobState has them
-  void begin_panels(const std::string& of) { state_->begin_panels(of); }
-  void panel(double size, std::int64_t left) { state_->panel(size, left); }
-  void end_panels() { state_->end_panels(); }
   void relaid(); ///< the matrices lie otherwise on the same grid: what that took is no part of a step
   /// A change that was tried at a resize point; answers the request.
   void failed(Shape to, base::Status status, const std::string& why, std::optional<control::ResizeRequest>& request);
 
 private:
-  void look_at(const Matrices& matrices);
-
   std::string name_;
   bool may_allow_, may_set_steps_, may_experiment_;
   std::unique_ptr<control::JobState> state_;

@@ -216,9 +216,7 @@ void Factoring::give_back() {
   if ((asked_.options & DYNGRID_GIVE_BACK) == 0 || progress_.next == 0) return;
   const Matrix& a = *asked_.matrix;
   const Shape now = parts_.grid.shape();
-  const base::GridShape enough =
-      gridmap::grid_for_rest({now.nprow, now.npcol}, a.rows.n - progress_.next, a.cols.n - progress_.next);
-  const Shape to{enough.nprow, enough.npcol};
+  const Shape to = gridmap::grid_for_rest(now, a.rows.n - progress_.next, a.cols.n - progress_.next);
   if (to == now || to == given_back_) return; // the second: it was refused
   given_back_ = to;
   parts_.changes.request(to);

@@ -9,7 +9,7 @@ namespace blacs_dyn {
 
 advise::Machine MachineFigures::figures() const {
   if (measured_) return *measured_;
-  return *control_ ? (*control_)->machine() : advise::Machine{};
+  return *control_ ? (*control_)->state().machine() : advise::Machine{};
 }
 
 void MachineFigures::measure_once(MPI_Comm comm) {
@@ -20,7 +20,7 @@ void MachineFigures::measure_once(MPI_Comm comm) {
     if (error.status() == base::Status::mpi_failure) throw;
     return;
   }
-  if (*control_) (*control_)->know_machine(*measured_);
+  if (*control_) (*control_)->state().set_machine(*measured_);
 }
 
 void MachineFigures::write(Packet& packet) const {

@@ -433,7 +433,7 @@ void Phases::fill(int shared, int from, int to) {
   copy.is_valid = true;
   last_.moved_bytes += move.moved_bytes;
   if (move.predicted_s > 0) trials_.moved({shared, from, to}, seconds / move.predicted_s);
-  if (control_) control_->phase_took(key_of(MoveKey{shared, from, to}), seconds);
+  if (control_) control_->state().phase_took(key_of(MoveKey{shared, from, to}), seconds);
 }
 
 /// The copy in layout `to` becomes the matrix. Local.

@@ -69,18 +69,18 @@ void Phases::settle() {
   if (own.size() == advise::PhaseRules().kept) own.erase(own.begin());
   own.push_back(seconds);
   trials_.took(phase, candidate, longest);
-  if (control_ && !is_first) control_->phase_took(key_of(phase, candidate), longest);
+  if (control_ && !is_first) control_->state().phase_took(key_of(phase, candidate), longest);
 }
 
 /// Stores the candidates that ran only once on this grid before the plan, as they were too slow for a second time.
 void Phases::remember_single_runs() {
   if (!control_) return;
-  const control::PhaseTimes known = control_->phase_times();
+  const control::PhaseTimes known = control_->state().phases();
   for (int p = 0; p < static_cast<int>(candidates_.size()); ++p)
     for (int c = 0; c < static_cast<int>(candidates_[static_cast<std::size_t>(p)].size()); ++c) {
       if (candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(c)].seconds.size() != 1) continue;
       const control::PhaseKey key = key_of(p, c);
-      if (known.count(key) == 0) control_->phase_took(key, trials_.typical_s(p, c));
+      if (known.count(key) == 0) control_->state().phase_took(key, trials_.typical_s(p, c));
     }
 }
 
@@ -92,8 +92,8 @@ void Phases::recall() {
   together(comm, [&] {
     if (grid_.rank() != 0) return;
     if (control_) {
-      control_->know_matrices(matrices_);
-      const control::PhaseTimes known = control_->phase_times();
+      control_->know(matrices_);
+      const control::PhaseTimes known = control_->state().phases();
       const auto recalled = [&](const control::PhaseKey& key, Recalled what) {
         const auto at = known.find(key);
         if (at == known.end()) return;
@@ -138,7 +138,7 @@ void Phases::tell_of_plan() const {
     cycle_s += step.seconds;
   }
   const double cycles = static_cast<double>(steps.size()) / static_cast<double>(phases_.size());
-  control_->phases_planned({{"steps", steps}, {"cycle_s", cycle_s / std::max(1.0, cycles)}});
+  control_->state().phases_planned({{"steps", steps}, {"cycle_s", cycle_s / std::max(1.0, cycles)}});
 }
 
 } // namespace blacs_dyn

@@ -106,11 +106,11 @@ void Resize::ask(Control& control) {
 
 /// On process 0. Where a smaller grid would do, the program does not wait for a larger one.
 void Resize::ask_for_need(Control& control) {
-  const advise::Allowed allowed = control.allowed(), needed = advise::Allowed::parse(goal_.need);
+  const advise::Allowed allowed = control.state().allowed(), needed = advise::Allowed::parse(goal_.need);
   std::optional<base::GridShape> smaller;
   for (int n = parts_->processes.process_set().grid.shape.size(); n > 0 && !smaller; --n)
     smaller = control::grid_of(n, allowed, needed);
-  if (smaller) goal_.to = {smaller->nprow, smaller->npcol};
+  if (smaller) goal_.to = *smaller;
   if (!parts_->settings.is_scheduled) {
     if (smaller) return;
     throw Error(Status::unsupported,
@@ -125,12 +125,12 @@ void Resize::ask_for_need(Control& control) {
                                               grant ? grant->reason : "no answer"));
   const auto shape = control::grid_of(grant->procs, allowed, needed);
   if (!shape) {
-    control.asks_no_more();
+    control.state().asks_no_more();
     throw Error(Status::internal, fmt::format("blacs-dyn: dyngrid_need: the scheduler grants {} processes, of which no "
                                               "grid of {} is",
                                               grant->procs, goal_.need));
   }
-  goal_.to = {shape->nprow, shape->npcol};
+  goal_.to = *shape;
   take(*grant);
 }
 
@@ -385,7 +385,7 @@ Resize::Outcome Resize::commit(MatrixMove& move) {
 
 void Resize::say_sent_for() const {
   if (!parts_->settings.is_verbose || parts_->processes.id() != 0) return;
-  std::fputs(fmt::format("dyngrid: {} -> {}: {} new process(es) sent for in {:.3f} s, computing on\n",
+  std::fputs(fmt::format("dyngrid: {} -> {}: the request for {} new process(es) took {:.3f} s; the program continues\n",
                          to_string(parts_->grid.shape()), to_string(goal_.to), change_.new_ids().size(),
                          MPI_Wtime() - started_)
                  .c_str(),

@@ -55,8 +55,7 @@ int ResizePoints::need(const char* grids) {
   });
   check_same(grid_.comm(), base::Fnv1a().text(needed.text()).positive(),
              "blacs-dyn: dyngrid_need: the grids differ between processes");
-  const Shape here = grid_.shape();
-  if (needed.permits({here.nprow, here.npcol})) return DYNGRID_SAME;
+  if (needed.permits(grid_.shape())) return DYNGRID_SAME;
   Resize::Goal goal;
   goal.need = needed.text();
   goal.placement = settings_.placement;

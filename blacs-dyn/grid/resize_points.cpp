@@ -70,7 +70,7 @@ bool ResizePoints::save_as_asked(Findings& found) {
   if ((found.all & PlaceWord::ends_after_it) == 0 || !is_written) return true;
   if (found.asked.request) found.asked.request->put_off();
   if (grid_.rank() == 0)
-    std::fprintf(stderr, "dyngrid: checkpoint %s written at resize point %lld; the run ends here, as was asked for\n",
+    std::fprintf(stderr, "dyngrid: checkpoint %s written at resize point %lld; the run ends here, as requested\n",
                  settings_.checkpoint.c_str(), static_cast<long long>(checkpoints_.points_passed()));
   return false;
 }

@@ -609,7 +609,7 @@ std::vector<int> Processes::parked_ranks_in_parent_comm(const ProcessSet& proces
 void Processes::release_group(int group, const std::vector<int>& parked_ranks) {
   const auto held = owned_.find(group);
   if (held == owned_.end())
-    throw Error(Status::internal, fmt::format("blacs-dyn: process {} does not own unit {}", id_, group));
+    throw Error(Status::internal, fmt::format("blacs-dyn: process {} does not own process group {}", id_, group));
   const MPI_Comm parent_comm = held->second.parent_comm.get();
   while (receive_if_there(parent_comm, base::tag_load)) { // load reports, which are not needed any more
   }

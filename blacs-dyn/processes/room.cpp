@@ -19,8 +19,7 @@ std::string too_many_for_cores(const Room& room) {
     if (all > most)
       return fmt::format(
           "{} processes on the {} core(s){}, expected at most {} ({} a core); DYNGRID_DECIDE=per-core=N allows "
-          "more, 0 any number, and so does --force of "
-          "dyngrid resize",
+          "more, 0 any number; a request with force overrides this check",
           all, host.cores, host.name.empty() ? "" : " of " + host.name, most, room.per_core);
   }
   return {};

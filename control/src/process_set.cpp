@@ -277,7 +277,7 @@ void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequ
 const SpawnGroup& ProcessSet::group_of(int id) const {
   for (const SpawnGroup& group : groups)
     if (has(group.members, id)) return group;
-  throw Error(Status::internal, fmt::format("blacs-dyn: process {} is in no unit", id));
+  throw Error(Status::internal, fmt::format("blacs-dyn: process {} belongs to no process group", id));
 }
 
 double ProcessSet::speed_of(int id) const {
@@ -556,9 +556,9 @@ Change decide_change(const ProcessSet& process_set, base::GridShape to, gridmap:
   }
   for (const int group : leave)
     if (!has(change.release_groups, group))
-      throw Error(
-          Status::bad_argument,
-          fmt::format("blacs-dyn: unit {} cannot leave: the new grid of {} processes needs it", group, to.size()));
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: process group {} cannot leave: the new grid of {} processes needs it", group,
+                              to.size()));
   return change;
 }
 

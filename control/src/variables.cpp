@@ -133,10 +133,12 @@ const std::vector<Variable>& variables() {
        true},
       {"DYNGRID_UNIT_COMMAND", "", "LINE", "not set",
        "set by dyngrid for DYNGRID_START=command: what to run on the host", "", true},
-      {"DYNGRID_UNIT_NUMBER", "", "N", "not set", "set by dyngrid for DYNGRID_START=command: what the group is called",
-       "", true},
+      {"DYNGRID_UNIT_HOST", "", "HOST", "not set",
+       "set by dyngrid for DYNGRID_START=command: the host where the group shall start; empty: any", "", true},
+      {"DYNGRID_UNIT_NUMBER", "", "N", "not set", "set by dyngrid for DYNGRID_START=command: number of the group", "",
+       true},
       {"DYNGRID_UNIT_PROCESSES", "", "N", "not set",
-       "set by dyngrid for DYNGRID_START=command: how many processes it has", "", true},
+       "set by dyngrid for DYNGRID_START=command: number of processes of the group", "", true},
       {"DYNGRID_LOAD_ROOT", "", "PATH", "not set",
        "where the load monitor finds /proc and /sys, for dyngrid's own tests; not for users", "", true},
       {"DYNGRID_NEWCOMER", "", "managed|classical", "not set",
@@ -146,23 +148,6 @@ const std::vector<Variable>& variables() {
 }
 
 namespace {
-/// Variables that became entries of a list.
-constexpr struct {
-  const char* name;
-  const char* now;
-} renamed[] = {
-    {"DYNGRID_UNIT", "DYNGRID_START=unit=N"},
-    {"DYNGRID_JOIN_START", "DYNGRID_START=command=LINE"},
-    {"DYNGRID_PLACEMENT", "DYNGRID_EXCHANGE=placement=NAME"},
-};
-
-/// What the writer of an unknown name meant; "" when nothing is close.
-std::string meant_by(const std::string& name, const std::vector<std::string>& of_users) {
-  for (const auto& [old, now] : renamed)
-    if (name == old) return now;
-  return closest_word(name, of_users);
-}
-
 bool has_keys(std::string_view name) {
   return std::any_of(variables().begin(), variables().end(),
                      [&](const Variable& v) { return *v.key && name == v.name; });
@@ -248,7 +233,7 @@ std::vector<UnknownVariable> unknown_variables(const std::vector<std::string>& e
   for (const std::string& entry : environment) {
     const std::string name = entry.substr(0, entry.find('='));
     if (name.compare(0, 8, "DYNGRID_") == 0 && std::find(all.begin(), all.end(), name) == all.end())
-      unknown.push_back({name, meant_by(name, of_users)});
+      unknown.push_back({name, closest_word(name, of_users)});
   }
   return unknown;
 }

@@ -9,7 +9,7 @@ program linear_system
   integer, parameter :: nb = 2
   integer :: context, nprow, npcol, myrow, mycol                                 ! <  iam, nprocs: not needed
   integer :: n, systems, i, j, unit, rows, info, outcome                         ! <
-  integer, target :: k = 1                                                       ! <  shared with newcomers
+  integer, target :: k = 1                                                       ! <  new processes get it
   integer :: desca(9), descb(9)
   integer, allocatable :: pivots(:)
   type(dyngrid_matrix) :: a_matrix                                               ! <  A follows the grid

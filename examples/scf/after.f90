@@ -14,7 +14,7 @@ program scf
   complex(kind(0d0)), parameter :: one = (1, 0), zero = (0, 0), i_half_dt = (0, 0.5d0)*dt
   integer :: outcome, desc(9), unit, info, i, j
   double precision, parameter :: position(n) = [(i - (n + 1)/2d0, i = 1, n)]
-  integer, target :: phase = 1, iteration = 0, step = 0, lines = 0  ! shared: all have the same, newcomers get it
+  integer, target :: phase = 1, iteration = 0, step = 0, lines = 0  ! shared: new processes get them
   double precision, target :: density(n) = 0
   type(dyngrid_matrix) :: s_matrix, l_matrix, h_matrix, c_matrix  ! these follow the grid
   logical :: is_restarted
@@ -39,7 +39,7 @@ program scf
   call dyngrid_share('density', density, info); call must(info)
   is_restarted = dyngrid_is_restarted()
   if (is_restarted) call dyngrid_restore('', info); call must(info)  ! matrices and shared state of the checkpoint
-  if (dyngrid_context() >= 0) then  ! newcomers have no part yet: they get it at their first resize point
+  if (dyngrid_context() >= 0) then  ! new processes get their part at their first resize point
     call set_up_work
     if (.not. is_restarted) call set_up_matrices
     if (dyngrid_is_first()) call open_output
@@ -47,7 +47,7 @@ program scf
 
   ! phase 1: the self-consistent field
   outcome = DYNGRID_SAME
-  do while (phase == 1 .and. dyngrid_entry_point() /= 'propagation')  ! some newcomers go straight to phase 2
+  do while (phase == 1 .and. dyngrid_entry_point() /= 'propagation')  ! new processes may begin in phase 2
     call dyngrid_resize_point_at('scf', outcome)  ! the grid may change here
     if (outcome == DYNGRID_LEAVE .or. outcome == DYNGRID_REDIRECT) exit
     call see

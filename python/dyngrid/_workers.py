@@ -24,7 +24,7 @@ from ._library import Error, Status
 
 
 def shape_of(workers: int) -> Tuple[int, int]:
-    """The most square grid of so many processes, with at most as many rows as columns."""
+    """The most square grid of that number of processes, with at most as many rows as columns."""
     rows = int(workers**0.5)
     while workers % rows:
         rows -= 1
@@ -175,7 +175,7 @@ atexit.register(stop)
 def run(
     name: str, workers: int, progress: Optional[bool], arrays: Tuple[NDArray[Any], ...]
 ) -> Tuple[NDArray[Any], ...]:
-    """A function of linalg on so many workers."""
+    """A function of linalg on this number of workers."""
     global _pool
     if workers < 1:
         raise ValueError(f"workers is {workers}, expected at least 1")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gridmap's balance beside what A-MPI's thesis [Weatherly2002] and SUIF-Adapt print, and beside A-MPI's own methods, in
 // figures: no process is started. --noise: the same nodes, by a clock of their own, for the BalanceMemory of advise,
-// which is told nothing but loads and how long steps took.
+// which receives nothing but loads and the times of steps.
 //
 // The nodes are a model: a step takes work * (1 + k) of a node with k competitors, and its messages take 1 + k times as
 // long, since sending and receiving is work of the processor. That one assumption gives nearly all decisions that A-MPI
@@ -201,7 +201,7 @@ void power(Report& report) {
   struct Case {
     GridShape grid;
     int slow;
-    double speed, uniform, shares, removed; ///< wanted
+    double speed, uniform, shares, removed; ///< expected
   };
   const Case cases[] = {{{2, 2}, 1, 0.5, 2, 3, 3},   {{2, 2}, 1, 0.25, 1, 2.5, 3}, {{3, 3}, 1, 0.5, 4.5, 7.5, 8},
                         {{4, 4}, 1, 0.5, 8, 14, 15}, {{4, 4}, 2, 0.25, 4, 13, 12}, {{4, 4}, 4, 0.5, 8, 14, 12},
@@ -300,7 +300,7 @@ void nearest_neighbour(Report& report) {
                "mean behind best", "worst", "bar held"},
               {},
               "Best: brute force over all sets of nodes with their best shares. The nodes follow the cost model of our "
-              "decision: told the model,\nit is best by construction; believing 50 % it is not told how much the load "
+              "decision: with the model\nit is best by construction; believing 50 % it does not know how much the load "
               "slows messages. A-MPI's own choice was the\nbest of its four in 106 cases.\nNot printed: one of the "
               "seven ratios, 50 here, and the configurations with several "
               "loaded nodes,\n(2,1) (1,1) of 4 and (1,1) (3,2,1) of 8 here."};
@@ -316,7 +316,7 @@ void nearest_neighbour(Report& report) {
         {"successive", [&](const Row& r) { return published_methods(r, work_function).successive; }, false},
         {"loaded ones leave", [&](const Row& r) { return published_methods(r, work_function).physical; }, false},
         {"A-MPI", [&](const Row& r) { return published_methods(r, work_function).ampi; }, false},
-        {"ours told the model", [&](const Row& r) { return ours(r, part); }, true},
+        {"ours with the model", [&](const Row& r) { return ours(r, part); }, true},
         {"ours believing 50 %", [&](const Row& r) { return ours(r, 0.5); }, false}};
     double successive_mean = 0;
     for (const Method& method : methods) {

@@ -187,7 +187,7 @@ int run(int argc, char** argv) {
       .check(base::positive_number())
       .show_default();
   app.add_option("--overhead", settings.overhead_calls,
-                 "instead: what DYNGRID_CALLS=report adds to so many calls of one block; it is set for that")
+                 "instead: what DYNGRID_CALLS=report adds to N calls of one block; it is set for that")
       .type_name("CALLS")
       .check(base::positive_number());
   app.add_option("--csv", settings.csv, "file for one line per single run").type_name("FILE");

@@ -47,7 +47,7 @@ ChainRequest reordered(const ChainRequest& request, const std::vector<int>& orde
   return other;
 }
 
-/// How far a set of processes comes in `seconds`, in their best order, and who was last.
+/// How far a set of processes comes in `seconds`, in their best order, and which was last.
 bool probe_any_order(const Times& time, double seconds, std::vector<std::int64_t>& reach, std::vector<int>& last) {
   const int processes = time.processes();
   const std::size_t all = (std::size_t{1} << processes) - 1;

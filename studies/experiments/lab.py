@@ -77,7 +77,7 @@ class Lab:
         return self.output(lab + ["--"] + words, seconds, decide)
 
     def cells(self, n: int, rounds: int, processes: int, steps: int, balance: str, table: Path) -> List[str]:
-        """A program of n x n cells in which an iteration has so many rounds of work for each cell, and one exchange of
+        """A program of n x n cells in which an iteration has `rounds` rounds of work for each cell, and one exchange of
         borders. Unlike a sweep of jacobi, it takes long beside the 5 to 9 ms in which the kernel gives out the nodes'
         parts of a core."""
         return [self.app("particles"), "--n", str(n), "--nb", "1", "--cell-rounds", str(rounds), "--deal", "items",

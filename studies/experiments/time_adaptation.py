@@ -54,7 +54,7 @@ class Overlapped:
 
 def overlapped(lab: Lab, pairs: List[Tuple[str, str]], overlaps: List[int], processes: int,
                is_inside: bool) -> Iterable[Row]:
-    """Two jobs, of which so many processes share nodes. is_inside: the second job has no others."""
+    """Two jobs, some processes of which share nodes. is_inside: the second job has no others."""
     runs = Overlapped(lab)
     for first, second in pairs:
         alone = runs.seconds([Placed(first, processes)], "advise")[0]

@@ -42,7 +42,7 @@ void add_options(base::CommandLine& app, Settings& settings) {
                "against equal ones, with the bound, for the sets of speeds that have as many as there are processes "
                "(2, 4 or 6), and against what can be done with ScaLAPACK's kernels: threads, more processes");
   app.add_option("--processors", emulated.processors,
-                 "with --unequal: so many, 2, 4 or 6, on which all processes are for the way with more processes")
+                 "with --unequal: their number, 2, 4 or 6; all processes are on them in the way with more processes")
       .check(base::positive_number());
   app.add_flag(
       "--competitor", settings.has_competitor,

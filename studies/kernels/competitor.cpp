@@ -85,7 +85,7 @@ extern "C" void dgemm_(const char* op_a, const char* op_b, const int* m, const i
 namespace bench {
 namespace {
 
-/// Who had known lays the matrix out anew when the competitor comes.
+/// A program that knew of it lays the matrix out anew when the competitor comes.
 enum class Method { alone, known, adapted, never };
 constexpr std::array<Method, 4> methods{Method::alone, Method::known, Method::adapted, Method::never};
 const char* name_of(Method method) {

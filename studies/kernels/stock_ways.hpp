@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be done about processors of unequal speed without kernels for unequal shares: so many processes, or threads,
+// What can be done about processors of unequal speed without kernels for unequal shares: more processes, or threads,
 // that all processes are about equally fast. Pure.
 #pragma once
 #include <vector>

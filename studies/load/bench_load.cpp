@@ -175,7 +175,7 @@ int run_live(const Settings& s, const char* self) {
   return is_good ? 0 : 1;
 }
 
-/// As lines of the CSV file: seconds of a processor that were got of a second that was wanted.
+/// As lines of the CSV file: seconds of a processor that were got of a second that was requested.
 void add_samples(apps::Report& report, int competitors, double quota, const Figures& f) {
   apps::Sample sample;
   sample.part = "share";
@@ -239,11 +239,11 @@ int main(int argc, char** argv) {
   cli.add_flag(
       "--live", s.is_live,
       "instead: how soon a monitor sees a competitor come and go (bar 3 s), and what it costs (0.1 % of a core)");
-  cli.add_option("--quiet", s.quiet_s, "instead: how often it sees a change in so many seconds without any (bar 0)")
+  cli.add_option("--quiet", s.quiet_s, "instead: how often it sees a change in N seconds without any (bar 0)")
       .check(base::in_range(1.0, 86400.0))
       .type_name("SECONDS");
-  cli.add_option("--watch", s.watch_s, "used by itself: computes so many seconds with a monitor").hidden();
-  cli.add_option("--one-after", s.one_after_s, "used by itself: measures here, after so many seconds").hidden();
+  cli.add_option("--watch", s.watch_s, "used by itself: computes for N seconds with a monitor").hidden();
+  cli.add_option("--one-after", s.one_after_s, "used by itself: measures here, after N seconds").hidden();
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   if (s.is_quick) {
     if (cli.count("--competitors") == 0) s.competitors = {0, 2};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables of the five papers that can be worked out again, ours beside the printed figures, with a verdict for each, and
+// Tables of the five papers that can be worked out again, ours beside the printed figures, with a rating for each, and
 // figures that only follow from others of the same paper, which are called arithmetic. No process is started.
 // studies/papers/published.csv has the figures of [Chinnusamy2004] that other benchmarks show too.
 #include <algorithm>
@@ -477,7 +477,7 @@ void time_adaptation(Papers& papers) {
 int main(int argc, char** argv) {
   std::string published = "studies/papers/published.csv";
   bool is_short = false;
-  base::CommandLine cli("Tables of the five papers that can be worked out again: printed, ours, and a verdict. Starts "
+  base::CommandLine cli("Tables of the five papers that can be worked out again: printed, ours, and a rating. Starts "
                         "nothing. Status 1 when a table comes out otherwise than it is known to.",
                         "bench_papers");
   cli.add_option("--published", published, "the published figures").type_name("FILE").show_default();

@@ -200,7 +200,7 @@ void compare_flame(const FlameOptions& o, apps::Report& report) {
 
 void add_flame_options(base::CommandLine& cli, FlameOptions& flame) {
   cli.add_option("--flame", flame.processes,
-                 "instead: flame on so many processes, every fixed layout and the chosen one")
+                 "instead: flame on this number of processes, every fixed layout and the chosen one")
       .check(base::positive_number());
   cli.add_option("--n", flame.n, "of flame").check(base::positive_number()).show_default();
   cli.add_option("--sweeps", flame.sweeps, "of flame").check(base::positive_number()).show_default();
@@ -227,7 +227,7 @@ int main(int argc, char** argv) {
   cli.add_option("--processes", plan.processes, "each with seconds of its own")
       .check(base::positive_number())
       .show_default();
-  cli.add_option("--matrices", plan.most_matrices, "that they share, from 1 to so many")
+  cli.add_option("--matrices", plan.most_matrices, "that they share, from 1 to N")
       .check(base::positive_number())
       .show_default();
   cli.add_option("--cycles", plan.cycles, "of the run that has an end").check(base::positive_number()).show_default();

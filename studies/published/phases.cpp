@@ -65,7 +65,11 @@ PhasePlan phases(const PhaseProblem& problem, bool unrolled) {
     return row[k];
   };
   for (std::size_t k = 0; k < candidates(0); ++k) {
-    Vertex end = shortest(k, machine.as_in(0, static_cast<int>(k), machine.start()));
+    PhaseProblem there = problem; // every matrix starts as candidate k has it, an unused one as it is
+    for (std::size_t m = 0; m < there.start.size(); ++m)
+      if (problem.phases[0].uses[m] != advise::PhaseUse::none)
+        there.start[m] = problem.phases[0].candidates[k].layouts[m];
+    Vertex end = shortest(k, PhaseMachine(there).start());
     if (unrolled) end = shortest(k, end.state); // in the state in which a cycle leaves the data
     if (end.seconds >= best.seconds) continue;
     best.seconds = best.cycle_s = end.seconds;

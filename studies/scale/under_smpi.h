@@ -12,8 +12,8 @@ namespace scale {
 /// first message of a rank and tag is the one that a receive from there takes.
 int improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status);
 int imrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request);
-/// An empty poll takes the time in which a link carries so many bytes, a thirtieth of a panel of an exchange. Each poll
-/// costs real time, so it is no shorter.
+/// Bytes that a link carries in the time of an empty poll, a thirtieth of a panel of an exchange. Each poll costs real
+/// time, so it is no shorter.
 constexpr double bytes_of_a_poll = 8192;
 void set_link_rate(double bytes_per_s);
 int yield_in_simulation();

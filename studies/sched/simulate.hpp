@@ -15,7 +15,7 @@ struct SimulationOptions {
   bool has_history = true;      ///< policies know the jobs' step times
   double relative_error = 0.01; ///< stop when the standard error of the mean response time is below this part
   std::int64_t warm_up = 20000; ///< jobs left out at the start
-  std::int64_t most_jobs = 200000000; ///< give up after so many
+  std::int64_t most_jobs = 200000000; ///< give up after this number
   std::int64_t longest_queue = 5000;  ///< more jobs waiting: the machine is overloaded, give up
   double deadline_s = 300;            ///< for an answer to a request
   double unresponsive_s = 3600;       ///< how long a job that ignored a request is not asked again

@@ -179,7 +179,7 @@ void add_trace_options(base::CommandLine& app, TraceOptions& o) {
       .type_name("MODEL")
       .show_default();
   app.add_option("--estimates", o.estimates,
-                 "of a trace: estimates of once to so many times the run time (default: the trace's own)")
+                 "of a trace: estimates of once to N times the run time (default: the trace's own)")
       .check(base::in_range(1.0, 1e6));
   app.add_option("--resize-seconds", o.resize_s, "of a trace: what a change of size costs")
       .check(base::non_negative_number())

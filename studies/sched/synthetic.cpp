@@ -80,7 +80,7 @@ Trace lublin_trace(std::int64_t jobs, int procs, std::uint64_t seed) {
   Trace trace;
   trace.procs = procs;
   trace.lines = jobs;
-  // A gap is so many seconds of an average half hour; a half hour with half as many arrivals takes twice as long.
+  // A gap is a number of seconds of an average half hour; a half hour with half as many arrivals takes twice as long.
   std::size_t half_hour = 0;
   double begun_s = 0, done_s = 0; // of this half hour: when it began, and how much of its arrivals is used up
   for (std::int64_t k = 1; k <= jobs; ++k) {

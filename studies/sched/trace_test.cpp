@@ -160,9 +160,9 @@ TEST(Easy, TheScheduleWorkedOutByHand) {
 //   A  0 .. 10:  4 in 0-10, then 10
 //   B 10 .. 20:  4 in 0-10, 2 in 10-20, then 10
 //   C  2 ..  9:  2 in 2-9
-//   D 4 wanted for 7: 4 free in 9-10 only, 2 in 10-20: at 20 .. 27
-//   E 2 wanted for 20: from 4: 2 in 4-9 (beside A and C), 4 in 9-10, 2 in 10-20, 6 in 20-27: at 4 .. 24
-//   F 3 wanted for 30: 0 in 4-9, 2 in 9-10, 0 in 10-20, 4 in 20-24, 6 in 24-27, then 10: at 20 .. 50
+//   D 4 requested for 7: 4 free in 9-10 only, 2 in 10-20: at 20 .. 27
+//   E 2 requested for 20: from 4: 2 in 4-9 (beside A and C), 4 in 9-10, 2 in 10-20, 6 in 20-27: at 4 .. 24
+//   F 3 requested for 30: 0 in 4-9, 2 in 9-10, 0 in 10-20, 4 in 20-24, 6 in 24-27, then 10: at 20 .. 50
 // With these estimates it is the schedule of EASY. A job G (6, 3 processors, 11) tells them apart, where F asks for 8:
 //   EASY: at 20 D starts, 4 are left; F (8) is first, reserved at 27; G ends at 31 > 27, 10 - 8 = 2 < 3 left over: no.
 //         At 24 E ends; at 27 D ends: F starts, ends at 57. G at 57.

@@ -58,13 +58,13 @@ sched::DrmsChoices choices_of(const Options& o) {
   sched::DrmsChoices choices;
   if (!o.serial.empty()) {
     const auto serial = parse_numbers("--serial", o.serial);
-    if (serial.size() != 3) throw Failure("--serial: wanted three factors, one for each category");
+    if (serial.size() != 3) throw Failure("--serial: expected three factors, one for each category");
     std::copy(serial.begin(), serial.end(), choices.serial);
   }
   if (!o.small.empty()) {
     const auto range = parse_numbers("--small", o.small);
     if (range.size() != 2 || range[0] <= 0 || range[1] < range[0])
-      throw Failure("--small: wanted the shortest and the longest time, in seconds");
+      throw Failure("--small: expected the shortest and the longest time, in seconds");
     choices.small_shortest_s = range[0];
     choices.small_longest_s = range[1];
   }
@@ -374,7 +374,7 @@ void add_options(base::CommandLine& app, Options& o) {
       .check(base::in_range(1, 1'000'000'000))
       .show_default();
   app.add_option("--seed", o.seed, "of the random numbers; all policies get the same jobs").show_default();
-  app.add_option("--share", o.share, "who gets processors left over: even, or the first of the queue")
+  app.add_option("--share", o.share, "the jobs that get processors left over: even, or the first of the queue")
       .check(base::one_of({"even", "first"}))
       .show_default();
   app.add_flag("--payoff", o.payoff, "rs: grow only where the time left saves more than the change costs");

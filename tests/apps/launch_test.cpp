@@ -226,7 +226,7 @@ TEST(Launch, OtherHostsGetTheEnvironment) {
   const std::string line = shell_line(plan_launch(r, site));
   EXPECT_NE(line.find("-H n1:4,n2:4"), std::string::npos) << line;
   EXPECT_NE(line.find("-x DYNGRID_START=unit=1"), std::string::npos) << line;
-  EXPECT_EQ(line.find("NEWCOMER"), std::string::npos) << line;
+  EXPECT_EQ(line.find("DYNGRID_NEWCOMER"), std::string::npos) << line;
 }
 
 TEST(Launch, PreloadComesAfterTheUsersAndNotIntoMpirun) {
@@ -571,13 +571,10 @@ TEST(Variables, Unknown) {
   EXPECT_EQ(unknown[1].closest, "");
 }
 
-TEST(Variables, RenamedOnesAreAnsweredWithTheEntry) {
-  const auto unknown =
-      control::unknown_variables({"DYNGRID_UNIT=2", "DYNGRID_JOIN_START=x", "DYNGRID_PLACEMENT=global"});
-  ASSERT_EQ(unknown.size(), 3u);
-  EXPECT_EQ(unknown[0].closest, "DYNGRID_START=unit=N");
-  EXPECT_EQ(unknown[1].closest, "DYNGRID_START=command=LINE");
-  EXPECT_EQ(unknown[2].closest, "DYNGRID_EXCHANGE=placement=NAME");
+TEST(Variables, OfAStartCommandAreKnown) {
+  EXPECT_TRUE(control::unknown_variables({"DYNGRID_UNIT_COMMAND=app", "DYNGRID_UNIT_HOST=n1", "DYNGRID_UNIT_NUMBER=1",
+                                          "DYNGRID_UNIT_PROCESSES=2", "DYNGRID_JOIN=PLACE|1"})
+                  .empty());
 }
 
 TEST(Variables, UnknownEntries) {

@@ -294,14 +294,14 @@ TEST(SlurmDecide, WhoIsWantedBackLeaves) {
   EXPECT_EQ(shown(at(10, 3, "Lw")), "submit 1");
   Situation s = at(10, 3, "WW");
   s.asked_to_leave = {1};
-  EXPECT_EQ(shown(s), "submit 2 leave 1 2"); // a second one: both in one wish, since the newer wish replaces the older
+  EXPECT_EQ(shown(s), "submit 2 leave 1 2"); // both in one request, since the newer one replaces the older
   s.asked_to_leave = {1, 2};
   EXPECT_EQ(shown(s), "submit 2");
   s.nodes[0].must_leave = false; // no growth while others leave
   s.nodes[0].stage = Stage::idle;
   s.asked_to_leave = {2};
   EXPECT_EQ(shown(s), "submit 1");
-  s = at(10, 4, "Wi"); // a growth that is on its way does not hold up who must go
+  s = at(10, 4, "Wi"); // a growth that is on its way does not hold up nodes that must go
   s.is_growing = true;
   EXPECT_EQ(shown(s), "submit 2 leave 1");
 }
@@ -551,7 +551,7 @@ TEST(SlurmLink, LinesBothWays) {
   EXPECT_EQ(status, 0);
   one.close();
   for (int round = 0; round < 100000 && other.take(); ++round) usleep(5000);
-  EXPECT_EQ(other.line(), "second") << "what was said before the end is heard";
+  EXPECT_EQ(other.line(), "second") << "what was sent before the end is received";
   EXPECT_FALSE(other.line());
 }
 

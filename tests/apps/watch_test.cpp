@@ -56,8 +56,8 @@ TEST(Watch, WhoWaitsIsShown) {
   EXPECT_EQ(command::waiting_text(Json::object()), "");
   EXPECT_EQ(command::waiting_text({{"parked", 2}}), "2 asleep");
   EXPECT_EQ(command::waiting_text({{"parked", 5}, {"kept", 3}, {"warm", 2}, {"starting", 1}}),
-            "5 asleep (3 kept), 2 warm, 1 starting");
-  EXPECT_EQ(command::waiting_text({{"warm", 1}}), "1 warm");
+            "5 asleep (3 kept), 2 spare, 1 starting");
+  EXPECT_EQ(command::waiting_text({{"warm", 1}}), "1 spare");
   EXPECT_EQ(command::waiting_text({{"event", "waiting"}, {"warm", 0}, {"starting", 0}, {"kept", 4}}),
             "4 asleep (4 kept)");
 }

@@ -405,7 +405,8 @@ TEST(Decide, NoGrowthBeyondTheCores) {
   advise::Situation s = on_two_cores();
   const advise::Decision no = advise::decide_resize(s, {4, 4}, false);
   EXPECT_FALSE(no.is_accepted);
-  EXPECT_TRUE(says(no.why, "16 processes on 2 core(s): no gain is predicted beyond the cores; --force")) << no.why;
+  EXPECT_TRUE(says(no.why, "16 processes on 2 core(s): no gain is predicted beyond the cores; a request with force"))
+      << no.why;
   EXPECT_FALSE(advise::decide_grow(s, 14, false).is_accepted);
   EXPECT_TRUE(advise::decide_resize(s, {4, 4}, true).is_accepted);
   EXPECT_EQ(name(advise::decide_grow(s, 14, true).to), "4x4");
@@ -798,7 +799,9 @@ TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
   EXPECT_THROW(ask(state, R"({"op":"leave"})", 1), base::Error);
   EXPECT_THROW(ask(state, R"({"op":"leave","units":[]})", 1), base::Error);
   EXPECT_THROW(ask(state, R"({"op":"leave","units":["n1"]})", 1), base::Error);
-  EXPECT_EQ(ask(state, R"({"op":"leave","units":[2]})", 1)["accepted"], false);
+  const Json unknown = ask(state, R"({"op":"leave","units":[2]})", 1);
+  EXPECT_EQ(unknown["accepted"], false);
+  EXPECT_EQ(unknown["reason"], "none of these process groups has processes in the grid");
   EXPECT_EQ(ask(state, R"({"op":"leave","units":[1]})", 1)["grid"], Json({2, 2}));
   auto wanted = state.want(2);
   ASSERT_TRUE(wanted);
@@ -811,7 +814,7 @@ TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
 }
 
 namespace {
-/// 2x2 of processes 0 1 / 2 5, 3 asleep beside them on node a, 4 on node b; 4 and 5 of unit 7; 2 is the slowest.
+/// 2x2 of processes 0 1 / 2 5, 3 asleep beside them on node a, 4 on node b; 4 and 5 of group 7; 2 is the slowest.
 std::vector<advise::ProcessInfo> six() {
   return {{0, "a", 0, 0, 1},  {1, "a", 0, 1, 2},  {2, "b", 0, 2, 0.5},
           {3, "a", 0, -1, 1}, {4, "b", 7, -1, 1}, {5, "b", 7, 3, 2}};

@@ -65,12 +65,12 @@ void check_sound(const ProcessSet& before, const Change& change) {
   for (const SpawnGroup& group : after.groups) {
     bool has_active = group.id == 0;
     for (const int id : group.members) {
-      EXPECT_TRUE(alive.insert(id).second) << "process " << id << " is in one unit";
+      EXPECT_TRUE(alive.insert(id).second) << "process " << id << " is in one group";
       const bool parked = std::count(group.parked.begin(), group.parked.end(), id) == 1;
       EXPECT_NE(parked, ids.count(id) == 1) << "process " << id << " is either in the grid or parked";
       has_active = has_active || !parked;
     }
-    EXPECT_TRUE(has_active) << "a unit none of which is needed leaves instead of sleeping";
+    EXPECT_TRUE(has_active) << "a group none of which is needed leaves instead of sleeping";
     const auto& originals = after.groups[0].members;
     EXPECT_TRUE(group.id == 0 || std::count(originals.begin(), originals.end(), group.owner) == 1);
   }
@@ -805,6 +805,7 @@ TEST(Room, ProcessesACore) {
   EXPECT_TRUE(says(refusal(room_for(31)), "33 processes on the 2 core(s), expected at most 32 (16 a core)"))
       << refusal(room_for(31));
   EXPECT_TRUE(says(refusal(room_for(100000)), "100002 processes"));
+  EXPECT_FALSE(says(refusal(room_for(31)), "--")) << "the library names an option of the command";
   Room room = room_for(100000);
   room.per_core = 0; // forced
   EXPECT_EQ(refusal(room), "");

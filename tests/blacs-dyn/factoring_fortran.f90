@@ -58,7 +58,7 @@ program factoring_fortran
     end if
     if (outcome == DYNGRID_LEAVE) exit
     call need(outcome >= 0 .and. info == 0, 'the factorization')
-    call need(seen%next == n .and. seen%count == n / nb * round, 'all panels were told of')
+    call need(seen%next == n .and. seen%count == n / nb * round, 'all panels were reported')
     seen%next = 0
     call dyngrid_local(a, x); call dyngrid_local(b, y)
     desc = dyngrid_desc(a); desc_b = dyngrid_desc(b)
@@ -79,7 +79,7 @@ program factoring_fortran
     call dyngrid_lu(no, 0, pivots, info, outcome); call need(outcome == DYNGRID_ERR_NULL, 'no matrix')
     call dyngrid_cholesky(a, 'x', 0, info, outcome); call need(outcome == DYNGRID_ERR_ARGUMENT, 'no triangle')
     call dyngrid_lu(a, 2, pivots, info, outcome); call need(outcome == DYNGRID_ERR_ARGUMENT, 'no option')
-    call dyngrid_on_panel(data=c_null_ptr, info=info); call need(info == DYNGRID_SUCCESS, 'nobody is told')
+    call dyngrid_on_panel(data=c_null_ptr, info=info); call need(info == DYNGRID_SUCCESS, 'no routine is called')
   end if
   call dyngrid_finalize(info); call need(info == DYNGRID_SUCCESS, 'finalize')
 

@@ -182,7 +182,7 @@ int moment(dyngrid_matrix* a) {
   return dyngrid_finalize();
 }
 
-/// The parts of DYNGRID_JOIN, "tcp:ADDRESS:PORT?WORD|UNIT" or "unix:NAME?WORD|UNIT".
+/// The parts of DYNGRID_JOIN, "tcp:ADDRESS:PORT?WORD|NUMBER" or "unix:NAME?WORD|NUMBER".
 struct Invitation {
   std::string where, word;
   int group = 0;
@@ -330,7 +330,7 @@ int with_neighbours(dyngrid_matrix* a) {
     expect(change_to(1, 2, 2, &meanwhile) == DYNGRID_RESIZED && follow::wrong(a, 'd', 5) == 0, "back");
   }
   for (const int fd : silent) close(fd);
-  say("neighbour: right, with " + std::to_string(invitations.size()) + " units and " + std::to_string(silent.size()) +
+  say("neighbour: right, with " + std::to_string(invitations.size()) + " groups and " + std::to_string(silent.size()) +
       " that said nothing");
   return dyngrid_finalize();
 }

@@ -58,8 +58,8 @@ program on_change_fortran
     if (outcome == DYNGRID_LEAVE) exit
     call need(outcome >= 0, 'resize point')
     if (outcome == DYNGRID_SAME) exit
-    call need(seen%before == merge(1, 0, was_in_the_grid) .and. seen%after == 1, 'told before and after')
-    call need(only_after%before == 0 .and. only_after%after == 1, 'told after')
+    call need(seen%before == merge(1, 0, was_in_the_grid) .and. seen%after == 1, 'called before and after')
+    call need(only_after%before == 0 .and. only_after%after == 1, 'called after')
     call dyngrid_grid(nprow, npcol, myrow, mycol)
     call need(nprow == shapes(1, step) .and. npcol == shapes(2, step), 'the grid')
   end do

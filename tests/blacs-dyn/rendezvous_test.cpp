@@ -129,7 +129,7 @@ TEST(Rendezvous, AWordIsGoodOnceForEachProcessAndForItsUnitOnly) {
     return "hello " + said + " " + std::to_string(id) + " " + std::to_string(rank) + " evil 1\n";
   };
   EXPECT_EQ(answer_to(host.place(), hello(word, group, 0)), "") << "a second time";
-  EXPECT_EQ(answer_to(host.place(), hello(word, 8, 0)), "") << "another unit's";
+  EXPECT_EQ(answer_to(host.place(), hello(word, 8, 0)), "") << "another group's";
   EXPECT_EQ(answer_to(host.place(), hello(word, 99, 0)), "") << "never sent for";
   EXPECT_EQ(answer_to(host.place(), hello(word, 0, 0)), "");
   EXPECT_EQ(answer_to(host.place(), hello("", 0, 0)), "");

@@ -73,7 +73,7 @@ contains
   subroutine who_is_first()
     integer :: nprow, npcol, myrow, mycol
     call dyngrid_grid(nprow, npcol, myrow, mycol)
-    call need(dyngrid_is_first() .eqv. (myrow == 0 .and. mycol == 0), 'who is first')
+    call need(dyngrid_is_first() .eqv. (myrow == 0 .and. mycol == 0), 'which is first')
   end subroutine
 
   !> Fills the matrix with which * (1000 i + j), or (negative) compares with that.

@@ -27,7 +27,7 @@
       END IF
       CALL NEED(.NOT. DYNGRID_IS_RESTARTED(), 'not restarted')
       CALL DYNGRID_GRID(NR, NC, MR, MC)
-      CALL NEED(DYNGRID_IS_FIRST() .EQV. MR + MC .EQ. 0, 'who is first')
+      CALL NEED(DYNGRID_IS_FIRST() .EQV. MR + MC .EQ. 0, 'the first')
       CALL DYNGRID_NEED('2:4 ', OUT)
       CALL NEED(OUT .EQ. DYNGRID_SAME, 'it has what it needs')
       CALL DYNGRID_NEED('9:16', OUT)

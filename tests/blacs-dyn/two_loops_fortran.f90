@@ -27,7 +27,7 @@ program two_loops_fortran
   end if
   entry = ''
   if (is_led) entry = dyngrid_entry_point()
-  call need((entry == 'propagation') .eqv. (is_led .and. dyngrid_is_newcomer()), 'where a newcomer is to go')
+  call need((entry == 'propagation') .eqv. (is_led .and. dyngrid_is_newcomer()), 'where a new one is to go')
 
   outcome = DYNGRID_SAME
   if (entry /= 'propagation') then
@@ -42,7 +42,7 @@ program two_loops_fortran
       scf = scf + 1
     end do
     if (outcome == DYNGRID_REDIRECT) &
-      call need(is_led .and. dyngrid_entry_point() == 'propagation', 'where one goes who woke')
+      call need(is_led .and. dyngrid_entry_point() == 'propagation', 'where one goes that woke')
   end if
   do while (outcome /= DYNGRID_LEAVE .and. step < all_steps)
     call dyngrid_grid(nprow, npcol, myrow, mycol)

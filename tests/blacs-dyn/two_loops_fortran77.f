@@ -62,10 +62,10 @@
      $            'the other place')
       END IF
       IF (OUT .EQ. DYNGRID_RESIZED) THEN
-        CALL NEED(SEEN(2) .EQ. 1, 'told after')
-        CALL NEED(SEEN(1) .EQ. 0 .OR. R .GE. 0, 'told before')
+        CALL NEED(SEEN(2) .EQ. 1, 'called after')
+        CALL NEED(SEEN(1) .EQ. 0 .OR. R .GE. 0, 'called before')
       ELSE
-        CALL NEED(LED .OR. SEEN(1) + SEEN(2) .EQ. 0, 'not told')
+        CALL NEED(LED .OR. SEEN(1) + SEEN(2) .EQ. 0, 'not called')
       END IF
       STEP = STEP + 1
       IF (STEP .LT. 4) GO TO 20

@@ -35,7 +35,7 @@ static int global(int local, int me, int procs) {
   return (local / nb * procs + me) * nb + local % nb;
 }
 
-/* What this process has may grow by so many bytes; 0: as it likes. */
+/* What this process has may grow by this number of bytes; 0: as it likes. */
 static void limit(long more) {
   struct rlimit memory;
   long pages = 0;

@@ -271,26 +271,6 @@ TEST(Command, LoadSelfTest) {
   EXPECT_EQ(run("load no-such-job").status, 1);
 }
 
-TEST(Command, FormerCommandsAreAnsweredWithTheNewOnes) {
-  for (const auto& [former, now] : {std::pair<const char*, const char*>{"grow job +5", "dyngrid resize JOB +5"},
-                                    {"shrink job 4", "dyngrid resize JOB -4"},
-                                    {"calls", "dyngrid history --calls"},
-                                    {"topology --procs 14", "dyngrid plan shapes"},
-                                    {"place --from 2x2", "dyngrid plan placement"},
-                                    {"plan --from 2x2", "dyngrid plan exchange"},
-                                    {"map", "dyngrid plan mapping"},
-                                    {"select", "dyngrid plan selection"},
-                                    {"balance job --now", "dyngrid load JOB --balance now"},
-                                    {"phases", "dyngrid plan phases"},
-                                    {"decide", "dyngrid plan decision"},
-                                    {"speeds", "dyngrid plan hosts"}}) {
-    const Answer answer = run(former);
-    EXPECT_EQ(answer.status, 2) << former;
-    EXPECT_NE(answer.err.find(now), std::string::npos) << answer.err;
-    EXPECT_EQ(std::count(answer.err.begin(), answer.err.end(), '\n'), 1) << answer.err;
-  }
-}
-
 TEST(Command, ResizeRefusesWhatItsFormCannotUse) {
   for (const auto& [arguments, words] :
        {std::pair<const char*, const char*>{"5", "expected a grid, e.g. 3x3, or a number"},

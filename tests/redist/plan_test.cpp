@@ -405,7 +405,7 @@ TEST(Plan, RefusesWhatDoesNotFit) {
   b.cols.sizes = {0};
   EXPECT_EQ(status(a, b, {}), base::Status::bad_argument);
   b = a;
-  b.cols_replicated = true; // and cut over 2 all the same
+  b.cols_replicated = true; // and still cut over 2
   EXPECT_EQ(status(a, b, {}), base::Status::shape_mismatch);
   PlanOptions options;
   options.from = {5, 0, 6, 2};

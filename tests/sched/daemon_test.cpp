@@ -506,7 +506,7 @@ TEST_F(SchedulerTest, AJobThatWaitsForRoomRunsOnce) {
   until("it has said so", [&] { return read_file(folder_ + "/err").find("cannot be written") != std::string::npos; });
   const auto written = [&] { return std::filesystem::last_write_time(folder_ + "/s/journal"); };
   const auto first_try = written();
-  until("it is tried again, in vain", [&] { return written() != first_try; });
+  until("it is tried again, and fails", [&] { return written() != first_try; });
   EXPECT_EQ(job(second)["phase"], "waiting");
   EXPECT_NE(access((folder_ + "/ran").c_str(), F_OK), 0);
   limit_files(RLIM_INFINITY);
@@ -527,7 +527,7 @@ TEST_F(SchedulerTest, ADiskThatFailsEndsTheScheduler) {
   EXPECT_THROW(submit({"/bin/sh", "-c", "echo never > " + folder_ + "/never"}, {{"allow", "1"}}), base::Error);
   EXPECT_EQ(WEXITSTATUS(collect()), 1);
   EXPECT_NE(read_file(folder_ + "/err").find("forced to the disk"), std::string::npos);
-  EXPECT_EQ(read_file(folder_ + "/s/journal"), before) << "who was told no finds no job";
+  EXPECT_EQ(read_file(folder_ + "/s/journal"), before) << "a user whose submission failed finds no job";
   start({"--procs", "2"});
   EXPECT_EQ(job(first)["phase"], "running");
   std::ofstream(folder_ + "/go") << "go";
@@ -752,7 +752,7 @@ private:
     const auto request = control::parse_request(line);
     const Json grid = Json::array({1, procs_});
     Json fields = Json::object();
-    Json target; // the grid that it is told, or decides on
+    Json target; // the grid that it receives, or decides on
     if (request.op == "resize")
       target = request.body->at("grid");
     else if (request.op == "grow" && !request.body->contains("hosts"))
@@ -1322,11 +1322,11 @@ TEST_F(SchedulerTest, ANeedWaitsUntilAnotherEnds) {
     application.waits = application.wants = true;
   };
   need("5:9");
-  until("never so many", [&] { return application.refusals == 1; });
+  until("never more", [&] { return application.refusals == 1; });
   EXPECT_NE(application.why_refused.find("of the 4 there are"), std::string::npos) << application.why_refused;
   need("3:4");
   until("it waits", [&] { return job(id)["asks"].is_object(); });
-  crash(); // the next one hears of it
+  crash(); // the next one learns of it
   start({"--procs", "4", "--policy", "ls"});
   until("it waits", [&] { return job(id)["asks"].is_object(); });
   const auto late = submit({"sleep", "100"}, {{"allow", "1:3"}});
@@ -1335,7 +1335,7 @@ TEST_F(SchedulerTest, ANeedWaitsUntilAnotherEnds) {
   until("it is granted", [&] { return application.grants == 1; });
   EXPECT_EQ(job(rigid)["phase"], "ended");
   until("it is booked", [&] { return job(id)["procs"] == 4; });
-  EXPECT_EQ(job(late)["phase"], "waiting") << "who runs and waits goes before who has not begun";
+  EXPECT_EQ(job(late)["phase"], "waiting") << "a job that runs and waits goes before one that has not begun";
   EXPECT_TRUE(job(id)["asks"].is_null());
 }
 
@@ -1553,7 +1553,7 @@ TEST_F(SchedulerTest, TwoPdgemmShrinkForAThirdAndGrowBack) {
     EXPECT_EQ(out(id).find("WRONG"), std::string::npos) << out(id);
   }
   EXPECT_NE(out(c).find("3 steps all right"), std::string::npos);
-  // who had what: never more than there are, the third between the shrinks and the growths
+  // which job had what: never more than there are, the third between the shrinks and the growths
   const Json timeline = call("timeline");
   double third_begins = 0, third_ends = 0;
   for (const Json& s : timeline.at("segments"))

@@ -27,7 +27,7 @@ std::string content_of(const std::string& path) {
   return text.str();
 }
 
-/// A disk with so many bytes left, whose other calls can be told to fail.
+/// A disk with a number of bytes left, whose other calls can be made to fail.
 struct Disk {
   std::size_t room = 1 << 20;
   bool syncs = true, cuts = true;

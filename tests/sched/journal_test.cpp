@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The journal cut at every byte, and with every bit flipped; who has which processors; command lines; timelines.
+// The journal cut at every byte, and with every bit flipped; which job has which processors; command lines; timelines.
 #include "sched/journal.hpp"
 
 #include <fmt/format.h>

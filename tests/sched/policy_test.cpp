@@ -154,7 +154,7 @@ TEST(Reconfigurable, TakesFromTheLargestAndOnlyWhatIsNeeded) {
   EXPECT_EQ(m.decide("rs"), (Decisions{{1, 8}}));
 }
 
-// Power counts, not heads: what is even, and who gives.
+// Power counts, not heads: what is even, and which job gives.
 TEST(Speeds, AdaptiveSharesThemOut) {
   Machine m(8);
   m.add("1:8", 0);
@@ -304,7 +304,7 @@ TEST(Loads, TheyAreAskedForWhereThereIsAChoice) {
   EXPECT_EQ(asked("qos"), (std::vector<std::int64_t>{1, 2}));
   m.state.waiting.pop_back();
   m.add("16", 0);
-  EXPECT_TRUE(asked().empty()) << "they cannot free so many";
+  EXPECT_TRUE(asked().empty()) << "they cannot free that number";
   m.state.waiting.pop_back();
   m.state.procs = 16;
   EXPECT_EQ(asked(), (std::vector<std::int64_t>{1, 2}));

@@ -221,20 +221,19 @@ void run(const HistoryOptions& o) {
 } // namespace
 
 void add_history(CommandLine& root) {
-  CommandLine& app =
-      root.add_command("history", "What steps, phases and changes of a job, or of a program before, took");
+  CommandLine& app = root.add_command("history", "Times of steps, phases and changes: of a job, or of earlier runs");
   auto o = std::make_shared<HistoryOptions>();
   app.add_option("JOB", o->job, "a running job, or the name of a program; without it, a line for each program");
   app.add_option("--predict", o->predict, "also the step time on these grids, e.g. 4x4, with its error")
       .type_name("PxQ");
   app.add_flag("--calls", o->calls,
-               "what calls of ScaLAPACK's routines took, by place, of programs under dyngrid run --calls; without JOB, "
-               "of the only job that runs, else of the last run of each program");
+               "times of calls of ScaLAPACK's routines, by place, under dyngrid run --calls; without JOB those of the "
+               "only running job, else of each program's last run");
   app.add_flag("--json", o->json, "print one JSON object");
   app.footer(
-      "With --calls: where it was: seconds that the calls would have taken where the caller has its matrices, of those "
-      "that have been\nmeasured there; of DYNGRID_CALLS=report the seconds in the best place. moved: there and back. A "
-      "run is kept in the history\nwhen it ends by itself.");
+      "With --calls: \"where it was\" has the seconds that the calls would have taken on the caller's grid, of calls\n"
+      "that were measured there. With DYNGRID_CALLS=report the column is \"in best place\": the seconds there. \"moved "
+      "MB\"\ncounts both ways. A run is kept in the history when it ends by itself.");
   app.action([o] { run(*o); });
 }
 

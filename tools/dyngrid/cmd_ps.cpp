@@ -79,7 +79,7 @@ void show_processes(std::string job, bool as_json) {
     return std::any_of(units.begin(), units.end(),
                        [&](const auto& unit) { return unit.at("unit") == number && unit.at("active") == 0; });
   };
-  std::vector<std::vector<std::string>> rows{{"PROCESS", "PLACE", "HOST", "UNIT", "SPEED"}};
+  std::vector<std::vector<std::string>> rows{{"PROCESS", "PLACE", "HOST", "GROUP", "SPEED"}};
   for (const auto& p : status.value("processes", base::Json::array())) {
     const auto& place = p.value("place", Json());
     const auto unit = p.at("unit").get<std::int64_t>();
@@ -90,9 +90,9 @@ void show_processes(std::string job, bool as_json) {
                     p.at("host").get<std::string>(), unit == 0 ? "mpirun" : std::to_string(unit),
                     fmt::format("{:g}", p.at("speed").get<double>())});
   }
-  for (const char* kind : {"warm", "starting"})
+  for (const auto& [kind, shown] : {std::pair("warm", "spare"), std::pair("starting", "starting")})
     for (int count = status.value(kind, 0); count > 0; --count)
-      rows.push_back({"-", kind, status["host"].get<std::string>(), "-", "-"});
+      rows.push_back({"-", shown, status["host"].get<std::string>(), "-", "-"});
   std::printf("%s", table(rows).c_str());
 }
 
@@ -106,9 +106,8 @@ void add_ps(CommandLine& root) {
       "JOB", *job,
       "show its processes instead: their numbers, their positions, and which of them sleep, are kept or spare");
   app.add_flag("--json", *as_json, "print one JSON object");
-  app.footer(
-      "Memory is that of all matrices. Asleep: in no grid; kept: of them those that leave after a while (run "
-      "--keep); `warm`: spare, started in advance (run --warm). Sockets that dead jobs left behind are taken away.");
+  app.footer("Memory is that of all matrices. Asleep: in no grid; kept: of them those that leave after a while (run "
+             "--keep); spare: started in advance (run --warm). Sockets that dead jobs left behind are removed.");
   app.action([as_json, job] { job->empty() ? run(*as_json) : show_processes(*job, *as_json); });
 }
 

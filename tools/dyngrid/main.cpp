@@ -45,25 +45,11 @@ constexpr struct {
 
 constexpr const char* without_scheduler = "this dyngrid was built without the scheduler (DYNGRID_BUILD_SCHED=OFF)";
 
-/// Commands of other versions and other builds, and their replacements.
+/// Commands of other builds.
 constexpr struct {
   const char* name;
   const char* reason;
 } elsewhere[] = {
-    {"grow", "it is dyngrid resize JOB +5"},
-    {"shrink", "it is dyngrid resize JOB -4"},
-    {"calls", "it is dyngrid history --calls"},
-    {"calibrate", "dyngrid run --calls measures by itself"},
-    {"topology", "it is dyngrid plan shapes"},
-    {"place", "it is dyngrid plan placement"},
-    {"map", "it is dyngrid plan mapping"},
-    {"select", "it is dyngrid plan selection"},
-    {"balance", "the question is dyngrid plan balance, the request to a job dyngrid load JOB --balance now"},
-    {"phases", "it is dyngrid plan phases"},
-    {"decide", "it is dyngrid plan decision"},
-    {"speeds", "it is dyngrid plan hosts"},
-    {"simulate", "the simulator is a program of its own, workload_simulator (studies/sched in the sources; cmake "
-                 "-DDYNGRID_BUILD_STUDIES=ON builds it)"},
     {"submit", without_scheduler},
     {"queue", without_scheduler},
     {"cancel", without_scheduler},
@@ -122,8 +108,6 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (const std::string why = why_unknown(root, words[0]); !why.empty()) return fail(root, why, 2);
-  if (words[0] == "plan" && words.size() > 1 && words[1] == "--from")
-    return fail(root, "plan has no options but subjects: it is dyngrid plan exchange --from ...", 2);
   try {
     // commands that examine the environment report more than its first mistake
     if (const std::string& first = words[0]; first[0] != '-' && first != "env" && first != "doctor")

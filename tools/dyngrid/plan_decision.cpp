@@ -252,15 +252,17 @@ void add_plan_decision(CommandLine& plan) {
                  "bytes per second of a process copying (default: as measured here, else 4e9)")
       .check(base::positive_number());
   app.add_flag("--json", o->json, "print one JSON object");
-  app.footer("Examples:\n"
-             "  dyngrid plan decision --to 3x3\n"
-             "  dyngrid plan decision 4711 --to 4x4 --json\n"
-             "  dyngrid plan decision --from 2x2 --to 3x3 --matrix 3*d4000x4000/64x64 --times 2x2=1.2,3x3=0.6 --steps "
-             "100\n"
-             "  dyngrid history --json pdgemm | dyngrid plan decision --from 2x2 --to 4x4 --history -\n"
-             "The answer is that of the job to dyngrid resize, but for grids that it has tried and left again. Terms:\n"
-             "spawn, merge, plan, then latency, bandwidth and packing of the exchange (packing: so much as it takes\n"
-             "longer than the wire), or exchange where that very change was measured.");
+  app.footer(
+      "Examples:\n"
+      "  dyngrid plan decision --to 3x3\n"
+      "  dyngrid plan decision 4711 --to 4x4 --json\n"
+      "  dyngrid plan decision --from 2x2 --to 3x3 --matrix 3*d4000x4000/64x64 --times 2x2=1.2,3x3=0.6 --steps "
+      "100\n"
+      "  dyngrid history --json pdgemm | dyngrid plan decision --from 2x2 --to 4x4 --history -\n"
+      "The answer is the one of the job to dyngrid resize, except for grids that it has tried and left again.\n"
+      "The terms are spawn, merge, plan, and latency, bandwidth and packing of the exchange. Packing is the time\n"
+      "by which copies take longer than the network. A change that was measured has one term, exchange, instead\n"
+      "of these three.");
   app.action([o, &app] { run(*o, app); });
 }
 

@@ -71,7 +71,7 @@ void add_open_mpi_settings(const Site& site, int processes, bool may_grow, Launc
     set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", "mpirun refuses to run as root otherwise");
   }
   set("OMPI_MCA_mpi_yield_when_idle", "1",
-      "a grid that grows may have more processes than cores: a process that waits gives its core away");
+      "a grid that grows may have more processes than cores: a waiting process yields its core");
   if (may_grow)
     set("OMPI_MCA_coll", "^han,adapt,hcoll",
         "these collectives have hung in communicators that were merged after a spawn");

@@ -223,7 +223,7 @@ void add_transport(const RunRequest& request, const Site& site, Launch& launch) 
   for (const char* name : {"OMPI_MCA_pml_ucx_tls", "OMPI_MCA_pml_ucx_devices"})
     add(name, "any", "UCX is used for shared memory, too, where no fast network is found");
   add("OMPI_MCA_pml_ucx_progress_iterations", "1",
-      "a process that waits looks 100 times before it gives its core away otherwise");
+      "without it a waiting process polls 100 times before it yields its core");
 }
 
 void look_at_transports(const RunRequest& request, Site& site, bool is_anew) {

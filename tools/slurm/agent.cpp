@@ -509,7 +509,8 @@ void Agent::hand_out(Hand& hand, const std::string& text) {
   m->stop_at = 0;
   m->node.stage = Stage::handed;
   m->node.since = monotonic_s();
-  if (request_.verbose) say(fmt::format("{} gets unit {} of {} processes", name_of(*m), hand.group, hand.processes));
+  if (request_.verbose)
+    say(fmt::format("{} gets process group {} of {} processes", name_of(*m), hand.group, hand.processes));
   m->link.say(fmt::format("run {} {}", hand.group, text));
 }
 
@@ -533,7 +534,7 @@ void Agent::hear_from(Member& m, const std::string& line) {
     if (m.node.stage == Stage::handed)
       fail_group(m, fmt::format("it ended with status {}", status));
     else if (request_.verbose || status != 0)
-      say(fmt::format("{}: unit {} ended with status {}", name_of(m), group, status));
+      say(fmt::format("{}: process group {} ended with status {}", name_of(m), group, status));
     m.group = 0;
     m.stop_at = 0;
     m.node.stage = Stage::idle;

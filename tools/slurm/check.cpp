@@ -107,7 +107,7 @@ void judge_preemption(const Site& site, const Partition* main, const Partition* 
         {"signal", Verdict::warning,
          "SlurmctldParameters lacks preempt_send_user_signal: a job gets no signal when Slurm takes its node back; "
          "dyngrid "
-         "sees it when it looks at the queue next",
+         "sees it at its next query of the queue",
          "SlurmctldParameters=preempt_send_user_signal in slurm.conf; until then --poll well below the grace time"});
 }
 

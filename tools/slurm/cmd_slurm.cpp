@@ -174,13 +174,13 @@ void add_request(CommandLine& app, slurm::Request& r) {
          "--lead", r.lead_s,
          "seconds before the end of a node's time at which it leaves (default: the grace time of its partition)")
       .check(base::in_range(0, 86400));
-  app.add_option("--poll", r.poll_s, "seconds between two looks at the queue")
+  app.add_option("--poll", r.poll_s, "seconds between two queries of the queue")
       .check(base::in_range(0.2, 3600.0))
       .show_default();
   app.add_option("--settle", r.settle_s, "seconds that a node waits for others that come with it")
       .check(base::in_range(0.0, 3600.0))
       .show_default();
-  app.add_option("--patience", r.patience_s, "seconds that a node is kept with which the application can do nothing")
+  app.add_option("--patience", r.patience_s, "seconds for which a node is kept that the application cannot use")
       .check(base::in_range(0.0, 86400.0))
       .show_default();
   app.add_option("--sbatch-option", r.sbatch_options,
@@ -188,7 +188,8 @@ void add_request(CommandLine& app, slurm::Request& r) {
       .type_name("WORD")
       .repeatable();
   app.add_flag("--preload", r.preload, "preload libdyngrid.so, for a program that was linked with ScaLAPACK alone");
-  app.add_flag("--verbose", r.verbose, "a line in the output for every change of the grid, and for every unit");
+  app.add_flag("--verbose", r.verbose,
+               "a line in the output for every change of the grid, and for every process group");
   app.add_option("program", r.program, "the application and its arguments, after --")
       .required()
       .type_name("-- PROGRAM ARGUMENTS");
@@ -250,7 +251,7 @@ void add_slurm(base::CommandLine& root) {
     const int status = slurm::run_node();
     if (status != 0) throw Failure("the application's job has ended", status);
   });
-  CommandLine& hand = app.add_command("hand", "Hands a unit of the application to a node");
+  CommandLine& hand = app.add_command("hand", "Hands a process group of the application to a node");
   hand.group("");
   auto file = std::make_shared<std::string>();
   hand.add_option("--agent", *file, "where the agent's place is written").required();

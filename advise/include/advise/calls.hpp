@@ -132,8 +132,8 @@ struct CallVerdict {
   double needed_s = 0;                                      ///< a move has to save at least this
   bool is_moved() const { return chosen != 0; }
 };
-/// The option that takes least is chosen where it saves the gain of the rules on the first one, which is to stay, and
-/// more than both may be off by. The call stays where nothing is known of the first one.
+/// The first option is to stay. The fastest other option is chosen if it saves at least the gain of the rules, and more
+/// than the spreads of both. The call stays where the time of the first option is not known.
 CallVerdict decide_call(const std::vector<CallOption>& options, const CallChoiceRules& by = {});
 std::string to_string(const CallVerdict& verdict); ///< "moves to 2x2/64: 0.1 s + 0.01 s of copies, here 0.5 s"
 
@@ -143,9 +143,9 @@ struct CallsSoFar {
   double measured_s = 0; ///< in measuring places
   int rounds = 0;        ///< of measuring all places
 };
-/// Whether all places are measured before a call that is expected to take `expected_s`: first where the calls take long
-/// enough to be worth it, later once the calls took a hundred times as long as measuring, at most four times in all. A
-/// measurement that was disturbed is corrected so.
+/// Whether all places are measured before a call that is expected to take `expected_s`. The first time: once the calls
+/// take long enough for it. Again, at most four times in all: once the calls took a hundred times as long as measuring.
+/// That corrects a disturbed measurement.
 bool is_time_to_measure(const CallsSoFar& so_far, double expected_s);
 
 /// What calls of one size, all of which stay, would take where they run best: of Mode::report.

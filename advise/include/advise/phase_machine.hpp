@@ -40,8 +40,6 @@ public:
   const PhaseProblem& problem() const { return p_; }
   int phases() const { return static_cast<int>(p_.phases.size()); }
   Copies start() const;
-  /// Every matrix in one copy, as the candidate has it; what it does not use as in `otherwise`.
-  Copies as_in(int phase, int candidate, Copies otherwise) const;
 
   /// A state by its number among those before its phase: a plan of many cycles comes to the same ones again and again.
   std::size_t number_of(int phase, Copies state);

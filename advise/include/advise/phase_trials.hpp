@@ -27,15 +27,15 @@ public:
   void knows(int phase, int candidate, double seconds);
   void took(int phase, int candidate, double seconds);
 
-  /// Before there is a plan: of those that want trying the one that ran least often. A candidate that took three times
-  /// as long as another at its first try wants no second one. None: all were tried.
+  /// Before there is a plan: the candidate to try next, the one that ran least often. A candidate that took three times
+  /// as long as another at its first try is not tried again. None: all were tried.
   std::optional<int> next(int phase) const;
   bool is_all_tried() const;
   bool has_times(int phase, int candidate) const { return typical_s(phase, candidate) >= 0; }
   /// UsualTime::seconds() of the last ones. -1: not known.
   double typical_s(int phase, int candidate) const;
-  /// Planned time, as part of the typical time: while it ran less than nine times somewhat less than the least,
-  /// so that what may only have been unlucky is tried again where it could pay, with its moves.
+  /// The time to plan with, as a part of the typical time. After nine runs it is 1. Before, it is somewhat below the
+  /// least measured time: a candidate that was slow by chance is tried again where its time and its moves could pay.
   double hope(int phase, int candidate) const;
 
   /// A copy of a matrix was made, in `times_predicted` times the predicted seconds.

@@ -6,7 +6,7 @@
 
 namespace advise {
 
-/// Whether work is given out anew, and processes leave the grid or come back. docs/decisions/0045.
+/// Whether work is redistributed, and processes leave the grid or come back. docs/decisions/0045.
 struct BalanceRules {
   // ---- whether a change is worth it
   double gain = 0.05;           ///< least part of a step that is saved; half of it where both steps were measured

@@ -74,7 +74,7 @@ void print_once(const std::string& what, const std::string& text) {
 void show(base::GridShape grid) {
   static bool is_shown = false;
   if (!this_process_prints || std::exchange(is_shown, true)) return;
-  if (!is_in_application()) show_stock_program(Shape{grid.nprow, grid.npcol}, true);
+  if (!is_in_application()) show_stock_program(grid, true);
   const Control* shown = is_in_application() ? application.control->get() : shown_stock_program();
   if (shown != nullptr) job_name() = shown->name();
 }

@@ -85,8 +85,7 @@ struct UnixAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
-/// Any user on this host can connect to an abstract socket.
-/// Of a Unix socket: the user that connected.
+/// The user that connected to a Unix socket. It is checked, since any user on this host can connect to an abstract one.
 std::optional<ucred> behind(int fd) {
   ucred who{};
   socklen_t length = sizeof who;
@@ -264,7 +263,7 @@ struct Rendezvous::State {
     auto c = std::make_unique<Connection>();
     c->group = id;
     c->rank = rank;
-    c->who = fmt::format("process {} of unit {} on {} (pid {})", rank, id, host, pid);
+    c->who = fmt::format("process {} of process group {} on {} (pid {})", rank, id, host, pid);
     const int on = 1;
     if (place.is_tcp) setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     send_line(socket.get(), welcome_line);
@@ -570,7 +569,7 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s, const std::s
   const int group =
       bar == std::string::npos ? 0 : base::whole_number<int>(std::string_view(invitation).substr(bar + 1)).value_or(0);
   if (group == 0) // the text is not printed: it may contain a token
-    throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_JOIN is set and not of the form PLACE|UNIT, which dyngrid "
+    throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_JOIN is set and not of the form PLACE|NUMBER, which dyngrid "
                                       "gives to the processes that it starts; unset it");
   const RendezvousAddress place = RendezvousAddress::parse(invitation.substr(0, bar));
   const auto end_by = State::Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));

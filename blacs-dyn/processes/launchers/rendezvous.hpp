@@ -55,8 +55,8 @@ public:
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  /// The address and token for a group's processes, "PLACE|UNIT"; it contains a secret. Before the group is requested;
-  /// group from 1.
+  /// The address and token for a group's processes, "PLACE|NUMBER"; it contains a secret. Before the group is
+  /// requested; group from 1.
   std::string invite(int group, int processes);
   /// The same for processes that only are notified of the end, of rank 0 .. processes - 1.
   std::string invite_without_group(int processes);

@@ -125,7 +125,7 @@ public:
     try {
       call_off();
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "dyngrid: new processes could not be sent away: %s\n", error.what());
+      std::fprintf(stderr, "dyngrid: new processes that are not needed could not be ended: %s\n", error.what());
     }
   }
   void add(const NewGroup& group, Comm intercomm) { groups_.emplace_back(group, std::move(intercomm)); }

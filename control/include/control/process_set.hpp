@@ -26,14 +26,14 @@ struct GridMap {
   std::vector<double> speeds = {}; ///< of the processes, row-major, as far as shares are by them; empty: 1 each
 };
 
-/// One MPI world of the application: the processes that mpirun started (group 0) or those that one spawn started. It is
-/// released as a whole or not at all.
+/// One MPI world of the application: the processes that mpirun started (group 0), or those of one spawn. It is released
+/// as a whole.
 struct SpawnGroup {
   int id = 0;
   int owner = -1; ///< id of the process of group 0 that spawned it and holds its intercommunicator; -1 for group 0
   std::vector<int> members;                   ///< ids, in the order of the group's own ranks
   std::vector<int> parked;                    ///< those of them that are asleep
-  std::string host;                           ///< where it was asked to be; empty: mpirun decided
+  std::string host;                           ///< the requested host; empty: mpirun decided
   std::vector<double> speeds = {};            ///< of the members; empty: 1 each
   std::vector<std::string> member_hosts = {}; ///< where each member is, as it says itself; empty: not known
   int active() const { return static_cast<int>(members.size() - parked.size()); } ///< in the grid

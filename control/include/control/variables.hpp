@@ -25,14 +25,13 @@ const std::vector<Variable>& variables();
 /// The value in this process's environment; nothing when it is not set, or is empty.
 std::optional<std::string> value_of(const Variable& variable);
 
-/// One line for each variable in `environment` ("NAME=value" each) that dyngrid would misread. It is a name of earlier
-/// versions, with the present equivalent, or a list with an unknown entry.
+/// One line for each variable in `environment` ("NAME=value" each) that is a list with an unknown entry.
 std::vector<std::string> trouble_with(const std::vector<std::string>& environment);
 /// @throws Error{bad_argument}, the first of them in the environment of this process.
 void check_environment();
 
 /// Names in `environment` ("NAME=value" each) that begin with DYNGRID_ and are not in the list, with the closest listed
-/// name, the entry that replaced it, or "".
+/// name or "".
 struct UnknownVariable {
   std::string name, closest;
 };

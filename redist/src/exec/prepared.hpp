@@ -13,8 +13,8 @@
 
 namespace redist::detail {
 
-/// One rank's part of an exchange with all that does not depend on where the matrices lie: streams, groups, copy runs,
-/// turns, room for whatever a run puts down. A run allocates nothing: it puts the pointers in and moves the cursors.
+/// One rank's part of an exchange: streams, groups, copy runs, turns and all buffers. It does not depend on the
+/// addresses of the matrices. A run sets the pointers and moves the cursors; it allocates nothing.
 struct Prepared {
   /// Local. @throws Error{bad_type, bad_argument}, std::bad_alloc
   Prepared(std::shared_ptr<Connections> with, std::vector<const RankPlan*> plans, Slab part);
@@ -29,7 +29,7 @@ struct Prepared {
   Work work;
   std::vector<Group> groups;              ///< of the outgoing streams through shared memory
   std::vector<std::size_t> group_of_lead; ///< by stream; of the first stream of each group
-  std::vector<Piece> pulls; ///< of the messages to me that could be read in place; the last one is done first
+  std::vector<Piece> pulls; ///< of messages to this rank that can be read in place; the last one is done first
 
   // where a run is
   double began_s = 0;
@@ -43,8 +43,8 @@ struct Prepared {
   Outgoing outgoing;      ///< what is packed into them
   ExecuteReport report;
 
-  /// Puts the pointers in, and puts down what the others may have after the agreement. Writes to no target. Local.
-  /// @throws Error{bad_argument, null_pointer}, with nothing put down
+  /// Sets the pointers, and offers what others may read after the agreement: sources or filled panels. Writes to no
+  /// target. Local. @throws Error{bad_argument, null_pointer}, with nothing offered
   PutDown bind(const std::vector<Pointers>& pointers);
   /// After the agreement, when a rank offers an array: all ranks read in place or, when one of them cannot map what
   /// it needs, none. Collective.

@@ -52,8 +52,8 @@ bool has_huge_pages(const char* path, std::initializer_list<const char*> refusal
                              [&](const char* refusal) { return std::strstr(text, refusal) != nullptr; });
 }
 
-/// A fresh memfd on 4 KiB pages takes 4-5 times as long to fill as private memory on huge pages (63 ms
-/// against 13 for 128 MB on two cores).
+/// Otherwise arrays are private: to fill fresh shared memory on small pages takes several times as long as private
+/// memory on huge pages (docs/results.md).
 bool huge_pages_for_shared_memory() {
   static const bool can = has_huge_pages("/sys/kernel/mm/transparent_hugepage/shmem_enabled", {"[never]", "[deny]"});
   return can;

@@ -14,14 +14,13 @@
 
 namespace redist::detail {
 
-/// A set of processes, in order, over which something was copied. Programs open a context for each copy, so
-/// what is worth keeping is kept for the set: an executor and the last plans, once there have been some
-/// copies. Until then copies go without an executor (exec/once.hpp).
+/// A set of processes, in order, over which something was copied. Programs open a context for each copy, so an executor
+/// and the last plans are kept for the set, once it has made some copies. Until then copies go without an executor
+/// (exec/once.hpp).
 ///
-/// All of a set must agree on whether it has an executor, without asking. So an executor comes in a call of
-/// all of them, by figures that all of them gathered, and goes either never (is_kept) or with the last
-/// context over the set, which is a call of all of them as well. Sets without one may be forgotten by each
-/// process when it likes.
+/// All processes of a set must agree, without communication, on whether it has an executor. So one is made only in a
+/// collective call, from figures that all of them gathered. It is destroyed with the last context over the set, which
+/// is a collective call, too, or never (is_kept). A set without an executor may be forgotten by each process alone.
 struct ProcessSet {
   base::Group group;
   int rank = 0, size = 1;

@@ -11,10 +11,10 @@ namespace redist::detail {
 /// True when this processor can store past its cache (non-temporal).
 bool non_temporal_is_possible() noexcept;
 
-// Non-temporal stores save reading every target line before it is written: unpacking 512-byte pieces
-// from a panel in cache into a large array goes at 20 GB/s instead of 9.6, both copies together at 6.3
-// instead of 4.6 (EPYC 9004, one core). Only whole lines go this way. The size of an exchange decides, not whether two
-// cores share a cache: that changes while a program runs, and a wrong choice costs twice the time.
+// Non-temporal stores avoid the read of every target line before it is written, which is half of the traffic when a
+// panel in cache is unpacked into a large array (docs/results.md). Only whole lines are stored this way. The size of an
+// exchange decides, not whether two cores share a cache: that changes while a program runs, and a wrong choice costs
+// twice the time.
 
 /// Whole lines of 64 bytes; dst is the beginning of one.
 void copy_lines(char* dst, const char* src, std::size_t lines);

@@ -25,7 +25,7 @@ public:
   int rank() const;
   int size() const;
   void close();      ///< MPI_Comm_free
-  void disconnect(); ///< MPI_Comm_disconnect: for the intercommunicator between a unit and its owner only
+  void disconnect(); ///< MPI_Comm_disconnect: for the intercommunicator between a process group and its owner only
   MPI_Comm release() noexcept;
 
 private:

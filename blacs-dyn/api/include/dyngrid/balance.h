@@ -20,13 +20,13 @@ enum {
   DYNGRID_ORDER_CYCLIC = 2, /* in rounds, portions of a stretch each */
   DYNGRID_ORDER_FACTOR = 3  /* for LU and Cholesky: of what is left to factor each has its share at any time */
 };
-/* As dyngrid_matrix_create, but each grid row and column gets whole blocks (mb rows, nb columns; the last one cut
- * short) in proportion to the speed of its processes: dyngrid_set_speed, on every grid that the matrix comes to. New
- * processes need no rule for it. Matrices of one size, blocks and order have the same layout. Where all speeds are
- * equal it is an ordinary matrix, which ScaLAPACK takes: of mb x nb blocks, or in DYNGRID_ORDER_BLOCK of one block
- * each. dyngrid_my_range has loop bounds. With DYNGRID_BALANCE=auto dyngrid_lu and dyngrid_cholesky may deal it out in
- * DYNGRID_ORDER_FACTOR from then on. Collective. DYNGRID_ERR_ARGUMENT when `order` is none of the three; otherwise as
- * there. */
+/* As dyngrid_matrix_create, but each grid row and column gets whole blocks in proportion to the speed of its processes
+ * (dyngrid_set_speed). A block has mb rows and nb columns, the last one may have fewer. The proportions hold on every
+ * grid, and new processes need no rule for it. Matrices of one size, blocks and order have the same layout. Where all
+ * speeds are equal it is an ordinary matrix, which ScaLAPACK accepts: of mb x nb blocks, or in DYNGRID_ORDER_BLOCK of
+ * one block for each process. dyngrid_my_range has the loop bounds. With DYNGRID_BALANCE=auto, dyngrid_lu and
+ * dyngrid_cholesky may change its order to DYNGRID_ORDER_FACTOR, which it then keeps. Collective.
+ * DYNGRID_ERR_ARGUMENT when `order` is none of the three; other errors as of dyngrid_matrix_create. */
 DYNGRID_API int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64_t n, int64_t mb,
                                                int64_t nb, int order, dyngrid_matrix** matrix);
 /* The rows (axis 'R') or columns ('C') of this process: 1 and first <= i < last, global and from 0, of the k-th stretch
