@@ -94,7 +94,7 @@ std::string shell_line(const Launch& launch);
 
 // ---- looking ----
 
-/// What can be told of this machine without mpirun.
+/// What is known of this machine without mpirun.
 Site look_at_machine();
 /// The same, with mpirun (or the launcher by the path given).
 /// @throws Failure when there is no mpirun.
