@@ -48,10 +48,8 @@ std::vector<std::string> guarded(std::vector<std::string> words) {
 /// One without dashes gets its words back as they were.
 CLI::Option* unguarded(CLI::Option* option) {
   if (!option->get_positional()) return option;
-  return option->transform([](std::string word) {
-    if (!word.empty() && word.front() == as_it_is) word.erase(0, 1);
-    return word;
-  });
+  return option->transform(
+      [](const std::string& word) { return !word.empty() && word.front() == as_it_is ? word.substr(1) : word; });
 }
 
 } // namespace
