@@ -9,10 +9,4 @@ if(TARGET dyngrid_command_core)
     --schedule slow)
   set_tests_properties(apps.dyngrid_plan_bad_grid apps.dyngrid_plan_bad_schedule PROPERTIES LABELS pure
     PASS_REGULAR_EXPRESSION "^dyngrid plan exchange: .*expected")
-  # each command of 965131c that is no more has its replacement
-  foreach(old grow shrink calls topology place map select balance phases decide speeds simulate calibrate)
-    add_test(NAME apps.dyngrid_old_${old} COMMAND dyngrid_command ${old})
-    set_tests_properties(apps.dyngrid_old_${old} PROPERTIES LABELS pure PASS_REGULAR_EXPRESSION
-      "^dyngrid: there is no command ${old}: ")
-  endforeach()
 endif()

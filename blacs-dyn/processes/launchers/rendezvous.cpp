@@ -150,6 +150,7 @@ struct Rendezvous::State {
     pid_t launcher = 0;
     bool is_held = false;
     std::chrono::steady_clock::time_point in_by{}; ///< held, and on its way in: until then
+    double limit_s = 0;                            ///< for which it may be on its way
     bool may_go = false;
     std::chrono::steady_clock::time_point end_by{}; ///< dismissed: what started it is ended then
   };
@@ -316,8 +317,9 @@ struct Rendezvous::State {
         for (const auto& c : connections)
           if (c->group == id && !place.is_tcp)
             if (const std::optional<ucred> who = behind(c->socket.get()); who && who->pid > 0) kill(who->pid, SIGKILL);
-        return fmt::format(
-            "process group {} was ready, but did not join in time (it hangs, or the name server has ended)", id);
+        return fmt::format("process group {} was ready, but did not join within {} s: it hangs, or the name server has "
+                           "ended; DYNGRID_START=timeout=SECONDS sets the limit",
+                           id, group.limit_s);
       }
     return {};
   }
@@ -448,6 +450,7 @@ bool Rendezvous::hold(int group, double limit_s, std::string* why) {
   *why = u.why.empty() ? "it ended" : u.why;
   if (u.presence == Presence::gone) return false;
   u.is_held = true;
+  u.limit_s = limit_s;
   u.in_by = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));
   return true;
 }
