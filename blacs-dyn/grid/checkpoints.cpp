@@ -204,7 +204,7 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
   registered_.matrices.changed();
   registered_.shared.spread(grid_.comm(), reader, state.shared, true, buffer);
   settings_.points = state.resize_points;
-  if (control_) control_->restored(state.resize_points);
+  if (control_) control_->state().restored(state.resize_points);
   must_restore_ = false;
   last_s_ = MPI_Wtime();
   if (settings_.is_verbose && processes_.id() == 0)

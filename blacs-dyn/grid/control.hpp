@@ -34,7 +34,6 @@ public:
   // where the environment does not say otherwise
   void allow(const advise::Allowed& allowed);
   void set_steps(std::int64_t steps);
-  void restored(std::int64_t steps) { state_->restored(steps); }
   void set_experiment(const advise::Experiment& experiment);
 
   void wake() const {

@@ -155,8 +155,7 @@ void Resize::check_room(const Headroom& headroom) {
   const int count = goal_.to.size() - process_set.grid.shape.size();
   const int fresh = count - static_cast<int>(woken_for(process_set, count, hosts).size());
   if (fresh <= 0) return;
-  const GroupPolicy& usual = parts_->settings.group_policy;
-  const GroupPolicy policy = hosts.empty() ? usual : onto(process_set, usual, hosts);
+  const GroupPolicy policy = onto(process_set, parts_->settings.group_policy, hosts);
   if (!parts_->settings.pool.empty()) await_turn();
   headroom.check(fresh, goal_.to, policy, goal_.is_forced);
 }

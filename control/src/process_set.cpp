@@ -240,8 +240,7 @@ void bring_in(Change& change, const ProcessSet& process_set, int count, const Gr
   const int fresh = count - static_cast<int>(change.wake.size());
   if (fresh == 0) return;
   if (!named.empty()) refuse_without(process_set, named, change.to.shape);
-  change.new_groups =
-      group_into_groups(process_set, fresh, hosts.empty() ? policy : onto(process_set, policy, hosts), change.wake);
+  change.new_groups = group_into_groups(process_set, fresh, onto(process_set, policy, hosts), change.wake);
 }
 
 /// The processes of the new grid, and the position of each. `named` are not in it.
@@ -389,10 +388,8 @@ std::vector<int> woken_for(const ProcessSet& process_set, int count, std::vector
 }
 
 GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::vector<advise::OfferedHost>& hosts) {
-  policy.hosts.clear();
-  policy.slots.clear();
-  policy.speeds.clear();
-  policy.started.clear();
+  if (hosts.empty()) return policy;
+  policy.set_hosts({});
   for (const advise::OfferedHost& host : hosts) {
     if (host.slots == 0) continue;
     int there = 0;
@@ -403,7 +400,8 @@ GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::v
     policy.speeds.push_back(host.speed);
   }
   if (policy.hosts.empty())
-    throw Error(Status::no_slots, "blacs-dyn: new processes asked for, no slot is left on the hosts given");
+    throw Error(Status::no_slots,
+                "blacs-dyn: the hosts offered have no slot left, expected at least one for a new process");
   return policy;
 }
 

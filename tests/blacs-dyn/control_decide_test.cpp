@@ -1182,6 +1182,7 @@ TEST(Job, AProgramThatGrowsByItselfDeclines) {
 // ---- the file
 
 namespace {
+const control::HistoryKey app{"app", "d8x8", "machine"};
 class Folder {
 public:
   Folder() {
@@ -1194,9 +1195,15 @@ public:
       unlink((path + name).c_str());
     for (const char* name : {"/state/dyngrid", "/state", ""}) rmdir((path + name).c_str());
   }
+  control::JobInfo info() const { // of a job that keeps its history here
+    control::JobInfo info;
+    info.app = app.app;
+    info.machine = app.machine;
+    info.history_file = file;
+    return info;
+  }
   std::string path, file;
 };
-const control::HistoryKey app{"app", "d8x8", "machine"};
 } // namespace
 
 TEST(History, IsKeptByProgramSizeAndMachine) {
@@ -1265,10 +1272,7 @@ TEST(History, WhatIsNewWeighsMoreThanWhatIsOld) {
 
 TEST(History, OfEarlierRunsAFewStepsCount) {
   const Folder folder;
-  control::JobInfo info;
-  info.app = app.app;
-  info.machine = app.machine;
-  info.history_file = folder.file;
+  const control::JobInfo info = folder.info();
   ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(1000, 1.0)}}}));
   EXPECT_EQ(control::read_history(folder.file, app).steps.at({2, 2}).count, 200);
   control::JobState state(info, {2, 2}, 0);
@@ -1285,10 +1289,7 @@ TEST(History, OfEarlierRunsAFewStepsCount) {
 
 TEST(History, DoesNotDecideAnExperiment) {
   const Folder folder;
-  control::JobInfo info;
-  info.app = app.app;
-  info.machine = app.machine;
-  info.history_file = folder.file;
+  const control::JobInfo info = folder.info();
   ASSERT_TRUE(control::append_history(folder.file, app, {{{{3, 3}, steps(200, 0.1)}, {{2, 3}, steps(200, 100)}}}));
   Experimenting e(info);
   const auto last = e.last(); // 2x3 takes 2 s, 3x3 takes 3 s
@@ -1298,10 +1299,7 @@ TEST(History, DoesNotDecideAnExperiment) {
 
 TEST(History, BeyondSixtyFourSizesNoneIsKeptAndNoneIsMixed) {
   const Folder folder;
-  control::JobInfo info;
-  info.app = app.app;
-  info.machine = app.machine;
-  info.history_file = folder.file;
+  const control::JobInfo info = folder.info();
   control::JobState state(info, {2, 2}, 0);
   double now = 0;
   const auto runs = [&](int size, double step_s) {
@@ -1471,10 +1469,7 @@ TEST(History, HasTheBalancesThatWereCarriedOut) {
   report.steps = 40;
   report.why = "1.5 s a step become 1";
   report.done(0.3);
-  control::JobInfo info;
-  info.app = app.app;
-  info.machine = app.machine;
-  info.history_file = folder.file;
+  const control::JobInfo info = folder.info();
   const control::HistoryKey key{app.app, "-", app.machine};
   {
     control::JobState state(info, {1, 3}, 0);
@@ -1509,10 +1504,7 @@ TEST(History, HasTheBalancesThatWereCarriedOut) {
 
 TEST(History, HasWhatPhasesTook) {
   const Folder folder;
-  control::JobInfo info;
-  info.app = app.app;
-  info.machine = app.machine;
-  info.history_file = folder.file;
+  const control::JobInfo info = folder.info();
   const control::HistoryKey key{app.app, "2*d", app.machine};
   const control::PhaseKey solve{{2, 3}, "solve", "", "A 24x24, B 8x8"}, move{{2, 3}, "A", "64x64", "24x24"};
   for (int run = 0; run < 2; ++run) {

@@ -90,7 +90,7 @@ void show_processes(std::string job, bool as_json) {
                     p.at("host").get<std::string>(), unit == 0 ? "mpirun" : std::to_string(unit),
                     fmt::format("{:g}", p.at("speed").get<double>())});
   }
-  for (const auto& [kind, shown] : {std::pair("warm", "spare"), std::pair("starting", "starting")})
+  for (const auto& [kind, shown] : without_id)
     for (int count = status.value(kind, 0); count > 0; --count)
       rows.push_back({"-", shown, status["host"].get<std::string>(), "-", "-"});
   std::printf("%s", table(rows).c_str());

@@ -55,7 +55,7 @@ std::string waiting_text(const Json& status) {
   const int kept = status.value("kept", 0), asleep = std::max(status.value("parked", 0), kept);
   std::string text = asleep > 0 ? fmt::format("{} asleep", asleep) : "";
   if (kept > 0) text += fmt::format(" ({} kept)", kept);
-  for (const auto& [kind, shown] : {std::pair("warm", "spare"), std::pair("starting", "starting")})
+  for (const auto& [kind, shown] : without_id)
     if (const int count = status.value(kind, 0); count > 0)
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, shown);
   return text;

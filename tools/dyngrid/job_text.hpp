@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "base/json_fwd.hpp"
 #include "control/client.hpp"
@@ -18,6 +19,8 @@ control::Client connect_to(std::string& job);
 std::string grid_text(const base::Json& grid);     ///< "2x3", "-" when it is none
 std::string seconds_text(const base::Json& value); ///< "21.3 ms", "-" when it is none
 std::string bytes_text(const base::Json& value);   ///< "15.4 MB"
+/// What a status counts of processes that have no id yet, and the word for it.
+constexpr std::pair<const char*, const char*> without_id[] = {{"warm", "spare"}, {"starting", "starting"}};
 /// `3 asleep (2 kept), 5 spare, 1 starting`: processes beside the grid, of a status or an event `waiting`; "" for none.
 std::string waiting_text(const base::Json& status);
 /// "2x2 -> 3x3 in 920 ms: spawn 820 ms, merge 40 ms, plan 0.1 ms, exchange 38 ms; 13.4 MB moved"

@@ -96,7 +96,8 @@ struct GroupPolicy {
 /// Sizes of the groups of spare processes (started in advance): one process each, unless the policy gives a group size.
 std::vector<int> warm_groups(const GroupPolicy& policy);
 
-/// Onto these hosts, as many more on each as it has slots, and nowhere else. @throws Error{no_slots} when none has any.
+/// Onto these hosts, as many more on each as it has slots, and nowhere else; without hosts the policy itself.
+/// @throws Error{no_slots} when none of them has a slot
 GroupPolicy onto(const ProcessSet& process_set, GroupPolicy policy, const std::vector<advise::OfferedHost>& hosts);
 
 /// Seconds to start n processes as one group, and as n groups of one by `spawners` processes side by side.
