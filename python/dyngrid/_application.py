@@ -403,13 +403,13 @@ def _routine(action: Optional[Callable[[], None]]) -> Any:
 def main(action: Callable[..., T]) -> Callable[..., Optional[T]]:
     """A function that only the first processes carry out, such as one that reads input.
 
-    On a process that joins, its call does nothing and returns None: matrices and shared objects come with the growth.
-    The same holds in a run that continues from a checkpoint.
+    On a process outside the grid, such as one that joins, its call does nothing and returns None: matrices and shared
+    objects come with the growth. The same holds in a run that continues from a checkpoint.
     """
 
     @functools.wraps(action)
     def call(*arguments: Any, **named: Any) -> Optional[T]:
         app = Application.current()
-        return None if app.is_newcomer or app.is_restarted else action(*arguments, **named)
+        return None if app.context < 0 or app.is_restarted else action(*arguments, **named)
 
     return call

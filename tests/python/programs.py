@@ -84,6 +84,26 @@ with dyngrid.Application() as app:
     expect(run(program, 4, FILE=path, DYNGRID_RESTORE=path), "step 2 on (2, 2)")
 
 
+def outside():
+    """A process of mpirun beyond the first grid begins like one that joins later."""
+    program = """
+import dyngrid, numpy
+with dyngrid.Application(1, 2) as app:
+    a = dyngrid.Matrix("A", 9, 7, mb=2)
+    @dyngrid.main
+    def begin():
+        a.from_array(numpy.arange(63.0).reshape(9, 7) if app.is_first else None)
+        return "begun"
+    assert not app.is_newcomer
+    assert begin() == (None if app.context < 0 else "begun")
+    if app.is_first: app.request(1, 3)
+    assert app.resize_point() == dyngrid.Outcome.RESIZED, app.message
+    assert app.grid[:2] == (1, 3) and (a.local == 7 * a.indices[0] + a.indices[1]).all(), a.local
+    if app.is_first: print("followed")
+"""
+    expect(run(program, 3), "followed")
+
+
 def communicator():
     """That of mpi4py, where it is installed."""
     program = """
@@ -125,6 +145,6 @@ def no_library():
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for part in exceptions, checkpoints, communicator, launch, no_library:
+    for part in exceptions, checkpoints, outside, communicator, launch, no_library:
         part()
 print("all programs are right")

@@ -175,7 +175,7 @@ void keep(const std::string& place, const Answer& answer) {
 std::string objection_at_sight(const RunRequest& request, const Site& site) {
   if (const std::string chosen = choice_of_user(request, site); !chosen.empty()) return chosen + " is set";
   if (!site.fast_network.empty()) return site.fast_network + " is a fast network, for which Open MPI has its own way";
-  if (site.is_open_mpi_5) return "UCX was not tried with Open MPI 5";
+  if (site.is_open_mpi_5) return "with Open MPI 5 UCX is used only by --transport ucx";
   if (!is_on_one_host(request, site)) return "there may be several hosts, and UCX is tried on this one only";
   if (request.processes_come == "join") return "UCX was not tried between several mpiruns (--processes join)";
   if (!has_room_in_shared_memory(request, site)) return "/dev/shm is too small for UCX";
