@@ -134,6 +134,14 @@ int factor(const char* routine, dyngrid_matrix* a, pblas::FactorKind kind, int o
   return outcome;
 }
 
+/// Outside MPI no handle can be translated.
+bool is_in_mpi() {
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized != 0 && finalized == 0;
+}
+
 #ifdef OPEN_MPI
 constexpr MPI_Fint null_comm_f = 2;
 #else
@@ -157,7 +165,7 @@ int dyngrid_init_on(MPI_Comm comm, const char* name) {
 }
 
 int dyngrid_init_on_f(MPI_Fint comm, const char* name) {
-  return dyngrid_init_on(comm == null_comm_f ? MPI_COMM_NULL : MPI_Comm_f2c(comm), name);
+  return dyngrid_init_on(comm == null_comm_f || !is_in_mpi() ? MPI_COMM_NULL : MPI_Comm_f2c(comm), name);
 }
 
 const char* dyngrid_pool(void) {
@@ -195,11 +203,7 @@ MPI_Comm dyngrid_comm(void) {
 }
 
 MPI_Fint dyngrid_comm_f(void) {
-  int initialized = 0, finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  // outside MPI a handle cannot be translated; Open MPI's and MPICH's null communicator is known even there
-  return initialized && !finalized ? MPI_Comm_c2f(dyngrid_comm()) : null_comm_f;
+  return is_in_mpi() ? MPI_Comm_c2f(dyngrid_comm()) : null_comm_f;
 }
 
 int dyngrid_resize_point(void) {
@@ -557,22 +561,15 @@ int dyngrid_field_range(const dyngrid_matrix* field, int dim, int64_t k, int64_t
 int dyngrid_matrix_halo(const dyngrid_matrix* matrix, const int* lo, const int* hi, const int* periodic, int neighbours,
                         dyngrid_halo** halo) {
   return guard([&] {
-    const blacs_dyn::Application& a = app();
-    if (!a.is_active() || !a.grid.has_me())
+    Application& a = begun("dyngrid_matrix_halo");
+    if (!a.grid.has_me())
       throw base::Error(base::Status::bad_state,
                         "blacs-dyn: dyngrid_matrix_halo: this process is not in the grid, expected one that is");
-    const MPI_Comm comm = a.grid.comm();
-    std::optional<redist::HaloPlan> plan;
-    base::together(comm, [&] {
-      base::detail::not_null(matrix, "blacs-dyn: dyngrid_matrix_halo: matrix");
-      base::detail::not_null(halo, "blacs-dyn: dyngrid_matrix_halo: place for the halo");
-      const std::vector<redist::HaloSides> sides = redist::sides_of(matrix->dims(), lo, hi, periodic);
-      if (!matrix->is_placed)
-        throw base::Error(base::Status::bad_state, "blacs-dyn: dyngrid_matrix_halo: matrix \"" + matrix->name +
-                                                       "\" has no part here before the first resize point");
-      plan.emplace(matrix->halo_plan(sides, redist::neighbours_of(neighbours)));
-    });
-    *halo = new dyngrid_halo{redist::Halo(comm, *plan, static_cast<int>(blacs_dyn::element_bytes(matrix->type)))};
+    a.whereabouts.agree_on_call("dyngrid_matrix_halo");
+    const redist::HaloPlan plan = blacs_dyn::Borders::halo_plan(matrix, {lo, hi, periodic, neighbours, halo != nullptr},
+                                                                a.registered.matrices, a.grid.comm());
+    *halo =
+        new dyngrid_halo{redist::Halo(a.grid.comm(), plan, static_cast<int>(blacs_dyn::element_bytes(matrix->type)))};
   });
 }
 
@@ -581,7 +578,7 @@ int dyngrid_borders_create(dyngrid_matrix* matrix, const int* lo, const int* hi,
   return guard([&] {
     Application& a = begun("dyngrid_borders_create");
     a.whereabouts.agree_on_call("dyngrid_borders_create");
-    dyngrid_borders* const made = a.borders.create({matrix, lo, hi, periodic, neighbours, boundary, borders != nullptr},
+    dyngrid_borders* const made = a.borders.create(matrix, {lo, hi, periodic, neighbours, borders != nullptr}, boundary,
                                                    a.registered.matrices, a.grid.site());
     *borders = made;
   });

@@ -210,12 +210,12 @@ FORTRAN77(void, dyngrid_desc, (const std::int64_t* matrix, int* desc)) {
   constexpr int length = 9, block_cyclic = 1;
   const dyngrid_matrix* of = matrix_of(matrix);
   const int* from = dyngrid_desc(of);
-  if (!from) return;
-  if (from[0] == block_cyclic) {
+  if (from && from[0] == block_cyclic) {
     std::copy(from, from + length, desc);
     return;
   }
   std::fill(desc, desc + length, -1); // of no type: every routine refuses it
+  if (!from) return;
   static bool was_said = false;
   if (!was_said && dyngrid_is_first() != 0)
     std::fprintf(stderr,

@@ -15,11 +15,29 @@
 using base::Error;
 using base::Status;
 
+namespace {
+
+/// @throws Error{null_pointer, not_found}
+void require_matrix(const char* routine, const dyngrid_matrix* matrix, bool has_place,
+                    const blacs_dyn::Matrices& matrices) {
+  const auto null = [&](const char* what) {
+    return Error(Status::null_pointer, fmt::format("blacs-dyn: {}: {} is null", routine, what));
+  };
+  if (!matrix) throw null("the matrix");
+  if (!has_place) throw null("the place for the handle");
+  if (!matrices.has(matrix))
+    throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the handle is of no living matrix", routine));
+}
+
+} // namespace
+
 std::int64_t dyngrid_borders::print() const {
-  base::Fnv1a hash;
-  hash.text(matrix->name).number(static_cast<std::int64_t>(neighbours)).number(fits() ? 1 : 0);
-  for (const redist::HaloSides& side : sides) hash.number(side.lo).number(side.hi).number(side.periodic ? 1 : 0);
-  return hash.text(std::string_view(boundary.data(), boundary.size())).positive();
+  return base::Fnv1a()
+      .text(matrix->name)
+      .number(redist::number_of(sides, neighbours))
+      .number(fits() ? 1 : 0)
+      .text(std::string_view(boundary.data(), boundary.size()))
+      .positive();
 }
 
 void dyngrid_borders::make(MPI_Comm comm) {
@@ -54,26 +72,20 @@ void dyngrid_borders::close() {
 
 namespace blacs_dyn {
 
-dyngrid_borders* Borders::create(const Asked& asked, const Matrices& matrices, const Matrices::Site& site) {
-  constexpr const char* routine = "blacs-dyn: dyngrid_borders_create: ";
+dyngrid_borders* Borders::create(dyngrid_matrix* matrix, const Asked& asked, const void* boundary,
+                                 const Matrices& matrices, const Matrices::Site& site) {
   auto made = std::make_unique<dyngrid_borders>();
   const auto read = [&] {
-    const auto null = [&](const char* what) {
-      return Error(Status::null_pointer, fmt::format("{}{} is null", routine, what));
-    };
-    if (!asked.matrix) throw null("the matrix");
-    if (!asked.has_place) throw null("the place for the handle");
-    if (!matrices.has(asked.matrix))
-      throw Error(Status::not_found, fmt::format("{}the handle is of no living matrix", routine));
-    made->matrix = asked.matrix;
-    made->matrix_number = asked.matrix->number;
-    made->sides = redist::sides_of(asked.matrix->dims(), asked.lo, asked.hi, asked.periodic);
+    require_matrix("dyngrid_borders_create", matrix, asked.has_place, matrices);
+    made->matrix = matrix;
+    made->matrix_number = matrix->number;
+    made->sides = redist::sides_of(matrix->dims(), asked.lo, asked.hi, asked.periodic);
     made->neighbours = redist::neighbours_of(asked.neighbours);
-    made->boundary.resize(element_bytes(asked.matrix->type));
-    const auto* const element = static_cast<const char*>(asked.boundary);
+    made->boundary.resize(element_bytes(matrix->type));
+    const auto* const element = static_cast<const char*>(boundary);
     if (element) std::copy(element, element + made->boundary.size(), made->boundary.begin());
     // for its checks; without a layout, before the first resize point of a new process, the first update makes them
-    if (asked.matrix->is_placed) static_cast<void>(asked.matrix->halo_plan(made->sides, made->neighbours));
+    if (matrix->is_placed) static_cast<void>(matrix->halo_plan(made->sides, made->neighbours));
     return made->print();
   };
   if (site.grid == MPI_COMM_NULL)
@@ -84,6 +96,27 @@ dyngrid_borders* Borders::create(const Asked& asked, const Matrices& matrices, c
                        "between the processes of the grid, expected the same");
   all_.push_back(std::move(made));
   return all_.back().get();
+}
+
+redist::HaloPlan Borders::halo_plan(const dyngrid_matrix* matrix, const Asked& asked, const Matrices& matrices,
+                                    MPI_Comm grid) {
+  std::optional<redist::HaloPlan> plan;
+  const auto make = [&] {
+    require_matrix("dyngrid_matrix_halo", matrix, asked.has_place, matrices);
+    const std::vector<redist::HaloSides> sides = redist::sides_of(matrix->dims(), asked.lo, asked.hi, asked.periodic);
+    const redist::Neighbours neighbours = redist::neighbours_of(asked.neighbours);
+    if (!matrix->is_placed)
+      throw Error(Status::bad_state,
+                  fmt::format("blacs-dyn: dyngrid_matrix_halo: matrix \"{}\" has no part here before "
+                              "the first resize point",
+                              matrix->name));
+    plan.emplace(matrix->halo_plan(sides, neighbours));
+    return base::Fnv1a().text(matrix->name).number(redist::number_of(sides, neighbours)).positive();
+  };
+  together_on_number(grid, make,
+                     "blacs-dyn: dyngrid_matrix_halo: matrix, lo, hi, periodic or neighbours differ between the "
+                     "processes of the grid, expected the same");
+  return std::move(*plan);
 }
 
 void Borders::require(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const {

@@ -41,13 +41,15 @@ namespace blacs_dyn {
 class Borders {
 public:
   struct Asked {
-    dyngrid_matrix* matrix;
     const int *lo, *hi, *periodic;
     int neighbours;
-    const void* boundary;
     bool has_place; ///< for the handle
   };
-  dyngrid_borders* create(const Asked& asked, const Matrices& matrices, const Matrices::Site& site);
+  dyngrid_borders* create(dyngrid_matrix* matrix, const Asked& asked, const void* boundary, const Matrices& matrices,
+                          const Matrices::Site& site);
+  /// Of a halo without borders, for a matrix as it lies now. Collective over the grid. @throws agreed Error
+  static redist::HaloPlan halo_plan(const dyngrid_matrix* matrix, const Asked& asked, const Matrices& matrices,
+                                    MPI_Comm grid);
   /// @return the ghosted array; null outside the grid
   void* update(dyngrid_borders* borders, const Matrices& matrices, const Matrices::Site& site) const;
   /// Waits for the neighbours only.

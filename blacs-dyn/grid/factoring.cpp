@@ -68,6 +68,7 @@ void Factoring::check() const {
     fail(Status::unsupported,
          fmt::format("\"{}\" lies{}, expected a matrix over the whole grid; dyngrid_copy fills one", a->name,
                      a->lies_text()));
+  if (a->is_placed) static_cast<void>(a->descriptor()); // one that cannot be made is refused before the first panel
   if (a->type == 'i') fail(Status::bad_type, fmt::format("\"{}\" has integers, expected s, d, c or z", a->name));
   if (asked_.kind != FactorKind::lu && a->rows.n != a->cols.n)
     fail(Status::shape_mismatch,

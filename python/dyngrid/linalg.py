@@ -217,6 +217,18 @@ def _call(name: str, *arguments: Any) -> int:
     return info.value
 
 
+def _from_owner(vectors: Matrix, values: NDArray[Any], info: int) -> int:
+    """Eigenvalues of a problem of one block: PDSTEDC solves it on the process of the block, others do not get them."""
+    sent = np.append(values, info).astype(values.dtype) if vectors.local.size else np.zeros(values.size + 1, values.dtype)
+    numbers = [ctypes.byref(ctypes.c_int(number)) for number in (int(vectors.desc[1]), sent.size, 1, sent.size, -1, -1)]
+    context, rows, columns, lld, *everywhere = numbers
+    combine = library.sgsum2d_ if values.dtype == np.dtype("f4") else library.dgsum2d_
+    address = ctypes.c_void_p(sent.ctypes.data)
+    combine(context, b"A", b" ", rows, columns, address, lld, *everywhere, ctypes.c_size_t(1), ctypes.c_size_t(1))
+    values[:] = sent[:-1]
+    return int(sent[-1])
+
+
 def _pivots(a: Matrix) -> NDArray[Any]:
     return np.zeros(a.local.shape[0] + int(a.desc[4]), np.intc)
 
@@ -259,6 +271,8 @@ def _eigh(a: Matrix) -> Tuple[NDArray[Any], Matrix]:
         more = block * (2 * (rows + cols) + 3 * block) + n
         sizes = [int(np.real(work[0])) + more, int(rwork[0]) + more, max(1, int(iwork[0]))]
         work, rwork, iwork = np.zeros(sizes[0], a.dtype), np.zeros(sizes[1], real), np.zeros(sizes[2], np.intc)
+    if n <= block:
+        info = _from_owner(vectors, values, info)
     if info:
         vectors.free()
         raise np.linalg.LinAlgError(f"the eigenvalues do not converge (info = {info})")

@@ -196,7 +196,7 @@ void walk(int count, char** grids) {
 
 void refused() {
   const std::vector<dyngrid_matrix*> all = make();
-  const int one[] = {1, 1, 1, 1, 1}, below[] = {1, -1, 1, 1, 1}, none[5] = {};
+  const int one[] = {1, 1, 1, 1, 1}, two[] = {2, 2, 2, 2, 2}, below[] = {1, -1, 1, 1, 1}, none[5] = {};
   dyngrid_halo* halo = nullptr;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -211,6 +211,12 @@ void refused() {
   agreed(dyngrid_matrix_halo(whole, one, one, nullptr, 8, &halo), DYNGRID_ERR_ARGUMENT, "all have all");
   expect(dyngrid_matrix_create_on("copies", 'd', 4, 4, 2, 2, DYNGRID_ON_EACH_COLUMN, &copies) == 0, "create");
   agreed(dyngrid_matrix_halo(copies, one, one, nullptr, 8, &halo), DYNGRID_ERR_ARGUMENT, "copies");
+  agreed(dyngrid_matrix_halo(all[2], is_wrong ? two : one, one, nullptr, 8, &halo), DYNGRID_ERR_MISMATCH, "widths");
+  agreed(is_wrong ? dyngrid_copy(all[0], all[0]) : dyngrid_matrix_halo(all[2], one, one, nullptr, 8, &halo),
+         DYNGRID_ERR_MISMATCH, "another call");
+  const dyngrid_matrix* const freed = copies;
+  expect(dyngrid_matrix_free(&copies) == 0, "free");
+  agreed(dyngrid_matrix_halo(freed, one, one, nullptr, 8, &halo), DYNGRID_ERR_NOT_FOUND, "freed");
   expect(halo == nullptr, "no halo");
 
   dyngrid_borders* made = nullptr;

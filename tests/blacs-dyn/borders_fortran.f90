@@ -19,6 +19,8 @@ program borders_fortran
   call dyngrid_field_create('u', 'd', n, [integer ::], [integer ::], u, info)
   call need(info == DYNGRID_SUCCESS, 'field')
   call dyngrid_matrix_create('a', 'c', m, m, 2, 3, a, info); call need(info == DYNGRID_SUCCESS, 'matrix')
+  call dyngrid_borders_create(u, [1, 1], [1, 1, 1], neighbours=DYNGRID_NEIGHBOURS_FOUR, borders=of_u, info=info)
+  call need(info == DYNGRID_ERR_ARGUMENT .or. dyngrid_is_newcomer(), 'a width is missing')
   call dyngrid_borders_create(u, [1, 1, 1], [1, 1, 1], [0, 0, 1], DYNGRID_NEIGHBOURS_EIGHT, -1.0_real64, of_u, info)
   call need(info == DYNGRID_SUCCESS, 'borders of the field')
   call dyngrid_borders_create(a, [0, 1], [1, 0], neighbours=DYNGRID_NEIGHBOURS_FOUR, borders=of_a, info=info)

@@ -104,6 +104,21 @@ with dyngrid.Application(1, 2) as app:
     expect(run(program, 3), "followed")
 
 
+def one_block():
+    """Eigenvalues of a matrix of one block reach the processes that have nothing of it."""
+    program = """
+import dyngrid, numpy
+with dyngrid.Application(1, 2) as app:
+    a = dyngrid.Matrix("A", 16, 16, mb=16)
+    a.local[:] = numpy.minimum(*a.indices) + 1
+    values, vectors = dyngrid.linalg.eigh(a)
+    whole = numpy.minimum.outer(numpy.arange(16), numpy.arange(16)) + 1.0
+    assert numpy.allclose(values, numpy.linalg.eigvalsh(whole)), values
+    if app.is_first: print("everywhere")
+"""
+    expect(run(program), "everywhere")
+
+
 def communicator():
     """That of mpi4py, where it is installed."""
     program = """
@@ -145,6 +160,6 @@ def no_library():
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for part in exceptions, checkpoints, outside, communicator, launch, no_library:
+    for part in exceptions, checkpoints, outside, one_block, communicator, launch, no_library:
         part()
 print("all programs are right")

@@ -43,6 +43,8 @@ int main(int argc, char** argv) {
          DYNGRID_ERR_ARGUMENT);
   EXPECT(dyngrid_halo_create_sides(MPI_COMM_WORLD, layout, rank == 1 ? NULL : lo, hi, NULL, 4, sizeof(double), &halo) ==
          DYNGRID_ERR_NULL);
+  EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, layout, rank == 3 ? 2 : 1, 4, 0, 0, sizeof(double), &halo) ==
+         DYNGRID_ERR_MISMATCH);
   EXPECT(halo == NULL);
   EXPECT(dyngrid_halo_create_sides(MPI_COMM_WORLD, layout, lo, hi, NULL, 8, sizeof(double), &halo) == DYNGRID_SUCCESS);
   EXPECT(dyngrid_halo_shape(halo, &rows, &cols, NULL, NULL) == DYNGRID_SUCCESS);

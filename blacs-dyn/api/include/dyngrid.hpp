@@ -172,7 +172,7 @@ public:
           if (const auto& to_be_told = *static_cast<PanelNotice*>(f)) to_be_told(*panel);
         },
         kept.get()));
-    panel_notice_ = std::move(kept);
+    panel_notices_.push_back(std::move(kept));
   }
   /// Asks for a change at the next resize point. Local.
   void request(int nprow, int npcol) { check(dyngrid_request(nprow, npcol)); }
@@ -267,8 +267,8 @@ private:
     return was_refused && outcome < 0 ? Outcome::same : static_cast<Outcome>(check(outcome));
   }
   std::string refusal_;
-  std::vector<std::unique_ptr<Notice>> notices_; ///< their addresses are known to dyngrid
-  std::unique_ptr<PanelNotice> panel_notice_;    ///< likewise
+  std::vector<std::unique_ptr<Notice>> notices_;            ///< their addresses are known to dyngrid
+  std::vector<std::unique_ptr<PanelNotice>> panel_notices_; ///< likewise; one may be replaced while it runs
   bool is_open_ = true;
   int exceptions_ = std::uncaught_exceptions();
 };
@@ -513,13 +513,13 @@ public:
     return static_cast<T*>(dyngrid_local(matrix_));
   }                                                         ///< column-major; null outside the grid; changes with it
   const int* desc() const { return dyngrid_desc(matrix_); } ///< ScaLAPACK's nine integers, see dyngrid_desc
-  std::int64_t m() const { return desc()[2]; }              ///< of the whole matrix
-  std::int64_t n() const { return desc()[3]; }
+  std::int64_t m() const { return descriptor()[2]; }        ///< of the whole matrix
+  std::int64_t n() const { return descriptor()[3]; }
   std::int64_t rows() const { return shape(0); } ///< of this process
   std::int64_t columns() const { return shape(1); }
   std::int64_t lld() const { return shape(2); }
   /// Local element, from 0.
-  T& operator()(std::int64_t i_loc, std::int64_t j_loc) const { return local()[i_loc + j_loc * desc()[8]]; }
+  T& operator()(std::int64_t i_loc, std::int64_t j_loc) const { return local()[i_loc + j_loc * descriptor()[8]]; }
   /// My rows or columns, in the order of their local indices: the bounds of loops. Local.
   std::vector<Range> ranges(Axis axis) const {
     std::vector<Range> all;
@@ -541,6 +541,10 @@ protected:
   explicit Matrix(dyngrid_matrix* made) : matrix_(made) {}
 
 private:
+  const int* descriptor() const {
+    if (const int* desc = dyngrid_desc(matrix_)) return desc;
+    throw Error(DYNGRID_ERR_UNSUPPORTED, dyngrid_last_message()); // too many sizes for one
+  }
   std::int64_t shape(int which) const {
     std::int64_t sizes[3] = {};
     check(dyngrid_matrix_shape(matrix_, &sizes[0], &sizes[1], &sizes[2]));

@@ -14,5 +14,7 @@ namespace redist {
 Neighbours neighbours_of(int number);
 /// Of the first `dims` dimensions; periodic may be null. @throws base::Error{null_pointer}
 std::vector<HaloSides> sides_of(std::size_t dims, const int* lo, const int* hi, const int* periodic);
+/// To compare between processes: a rank would wait for a message that its neighbour does not send.
+std::int64_t number_of(const std::vector<HaloSides>& sides, Neighbours neighbours);
 
 } // namespace redist

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/fnv1a.hpp"
 #include "base/mpi/agree.hpp"
 #include "base/status.hpp"
 #include "desc/handles.hpp"
@@ -46,6 +47,13 @@ std::vector<redist::HaloSides> redist::sides_of(std::size_t dims, const int* lo,
   return sides;
 }
 
+std::int64_t redist::number_of(const std::vector<HaloSides>& sides, Neighbours neighbours) {
+  base::Fnv1a hash;
+  hash.number(static_cast<std::int64_t>(neighbours));
+  for (const HaloSides& side : sides) hash.number(side.lo).number(side.hi).number(side.periodic ? 1 : 0);
+  return hash.positive();
+}
+
 int dyngrid_halo_create(MPI_Comm comm, const dyngrid_layout* layout, int width, int neighbours, int periodic_rows,
                         int periodic_cols, int element_bytes, dyngrid_halo** halo) {
   const int sides[2] = {width, width}, periodic[2] = {periodic_rows, periodic_cols};
@@ -57,13 +65,17 @@ int dyngrid_halo_create_sides(MPI_Comm comm, const dyngrid_layout* layout, const
   return guard([&] {
     std::unique_ptr<redist::HaloPlan> plan;
     redist::require_whole_grid(comm, "halo");
-    base::together(comm, [&] {
+    const auto make = [&] {
       not_null(layout, "redist: layout");
       not_null(halo, "redist: place for the halo");
       const std::vector<redist::HaloSides> sides = redist::sides_of(2, lo, hi, periodic);
       const redist::HaloOptions options{sides[0], sides[1], redist::neighbours_of(neighbours)};
       plan = std::make_unique<redist::HaloPlan>(layout->layout, options);
-    });
+      return base::Fnv1a().number(redist::number_of(sides, options.neighbours)).number(element_bytes).positive();
+    };
+    base::together_on_number(comm, make,
+                             "redist: halo: widths, periodic, neighbours or element_bytes differ between the processes "
+                             "of the communicator, expected the same");
     *halo = new dyngrid_halo{redist::Halo(comm, *plan, element_bytes)};
   });
 }

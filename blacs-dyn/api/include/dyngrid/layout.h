@@ -186,8 +186,9 @@ DYNGRID_API int dyngrid_borders_free(dyngrid_borders** borders);
  *     dyngrid_halo_from_ghosted(halo, ghosted, 0, dyngrid_local(u), lld);
  *
  * lld is that of dyngrid_matrix_shape. A change of the grid or of the matrix ends the halo: destroy it and make
- * another. Collective over the grid. DYNGRID_ERR_NULL; _ARGUMENT for a side below 0, sides of 0 alone, or a matrix with
- * copies; _STATE on a process outside the grid, and before the first resize point of a new one.
+ * another. Collective over the grid. DYNGRID_ERR_NULL, _NOT_FOUND; _ARGUMENT for a side below 0, sides of 0 alone, or a
+ * matrix with copies; _MISMATCH when processes ask for different ones; _STATE on a process outside the grid, and before
+ * the first resize point of a new one.
  */
 DYNGRID_API int dyngrid_matrix_halo(const dyngrid_matrix* matrix, const int* lo, const int* hi, const int* periodic,
                                     int neighbours, dyngrid_halo** halo);

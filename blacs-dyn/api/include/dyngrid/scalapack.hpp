@@ -17,9 +17,11 @@
 #define DYNGRID_SCALAPACK_HPP
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -112,7 +114,9 @@ DYNGRID_DECLARE(z, std::complex<double>, double, he)
 #undef DYNGRID_DECLARE
 #define DYNGRID_DECLARE(p, T)                                                                                          \
   void heevd(const char*, const char*, const int*, DYNGRID_M(T), T*, DYNGRID_M(T), T*, const int*, int*, const int*,   \
-             int*, Length = 1, Length = 1) __asm__("p" #p "syevd_");
+             int*, Length = 1, Length = 1) __asm__("p" #p "syevd_");                                                   \
+  void gsum2d(const int*, const char*, const char*, const int*, const int*, T*, const int*, const int*, const int*,    \
+              Length = 1, Length = 1) __asm__(#p "gsum2d_");
 DYNGRID_DECLARE(s, float)
 DYNGRID_DECLARE(d, double)
 #undef DYNGRID_DECLARE
@@ -141,6 +145,7 @@ template <class T> struct Operand {
       : data(static_cast<T*>(dyngrid_local(v.matrix))), i(static_cast<int>(v.i) + 1), j(static_cast<int>(v.j) + 1),
         m(static_cast<int>(v.m)), n(static_cast<int>(v.n)), desc(dyngrid_desc(v.matrix)) {
     check(dyngrid_matrix_shape(v.matrix, &m_loc, &n_loc, nullptr));
+    if (!desc) throw Error(DYNGRID_ERR_UNSUPPORTED, dyngrid_last_message()); // too many sizes for one
     is_here = desc[1] >= 0;
     if (desc[0] == DYNGRID_DTYPE && blocks == Blocks::equal)
       throw Error(DYNGRID_ERR_UNSUPPORTED,
@@ -196,13 +201,34 @@ inline int done(const char* routine, int info) {
                   "), expected square blocks (mb = nb), the same ones in all matrices, and views that begin where a "
                   "block does");
 }
-/// The answer of a routine that was asked for its work space.
-template <class T> std::vector<T> work_space(const T& answer) {
-  const auto size = static_cast<std::int64_t>(std::real(answer));
-  return std::vector<T>(static_cast<std::size_t>(std::max<std::int64_t>(1, size)));
+/// Work space as a routine answered that it needs, and `more`. A large size is rounded in single precision: up here.
+template <class T> std::vector<T> work_space(const T& answer, std::int64_t more = 0) {
+  auto needed = std::real(answer);
+  needed = std::nextafter(needed, std::numeric_limits<decltype(needed)>::max());
+  const auto size = static_cast<std::int64_t>(needed) + more;
+  return std::vector<T>(static_cast<std::size_t>(std::clamp<std::int64_t>(size, 1, std::numeric_limits<int>::max())));
 }
 template <class T> int size_of(const std::vector<T>& work) {
   return static_cast<int>(work.size());
+}
+
+inline bool is_mine(const dyngrid_matrix* matrix, char axis, std::int64_t index) {
+  std::int64_t first = 0, last = 0;
+  for (std::int64_t k = 0; check(dyngrid_my_range(matrix, axis, k, &first, &last)) == 1; ++k)
+    if (first <= index && index < last) return true;
+  return false;
+}
+/// Eigenvalues and info of a problem that fits into one block of Z: PDSTEDC solves it on the process of that block, and
+/// the others do not get them. Collective over Z's context. @return info
+template <class T, class Z, class R> int from_owner(const Operand<T>& y, Z& z, std::vector<R>& w, int info) {
+  w.push_back(static_cast<R>(info));
+  const auto matrix = view(z).matrix;
+  if (!is_mine(matrix, 'R', y.i - 1) || !is_mine(matrix, 'C', y.j - 1)) std::fill(w.begin(), w.end(), R{});
+  const int count = size_of(w), one = 1, all = -1;
+  scalapack::gsum2d(&y.desc[1], "All", " ", &count, &one, w.data(), &count, &all, &all);
+  info = static_cast<int>(w.back());
+  w.pop_back();
+  return info;
 }
 
 } // namespace detail
@@ -316,14 +342,20 @@ void geadd(detail::Element<C> alpha, const A& a, detail::Element<C> beta, C&& c,
 struct Pivots {
   std::vector<int> rows;
   int context = -1;
+  int m = 0, n = 0, mb = 0; ///< of the matrix
 };
+namespace detail {
+/// With room for the pivots of a matrix with this descriptor.
+inline Pivots pivots_of(const int* desc, std::int64_t local_rows) {
+  return {std::vector<int>(static_cast<std::size_t>(local_rows + desc[4])), desc[1], desc[2], desc[3], desc[4]};
+}
+} // namespace detail
 
 /// A = P L U. @return 0, or i when U(i,i), counted from 1, is 0
 template <class A> int getrf(A&& a, Pivots& pivots) {
   const auto x = detail::operand("getrf", a, detail::Blocks::any);
   if (!x.is_here) return 0;
-  pivots.rows.assign(static_cast<std::size_t>(x.m_loc + x.desc[4]), 0);
-  pivots.context = x.desc[1];
+  pivots = detail::pivots_of(x.desc, x.m_loc);
   int info = 0;
   detail::scalapack::getrf(&x.m, &x.n, DYNGRID_ARG(x), pivots.rows.data(), &info);
   return detail::done("getrf", info);
@@ -335,8 +367,7 @@ template <class T> Outcome lu(Matrix<T>& a, Pivots& pivots, int& info, int optio
   std::vector<int> all(static_cast<std::size_t>(std::min(a.m(), a.n())));
   const auto outcome = static_cast<Outcome>(check(dyngrid_lu(a.handle(), options, all.data(), &info)));
   if (outcome != Outcome::same && outcome != Outcome::resized) return outcome;
-  pivots.rows.assign(static_cast<std::size_t>(a.rows() + a.desc()[4]), 0);
-  pivots.context = a.desc()[1];
+  pivots = detail::pivots_of(a.desc(), a.rows());
   check(dyngrid_lu_pivots(a.handle(), all.data(), pivots.rows.data()));
   return outcome;
 }
@@ -350,7 +381,7 @@ template <class A, class B> void getrs(const A& a, const Pivots& pivots, B&& b, 
   const auto y = detail::operand("getrs", b, detail::Blocks::any);
   detail::fit("getrs", x.is_square() && x.n == y.m, "A n x n, B n x k", x, y);
   if (!y.is_here) return;
-  if (pivots.context != x.desc[1] || static_cast<std::int64_t>(pivots.rows.size()) != x.m_loc + x.desc[4])
+  if (pivots.context != x.desc[1] || pivots.m != x.desc[2] || pivots.n != x.desc[3] || pivots.mb != x.desc[4])
     throw Error(DYNGRID_ERR_STATE, "dyngrid::getrs: got pivots of another grid or matrix, expected those of getrf for "
                                    "this one on this grid: factor "
                                    "it again after a change");
@@ -463,11 +494,14 @@ template <class A, class Z> int heevd(A&& a, std::vector<detail::Real<A>>& w, Z&
   R real_answer{};
   int int_answer = 0;
   call(&answer, -1, &real_answer, -1, &int_answer, -1);
-  std::vector<T> work = detail::work_space(answer);
-  std::vector<R> real_work = detail::work_space(real_answer);
+  // ScaLAPACK 2.2 asks for less than its PDORMTR and PDLASRT need where blocks are large: wrong vectors, info 0
+  const std::int64_t nb = y.desc[4], more = nb * (2 * (y.m_loc + y.n_loc) + 3 * nb) + y.n;
+  std::vector<T> work = detail::work_space(answer, more);
+  std::vector<R> real_work = detail::work_space(real_answer, more);
   std::vector<int> int_work(static_cast<std::size_t>(std::max(1, int_answer)));
-  return call(work.data(), detail::size_of(work), real_work.data(), detail::size_of(real_work), int_work.data(),
-              detail::size_of(int_work));
+  const int info = call(work.data(), detail::size_of(work), real_work.data(), detail::size_of(real_work),
+                        int_work.data(), detail::size_of(int_work));
+  return x.n <= nb ? detail::from_owner(y, z, w, info) : info;
 }
 /// heevd by its name for real matrices.
 template <class A, class Z> int syevd(A&& a, std::vector<detail::Real<A>>& w, Z&& z, Uplo uplo = Uplo::lower) {
