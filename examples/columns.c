@@ -53,15 +53,15 @@ int main(void) {
     if (outcome < 0) fprintf(stderr, "columns: the grid stays as it is: %s\n", dyngrid_last_message());
     double* x = dyngrid_local(a); /* my columns one after the other */
     int nprow = 0;
+    int64_t rows = 0, local_columns = 0; /* the vector's one column, or none */
     dyngrid_grid(&nprow, NULL, NULL, NULL);
-    for (k = 0; dyngrid_my_range(a, 'R', k, &first, &last) == 1; ++k)
+    dyngrid_matrix_shape(a, &rows, &local_columns, NULL);
+    for (k = 0; local_columns > 0 && dyngrid_my_range(a, 'R', k, &first, &last) == 1; ++k)
       for (i = first; i < last; ++i, ++x) {
         if (step > 0 && *x != (double)(i + step)) wrong = 1;
         *x = (double)(i + step + 1);
       }
     if (dyngrid_is_first()) {
-      int64_t rows = 0;
-      dyngrid_matrix_shape(a, &rows, NULL, NULL);
       printf("step %d: %d of %d elements on the first of %d processes\n", step, (int)rows, (int)elements, nprow);
       fflush(stdout);
     }
