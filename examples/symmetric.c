@@ -30,7 +30,7 @@ int main(void) {
   must(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a));
   must(dyngrid_matrix_create("S", 'd', n, n, 2 * nb, nb, &s));
   must(dyngrid_share("step", &step, sizeof step));
-  if (!dyngrid_is_newcomer())
+  if (!dyngrid_is_newcomer() && dyngrid_local(a))
     for (int i = 1; i <= n; ++i)
       for (int j = 1; j <= n; ++j) {
         const double a_ij = i + 100 * j;
