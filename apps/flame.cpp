@@ -11,6 +11,7 @@
 #include "common/local.hpp"
 #include "common/own_work.hpp"
 #include "common/phase_record.hpp"
+#include "common/pieces.hpp"
 
 #include <dyngrid.hpp>
 #include <fmt/format.h>
@@ -98,7 +99,7 @@ double wrong_cells(dyngrid_matrix* cells, std::int64_t n, int cycles, int sweeps
   int rank = 0;
   MPI_Comm_rank(dyngrid_comm(), &rank);
   if (rank == 0) expected = alone(n, cycles, sweeps, spin);
-  MPI_Bcast(expected.data(), static_cast<int>(2 * expected.size()), MPI_DOUBLE, 0, dyngrid_comm());
+  apps::in_pieces(expected, [](Cell* first, int count) { MPI_Bcast(first, 2 * count, MPI_DOUBLE, 0, dyngrid_comm()); });
   double wrong = 0;
   dyngrid::for_each<Cell>(cells,
                           [&](std::int64_t i, std::int64_t j, Cell e) { wrong += e == expected[i + j * n] ? 0 : 1; });

@@ -15,6 +15,7 @@
 #include "common/local.hpp"
 #include "common/own_work.hpp"
 #include "common/phase_record.hpp"
+#include "common/pieces.hpp"
 #include "common/scalapack.h"
 
 #include <dyngrid.hpp>
@@ -180,7 +181,7 @@ private:
     int rank = 0;
     MPI_Comm_rank(dyngrid_comm(), &rank);
     if (rank == 0) alone = serial(problem_, sweeps);
-    MPI_Bcast(alone.data(), static_cast<int>(alone.size()), MPI_DOUBLE, 0, dyngrid_comm());
+    apps::in_pieces(alone, [](double* first, int count) { MPI_Bcast(first, count, MPI_DOUBLE, 0, dyngrid_comm()); });
     double wrong = 0;
     dyngrid::for_each<double>(
         u_, [&](std::int64_t i, std::int64_t j, double e) { wrong += e == alone[i + j * n()] ? 0 : 1; });

@@ -12,6 +12,7 @@
 #include "common/app.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
+#include "common/pieces.hpp"
 
 #include <dyngrid.hpp>
 #include <fmt/format.h>
@@ -304,7 +305,7 @@ void check(apps::Run& run, dyngrid_matrix* cells, Alone& alone, std::int64_t n, 
   MPI_Comm_rank(dyngrid_comm(), &rank);
   std::vector<int> expected(n * n);
   if (rank == 0) expected = alone.at_generation(generation);
-  MPI_Bcast(expected.data(), static_cast<int>(expected.size()), MPI_INT, 0, dyngrid_comm());
+  apps::in_pieces(expected, [](int* first, int count) { MPI_Bcast(first, count, MPI_INT, 0, dyngrid_comm()); });
   double wrong = 0;
   dyngrid::for_each<int>(
       cells, [&](std::int64_t i, std::int64_t j, int alive) { wrong += alive == expected[i + j * n] ? 0 : 1; });

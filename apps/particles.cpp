@@ -16,6 +16,7 @@
 #include "common/app.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
+#include "common/pieces.hpp"
 
 #include <dyngrid.hpp>
 #include <dyngrid/halo.h>
@@ -241,11 +242,13 @@ void report(const Settings& settings, const dyngrid_matrix* cells, double speed)
 
 /// All cells, on every process of the grid. Collective.
 Counts gathered(const dyngrid_matrix* cells, std::int64_t n) {
-  Counts mine(static_cast<std::size_t>(n * n), 0), all(mine.size());
+  Counts all(static_cast<std::size_t>(n * n), 0);
   dyngrid::for_each<std::int32_t>(cells, [&](std::int64_t i, std::int64_t j, std::int32_t count) {
-    mine[static_cast<std::size_t>(i + j * n)] = count;
+    all[static_cast<std::size_t>(i + j * n)] = count;
   });
-  MPI_Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_INT32_T, MPI_SUM, dyngrid_comm());
+  apps::in_pieces(all, [](std::int32_t* first, int count) {
+    MPI_Allreduce(MPI_IN_PLACE, first, count, MPI_INT32_T, MPI_SUM, dyngrid_comm());
+  });
   return all;
 }
 
@@ -323,7 +326,8 @@ void check(apps::Run& run, const dyngrid_matrix* cells, Alone& alone, const Sett
   MPI_Comm_rank(dyngrid_comm(), &rank);
   Counts expected(static_cast<std::size_t>(n * n));
   if (rank == 0) expected = alone.after(steps);
-  MPI_Bcast(expected.data(), static_cast<int>(expected.size()), MPI_INT32_T, 0, dyngrid_comm());
+  apps::in_pieces(expected,
+                  [](std::int32_t* first, int count) { MPI_Bcast(first, count, MPI_INT32_T, 0, dyngrid_comm()); });
   double wrong = 0, particles = 0;
   dyngrid::for_each<std::int32_t>(cells, [&](std::int64_t i, std::int64_t j, std::int32_t count) {
     wrong += count == expected[static_cast<std::size_t>(i + j * n)] ? 0 : 1;

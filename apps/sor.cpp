@@ -10,6 +10,7 @@
 #include "common/app.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
+#include "common/pieces.hpp"
 
 #include <dyngrid.hpp>
 #include <fmt/format.h>
@@ -108,7 +109,7 @@ void check(apps::Run& run, dyngrid_matrix* u, const Problem& problem, Alone& alo
   MPI_Comm_rank(dyngrid_comm(), &rank);
   std::vector<double> expected(static_cast<std::size_t>(n * n));
   if (rank == 0) expected = alone.after(sweeps);
-  MPI_Bcast(expected.data(), static_cast<int>(expected.size()), MPI_DOUBLE, 0, dyngrid_comm());
+  apps::in_pieces(expected, [](double* first, int count) { MPI_Bcast(first, count, MPI_DOUBLE, 0, dyngrid_comm()); });
   double wrong = 0, error = 0;
   dyngrid::for_each<double>(u, [&](std::int64_t i, std::int64_t j, double e) {
     wrong += e == expected[static_cast<std::size_t>(i + j * n)] ? 0 : 1;

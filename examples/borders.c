@@ -70,7 +70,8 @@ int main(void) {
     int64_t g[3];
     void* ghosted;
     double error, most, *next;
-    if ((outcome = dyngrid_resize_point()) < 0 || outcome == DYNGRID_LEAVE) break;
+    if ((outcome = dyngrid_resize_point()) == DYNGRID_LEAVE) break;
+    if (outcome < 0) fprintf(stderr, "borders: the grid stays as it is: %s\n", dyngrid_last_message());
     if (step == 0) walk(field, 1, 1);
     if ((outcome = dyngrid_borders_update(borders, &ghosted)) < 0) break;
     dyngrid_halo_extents(dyngrid_borders_halo(borders), g);

@@ -26,9 +26,10 @@ int main(void) {
     double sum[components] = {0}, all[components];
     int64_t cell, cells;
     int c;
-    if ((outcome = dyngrid_resize_point()) < 0 || outcome == DYNGRID_LEAVE) break;
+    if ((outcome = dyngrid_resize_point()) == DYNGRID_LEAVE) break;
+    if (outcome < 0) fprintf(stderr, "field: the grid stays as it is: %s\n", dyngrid_last_message());
     double* u = dyngrid_local(field); /* u(n[0], n[1], n[2], n[3]) in Fortran's order */
-    if (dyngrid_field_shape(field, n, parts, NULL) < 0) break;
+    if ((outcome = dyngrid_field_shape(field, n, parts, NULL)) < 0) break;
     cells = n[1] * n[2] * n[3];
     for (cell = 0; cell < cells; ++cell)
       for (c = 0; c < components; ++c) {

@@ -40,7 +40,7 @@ int main(void) {
     fprintf(stderr, "need: %s\n", dyngrid_last_message());
     return EXIT_FAILURE;
   }
-  if (!dyngrid_is_newcomer()) {
+  if (!dyngrid_is_newcomer() && dyngrid_local(a)) {
     for (j = 1; j <= n; ++j)
       for (i = 1; i <= n; ++i) {
         const double value = (i + 2 * j) % 7;

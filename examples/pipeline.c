@@ -36,11 +36,15 @@ static void multiply(dyngrid_matrix* a, const char* how, dyngrid_matrix* b, dyng
 }
 
 static void eigenvectors(dyngrid_matrix* c, double* values, dyngrid_matrix* z) {
+  const int nb = dyngrid_desc(c)[4];
   double size = 0, *work;
+  int64_t rows, columns;
   int lwork = -1, isize = 0, liwork = -1, info = 0, *iwork;
   pdsyevd_("V", "U", &order, dyngrid_local(c), &i1, &i1, dyngrid_desc(c), values, dyngrid_local(z), &i1, &i1,
            dyngrid_desc(z), &size, &lwork, &isize, &liwork, &info);
-  lwork = (int)size;
+  must(dyngrid_matrix_shape(c, &rows, &columns, NULL));
+  /* ScaLAPACK 2.2 asks for less than its PDORMTR and PDLASRT need where blocks are large: wrong vectors, info 0 */
+  lwork = (int)size + nb * (2 * (int)(rows + columns) + 3 * nb) + n;
   liwork = isize;
   work = malloc(sizeof(double) * (size_t)lwork);
   iwork = malloc(sizeof(int) * (size_t)liwork);

@@ -82,14 +82,17 @@ contains
     real(real64), pointer :: c_local(:, :), z_local(:, :)
     real(real64) :: size(1)
     real(real64), allocatable :: work(:)
-    integer :: isize(1)
+    integer :: isize(1), desc(9), lwork
     integer, allocatable :: iwork(:)
     call dyngrid_local(c, c_local); call dyngrid_local(z, z_local)
     call pdsyevd('V', 'U', n, c_local, 1, 1, dyngrid_desc(c), values, z_local, 1, 1, dyngrid_desc(z), size, -1, isize, &
                  -1, info)
-    allocate (work(int(size(1))), iwork(isize(1)))
+    ! ScaLAPACK 2.2 asks for less than its PDORMTR and PDLASRT need where blocks are large: wrong vectors, info 0
+    desc = dyngrid_desc(c)
+    lwork = int(size(1)) + desc(5) * (2 * sum(shape(c_local)) + 3 * desc(5)) + n
+    allocate (work(lwork), iwork(isize(1)))
     call pdsyevd('V', 'U', n, c_local, 1, 1, dyngrid_desc(c), values, z_local, 1, 1, dyngrid_desc(z), work, &
-                 int(size(1)), iwork, isize(1), info)
+                 lwork, iwork, isize(1), info)
   end subroutine
 
   subroutine scale_columns ! W and Z lie alike

@@ -9,15 +9,17 @@
       PARAMETER (N = 60, NB = 8, STEPS = 4)
       INTEGER*8 A, B, C
       INTEGER DA(9), DB(9), DC(9), STEP, INFO, OUT, I, J, NR, NC, MR, MC
+      INTEGER IA, IB, IC, IS
       DOUBLE PRECISION SUM, TOTAL
       SAVE STEP
       STEP = 0
       CALL DYNGRID_INIT(INFO)
       IF (INFO .LT. 0) STOP 'product: DYNGRID_INIT failed'
-      CALL DYNGRID_MATRIX_CREATE('A', 'D', N, N, NB, NB, A, INFO)
-      CALL DYNGRID_MATRIX_CREATE('B', 'D', N, N, NB, NB, B, INFO)
-      CALL DYNGRID_MATRIX_CREATE('C', 'D', N, N, NB, NB, C, INFO)
-      CALL DYNGRID_SHARE('step', STEP, 4, INFO)
+      CALL DYNGRID_MATRIX_CREATE('A', 'D', N, N, NB, NB, A, IA)
+      CALL DYNGRID_MATRIX_CREATE('B', 'D', N, N, NB, NB, B, IB)
+      CALL DYNGRID_MATRIX_CREATE('C', 'D', N, N, NB, NB, C, IC)
+      CALL DYNGRID_SHARE('step', STEP, 4, IS)
+      IF (MIN(IA, IB, IC, IS) .LT. 0) STOP 'product: no A, B, C or step'
       CALL DYNGRID_GRID(NR, NC, MR, MC)
       IF (.NOT. DYNGRID_IS_NEWCOMER() .AND. MR .GE. 0) THEN
         CALL DYNGRID_DESC(A, DA)

@@ -41,10 +41,10 @@ struct Matrices {
   }
   /// Symmetric, with a dominant diagonal: good for all three routines.
   void fill() {
-    const int rows = stock_desc[8];
+    const auto rows = static_cast<std::size_t>(stock_desc[8]);
     for (std::size_t k = 0; k < elements; ++k) {
-      const int i = global(static_cast<int>(k) % rows, grid.myrow, grid.nprow);
-      const int j = global(static_cast<int>(k / static_cast<std::size_t>(rows)), grid.mycol, grid.npcol);
+      const int i = global(static_cast<int>(k % rows), grid.myrow, grid.nprow);
+      const int j = global(static_cast<int>(k / rows), grid.mycol, grid.npcol);
       a[k] = i == j ? n : std::sin(static_cast<double>((i + j) % 1000) + static_cast<double>(i) * j);
       b[k] = a[k] + 1;
     }

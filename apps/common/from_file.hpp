@@ -6,12 +6,14 @@
 #include "matrix_market.hpp"
 
 #include <dyngrid.h>
+#include <dyngrid/balance.h>
 #include <fmt/format.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace apps {
 
@@ -39,20 +41,27 @@ inline void take_order(const std::string& app, const std::string& file, Options&
   }
 }
 
-/// Reads the file into my part of `a`, in blocks of one size. Ends the application when a process cannot. Collective.
+/// The local index of each of the n rows (axis 'R') or columns ('C'), -1 where it is not mine. Local.
+inline std::vector<std::int64_t> local_indices(const dyngrid_matrix* a, char axis, int n) {
+  std::vector<std::int64_t> local(static_cast<std::size_t>(n), -1);
+  std::int64_t first = 0, end = 0, next = 0;
+  for (std::int64_t k = 0; dyngrid_my_range(a, axis, k, &first, &end) == 1; ++k)
+    for (; first < end; ++first) local[static_cast<std::size_t>(first)] = next++;
+  return local;
+}
+
+/// Reads the file into my part of `a`. Ends the application when a process cannot. Collective.
 inline void fill_from_file(const std::string& app, const dyngrid_matrix* a, const std::string& file) {
   const int* desc = dyngrid_desc(a);
-  const std::int64_t mb = desc[4], nb = desc[5];
-  int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
+  const std::vector<std::int64_t> rows = local_indices(a, 'R', desc[2]), columns = local_indices(a, 'C', desc[3]);
   std::int64_t lld = 1;
-  dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
   dyngrid_matrix_shape(a, nullptr, nullptr, &lld);
   auto* local = static_cast<double*>(dyngrid_local(a));
   std::string problem;
   try {
     read_matrix_market(file, [&](std::int64_t i, std::int64_t j, double value) {
-      if (i / mb % nprow == myrow && j / nb % npcol == mycol)
-        local[i / mb / nprow * mb + i % mb + (j / nb / npcol * nb + j % nb) * lld] += value;
+      const std::int64_t i_loc = rows[static_cast<std::size_t>(i)], j_loc = columns[static_cast<std::size_t>(j)];
+      if (i_loc >= 0 && j_loc >= 0) local[i_loc + j_loc * lld] += value;
     });
   } catch (const std::runtime_error& error) {
     problem = error.what();

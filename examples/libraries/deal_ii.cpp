@@ -21,11 +21,11 @@ using Matrix = dealii::ScaLAPACKMatrix<double>;
 // Local arrays are alike in both libraries: column after column, without gaps.
 void load(Matrix& to, const double* from) {
   for (unsigned j = 0; j < to.local_n(); ++j)
-    for (unsigned i = 0; i < to.local_m(); ++i) to.local_el(i, j) = from[i + j * to.local_m()];
+    for (unsigned i = 0; i < to.local_m(); ++i) to.local_el(i, j) = from[i + std::size_t{j} * to.local_m()];
 }
 void save(const Matrix& from, double* to) {
   for (unsigned j = 0; j < from.local_n(); ++j)
-    for (unsigned i = 0; i < from.local_m(); ++i) to[i + j * from.local_m()] = from.local_el(i, j);
+    for (unsigned i = 0; i < from.local_m(); ++i) to[i + std::size_t{j} * from.local_m()] = from.local_el(i, j);
 }
 bool is_first(const Grid& grid) {
   return grid.get_this_process_row() + grid.get_this_process_column() == 0;

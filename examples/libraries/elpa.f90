@@ -23,8 +23,7 @@ contains
     integer :: error
     call dyngrid_grid(nprow, npcol, myrow, mycol)
     if (myrow < 0) return  ! not in the grid, or a new process before its first resize point
-    comm = dyngrid_comm()
-    call dyngrid_local(matrix, h); desc = dyngrid_desc(matrix)
+    comm = dyngrid_comm(); call dyngrid_local(matrix, h); desc = dyngrid_desc(matrix)
     rows = numroc(n, nb, myrow, 0, nprow)
     columns = numroc(n, nb, mycol, 0, npcol)
     begin = mpi_wtime()
@@ -51,7 +50,7 @@ contains
   end subroutine
   subroutine must(error)
     integer, intent(in) :: error
-    if (error /= ELPA_OK) error stop 'elpa: a call of ELPA failed'
+    if (error /= ELPA_OK) error stop 'elpa: a call failed; dyngrid''s last message: '//dyngrid_last_message()
   end subroutine
 end module
 
@@ -63,12 +62,12 @@ program scf
   double precision :: fresh(n), w(n)
   double precision, allocatable :: a(:, :), q(:, :)
   integer :: info, outcome, i, j, indxl2g
-  call dyngrid_init(info)  ! a new process joins the others here
+  call dyngrid_init(info); call must(info)  ! a new process joins the others here
   call must(elpa_init(20211125))
-  call dyngrid_matrix_create('H', 'd', n, n, nb, nb, matrix, info)  ! follows the grid
-  call dyngrid_share('iteration', iteration, info)  ! new processes get these two
-  call dyngrid_share('density', density, info)
-  call dyngrid_on_change(drop, make, c_null_ptr, info)
+  call dyngrid_matrix_create('H', 'd', n, n, nb, nb, matrix, info); call must(info)  ! follows the grid
+  call dyngrid_share('iteration', iteration, info); call must(info)  ! new processes get these two
+  call dyngrid_share('density', density, info); call must(info)
+  call dyngrid_on_change(drop, make, c_null_ptr, info); call must(info)
   call make(c_null_ptr)
   do i = 2, merge(n, 0, myrow >= 0)
     call pdelset(h, i, i - 1, desc, -1d0)

@@ -13,12 +13,15 @@
 void pdpotrf_(), pdpotrs_(), pdelset_(), pdelget_(), descinit_(); /* ScaLAPACK has no header */
 
 enum { m = 47, n = m * m, most = 3 * n, nb = 8, steps = 10 };
-static const int i1 = 1, i0 = 0, size = m, block = nb;
+static const int i1 = 1, i0 = 0, size = m, block = nb, *desc;
 static DMUMPS_STRUC_C mumps;
 static dyngrid_matrix* root;
-static double *s, a[most], u[n], line[m], y[m]; /* s, y: my parts of the root and of its right-hand side */
-static int p, q, row = -1, col, irn[most], jcn[most], entries, variables[m], descy[9], exists;
-static const int* desc;
+static double *s, a[most], u[n], before[n], line[m], y[m]; /* s, y: my parts of the root and of its right-hand side */
+static int p, q, row = -1, col, irn[most], jcn[most], entries, variables[m], descy[9], exists, info;
+
+static void must(int status) { /* the same on all processes */
+  if (status < 0) fprintf(stderr, "mumps: %s\n", dyngrid_last_message()), MPI_Abort(MPI_COMM_WORLD, 1);
+}
 
 static void job(int what) { /* collective over the communicator of the instance */
   mumps.job = what;
@@ -29,7 +32,6 @@ static void job(int what) { /* collective over the communicator of the instance 
 }
 
 static void make(void* data) { /* on each process of a new grid: an instance belongs to one communicator */
-  int info;
   double begin = MPI_Wtime();
   dyngrid_grid(&p, &q, &row, &col);
   if (row < 0) return; /* not in the grid, or a new process before its first resize point */
@@ -52,8 +54,7 @@ static void make(void* data) { /* on each process of a new grid: an instance bel
 }
 
 static void drop(void* data) { /* on each process of the old grid, also on those that leave */
-  if (exists) job(-2);
-  exists = 0;
+  if (exists) job(-2), exists = 0;
 }
 
 static void entry(int i, int j, double value) {
@@ -61,11 +62,10 @@ static void entry(int i, int j, double value) {
 }
 
 int main(void) {
-  int step = 0, i, j, k, info;
-  static double before[n];
-  dyngrid_init();                                                             /* a new process joins the others here */
-  dyngrid_matrix_create("root", 'd', m, m, nb, nb, &root);                    /* made for each grid anew by MUMPS */
-  dyngrid_share("step", &step, sizeof step), dyngrid_share("u", u, sizeof u); /* new processes get them */
+  int step = 0, i, j, k;
+  must(dyngrid_init());                                          /* a new process joins the others here */
+  must(dyngrid_matrix_create("root", 'd', m, m, nb, nb, &root)); /* made for each grid anew by MUMPS */
+  must(dyngrid_share("step", &step, sizeof step)), must(dyngrid_share("u", u, sizeof u)); /* new processes get them */
   for (j = 1; j <= m; ++j)
     for (i = 1; i <= m; ++i) { /* unknown k = i + (j - 1) m; the lower triangle of I + T */
       k = i + (j - 1) * m, entry(k, k, 5);
@@ -75,7 +75,7 @@ int main(void) {
       u[k - 1] =
           sin(M_PI * i / (m + 1)) * sin(M_PI * j / (m + 1)) + sin(2 * M_PI * i / (m + 1)) * sin(3 * M_PI * j / (m + 1));
     }
-  dyngrid_on_change(drop, make, NULL);
+  must(dyngrid_on_change(drop, make, NULL));
   for (make(NULL); dyngrid_resize_point() != DYNGRID_LEAVE && step < steps; ++step) {
     double residual = 0, norm = 0;
     for (k = 0; k < n; ++k) before[k] = u[k];

@@ -15,19 +15,19 @@ static Vec x, b, mine;  /* x lies as PETSc wants it, `mine` is my part of `vecto
 static VecScatter copy; /* from x to `mine`, and in reverse */
 static int p, q, row = -1, col, step;
 
-static void call(PetscErrorCode error) { /* PETSc has printed what it is */
+static void call(int error) { /* above 0: of PETSc, which has printed what it is */
+  if (error < 0) fprintf(stderr, "petsc: %s\n", dyngrid_last_message());
   if (error) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 static void make(void* data) { /* on each process of a new grid: an object belongs to one communicator */
-  const double begin = MPI_Wtime();
+  double begin = MPI_Wtime(), *local;
   const PetscInt *rows, *columns;
   PetscInt m_loc, n_loc, k;
-  double* local = dyngrid_local(matrix);
   IS row_set, column_set, mine_set;
   PC jacobi;
   char height[20];
-  dyngrid_grid(&p, &q, &row, &col);
+  dyngrid_grid(&p, &q, &row, &col), local = dyngrid_local(matrix);
   if (row < 0) return; /* not in the grid, or a new process before its first resize point */
   snprintf(height, sizeof height, "%d", p);
   call(PetscOptionsSetValue(NULL, "-mat_scalapack_grid_height", height)); /* the same grid, row by row */
@@ -69,12 +69,12 @@ static void drop(void* data) { /* on each process of the old grid, also on those
 int main(int argc, char** argv) {
   PetscInt i, end;
   double old, norm, error;
-  dyngrid_init();                   /* a new process joins the others here */
+  call(dyngrid_init());             /* a new process joins the others here */
   PETSC_COMM_WORLD = MPI_COMM_SELF; /* it cannot change later, and processes join and leave one by one */
   call(PetscInitialize(&argc, &argv, NULL, NULL));
-  dyngrid_matrix_create("A", 'd', n, n, nb, nb, &matrix), dyngrid_matrix_create("x", 'd', n, 1, nb, nb, &vector);
-  dyngrid_share("step", &step, sizeof step); /* new processes get it; the matrices follow the grid */
-  dyngrid_on_change(drop, make, NULL);
+  call(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &matrix)); /* the matrices follow the grid */
+  call(dyngrid_matrix_create("x", 'd', n, 1, nb, nb, &vector));
+  call(dyngrid_share("step", &step, sizeof step)), call(dyngrid_on_change(drop, make, NULL)); /* new processes get it */
   for (make(NULL); dyngrid_resize_point() != DYNGRID_LEAVE && step < steps; ++step) {
     Vec exact;
     call(VecDuplicate(x, &exact));

@@ -21,9 +21,9 @@ program ring
   real(dp) :: w(n), none(1), residual
   real(dp), external :: pzlange
 
-  call dyngrid_init(info)  ! a new process joins the others here
-  call dyngrid_matrix_create('H', 'z', n, n, nb, nb, matrix, info)  ! follows the grid
-  call dyngrid_share('step', step, info)  ! new processes get it
+  call dyngrid_init(info); call must(info)  ! a new process joins the others here
+  call dyngrid_matrix_create('H', 'z', n, n, nb, nb, matrix, info); call must(info)  ! follows the grid
+  call dyngrid_share('step', step, info); call must(info)  ! new processes get it
   call make
   do i = 1, merge(n, 0, myrow >= 0)
     call pzelset(h, i, i, desc, 2*one)
@@ -56,6 +56,10 @@ program ring
   end do
   call dyngrid_finalize(info)
 contains
+  subroutine must(status)  ! an error that the program cannot go on with; it is the same on all processes
+    integer, intent(in) :: status
+    if (status < 0) error stop 'pzheevd: '//dyngrid_last_message()
+  end subroutine
   subroutine make  ! what a new grid needs: my part of H, matrices and work space of one step
     real(dp) :: begin, rsize(1)
     complex(dp) :: csize(1)

@@ -20,7 +20,8 @@ static Vec x, mine;     /* x lies as PETSc wants it, `mine` is my part of `vecto
 static VecScatter copy; /* from x to `mine`, and in reverse */
 static int p, q, row = -1, col, step;
 
-static void call(PetscErrorCode error) { /* PETSc has printed what it is */
+static void call(int error) { /* above 0: of PETSc, which has printed what it is */
+  if (error < 0) fprintf(stderr, "slepc: %s\n", dyngrid_last_message());
   if (error) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
@@ -29,7 +30,7 @@ static void make(void* data) { /* on each process of a new grid: an object belon
   PetscInt k, m_vector;
   IS mine_set;
   char height[20];
-  dyngrid_grid(&p, &q, &row, &col);
+  dyngrid_grid(&p, &q, &row, &col), local = dyngrid_local(matrix);
   if (row < 0) return; /* not in the grid, or a new process before its first resize point */
   snprintf(height, sizeof height, "%d", p);
   call(PetscOptionsSetValue(NULL, "-mat_scalapack_grid_height", height)); /* the same grid, row by row */
@@ -38,7 +39,6 @@ static void make(void* data) { /* on each process of a new grid: an object belon
   call(MatGetOwnershipIS(a, &row_set, &column_set));
   call(ISGetLocalSize(row_set, &m_loc)), call(ISGetIndices(row_set, &rows));
   call(ISGetLocalSize(column_set, &n_loc)), call(ISGetIndices(column_set, &columns));
-  local = dyngrid_local(matrix);
   for (k = 0; step == 0 && k < m_loc * n_loc; ++k) /* the first values; from then on they follow */
     local[k] =
         rows[k % m_loc] == columns[k / m_loc] ? rows[k % m_loc] : pow(0.8, abs(rows[k % m_loc] - columns[k / m_loc]));
@@ -67,12 +67,12 @@ static void drop(void* data) { /* on each process of the old grid, also on those
 }
 
 int main(int argc, char** argv) {
-  dyngrid_init();                   /* a new process joins the others here */
+  call(dyngrid_init());             /* a new process joins the others here */
   PETSC_COMM_WORLD = MPI_COMM_SELF; /* it cannot change later, and processes join and leave one by one */
   call(SlepcInitialize(&argc, &argv, NULL, NULL));
-  dyngrid_matrix_create("A", 'd', n, n, nb, nb, &matrix), dyngrid_matrix_create("x", 'd', n, 1, nb, nb, &vector);
-  dyngrid_share("step", &step, sizeof step); /* new processes get it; the matrices follow the grid */
-  dyngrid_on_change(drop, make, NULL);
+  call(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &matrix)); /* the matrices follow the grid */
+  call(dyngrid_matrix_create("x", 'd', n, 1, nb, nb, &vector));
+  call(dyngrid_share("step", &step, sizeof step)), call(dyngrid_on_change(drop, make, NULL)); /* new processes get it */
   for (make(NULL); dyngrid_resize_point() != DYNGRID_LEAVE && step < steps; ++step) {
     double sum = 0, value, overlap;
     PetscInt k, converged;

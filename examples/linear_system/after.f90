@@ -19,15 +19,15 @@ program linear_system
   character(len=256) :: file
   integer, external :: numroc
 
-  call dyngrid_init_grid(2, 2, info)                                      ! <  blacs_pinfo, blacs_get, blacs_gridinit
+  call dyngrid_init_grid(2, 2, info); call must(info)                     ! <  blacs_pinfo, blacs_get, blacs_gridinit
   call dyngrid_grid(nprow, npcol, myrow, mycol)                                  ! <  blacs_gridinfo
 
   call get_command_argument(1, file)
   open (newunit=unit, file=file, status='old', action='read')
   read (unit, *) n, systems
 
-  call dyngrid_matrix_create('A', 'd', n, n, nb, nb, a_matrix, info)             ! <  numroc, descinit, allocate
-  call dyngrid_share('k', k, info)                                               ! <
+  call dyngrid_matrix_create('A', 'd', n, n, nb, nb, a_matrix, info); call must(info) ! <  numroc, descinit, allocate
+  call dyngrid_share('k', k, info); call must(info)                              ! <
   call dyngrid_local(a_matrix, a)                                                ! <
   desca = dyngrid_desc(a_matrix)                                                 ! <
 
@@ -71,4 +71,9 @@ program linear_system
   end do
 
   call dyngrid_finalize(info)                                                    ! <  blacs_gridexit, blacs_exit
+contains                                                                         ! <
+  subroutine must(status)                                                        ! <
+    integer, intent(in) :: status                                                ! <
+    if (status < 0) error stop 'linear_system: '//dyngrid_last_message()         ! <
+  end subroutine                                                                 ! <
 end program linear_system

@@ -103,6 +103,8 @@ contains
     integer :: iwanted(1)
     allocate (a(rows, columns), z(rows, columns), b(rows, columns), m(rows, columns), pivots(rows + nb))
     call pdsyevd('V', 'L', n, a, 1, 1, desc, w, z, 1, 1, desc, wanted, -1, iwanted, -1, info)
+    ! ScaLAPACK 2.2 asks for less than its PDORMTR and PDLASRT need where blocks are large: wrong vectors, info 0
+    wanted = wanted + nb*(2*(rows + columns) + 3*nb) + n
     allocate (work(int(wanted(1))), iwork(iwanted(1)))
   end subroutine
   subroutine say(text)  ! a line to the screen and to the file, by one process
