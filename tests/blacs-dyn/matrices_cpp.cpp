@@ -103,37 +103,44 @@ void same(const Matrix<T>& a, const Whole<T>& expected, double tolerance, const 
 
 // ---- every routine
 
-/// -1, 2, -1, the off-diagonal ones turned by i where the type is complex: the same eigenvalues
-template <class T> Whole<T> laplacian(int64_t n) {
+/// min(i, j), from 1, turned by i where the type is complex: the same eigenvalues. It is the inverse of -1, 2, -1 with
+/// a 1 in the last place.
+template <class T> Whole<T> minima(int64_t n) {
+  constexpr int re[] = {1, 0, -1, 0}, im[] = {0, 1, 0, -1}; // powers of the imaginary unit
   Whole<T> a{n, n};
-  for (int64_t i = 0; i < n; ++i) {
-    a(i, i) = T(2);
-    if (i + 1 == n) break;
-    a(i + 1, i) = is_complex<T> ? number<T>(0, -1) : T(-1);
-    a(i, i + 1) = conj_of(a(i + 1, i));
-  }
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i < n; ++i) {
+      const auto turned = is_complex<T> ? static_cast<std::size_t>((i - j) & 3) : 0;
+      a(i, j) = T(static_cast<float>(std::min(i, j) + 1)) * number<T>(re[turned], im[turned]);
+    }
   return a;
 }
 
 template <class T> void eigenvectors(int64_t n, int64_t nb, const std::string& type) {
   using R = decltype(std::abs(T{}));
   const double eps = static_cast<double>(std::numeric_limits<R>::epsilon());
-  const Whole<T> a = laplacian<T>(n);
-  auto system = spread("laplacian", a, nb), vectors = spread("vectors", Whole<T>{n, n}, nb),
+  const Whole<T> a = minima<T>(n);
+  auto system = spread("minima", a, nb), vectors = spread("vectors", Whole<T>{n, n}, nb),
        images = spread("images", Whole<T>{n, n}, nb);
   std::vector<R> w;
   need(dyngrid::heevd(system, w, vectors) == 0 && w.size() == static_cast<std::size_t>(n), type + " heevd");
+  const auto expected_of = [n](int64_t i) {
+    const double half =
+        std::sin(static_cast<double>(2 * (n - i) - 1) * std::acos(-1.0) / static_cast<double>(4 * n + 2));
+    return 1 / (4 * half * half);
+  };
+  const double largest = expected_of(n - 1);
   for (int64_t i = 0; i < n; ++i) {
-    const double expected = 2 - 2 * std::cos(static_cast<double>(i + 1) * std::acos(-1.0) / static_cast<double>(n + 1));
-    need(std::abs(static_cast<double>(w[static_cast<std::size_t>(i)]) - expected) < 50 * eps,
-         type + " eigenvalue " + std::to_string(i) + " is " + std::to_string(w[static_cast<std::size_t>(i)]) + ", not " +
-             std::to_string(expected));
+    const double expected = expected_of(i);
+    need(std::abs(static_cast<double>(w[static_cast<std::size_t>(i)]) - expected) < 50 * eps * largest,
+         type + " eigenvalue " + std::to_string(i) + " is " + std::to_string(w[static_cast<std::size_t>(i)]) +
+             ", not " + std::to_string(expected));
   }
   set(system, a);
   dyngrid::gemm(1, system, vectors, 0, images);
   dyngrid::for_each(vectors, [&](int64_t, int64_t j, T& x) { x *= w[static_cast<std::size_t>(j)]; });
   dyngrid::geadd(-1, vectors, 1, images);
-  need(static_cast<double>(dyngrid::lange(images)) < 100 * eps, type + " eigenvectors");
+  need(static_cast<double>(dyngrid::lange(images)) < 100 * eps * largest, type + " eigenvectors");
   if constexpr (!is_complex<T>) {
     set(system, a);
     need(dyngrid::syevd(system, w, vectors) == 0 && w.front() > 0, type + " syevd");
