@@ -219,7 +219,9 @@ def _call(name: str, *arguments: Any) -> int:
 
 def _from_owner(vectors: Matrix, values: NDArray[Any], info: int) -> int:
     """Eigenvalues of a problem of one block: PDSTEDC solves it on the process of the block, others do not get them."""
-    sent = np.append(values, info).astype(values.dtype) if vectors.local.size else np.zeros(values.size + 1, values.dtype)
+    sent = np.zeros(values.size + 1, values.dtype)
+    if vectors.local.size:
+        sent[:-1], sent[-1] = values, info
     numbers = [ctypes.byref(ctypes.c_int(number)) for number in (int(vectors.desc[1]), sent.size, 1, sent.size, -1, -1)]
     context, rows, columns, lld, *everywhere = numbers
     combine = library.sgsum2d_ if values.dtype == np.dtype("f4") else library.dgsum2d_

@@ -70,8 +70,8 @@ typedef struct dyngrid_resize_report {
 
 /* Joins this process to the application. Collective over MPI_COMM_WORLD (of each mpirun or spawned world). Calls
  * MPI_Init when that has not been done. The first grid is the one of DYNGRID_GRID ("2x3"), otherwise the most square
- * one of all processes but DYNGRID_SPARE of them, nprow <= npcol; those beyond it are parked at the first resize point. A spawned process
- * joins its parents at its first resize point. */
+ * one of all processes but DYNGRID_SPARE of them, nprow <= npcol; those beyond it are parked at the first resize point.
+ * A spawned process joins its parents at its first resize point. */
 DYNGRID_API int dyngrid_init(void);
 /* As dyngrid_init, with the first grid given: nprow x npcol <= processes. New processes ignore it. */
 DYNGRID_API int dyngrid_init_grid(int nprow, int npcol);

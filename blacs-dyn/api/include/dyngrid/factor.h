@@ -31,10 +31,10 @@ enum {
  * was restored: get context, descriptors and local arrays again. DYNGRID_LEAVE and DYNGRID_REDIRECT as of a resize
  * point; pivots and info are not set then. A new process calls this after it has declared its matrices, and continues
  * at the panel reached. So does a restarted run whose checkpoint was written inside. Neither may pass another resize
- * point before. The name of the resize points is "dyngrid_lu:" and the name of A, cut to 63 characters (dyngrid_entry_point). A process that
- * waits or sleeps in the call joins at its panels only. A dyngrid_resize of the others that would wake or start it is
- * DYNGRID_ERR_STATE on them, and the grid stays. DYNGRID_ERR_NULL, _NOT_FOUND, _TYPE for integers, _ARGUMENT for
- * options, _MISMATCH when processes ask for different ones: A is as it was. */
+ * point before. The name of the resize points is "dyngrid_lu:" and the name of A, cut to 63 characters
+ * (dyngrid_entry_point). A process that waits or sleeps in the call joins at its panels only. A dyngrid_resize of the
+ * others that would wake or start it is DYNGRID_ERR_STATE on them, and the grid stays. DYNGRID_ERR_NULL, _NOT_FOUND,
+ * _TYPE for integers, _ARGUMENT for options, _MISMATCH when processes ask for different ones: A is as it was. */
 DYNGRID_API int dyngrid_lu(dyngrid_matrix* a, int options, int* pivots, int* info);
 /* A = L L^H (uplo 'L') or U^H U ('U') in place, in the triangle that is given, in the same way; A is n x n. info: 0, or
  * the order of the first leading minor that is not positive definite: A is as after the last panel before it, on all
