@@ -134,7 +134,7 @@ int factor(const char* routine, dyngrid_matrix* a, pblas::FactorKind kind, int o
   return outcome;
 }
 
-/// Outside MPI no handle can be translated.
+/// Outside MPI no handle can be translated. Open MPI's and MPICH's null communicator is known even there.
 bool is_in_mpi() {
   int initialized = 0, finalized = 0;
   MPI_Initialized(&initialized);

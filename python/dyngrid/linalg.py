@@ -209,7 +209,7 @@ def _call(name: str, *arguments: Any) -> int:
             words.append(value)
         else:
             words.append(ctypes.byref(ctypes.c_int(value)))
-    if not name.endswith("gemm"):
+    if not name.endswith(("gemm", "gsum2d")):  # these have no info
         words.append(ctypes.byref(info))
     getattr(library, name + "_")(*words, *lengths)
     if info.value < 0:
@@ -222,11 +222,8 @@ def _from_owner(vectors: Matrix, values: NDArray[Any], info: int) -> int:
     sent = np.zeros(values.size + 1, values.dtype)
     if vectors.local.size:
         sent[:-1], sent[-1] = values, info
-    numbers = [ctypes.byref(ctypes.c_int(number)) for number in (int(vectors.desc[1]), sent.size, 1, sent.size, -1, -1)]
-    context, rows, columns, lld, *everywhere = numbers
-    combine = library.sgsum2d_ if values.dtype == np.dtype("f4") else library.dgsum2d_
-    address = ctypes.c_void_p(sent.ctypes.data)
-    combine(context, b"A", b" ", rows, columns, address, lld, *everywhere, ctypes.c_size_t(1), ctypes.c_size_t(1))
+    letter = "s" if values.dtype == np.dtype("f4") else "d"
+    _call(f"{letter}gsum2d", int(vectors.desc[1]), b"A", b" ", sent.size, 1, sent, sent.size, -1, -1)
     values[:] = sent[:-1]
     return int(sent[-1])
 

@@ -38,11 +38,11 @@ C     rows on each process, and a part of the grid
       CALL DYNGRID_MATRIX_SHAPE(V, MLOC, NLOC, LLD, INFO)
       IF (MR .GE. 0) CALL NEED(NLOC, 3)
       CALL DYNGRID_MATRIX_FREE(V, INFO)
+      CALL NEED(INFO, DYNGRID_SUCCESS)
 C     nothing is left of the descriptor of another matrix
       CALL DYNGRID_DESC(V, DW)
       CALL NEED(DW(1), -1)
       CALL NEED(DW(2), -1)
-      CALL NEED(INFO, DYNGRID_SUCCESS)
       CALL DYNGRID_MATRIX_CREATE_ON_PART('v', 'd', N, N, NB, NB, 1,
      $                                   1, V, INFO)
       CALL NEED(INFO, DYNGRID_SUCCESS)

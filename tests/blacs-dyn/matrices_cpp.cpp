@@ -211,7 +211,7 @@ template <class T> void compute(const std::string& type) {
   same(answer, c, close, type + " getrs");
   pivots.context += 1;
   refused(DYNGRID_ERR_STATE, "factor it again", [&] { dyngrid::getrs(system, pivots, answer); });
-  auto shorter = spread("shorter", Whole<T>{n, n}); // has as many local rows as the other one on some processes only
+  auto shorter = spread("shorter", Whole<T>{m - 1, m - 1}); // on 2x2: as many local rows as the other one in row 1 only
   pivots = dyngrid::Pivots();
   dyngrid::getrf(shorter, pivots);
   refused(DYNGRID_ERR_STATE, "another grid or matrix", [&] { dyngrid::getrs(system, pivots, answer); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the scheduler decides of its jobs, and the answers to requests of jobs themselves.
+// What the scheduler decides about its jobs, and the answers to requests of jobs themselves.
 #include <algorithm>
 #include <cmath>
 #include <functional>

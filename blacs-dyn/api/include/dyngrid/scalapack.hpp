@@ -212,18 +212,15 @@ template <class T> int size_of(const std::vector<T>& work) {
   return static_cast<int>(work.size());
 }
 
-inline bool is_mine(const dyngrid_matrix* matrix, char axis, std::int64_t index) {
-  std::int64_t first = 0, last = 0;
-  for (std::int64_t k = 0; check(dyngrid_my_range(matrix, axis, k, &first, &last)) == 1; ++k)
-    if (first <= index && index < last) return true;
-  return false;
-}
 /// Eigenvalues and info of a problem that fits into one block of Z: PDSTEDC solves it on the process of that block, and
 /// the others do not get them. Collective over Z's context. @return info
 template <class T, class Z, class R> int from_owner(const Operand<T>& y, Z& z, std::vector<R>& w, int info) {
   w.push_back(static_cast<R>(info));
-  const auto matrix = view(z).matrix;
-  if (!is_mine(matrix, 'R', y.i - 1) || !is_mine(matrix, 'C', y.j - 1)) std::fill(w.begin(), w.end(), R{});
+  const auto is_mine = [&z](char axis, int index) {
+    const std::vector<std::int64_t> mine = global_indices(view(z).matrix, axis);
+    return std::find(mine.begin(), mine.end(), index) != mine.end();
+  };
+  if (!is_mine('R', y.i - 1) || !is_mine('C', y.j - 1)) std::fill(w.begin(), w.end(), R{});
   const int count = size_of(w), one = 1, all = -1;
   scalapack::gsum2d(&y.desc[1], "All", " ", &count, &one, w.data(), &count, &all, &all);
   info = static_cast<int>(w.back());
@@ -497,7 +494,7 @@ template <class A, class Z> int heevd(A&& a, std::vector<detail::Real<A>>& w, Z&
   // ScaLAPACK 2.2 asks for less than its PDORMTR and PDLASRT need where blocks are large: wrong vectors, info 0
   const std::int64_t nb = y.desc[4], more = nb * (2 * (y.m_loc + y.n_loc) + 3 * nb) + y.n;
   std::vector<T> work = detail::work_space(answer, more);
-  std::vector<R> real_work = detail::work_space(real_answer, more);
+  std::vector<R> real_work = detail::work_space(real_answer, detail::is_complex<A> ? more : 0);
   std::vector<int> int_work(static_cast<std::size_t>(std::max(1, int_answer)));
   const int info = call(work.data(), detail::size_of(work), real_work.data(), detail::size_of(real_work),
                         int_work.data(), detail::size_of(int_work));
