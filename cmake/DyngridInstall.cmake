@@ -76,7 +76,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCD
 foreach(room advise apps base blacs-dyn calls control gridmap pblas python redist tools)
   install(FILES "${PROJECT_SOURCE_DIR}/${room}/README.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}/${room}" COMPONENT dev)
 endforeach()
-file(GLOB_RECURSE studies RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/studies/README.md")
+file(GLOB_RECURSE studies CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/studies/README.md")
 foreach(page IN LISTS studies)
   cmake_path(GET page PARENT_PATH folder)
   install(FILES "${PROJECT_SOURCE_DIR}/${page}" DESTINATION "${CMAKE_INSTALL_DOCDIR}/${folder}" COMPONENT dev)
