@@ -686,9 +686,9 @@ private:
             choice.order[at(order.row_order[at(i)] * choice.grid.npcol + order.col_order[at(j)])];
     }
     for (int j = 0; j < choice.grid.npcol; ++j) ordered.cols[at(j)] = choice.cols[at(order.col_order[at(j)])];
-    cut(ordered.rows, r_.m, r_.mb, false);
-    cut(ordered.cols, r_.n, r_.nb, false);
     keep_first(ordered);
+    cut(ordered.rows, r_.m, r_.mb, false); // after it the short block is in the last part
+    cut(ordered.cols, r_.n, r_.nb, false);
     cut_by_costs(ordered);
     finish(ordered, Axis::variable(ordered.rows), Axis::variable(ordered.cols));
     return ordered;

@@ -45,7 +45,7 @@ Launcher::Launcher(std::string mpirun, int limit_s)
 
 bool Launcher::preload(const std::string& library) {
   const std::filesystem::path path = std::filesystem::path(folder_).parent_path() / "lib" / "dyngrid" / library;
-  if (!std::filesystem::exists(path)) return false;
+  if (!std::filesystem::exists(path) || path.string().find_first_of(" :") != std::string::npos) return false;
   preloaded_ += (preloaded_.empty() ? "" : ":") + path.string();
   return true;
 }

@@ -4,9 +4,13 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <sstream>
+#include <type_traits>
 #include <utility>
 
 namespace base {
@@ -64,6 +68,17 @@ Check check_of(CLI::Validator validator) {
   return Check(std::make_shared<const Check::Rule>(Check::Rule{std::move(validator)}));
 }
 
+/// CLI11 takes the nearest number that it can hold.
+CLI::Validator not_beyond_64_bits() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        errno = 0;
+        (void)std::strtoll(text.c_str(), nullptr, 0);
+        return errno == ERANGE ? "is " + text + ", expected a number below 2^63" : std::string();
+      },
+      "");
+}
+
 /// CLI11's own say the largest double in 309 digits.
 Check number_that(bool (*is_right)(double), const char* expected, const char* name) {
   return check_of(CLI::Validator(
@@ -86,7 +101,14 @@ Check in_range(int least, int most) {
 }
 
 Check in_range(double least, double most) {
-  return check_of(CLI::Range(least, most));
+  const CLI::Validator range = CLI::Range(least, most);
+  return check_of(CLI::Validator(
+      [range](std::string& text) { // CLI11 takes nan for a number of any range
+        double value = 0;
+        const bool is_nan = CLI::detail::lexical_cast(text, value) && std::isnan(value);
+        return is_nan ? "is " + text + ", expected a number" : range(text);
+      },
+      range.get_description()));
 }
 
 Check positive_number() {
@@ -164,7 +186,10 @@ CommandLine::CommandLine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 CommandLine::~CommandLine() = default;
 
 template <class T> Option& CommandLine::add_option(const std::string& names, T& value, const std::string& help) {
-  return impl_->options.emplace_back(unguarded(impl_->app->add_option(names, value, help)));
+  CLI::Option* const option = unguarded(impl_->app->add_option(names, value, help));
+  if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::vector<std::int64_t>>)
+    option->check(not_beyond_64_bits());
+  return impl_->options.emplace_back(option);
 }
 template Option& CommandLine::add_option(const std::string&, std::string&, const std::string&);
 template Option& CommandLine::add_option(const std::string&, int&, const std::string&);

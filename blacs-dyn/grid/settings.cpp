@@ -136,8 +136,9 @@ void read_start(Settings& settings) {
   if_set("DYNGRID_START", "timeout",
          [&](const std::string& text, const std::string& where) { settings.join_limit_s = read_seconds(text, where); });
   if_set("DYNGRID_START", "keep", [&](const std::string& text, const std::string& where) {
-    settings.keep_s = read_seconds(text, where);
-    settings.group_policy.keeps = true;
+    const bool is_zero = text == "0" || text == "0s";
+    settings.keep_s = is_zero ? 0 : read_seconds(text, where);
+    settings.group_policy.keeps = !is_zero;
   });
   if_set("DYNGRID_START", "warm", [&](const std::string& text, const std::string& where) {
     settings.warm = static_cast<int>(base::parse_whole_number(text, where, 0, max_processes));

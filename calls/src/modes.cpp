@@ -130,7 +130,10 @@ void carry_out(CallInHand& call, const CallRule& rule) {
   }
   const Decision decision = where(call, known, rule);
   std::optional<blacs_dyn::calls::MovedCall> moved;
-  if (!(decision.place == call.problem().place)) moved = call.run_at(decision.place);
+  // `auto` knows one place with the caller's blocks: where the operands are
+  const bool stays =
+      rule.mode == Mode::automatic ? decision.place == call.problem().place : call.lies_at(decision.place);
+  if (!stays) moved = call.run_at(decision.place);
   if (!moved) return run_here(call, known, true);
   count(call, to_string(decision.place), moved->seconds, decision.stay_s, moved->moved_bytes);
   known.keep(call, decision.place, moved->run_s, moved->seconds - moved->run_s, decision.copy_s);

@@ -55,8 +55,8 @@ std::int64_t all_threads(const std::string& root) {
   return number_of(running_of_all.substr(std::min(running_of_all.size(), running_of_all.find('/') + 1))).value_or(0);
 }
 
-int allowed_cores() {
-  for (const pid_t pid : {getppid(), pid_t{0}}) {
+int allowed_cores(CoresOf whose) {
+  for (const pid_t pid : {whose == CoresOf::launcher ? getppid() : pid_t{0}, pid_t{0}}) {
     std::vector<cpu_set_t> sets(16); // of 16384 processors
     const std::size_t bytes = sets.size() * sizeof(cpu_set_t);
     if (sched_getaffinity(pid, bytes, sets.data()) == 0) return std::max(1, CPU_COUNT_S(bytes, sets.data()));
@@ -66,10 +66,10 @@ int allowed_cores() {
 
 } // namespace
 
-int usable_cores(const std::string& root) {
+int usable_cores(CoresOf whose, const std::string& root) {
   if (const auto text = environment("DYNGRID_DECIDE", "cores"))
     if (const auto given = number_of(*text); given && *given >= 1 && *given <= 1 << 20) return static_cast<int>(*given);
-  std::int64_t cores = allowed_cores();
+  std::int64_t cores = allowed_cores(whose);
   const auto at_most = [&](std::int64_t quota, std::int64_t period) {
     if (quota > 0 && period > 0) cores = std::min(cores, (quota + period - 1) / period);
   };

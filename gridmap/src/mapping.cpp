@@ -41,8 +41,9 @@ void check(const MappingRequest& request) {
   const auto [least, most] = std::minmax_element(request.speeds.begin(), request.speeds.end());
   if (*most > *least * 1e12)
     bad_mapping(fmt::format("speeds differ from {} to {}, expected at most a factor of 1e12", *least, *most));
-  if (request.m < 0 || request.n < 0)
-    bad_mapping(fmt::format("matrix is {} x {}, expected at least 0 x 0", request.m, request.n));
+  constexpr std::int64_t most_rows = std::int64_t{1} << 53; // shares are computed in double
+  if (request.m < 0 || request.n < 0 || request.m > most_rows || request.n > most_rows)
+    bad_mapping(fmt::format("matrix is {} x {}, expected from 0 x 0 to 2^53 x 2^53", request.m, request.n));
   if (request.method != MapMethod::best && request.method != MapMethod::svd && request.method != MapMethod::natural)
     bad_mapping(fmt::format("method is {}, expected 0 .. 2", static_cast<int>(request.method)));
 }

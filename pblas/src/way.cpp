@@ -39,7 +39,7 @@ Setting setting() {
 /// Whether a call with good arguments in this context may be ours. The same on all its processes.
 bool may_be_ours(int ctxt) {
   if (setting() == Setting::own) return position_in(ctxt).is_inside();
-  return setting() == Setting::automatic && !are_stock_calls_routed() && are_ours_preferred(ctxt);
+  return setting() == Setting::automatic && are_ours_preferred(ctxt);
 }
 
 } // namespace
@@ -55,7 +55,8 @@ Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices, boo
   if (listed) return Way::ours_alone;
   if (setting() == Setting::stock || !std::all_of(matrices.begin(), matrices.end(), is_known)) return Way::stock;
   if (setting() == Setting::own) return Way::ours;
-  return is_large && may_be_ours(matrices.begin()->ctxt()) ? Way::ours : Way::stock;
+  // processes that came later than the program's last dyngrid_run_on do not know of it: agreed_way()
+  return is_large && !are_stock_calls_routed() && may_be_ours(matrices.begin()->ctxt()) ? Way::ours : Way::stock;
 }
 
 Way agreed_way(int ctxt, Way mine) {

@@ -20,7 +20,8 @@ constexpr int least_product = 1000, least_lu = 256, least_cholesky = 512, widest
 enum class Way { ours_alone, stock, ours };
 /// By DYNGRID_PBLAS: auto takes ours where a descriptor has DTYPE_ 601, and for large calls in a context of
 /// prefer_ours; own wherever ours can. Ends the program where stock is asked for and cannot, and where a matrix lies in
-/// a context that a change of the grid has closed. Local: a process with a mistake in its arguments may differ.
+/// a context that a change of the grid has closed. Local: processes may differ by a mistake in the arguments of one, or
+/// where calls of some are routed elsewhere (stock_calls.hpp).
 /// @param is_large  of a size from which ours was measured to be no slower
 Way way_of(const char* name, std::initializer_list<MatrixArgument> matrices, bool is_large);
 /// The way of all processes of ctxt. Collective over it where large calls may be ours, else local.
@@ -51,7 +52,8 @@ template <class Check, class Run> void call_pblas(int ctxt, const char* name, Ch
 template <class Check, class Run, class Stock>
 void call_pblas(const char* stock_name, int ctxt, const char* name, std::initializer_list<MatrixArgument> matrices,
                 bool is_large, Check&& check, Run&& run, Stock&& stock) {
-  const Way way = way_of(stock_name, matrices, is_large);
+  Way way = way_of(stock_name, matrices, is_large);
+  if (is_large) guarded(ctxt, name, [&] { way = agreed_way(ctxt, way); });
   if (way == Way::stock) return stock();
   guarded(ctxt, name, [&] {
     const int info = check();

@@ -31,6 +31,8 @@ def thesis_growth(lab: Lab) -> Iterable[Row]:
     grids = lab.pick(["5x5", "6x6", "7x7", "8x8"], ["1x1", "1x2"])
     stay = 3
     changes = ",".join(f"{stay * k}:{grid}" for k, grid in enumerate(grids) if k > 0)
+    # With more than 16 processes a core Linux 6.18 keeps one from running for up to a minute, now and then.
+    variables = {"DYNGRID_DECIDE": "per-core=0,undo=off", "DYNGRID_START": "timeout=250"}
     # processors so slow that the real work of all of them fits into two cores
     programs = [("life", 4200, 0.01, ["--distribution", "block", "--generations", "1"]),
                 ("pdgemv", 4200, 0.0025, ["--nb", "block"]), ("pdgemm", 840, 0.02, ["--nb", "block"])]
@@ -43,7 +45,7 @@ def thesis_growth(lab: Lab) -> Iterable[Row]:
                 words = [lab.app(name), "--n", str(n if not lab.quick else 128), "--grid", grids[0], "--steps",
                          str(stay * len(grids)), "--resize-at", changes, "--placement", placement, "--csv", str(table)]
                 lab.nodes(processes_of(grids[-1]), lab.pick(gflops, 0.5), words + more, way="slow",
-                          np=processes_of(grids[0]), decide="per-core=0,undo=off")
+                          np=processes_of(grids[0]), variables=variables)
                 for line in read(table):
                     if line["what"] == "resize":
                         exchange.setdefault((line["to"], placement), []).append(float(line["exchange_s"]))

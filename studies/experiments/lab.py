@@ -6,7 +6,7 @@ import shlex
 import statistics
 import subprocess
 from pathlib import Path
-from typing import Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, TypeVar, Union
+from typing import Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, TypeVar, Union
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = Path(os.environ.get("DYNGRID_BUILD_DIR", ROOT / "build"))
@@ -45,11 +45,10 @@ class Lab:
     def pick(self, full: T, quick: T) -> T:
         return quick if self.quick else full
 
-    def output(self, words: List[str], seconds: int, decide: str = "") -> str:
+    def output(self, words: List[str], seconds: int, variables: Optional[Mapping[str, str]] = None) -> str:
         """Runs it in a folder of its own. @raise Skipped where the machine cannot emulate its nodes."""
         environment = dict(os.environ, DYNGRID_HISTORY="off", DYNGRID_RUNTIME_DIR=str(self.folder / "run"))
-        if decide:
-            environment["DYNGRID_DECIDE"] = decide
+        environment.update(variables or {})
         with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, env=environment) as run:
             try:
@@ -65,7 +64,7 @@ class Lab:
         return out
 
     def nodes(self, count: int, core: float, words: List[str], load: Iterable[str] = (), way: str = "", np: int = 0,
-              beside: Iterable[str] = (), seconds: int = 300, decide: str = "") -> str:
+              beside: Iterable[str] = (), seconds: int = 300, variables: Optional[Mapping[str, str]] = None) -> str:
         """On emulated nodes of this part of a core; where `way` is slow, on processors of this many GFLOP/s."""
         lab = [str(LOADLAB), "--nodes", str(count), "--core", f"{core:.4g}", "--timeout", str(seconds)]
         lab += ["--way", way] if way else []
@@ -74,7 +73,7 @@ class Lab:
             lab += ["--load", entry]
         for job in beside:
             lab += ["--beside", job]
-        return self.output(lab + ["--"] + words, seconds, decide)
+        return self.output(lab + ["--"] + words, seconds, variables)
 
     def cells(self, n: int, rounds: int, processes: int, steps: int, balance: str, table: Path) -> List[str]:
         """A program of n x n cells in which an iteration has `rounds` rounds of work for each cell, and one exchange of

@@ -2,6 +2,7 @@
 #include "advise/balance.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -95,6 +96,27 @@ TEST(Balance, PowerThatCanBeUsed) {
     r.allowed = nullptr;
     EXPECT_GE(advise::decide_balance(r).then.power, std::max(c.shares, c.removed) * 0.998);
   }
+}
+
+TEST(Balance, PartsAreWholeBlocksButTheLast) {
+  constexpr std::array<double, 3> speeds{0.2, 0.5, 1};
+  for (int k = 0; k < 81; ++k)
+    for (const std::int64_t n : {10, 45}) {
+      BalanceRequest r =
+          request_for({1, 4}, {speeds[at(k % 3)], speeds[at(k / 3 % 3)], speeds[at(k / 9 % 3)], speeds[at(k / 27)]}, n);
+      r.is_weighted = true;
+      r.mb = r.nb = 4;
+      r.volume_s = 4; // a squarer grid pays
+      const Balance balance = advise::decide_balance(r);
+      expect_sound(r, balance.then);
+      for (const auto* parts : {&balance.then.rows, &balance.then.cols}) {
+        std::int64_t end = 0;
+        for (const std::int64_t part : *parts) {
+          end += part;
+          EXPECT_TRUE(part % 4 == 0 || end == n) << k << ": part " << part << " up to " << end << " of " << n;
+        }
+      }
+    }
 }
 
 TEST(Balance, WhatWasMeasuredCountsAsFarAsStepsAreAlike) {

@@ -306,6 +306,12 @@ TEST(Launch, SpareProcesses) {
   r.spare = -1;
   site.environment["DYNGRID_SPARE"] = "1";
   EXPECT_NE(shell_line(plan_launch(r, site)).find("-np 5 "), std::string::npos);
+  r.spare = 0; // on the command line it counts more
+  EXPECT_NE(shell_line(plan_launch(r, site)).find("DYNGRID_SPARE=0"), std::string::npos);
+  EXPECT_NE(shell_line(plan_launch(r, site)).find("-np 4 "), std::string::npos);
+  r.spare = -1;
+  site.environment["DYNGRID_SPARE"] = ""; // as if it were not set
+  EXPECT_NE(shell_line(plan_launch(r, site)).find("-np 4 "), std::string::npos);
   site.environment["DYNGRID_SPARE"] = "many";
   EXPECT_THROW(plan_launch(r, site), Failure);
   site.environment.erase("DYNGRID_SPARE");
@@ -390,6 +396,9 @@ TEST(Launch, WhoWaitsSleepsWhereProcessesOutnumberCores) {
   site.environment.erase("LD_PRELOAD");
   grows.hosts = "n1:2,n2:2"; // where nobody knows whether it is installed
   EXPECT_FALSE(preloads(grows));
+  RunRequest named = request(5);
+  named.mpirun_options = {"--hostfile", "hosts.txt"};
+  EXPECT_FALSE(preloads(named));
   site.environment["DYNGRID_YIELD"] = "on";
   EXPECT_TRUE(preloads(request(5)));
   site.environment["DYNGRID_YIELD"] = "off";

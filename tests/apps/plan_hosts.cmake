@@ -23,7 +23,7 @@ equal("${processes}" 1)
 
 # hosts by a shell: its first argument is the host; "gone" does not answer
 file(WRITE "${FOLDER}/shell" "#!/bin/sh\nhost=$1; shift
-[ $host != gone ] || { echo no route to host; exit 255; }\n\"$@\"\n")
+[ $host != gone ] || { echo no route to host; exit 255; }\necho a banner, as of ssh >&2\n\"$@\"\n")
 file(CHMOD "${FOLDER}/shell" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 file(WRITE "${FOLDER}/hosts" "# three\nnode1:1\ngone\nnode2:2\n")
 run(1 --hosts "${FOLDER}/hosts" --shell "${FOLDER}/shell" --kernel stream --seconds 0.05 --file "${FOLDER}/all.json")
@@ -35,6 +35,21 @@ string(JSON name GET "${out}" left_out 0 name)
 equal("${name}" gone)
 string(JSON count LENGTH "${out}" left_out)
 equal("${count}" 1)
+# a path with a blank; the time that each host has
+file(MAKE_DIRECTORY "${FOLDER}/a folder")
+file(COPY_FILE "${COMMAND}" "${FOLDER}/a folder/dyngrid")
+file(WRITE "${FOLDER}/two" "node1:1\nnode2:2\n")
+file(WRITE "${FOLDER}/as_ssh" "#!/bin/sh\nshift; echo \"$*\" >'${FOLDER}/words'; exec sh -c \"$*\"\n")
+file(CHMOD "${FOLDER}/as_ssh" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+execute_process(COMMAND "${FOLDER}/a folder/dyngrid" plan hosts --hosts "${FOLDER}/two" --shell "${FOLDER}/as_ssh"
+  --kernel stream --seconds 0.05 --timeout 7 --file "${FOLDER}/blank.json" COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
+file(READ "${FOLDER}/words" words)
+need("${words}" "--timeout 7")
+# the cores that this command may use, whatever its shell may
+execute_process(COMMAND taskset -c 0 "${COMMAND}" plan hosts --kernel true --seconds 0.01 --file "${FOLDER}/x" --json
+  OUTPUT_VARIABLE out COMMAND_ERROR_IS_FATAL ANY)
+string(JSON cores GET "${out}" hosts 0 cores)
+equal("${cores}" 1)
 # one that was measured before keeps its speeds when it does not answer
 file(WRITE "${FOLDER}/dead" "#!/bin/sh\necho no route to host\nexit 255\n")
 file(CHMOD "${FOLDER}/dead" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)

@@ -455,7 +455,7 @@ TEST(Limits, OfControlGroupsOfTheSecondVersion) {
   f.put("/sys/fs/cgroup/slice/pids.current", "60\n");
   f.put("/proc/sys/kernel/pid_max", "4194304\n");
   f.put("/proc/loadavg", "0.1 0.2 0.3 2/345 6789\n");
-  EXPECT_EQ(control::usable_cores(f.root), 1);
+  EXPECT_EQ(control::usable_cores(control::CoresOf::launcher, f.root), 1);
   const auto limits = control::thread_limits(f.root);
   ASSERT_GE(limits.size(), 2u);
   EXPECT_EQ(limits[0].name, "pids.max of the control group /sys/fs/cgroup/slice");
@@ -472,7 +472,7 @@ TEST(Limits, OfControlGroupsOfTheFirstVersion) {
   f.put("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
   f.put("/sys/fs/cgroup/pids/pids.max", "77\n");
   f.put("/sys/fs/cgroup/pids/pids.current", "7\n");
-  EXPECT_EQ(control::usable_cores(f.root), 1);
+  EXPECT_EQ(control::usable_cores(control::CoresOf::launcher, f.root), 1);
   EXPECT_EQ(control::thread_limits(f.root).at(0).most, 77);
 }
 

@@ -24,6 +24,8 @@ void Cfree_blacs_system_handle(int handle);
 int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, const int* nprocs);
 void pdgetrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desc, int* ipiv,
               int* info);
+void pdgeqrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desc, double* tau,
+              double* work, const int* lwork, int* info);
 }
 
 namespace {
@@ -80,6 +82,30 @@ Factors lu_on(int nprow, int npcol, int nb, int zero_at = -1) {
   return all;
 }
 
+/// What PDGEQRF leaves in the matrix on a 2x2 grid, in blocks of mb x nb. All four processes get it.
+std::vector<double> qr_on_2x2(int mb, int nb) {
+  int ctxt = -1, nprow = 2, npcol = 2, myrow = 0, mycol = 0, info = 77;
+  const int zero = 0, one = 1, order = n, lwork = 1 << 16;
+  Cblacs_get(0, 0, &ctxt);
+  Cblacs_gridinit(&ctxt, "R", nprow, npcol);
+  Cblacs_gridinfo(ctxt, &nprow, &npcol, &myrow, &mycol);
+  const int rows = numroc_(&order, &mb, &myrow, &zero, &nprow), cols = numroc_(&order, &nb, &mycol, &zero, &npcol);
+  const int desc[] = {1, ctxt, n, n, mb, nb, 0, 0, rows};
+  std::vector<double> a, tau(static_cast<std::size_t>(cols)), work(lwork), r(n * n, 0);
+  const auto row = [&](int i) { return (i / mb * nprow + myrow) * mb + i % mb; };
+  const auto col = [&](int j) { return (j / nb * npcol + mycol) * nb + j % nb; };
+  for (int j = 0; j < cols; ++j)
+    for (int i = 0; i < rows; ++i) a.push_back(element(row(i), col(j)));
+  pdgeqrf_(&order, &order, a.data(), &one, &one, desc, tau.data(), work.data(), &lwork, &info);
+  EXPECT_EQ(info, 0);
+  for (int j = 0; j < cols; ++j)
+    for (int i = 0; i < rows; ++i)
+      r[static_cast<std::size_t>(row(i) + col(j) * n)] = a[static_cast<std::size_t>(i + j * rows)];
+  MPI_Allreduce(MPI_IN_PLACE, r.data(), n * n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  Cblacs_gridexit(ctxt);
+  return r;
+}
+
 /// The results of the routine itself in three places, and the place whose bits a call has.
 class RunOn : public ::testing::Test {
 protected:
@@ -127,6 +153,14 @@ TEST_F(RunOn, ZerosAreTheCallers) {
   EXPECT_EQ(place(), "blocks");
   dyngrid::run_on(0, 0, 0, "pdgetrf");
   EXPECT_EQ(place(), "own");
+}
+
+TEST_F(RunOn, OblongBlocksAreNotThereYet) {
+  const std::vector<double> oblong = qr_on_2x2(5, 11), square = qr_on_2x2(11, 11);
+  ASSERT_NE(oblong, square) << "else the next lines see nothing";
+  dyngrid::run_on(0, 0, 11, "pdgeqrf");
+  EXPECT_EQ(qr_on_2x2(5, 11), square);
+  EXPECT_EQ(qr_on_2x2(5, 11), oblong);
 }
 
 TEST_F(RunOn, OtherRoutinesStay) {

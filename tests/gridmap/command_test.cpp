@@ -284,7 +284,10 @@ TEST(Command, ResizeRefusesWhatItsFormCannotUse) {
         {"-4 --force", "--force is for a grid or more processes"},
         {"-4 --no-undo", "--no-undo is for a grid or more processes"},
         {"-4 --form best", "--form is for a grid or more processes"},
-        {"+4 --form best", "--hosts, which is missing"}}) {
+        {"+4 --form best", "--hosts, which is missing"},
+        {"+4 --ask --force", "--ask changes nothing"},
+        {"+4 --ask --wait", "--ask changes nothing"},
+        {"3x3 --timeout 5", "--timeout is given without --wait"}}) {
     const Answer answer = run(std::string("resize no-such-job ") + arguments);
     EXPECT_EQ(answer.status, 2) << arguments;
     EXPECT_NE(answer.err.find(words), std::string::npos) << answer.err;
@@ -303,6 +306,7 @@ TEST(Command, MistakesAreOneLineAndStatus2) {
                                "load --all --self-test",
                                "load --all job",
                                "load --all --balance now",
+                               "load --self-test --seconds nan",
                                "plan shapes",
                                "plan shapes --procs 0",
                                "plan shapes --procs -3",
@@ -324,6 +328,8 @@ TEST(Command, MistakesAreOneLineAndStatus2) {
                                "plan placement --from 2x2 --to 3x3 --m 10 --n 10 --keep-first off",
                                "plan mapping --speeds 1,-2 --grid 1x2 --m 3 --n 4",
                                "plan mapping --speeds 1,nan --grid 1x2 --m 3 --n 4",
+                               "plan mapping --speeds 1,1 --grid 1x2 --m 99999999999999999999 --n 4",
+                               "plan mapping --speeds 1,1 --grid 1x2 --m 9223372036854775807 --n 4",
                                "plan mapping --speeds 1,,2 --grid 1x2 --m 3 --n 4",
                                "plan mapping --speeds 1,2, --grid 1x2 --m 3 --n 4",
                                "plan mapping --speeds '' --grid 1x2 --m 3 --n 4",

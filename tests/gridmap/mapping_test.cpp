@@ -328,7 +328,8 @@ TEST(Mapping, BadArguments) {
             "gridmap: map: the list of speeds is empty, expected one per grid position");
   EXPECT_EQ(message(of({1, 2, 3}, 2, 2, MapMethod::best)), "gridmap: map: 3 speeds for a 2x2 grid, expected 4");
   EXPECT_EQ(message(of({1}, 0, 1, MapMethod::best)), "gridmap: map: grid is 0x1, expected at least 1x1");
-  EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best, -1, 1)), "gridmap: map: matrix is -1 x 1, expected at least 0 x 0");
+  EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best, -1, 1)),
+            "gridmap: map: matrix is -1 x 1, expected from 0 x 0 to 2^53 x 2^53");
   EXPECT_EQ(message(of({1}, 1, 1, static_cast<MapMethod>(7))), "gridmap: map: method is 7, expected 0 .. 2");
   EXPECT_NE(message(of({1e-300, 1e300}, 1, 2, MapMethod::best)), "no error");
   EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best)), "no error");

@@ -12,6 +12,7 @@
 #include <mpi.h>
 
 #include "dyngrid.h"
+#include "dyngrid/calls.h"
 
 extern "C" {
 extern int scalapack_calls;
@@ -159,6 +160,17 @@ void check(const std::string& setting) {
   Cblacs_gridexit(own_context);
 }
 
+/// In a scope of dyngrid_run_on_begin that only some processes have, as after a growth, calls are ScaLAPACK's.
+void check_scope_of_some(bool is_mine, const std::string& setting) {
+  if (is_mine) expect(dyngrid_run_on_begin(1, 1, 16, "pdgeqrf") == 0, "a scope");
+  Calls here(dyngrid_context());
+  const bool is_own = setting == "own";
+  expect(here.lu(least_lu) == !is_own && here.cholesky(least_cholesky) == !is_own, "a factorization");
+  expect(here.product({least_product}) == !is_own, "a product");
+  if (is_mine) expect(dyngrid_run_on_end() == 0, "its end");
+  expect(here.lu(least_lu) == (setting == "stock"), "LU after it");
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -171,6 +183,7 @@ int main(int argc, char** argv) {
   }
   expect(dyngrid_resize_point() == DYNGRID_RESIZED, "the growth");
   check(setting);
+  check_scope_of_some(dyngrid_is_newcomer() == 0, setting);
   if (dyngrid_is_first()) std::printf("right by DYNGRID_PBLAS=%s\n", setting.c_str());
   expect(dyngrid_finalize() == 0, "finalize");
   return 0;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the executor costs in memory: an in-place exchange never holds two copies, and nothing is left after
 // many executors.
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +19,7 @@
 
 #include "../sanitized.hpp"
 #include "base/status.hpp"
+#include "exec/liveness.hpp"
 #include "redist/executor.hpp"
 #include "redist/measure.hpp"
 #include "redist/plan.hpp"
@@ -151,6 +156,63 @@ TEST(Executors, CountTheCoresThatRanksHaveTogether) {
   EXPECT_GE(together, cores.size() > 1 ? 2 : 1);
   EXPECT_EQ(redist::Executor(MPI_COMM_WORLD).cores_on_host(), together);
   ASSERT_EQ(sched_setaffinity(0, sizeof mine, &mine), 0);
+}
+
+/// While it lives this process can open no file.
+class NoFiles {
+public:
+  NoFiles() {
+    const int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(next);
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    rlimit low = before_;
+    low.rlim_cur = static_cast<rlim_t>(next);
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  }
+  ~NoFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoFiles(const NoFiles&) = delete;
+  NoFiles& operator=(const NoFiles&) = delete;
+
+private:
+  rlimit before_{};
+};
+
+TEST(Executors, SendWhatARankWithoutFilesCannotShare) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const std::int64_t n = 100;
+  const redist::Layout from{gridmap::Axis::block_cyclic(n, 7, 2), gridmap::Axis::block_cyclic(n, 7, 2),
+                            redist::Grid::row_major(2, 2)},
+      to{gridmap::Axis::block_cyclic(n, 3, 1), gridmap::Axis::block_cyclic(n, 3, 4), redist::Grid::row_major(1, 4)};
+  const redist::RankPlan plan = redist::Plan(from, to).for_rank(rank);
+  const auto [p, q] = from.grid.position_of(rank);
+  std::vector<double> a(static_cast<std::size_t>(plan.m_loc_from * plan.n_loc_from)),
+      b(static_cast<std::size_t>(plan.m_loc_to * plan.n_loc_to));
+  std::size_t k = 0;
+  for (std::int64_t j = 0; j < plan.n_loc_from; ++j)
+    for (std::int64_t i = 0; i < plan.m_loc_from; ++i)
+      a[k++] = static_cast<double>(from.rows.to_global(i, p) * n + from.cols.to_global(j, q));
+  std::optional<NoFiles> limit;
+  if (rank == 1) limit.emplace();
+  {
+    redist::Executor executor(MPI_COMM_WORLD);
+    executor.execute({&plan}, {{a.data(), plan.m_loc_from, b.data(), plan.m_loc_to}});
+  }
+  limit.reset();
+  k = 0;
+  for (std::int64_t j = 0; j < plan.n_loc_to; ++j)
+    for (std::int64_t i = 0; i < plan.m_loc_to; ++i)
+      ASSERT_EQ(b[k++], static_cast<double>(i * n + to.cols.to_global(j, rank)));
+}
+
+TEST(Executors, TakeNoRankForDeadForWantOfAFile) {
+  std::int64_t number = 0;
+  const redist::detail::Liveness processes(MPI_COMM_WORLD, number);
+  {
+    const NoFiles limit;
+    EXPECT_NO_THROW(processes.check_all());
+  }
+  MPI_Barrier(MPI_COMM_WORLD); // all are alive until here
 }
 
 TEST(Executors, RefuseSharedTransportBetweenHosts) {

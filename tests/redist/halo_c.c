@@ -88,6 +88,12 @@ int main(int argc, char** argv) {
   }
   for (j = 0; j < width; ++j)
     for (i = 0; i < size; ++i) EXPECT(v[i + 1 + (j + 1) * rows] == u[i_glo + i + 1][j_glo + j + 1]);
+  /* the local array: 0 is for its rows, fewer are refused */
+  EXPECT(dyngrid_halo_from_ghosted(halo, v, 0, w, size - 1) == DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_halo_to_ghosted(halo, w, -size, v, 0) == DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_halo_from_ghosted(halo, v, 0, w, 0) == DYNGRID_SUCCESS);
+  for (j = 0; j < width; ++j)
+    for (i = 0; i < size; ++i) EXPECT(w[i + j * size] == v[i + 1 + (j + 1) * rows]);
   EXPECT(dyngrid_halo_finish(halo) == DYNGRID_ERR_STATE);
   EXPECT(dyngrid_halo_destroy(&halo) == DYNGRID_SUCCESS && halo == NULL);
   free(v);

@@ -103,12 +103,14 @@ protected:
 
   void start(std::vector<std::string> options, bool with_mpi = false) {
     std::vector<std::string> words{SCHEDULER, "--folder", folder_ + "/s"};
-    words.insert(words.end(), {"--mpirun", with_mpi ? std::string(MPIRUN) : folder_ + "/mpirun",
-                               "--mpirun-options=--oversubscribe"});
+    words.insert(words.end(),
+                 {"--mpirun", with_mpi ? std::string(MPIRUN) : mpirun_, "--mpirun-options=--oversubscribe"});
     words.insert(words.end(), options.begin(), options.end());
     pid_ = fork();
     if (pid_ == 0) {
       if (is_without_pidfd_ && !refuse_pidfd()) _exit(126);
+      if (is_nohup_) signal(SIGHUP, SIG_IGN);
+      if (chdir(folder_.c_str()) != 0) _exit(126);
       std::vector<char*> arguments;
       for (auto& word : words) arguments.push_back(word.data());
       arguments.push_back(nullptr);
@@ -194,7 +196,10 @@ protected:
 
   std::string folder_;
   pid_t pid_ = -1;
-  bool is_without_pidfd_ = false; ///< of schedulers that are started: as on an older kernel
+  // of schedulers that are started
+  std::string mpirun_ = "./mpirun";
+  bool is_without_pidfd_ = false; ///< as on an older kernel
+  bool is_nohup_ = false;
 };
 
 TEST_F(SchedulerTest, RunsJobsAndSaysHowTheyEnded) {
@@ -250,6 +255,21 @@ TEST_F(SchedulerTest, JobsByTheCommand) {
   EXPECT_NE(output_of("cancel job1", 2).find("a job is \"job1\", expected a whole number"), std::string::npos);
   EXPECT_EQ(std::system((std::string(SCHEDULER) + " --version > " + folder_ + "/version").c_str()), 0);
   EXPECT_EQ(read_file(folder_ + "/version"), output_of("--version"));
+}
+
+TEST_F(SchedulerTest, CommandsWithoutAScheduler) {
+  for (const char* words : {"queue", "cancel 1", "submit -- true"})
+    EXPECT_NE(output_of(words, 1).find("sched.sock"), std::string::npos) << words;
+  EXPECT_NE(output_of("queue --last 60", 2).find("--timeline"), std::string::npos);
+}
+
+TEST_F(SchedulerTest, OutlivesItsTerminalUnderNohup) {
+  is_nohup_ = true;
+  start({"--procs", "1"});
+  kill(pid_, SIGHUP);
+  const auto id = submit({"pwd"}, {{"folder", "/"}}); // and its mpirun is found from any folder
+  EXPECT_EQ(wait(id)["status"], "0");
+  EXPECT_EQ(out(id), "/\n");
 }
 
 TEST_F(SchedulerTest, PrioritiesAndCancel) {

@@ -101,6 +101,9 @@ void run(const ResizeOptions& o) {
   refuse(count < 0 && !o.form.empty(), "--form", not_fewer, o.what);
   refuse(count < 0 && o.force, "--force", not_fewer, o.what);
   refuse(count < 0 && o.no_undo, "--no-undo", not_fewer, o.what);
+  if (o.ask_only && (o.force || o.no_undo || o.wait || o.deadline_s > 0 || !o.placement.empty()))
+    throw Failure("--ask changes nothing: expected it without --force, --no-undo, --wait, --deadline and --placement");
+  if (o.wait_s > 0 && !o.wait) throw Failure("--timeout is given without --wait, expected both");
   if (count < 0) return send(o, "shrink", {{"by", -count}});
   if (count > 0) {
     if (o.hosts.empty() && (o.tpp > 0 || !o.form.empty()))

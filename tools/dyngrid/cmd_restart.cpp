@@ -73,6 +73,7 @@ void restart(const RestartOptions& o) {
   const std::vector<control::SavedState> states = states_in(file);
   const control::SavedState& state = states[0];
   RunOptions run = o.run;
+  if (run.mpirun.find('/') != std::string::npos) run.mpirun = std::filesystem::absolute(run.mpirun).string();
   RunRequest& request = run.request;
   std::string change_folder; ///< for a shell
   if (request.program.empty()) {

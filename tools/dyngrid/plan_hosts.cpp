@@ -127,7 +127,7 @@ double measure_together(const SpeedsOptions& o, int processes) {
 }
 
 Json measure_host(const SpeedsOptions& o) {
-  const int cores = o.cores > 0 ? o.cores : control::usable_cores();
+  const int cores = o.cores > 0 ? o.cores : control::usable_cores(control::CoresOf::caller);
   const double alone = measure_together(o, 1);
   return {{"name", base::host_name()},
           {"cores", cores},
@@ -162,6 +162,13 @@ std::vector<Host> hosts_of(const std::string& path) {
   return hosts;
 }
 
+/// The line of an output in which a host says what it measured; null: none. A remote shell may print others.
+Json measured_in(const std::string& output) {
+  for (const std::string& line : base::split(output, '\n'))
+    if (Json answer = base::parse_json_or_null(line); answer.is_object() && answer.contains("alone")) return answer;
+  return nullptr;
+}
+
 /// A host's answer, requested through the remote shell, which need not reach this one.
 /// @throws base::Error, Failure, std::system_error where nothing could be started or measured
 Json answer_of(const SpeedsOptions& o, const Host& host) {
@@ -179,12 +186,12 @@ Json answer_of(const SpeedsOptions& o, const Host& host) {
   command.words.push_back(host.name);
   for (const std::string& word :
        {self, std::string("plan"), std::string("hosts"), std::string("--here"), std::string("--json"),
-        std::string("--kernel"), base::shell_quoted(o.kernel), std::string("--seconds"), fmt::format("{}", o.seconds),
-        std::string("--cores"), std::to_string(host.slots)})
-    command.words.push_back(word);
+        std::string("--kernel"), o.kernel, std::string("--seconds"), fmt::format("{}", o.seconds),
+        std::string("--timeout"), fmt::format("{}", o.timeout_s), std::string("--cores"), std::to_string(host.slots)})
+    command.words.push_back(base::shell_quoted(word));
   const base::Outcome outcome = base::run(command, o.timeout_s);
-  Json answer = base::parse_json_or_null(outcome.output);
-  if (outcome.status == 0 && answer.is_object() && answer.contains("alone")) {
+  Json answer = measured_in(outcome.output);
+  if (outcome.status == 0 && !answer.is_null()) {
     answer["name"] = host.name;
     return answer;
   }

@@ -7,8 +7,6 @@
 #include "base/parse_json.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
-#include "control/client.hpp"
-#include "control/runtime_dir.hpp"
 #include "shared/failure.hpp"
 #include "shared/text.hpp"
 
@@ -21,14 +19,14 @@ struct CancelOptions {
 };
 
 void run(const CancelOptions& o) {
-  auto scheduler = control::Client::to_socket(control::runtime_directory() + "/sched.sock");
+  control::Client client = scheduler();
   Json list = Json::array();
   std::string late;
   std::vector<std::int64_t> ids; // a job of the scheduler is s1 in dyngrid ps
   for (const std::string& job : o.jobs)
     ids.push_back(base::parse_whole_number(job.substr(job[0] == 's' ? 1 : 0), "dyngrid cancel: a job", 1));
   for (const auto id : ids) {
-    const auto answer = scheduler.call("cancel", {{"job", id}});
+    const auto answer = client.call("cancel", {{"job", id}});
     const bool cancelled = answer.value("cancelled", false);
     list.push_back({{"job", id}, {"cancelled", cancelled}});
     if (!cancelled) late += fmt::format("{}{}", late.empty() ? "" : ", ", id);

@@ -8,8 +8,8 @@
 #include "base/command_line.hpp"
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
+#include "base/status.hpp"
 #include "commands.hpp"
-#include "control/client.hpp"
 #include "control/runtime_dir.hpp"
 #include "shared/failure.hpp"
 #include "shared/text.hpp"
@@ -89,7 +89,7 @@ void show_timeline(const QueueOptions& o, control::Client& scheduler) {
     file.close();
     if (!file) throw Failure(fmt::format("--svg: cannot write '{}'", o.svg), 1);
   }
-  if (o.timeline && !print_json(o.json, answer)) std::printf("%s", sched::timeline_text(timeline).c_str());
+  if (!print_json(o.json, answer) && o.timeline) std::printf("%s", sched::timeline_text(timeline).c_str());
 }
 
 /// A row of the table of jobs.
@@ -132,12 +132,14 @@ std::vector<std::string> row_of(const base::Json& job, double now) {
 }
 
 void run(const QueueOptions& o) {
-  auto scheduler = control::Client::to_socket(control::runtime_directory() + "/sched.sock");
-  if (o.timeline || !o.svg.empty()) {
-    show_timeline(o, scheduler);
+  const bool has_timeline = o.timeline || !o.svg.empty();
+  if (!has_timeline && o.last_s > 0) throw Failure("--last is given without --timeline or --svg, expected one of them");
+  control::Client client = scheduler();
+  if (has_timeline) {
+    show_timeline(o, client);
     return;
   }
-  const auto answer = all_pages(scheduler, "queue", {{"all", o.all}}, "jobs", [](const auto& last, auto& request) {
+  const auto answer = all_pages(client, "queue", {{"all", o.all}}, "jobs", [](const auto& last, auto& request) {
     if (!last.value("more", false) || last.at("jobs").empty()) return false;
     request["after"] = last.at("jobs").back().at("job");
     return true;
@@ -152,6 +154,16 @@ void run(const QueueOptions& o) {
 }
 
 } // namespace
+
+control::Client scheduler() {
+  const std::string socket = control::runtime_directory() + "/sched.sock";
+  try {
+    return control::Client::to_socket(socket);
+  } catch (const base::Error& error) {
+    if (error.status() != base::Status::not_found) throw;
+    throw Failure(fmt::format("no scheduler answers at {}; start dyngrid-sched", socket), 1);
+  }
+}
 
 void add_queue(base::CommandLine& root) {
   base::CommandLine& app = root.add_command("queue", "The jobs of the scheduler, and which processors each had");

@@ -11,8 +11,6 @@
 #include "base/parse_json.hpp"
 #include "base/process.hpp"
 #include "commands.hpp"
-#include "control/client.hpp"
-#include "control/runtime_dir.hpp"
 #include "shared/failure.hpp"
 #include "shared/text.hpp"
 
@@ -77,8 +75,8 @@ void run(const SubmitOptions& o) {
           .empty())
     throw Failure(fmt::format("there is no program '{}' that can be run {}", program,
                               is_path ? "in " + fields["folder"].get<std::string>() : std::string("in PATH")));
-  auto scheduler = control::Client::to_socket(control::runtime_directory() + "/sched.sock");
-  auto answer = scheduler.call("submit", fields);
+  control::Client client = scheduler();
+  auto answer = client.call("submit", fields);
   const auto id = answer.at("job").get<std::int64_t>();
   if (!o.wait) {
     if (print_json(o.json, {{"job", id},
@@ -94,7 +92,7 @@ void run(const SubmitOptions& o) {
     std::printf("%lld\n", static_cast<long long>(id));
     std::fflush(stdout);
   }
-  const auto job = scheduler.call("wait", {{"job", id}}, -1).at("job");
+  const auto job = client.call("wait", {{"job", id}}, -1).at("job");
   print_json(o.json, job);
   const std::string status = job.value("status", "-");
   if (status == "0") return;

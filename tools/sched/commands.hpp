@@ -3,8 +3,12 @@
 #pragma once
 
 #include "base/command_line.hpp"
+#include "control/client.hpp"
 
 namespace command {
+
+/// The running dyngrid-sched. @throws Failure
+control::Client scheduler();
 
 void add_submit(base::CommandLine& root);
 void add_queue(base::CommandLine& root);

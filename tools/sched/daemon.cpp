@@ -106,7 +106,7 @@ Daemon::Daemon(DaemonOptions options)
   if (options_.launch.hosts.procs() > 0)
     options_.launch.scheduler =
         fmt::format("{:016x}", base::Fnv1a().text(base::host_name()).text(":").text(options_.folder).value());
-  if (options_.launch.hosts.procs() == 0) cores_ = control::usable_cores();
+  if (options_.launch.hosts.procs() == 0) cores_ = control::usable_cores(control::CoresOf::caller);
   make_folders(options_.folder + "/jobs");
   lock_ = Fd(::open((options_.folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock_) daemon_fails(fmt::format("cannot open '{}/lock'", options_.folder));

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <sstream>
 
 #include <signal.h>
@@ -48,7 +49,7 @@ int fail(const char* text, int status) {
 /// The command line's values.
 struct Given {
   sched::DaemonOptions daemon;
-  std::string hosts, mpirun_options, share = "even";
+  std::string hosts, share = "even";
   bool stops = false, cancels_jobs = false; ///< the running one, and its jobs
 
   Given() {
@@ -92,8 +93,13 @@ void add_options(base::CommandLine& cli, Given& given) {
       .check(base::non_negative_number())
       .show_default();
   cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs").show_default();
-  cli.add_option("--mpirun-options", given.mpirun_options,
-                 "its options, separated by blanks (default: --oversubscribe --bind-to none; no options with MPICH)")
+  cli.add_option(
+         "--mpirun-options",
+         [&o](const std::string& text) {
+           std::istringstream words(text);
+           o.launch.mpirun_options.assign(std::istream_iterator<std::string>(words), {});
+         },
+         "its options, separated by blanks (default: --oversubscribe --bind-to none; no options with MPICH)")
       .type_name("TEXT");
   cli.add_flag("--until-empty", o.until_empty, "end when no job is left, after the first has come");
   cli.add_flag("--verbose", o.is_verbose, "what happens, on stderr");
@@ -108,15 +114,11 @@ sched::DaemonOptions options_of(const Given& given) {
     o.launch.hosts = sched::Hosts::parse(given.hosts);
     o.procs = o.launch.hosts.procs();
   }
-  if (!given.mpirun_options.empty()) {
-    o.launch.mpirun_options.clear();
-    std::istringstream words(given.mpirun_options);
-    for (std::string word; words >> word;) o.launch.mpirun_options.push_back(word);
-  }
+  if (o.launch.mpirun.find('/') != std::string::npos) o.launch.mpirun = absolute(o.launch.mpirun); // jobs have folders
   using Share = sched::PolicyOptions::Share;
   o.policy_options.share = given.share == "first" ? Share::first : Share::even;
   o.folder = o.folder.empty() ? sched::default_folder() : absolute(o.folder);
-  o.runtime_folder = control::runtime_directory();
+  o.runtime_folder = absolute(control::runtime_directory());
   return o;
 }
 
@@ -125,7 +127,10 @@ void listen_to_signals() {
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) {
     struct sigaction action {};
     action.sa_handler = on_signal; // no SA_RESTART: poll returns
-    sigaction(number, &action, nullptr);
+    struct sigaction before {};
+    sigaction(number, &action, &before);
+    const bool is_of_terminal = number == SIGINT || number == SIGHUP; // under nohup, or behind a script's &, ignored
+    if (is_of_terminal && before.sa_handler == SIG_IGN) sigaction(number, &before, nullptr);
   }
 }
 
@@ -153,6 +158,7 @@ int main(int argc, char** argv) {
       throw base::Error(base::Status::bad_argument,
                         "--cancel-jobs is given without --stop, expected both: dyngrid-sched --stop --cancel-jobs");
     const sched::DaemonOptions o = options_of(given);
+    setenv("DYNGRID_RUNTIME_DIR", o.runtime_folder.c_str(), 1); // of its jobs, which have folders of their own
     listen_to_signals();
     sched::Daemon daemon(o);
     std::printf("dyngrid-sched: %d processors, policy %s, journal in %s, socket %s\n", o.procs, o.policy.c_str(),

@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -43,8 +45,17 @@ namespace {
 // Open MPI keeps some 4 MiB per process in shared memory, more with many neighbours
 constexpr std::int64_t shm_bytes_per_process = std::int64_t{16} << 20;
 
+/// An empty variable of dyngrid counts as not set.
 bool has(const Site& site, const std::string& name) {
-  return site.environment.count(name) > 0;
+  const auto set = site.environment.find(name);
+  return set != site.environment.end() && !(set->second.empty() && base::begins_with(name, "DYNGRID_"));
+}
+
+bool has_hosts_of_mpirun(const RunRequest& request) {
+  constexpr std::array<std::string_view, 7> options{"-H",         "-host",        "--host",       "-hostfile",
+                                                    "--hostfile", "-machinefile", "--machinefile"};
+  return std::find_first_of(request.mpirun_options.begin(), request.mpirun_options.end(), options.begin(),
+                            options.end()) != request.mpirun_options.end();
 }
 
 } // namespace
@@ -55,7 +66,7 @@ bool can_preload(const std::string& libraries) {
 
 bool is_on_one_host(const RunRequest& request, const Site& site) {
   const auto nodes = site.environment.find("SLURM_JOB_NUM_NODES");
-  return request.hosts.empty() && !has(site, "DYNGRID_HOSTS") &&
+  return request.hosts.empty() && !has_hosts_of_mpirun(request) && !has(site, "DYNGRID_HOSTS") &&
          (nodes == site.environment.end() || nodes->second == "1");
 }
 
@@ -134,8 +145,7 @@ Allocation allocation_of(const std::string& list) {
 /// Whether a growth can start processes where this job is.
 bool can_start_later(const RunRequest& request, const Site& site) {
   if (!site.can_spawn || site.can_spawn_elsewhere) return site.can_spawn;
-  for (const char* option : {"-H", "--host", "--hostfile", "--machinefile"})
-    if (std::count(request.mpirun_options.begin(), request.mpirun_options.end(), option) > 0) return false;
+  if (has_hosts_of_mpirun(request)) return false;
   if (is_on_one_host(request, site)) return true;
   const auto offered = site.environment.find("DYNGRID_HOSTS");
   const std::string all = request.hosts + "," + (offered == site.environment.end() ? "" : offered->second);
@@ -149,7 +159,7 @@ int spare_processes(const RunRequest& request, const Site& site, int processes) 
   if (request.spare >= 0) return request.spare;
   if (has(site, "DYNGRID_SPARE")) {
     const std::string& text = site.environment.at("DYNGRID_SPARE");
-    if (text.empty() || text.size() > 6 || text.find_first_not_of("0123456789") != std::string::npos)
+    if (text.size() > 6 || text.find_first_not_of("0123456789") != std::string::npos)
       throw Failure(fmt::format("DYNGRID_SPARE is \"{}\", expected a number of processes", text));
     return std::stoi(text);
   }
@@ -182,7 +192,7 @@ std::map<std::string, std::string> settings_of_dyngrid(const RunRequest& request
   };
   put_entry("DYNGRID_EXCHANGE", "placement", request.placement);
   put_entry("DYNGRID_EXCHANGE", "schedule", request.schedule);
-  put_entry("DYNGRID_START", "warm", request.warm > 0 ? std::to_string(request.warm) : "");
+  put_entry("DYNGRID_START", "warm", request.warm >= 0 ? std::to_string(request.warm) : "");
   put_entry("DYNGRID_START", "keep", request.keep);
   put_entry("DYNGRID_START", "unit", request.group);
   put("DYNGRID_PROCESSES", request.processes_come);
@@ -276,8 +286,8 @@ std::string preload_of(const RunRequest& request, const Site& site, bool waiting
 std::map<std::string, std::string> handed_over(const RunRequest& request, const Site& site, int started, int spare,
                                                Launch& launch) {
   std::map<std::string, std::string> handed = settings_of_dyngrid(request, site);
+  if (spare > 0 || has(site, "DYNGRID_SPARE")) handed["DYNGRID_SPARE"] = std::to_string(spare);
   if (spare > 0) {
-    handed["DYNGRID_SPARE"] = std::to_string(spare);
     const std::string what = fmt::format("{} of the {} processes sleep until a grid needs them", spare, started);
     if (!site.can_spawn)
       launch.remarks.push_back(what + ": this MPI cannot start any later");

@@ -21,7 +21,7 @@ using base::Mpi;
 /// The user's request.
 struct RunRequest {
   int processes = 0; ///< 0: the number of processes of the grid
-  int warm = 0;      ///< spare processes that sleep until a growth takes them; mpirun starts them later
+  int warm = -1;     ///< spare processes that sleep until a growth takes them, started later; -1: as DYNGRID_START says
   std::string keep;  ///< seconds that processes without a place in the grid sleep before they leave; empty: they leave
                      ///< at once
   int spare =

@@ -112,6 +112,7 @@ void submit(SlurmOptions& o) {
   if (r.lead_s == 0) r.lead_s = spare.grace_s > 0 ? static_cast<int>(std::min<std::int64_t>(spare.grace_s, 3600)) : 60;
 
   slurm::Command command = slurm::submit_base(r, own_program());
+  if (o.wait && o.json) throw Failure("--wait is given with --json, expected one of them: with --wait sbatch prints");
   if (o.wait) command.words.insert(command.words.begin() + 1, "--wait");
   if (o.dry_run) {
     std::string line;

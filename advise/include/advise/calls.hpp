@@ -151,7 +151,7 @@ bool is_time_to_measure(const CallsSoFar& so_far, double expected_s);
 /// What calls of one size, all of which stay, would take where they run best: of Mode::report.
 class CallGain {
 public:
-  /// Options as for decide_call(); what is known of the first one, to stay, is from before the first call.
+  /// Options as for decide_call(); what is known of the first one, to stay, is from before this call.
   void look_at(std::vector<CallOption> options);
   /// One more call, where it was.
   void add(double seconds);

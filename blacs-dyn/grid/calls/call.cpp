@@ -113,6 +113,14 @@ const CallProblem& Call::problem() {
   return p;
 }
 
+bool Call::lies_at(const CallPlace& place) const {
+  return place.grid == here_.grid &&
+         std::all_of(what_.operands.begin(), what_.operands.end(), [&](const Operand& operand) {
+           const auto& desc = given(arguments(), operand).desc;
+           return desc[mb_at] == place.nb && desc[nb_at] == place.nb;
+         });
+}
+
 bool is_query(const Routine& routine, const Arguments& a) {
   for (const int at : {routine.work, routine.rwork, routine.iwork})
     if (at != Routine::none && integer(a, at + 1) == -1) return true;
@@ -272,7 +280,7 @@ void run_as_asked(Call& call, const advise::CallRule& rule) {
   const CallProblem& problem = call.problem();
   const CallPlace place = advise::place_asked(rule.place, problem.place);
   std::optional<MovedCall> moved;
-  if (holds && !(place == problem.place)) moved = call.run_at(place);
+  if (holds && !call.lies_at(place)) moved = call.run_at(place);
   const double seconds = moved ? moved->seconds : call.run_here();
   counts().add({call.routine(),
                 problem.size,

@@ -24,6 +24,7 @@ public:
   std::int64_t hash() const override { return hash_; }
   const void* callers() const override { return callers_; }
   const CallProblem& problem() override;
+  bool lies_at(const CallPlace& place) const override;
   CallAgreement agree(const advise::CallRule& rule, CallTimes& times) override;
   double run_here() override;
   std::optional<MovedCall> run_at(const CallPlace& place) override;

@@ -59,6 +59,11 @@ void run_stock(const pblas::StockCall& stock) {
   pblas::invoke(stock.routine, stock.arguments);
 }
 
+/// Where nothing is asked for any more, large calls may be dyngrid's own again.
+void unroute_if_idle() {
+  if (decider == nullptr && asked().is_empty()) pblas::route_stock_calls(nullptr);
+}
+
 void take(const pblas::StockCall& stock) {
   const Named& called = named(stock.name);
   const Routine* routine = Nested::depth() == 0 ? called.routine : nullptr;
@@ -75,6 +80,7 @@ void take(const pblas::StockCall& stock) {
       run_as_asked(call, *rule);
     else
       decider->carry_out(call);
+    unroute_if_idle();
   } catch (const std::exception& error) { // in the middle of a collective call
     std::fprintf(stderr, "dyngrid: %s: %s\n", called.name.c_str(), error.what());
     std::fflush(stderr);
@@ -106,6 +112,7 @@ bool is_library_missing() {
 
 void run_on_end() {
   asked().end();
+  unroute_if_idle();
 }
 
 void contexts_are_closed() {

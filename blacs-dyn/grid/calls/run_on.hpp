@@ -24,6 +24,7 @@ public:
   /// For a call that is made now: what was asked for the next one first, and it is used up; then the innermost scope
   /// that has the routine.
   std::optional<advise::CallRule> take(const std::string& routine);
+  bool is_empty() const { return once_.empty() && scopes_.empty(); }
 
 private:
   std::vector<advise::CallRules> once_, scopes_;

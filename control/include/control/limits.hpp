@@ -14,10 +14,15 @@ struct Limit {
   std::int64_t most = 0, used = 0;
 };
 
-/// How many cores this host's processes may use: DYNGRID_DECIDE=cores=N if set. Else those of the launcher's affinity
-/// mask, at most the control group's quota (cpu.max, cpu.cfs_quota_us; rounded up). The launcher is the parent, which
-/// no MPI binds to a core of its own. `root`: before /proc and /sys, for tests.
-int usable_cores(const std::string& root = "");
+/// Whose affinity mask counts.
+enum class CoresOf {
+  launcher, ///< the parent's: MPI binds a process of the application to a core of its own, and never its launcher
+  caller
+};
+
+/// How many cores this host's processes may use: DYNGRID_DECIDE=cores=N if set. Else those of the affinity mask, at
+/// most the control group's quota (cpu.max, cpu.cfs_quota_us; rounded up). `root`: before /proc and /sys, for tests.
+int usable_cores(CoresOf whose = CoresOf::launcher, const std::string& root = "");
 
 /// Limits on the processes and threads of this user or this container: pids.max of every control group upwards,
 /// RLIMIT_NPROC, kernel.pid_max. RLIMIT_NPROC is left out for root, to which the kernel does not apply it. Those

@@ -57,7 +57,7 @@ DYNGRID_API int dyngrid_halo_exchange(dyngrid_halo* halo, void* ghosted, int64_t
 /* The same in two halves; between them read what lies inside the blocks, leave the borders alone. */
 DYNGRID_API int dyngrid_halo_start(dyngrid_halo* halo, void* ghosted, int64_t lld);
 DYNGRID_API int dyngrid_halo_finish(dyngrid_halo* halo);
-/* The local array into the ghosted one and back. */
+/* The local array into the ghosted one and back. lld_local, lld: 0 for the rows of the array. */
 DYNGRID_API int dyngrid_halo_to_ghosted(const dyngrid_halo* halo, const void* local, int64_t lld_local, void* ghosted,
                                         int64_t lld);
 DYNGRID_API int dyngrid_halo_from_ghosted(const dyngrid_halo* halo, const void* ghosted, int64_t lld, void* local,

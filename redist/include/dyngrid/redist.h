@@ -129,8 +129,8 @@ typedef struct dyngrid_executor_options {
 } dyngrid_executor_options;
 
 /* One matrix on its way. from: this process's share of the source, column-major with leading dimension lld_from, null
- * when it has none; to: its share of the target. type: one of s d c z i. The plan is not destroyed before the exchange
- * has ended. */
+ * when it has none; to: its share of the target, of other elements than any source. type: one of s d c z i. The plan is
+ * not destroyed before the exchange has ended. */
 typedef struct dyngrid_transfer {
   const dyngrid_plan* plan;
   const void* from;
@@ -148,7 +148,7 @@ typedef struct dyngrid_execute_report {
 
 /* Collective over comm, which is duplicated and covers the ranks of the plans to come; made once for any number of
  * exchanges. options: null for the defaults; may differ between ranks in host_key only. Errors of all calls here are
- * agreed among the ranks. */
+ * agreed among the ranks, but for DYNGRID_ERR_STATE, DYNGRID_ERR_TIMEOUT and DYNGRID_ERR_MPI. */
 DYNGRID_API int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* options,
                                         dyngrid_executor** executor);
 DYNGRID_API int dyngrid_executor_create_f(MPI_Fint comm, const dyngrid_executor_options* options,
@@ -169,15 +169,16 @@ typedef struct dyngrid_scaling {
  * bit by bit: otherwise DYNGRID_ERR_MISMATCH. DYNGRID_ERR_NULL when one of them is null. Nothing has moved then. */
 DYNGRID_API int dyngrid_execute_scaled(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers,
                                        const dyngrid_scaling* scalings, dyngrid_execute_report* report);
-/* dyngrid_execute in two halves, to compute in between; neither side's memory may be touched until finish. */
+/* Collective: dyngrid_execute in two halves, to compute in between; neither side's memory may be touched until
+ * finish. */
 DYNGRID_API int dyngrid_execute_start(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers);
 /* Moves what can be moved without waiting; *done is 1 when finish will not wait. Local. */
 DYNGRID_API int dyngrid_execute_advance(dyngrid_executor* executor, int* done);
 DYNGRID_API int dyngrid_execute_finish(dyngrid_executor* executor, dyngrid_execute_report* report);
-/* The same as dyngrid_execute, but the content of the sources is lost: in `slabs` rounds (16 is a good number) their
+/* Collective: dyngrid_execute, but the content of the sources is lost: in `slabs` rounds (16 is a good number) their
  * pages go back to the system as the targets fill, so that never much more than the larger share is held. For arrays
  * straight from the system: dyngrid_array, mmap, a large malloc. Rows between m_loc and lld_from stay as they are. A
- * source that overlaps another one is kept until the end. */
+ * source that overlaps another one, or a target, is kept until the end, and so is one of a transposed plan. */
 DYNGRID_API int dyngrid_execute_in_place(dyngrid_executor* executor, int count, const dyngrid_transfer* transfers,
                                          int slabs, dyngrid_execute_report* report);
 /* Collective. Waits for an exchange under way. */

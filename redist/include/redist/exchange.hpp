@@ -34,7 +34,7 @@ public:
 
   /// Moves the matrices; `pointers` has one entry for each. Collective. Allocates nothing (an array that another rank
   /// reads in place is mapped there the first time).
-  /// @throws Error{bad_argument, null_pointer, bad_state, timeout}, agreed; Error{mpi_failure}
+  /// @throws Error{bad_argument, null_pointer}, agreed; Error{bad_state, timeout, mpi_failure}
   ExecuteReport run(const std::vector<Pointers>& pointers) const;
 
 private:

@@ -67,8 +67,8 @@ public:
   /// and false on all ranks. For callers that keep exchanges by number and need to know whether all ranks still have
   /// this one. Costs no more than a run. With a negative number `exchange` may be null.
   bool run_if_same(std::int64_t number, const Exchange* exchange, const std::vector<Pointers>& pointers);
-  /// execute() in two halves; between them neither side's memory may be touched. What goes through shared
-  /// memory moves on by itself, in a thread of its own that ends with finish(); what goes over MPI moves in
+  /// execute() in two halves; between them neither side's memory may be touched. Where nothing goes over MPI, what goes
+  /// through shared memory moves on by itself, in a thread of its own that ends with finish(). Otherwise all moves in
   /// advance() and finish().
   void start(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers);
   /// Moves what can be moved without waiting. True when all is done and finish() will not wait. Local;

@@ -85,7 +85,7 @@ struct RankPlan {
 };
 
 /// Where one matrix lies in an exchange. `from` is this rank's share of the source (null when it has none), `to` its
-/// share of the target; they do not overlap.
+/// share of the target; no element is in both.
 ///
 /// With `alpha` and `beta` the target becomes alpha op(source) + beta target. They are elements of the matrix's type
 /// and the same on all ranks. As in PxGEADD nothing of the source is read with alpha = 0, and nothing of the target

@@ -48,6 +48,7 @@ void Connections::set_up() {
     if (options.transport == Transport::shared && !host->everybody())
       throw Error(Status::unsupported, "redist: executor: transport is shared, but some ranks share no "
                                        "memory, expected Transport::automatic");
+    if (!host->reaches(rank)) host.reset(); // this rank has no segment: it and the others talk over MPI
   }
   wire = std::make_unique<Wire>(comm, static_cast<std::size_t>(extra) - for_panels);
 }

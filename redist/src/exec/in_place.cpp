@@ -30,7 +30,7 @@ public:
   void give_back(Slab slab);
 
 private:
-  /// Whether the source of t lies between the ends of another one, whose columns may still be needed.
+  /// Whether the source of t shares memory with another source, whose columns may still be needed, or with a target.
   bool is_shared(std::size_t t) const;
 
   const std::vector<const RankPlan*>& plans_;
@@ -39,16 +39,29 @@ private:
   std::vector<bool> now_;               ///< in this round, of one matrix
 };
 
+/// Of an array, gaps between its columns included; empty where it has no element.
+struct Span {
+  std::uintptr_t begin = 0, end = 0;
+
+  Span(const void* array, std::int64_t rows, std::int64_t cols, std::int64_t lld, char type) {
+    if (array == nullptr || rows == 0 || cols == 0) return;
+    begin = reinterpret_cast<std::uintptr_t>(array);
+    end = begin + static_cast<std::uintptr_t>(((cols - 1) * lld + rows) * element_bytes(type));
+  }
+  bool meets(const Span& other) const { return begin < other.end && other.begin < end; }
+};
+
 bool GoneColumns::is_shared(std::size_t t) const {
-  const auto begin = [&](std::size_t u) { return reinterpret_cast<std::uintptr_t>(pointers_[u].from); };
-  const auto end = [&](std::size_t u) {
-    const std::int64_t elements = (plans_[u]->n_loc_from - 1) * pointers_[u].lld_from + plans_[u]->m_loc_from;
-    return begin(u) + static_cast<std::uintptr_t>(elements * element_bytes(plans_[u]->type));
+  const auto source = [&](std::size_t u) {
+    return Span(pointers_[u].from, plans_[u]->m_loc_from, plans_[u]->n_loc_from, pointers_[u].lld_from,
+                plans_[u]->type);
   };
+  const auto target = [&](std::size_t u) {
+    return Span(pointers_[u].to, plans_[u]->m_loc_to, plans_[u]->n_loc_to, pointers_[u].lld_to, plans_[u]->type);
+  };
+  const Span mine = source(t);
   for (std::size_t u = 0; u < plans_.size(); ++u)
-    if (u != t && pointers_[u].from != nullptr && plans_[u]->m_loc_from > 0 && plans_[u]->n_loc_from > 0 &&
-        begin(u) < end(t) && begin(t) < end(u))
-      return true;
+    if ((u != t && source(u).meets(mine)) || target(u).meets(mine)) return true;
   return false;
 }
 

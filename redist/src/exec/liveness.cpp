@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -26,11 +27,14 @@ std::size_t read_file(const char* path, char* text, std::size_t size) {
   return got;
 }
 
+constexpr std::int64_t not_known = -2; ///< for want of a file descriptor, say
+
 /// When process `pid` began; -1 when there is none or it has ended.
 std::int64_t start_of(std::int64_t pid) {
   char path[64], text[1024];
   std::snprintf(path, sizeof path, "/proc/%lld/stat", static_cast<long long>(pid));
-  if (read_file(path, text, sizeof text) == 0) return -1;
+  errno = 0;
+  if (read_file(path, text, sizeof text) == 0) return errno == ENOENT || errno == ESRCH ? -1 : not_known;
   const char* at = std::strrchr(text, ')'); // the name before it may hold anything
   if (at == nullptr || at[1] == '\0' || at[2] == 'Z' || at[2] == 'X') return -1;
   ++at;
@@ -70,7 +74,8 @@ Liveness::Liveness(MPI_Comm comm, std::int64_t& number) {
 
 void Liveness::check(int rank) const {
   const Process& process = processes_[static_cast<std::size_t>(rank)];
-  if (process.pid == 0 || rank == rank_ || start_of(process.pid) == process.start) return;
+  if (process.pid == 0 || rank == rank_) return;
+  if (const std::int64_t start = start_of(process.pid); start == process.start || start == not_known) return;
   throw base::Error(base::Status::timeout,
                     fmt::format("redist: executor: rank {} (process {}) has ended in the middle of an exchange, "
                                 "expected it to take part [rank {} of {}]",

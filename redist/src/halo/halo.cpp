@@ -80,6 +80,14 @@ struct Halo::Impl {
                                                     std::max<std::int64_t>(1, plan.rows), plan.rank));
     return wanted;
   }
+  std::int64_t leading_of_local(std::int64_t wanted) const {
+    if (wanted == 0) return std::max<std::int64_t>(1, plan.m_loc);
+    if (wanted < std::max<std::int64_t>(1, plan.m_loc))
+      throw Error(Status::bad_argument, fmt::format("redist: halo: lld of the local array is {}, expected at least {} "
+                                                    "[rank {}]",
+                                                    wanted, std::max<std::int64_t>(1, plan.m_loc), plan.rank));
+    return wanted;
+  }
   bool has_elements() const { return plan.m_loc > 0 && plan.n_loc > 0; }
 
   void pack(const HaloMessage& message, char* to) const {
@@ -133,11 +141,13 @@ Halo::Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes) : impl_(std::
     std::size_t total = 0;
     for (const auto* messages : {&self.plan.sends, &self.plan.recvs})
       for (const HaloMessage& each : *messages) {
+        const bool is_sent = messages == &self.plan.sends;
         if (each.elements() > INT_MAX / element_bytes)
           throw Error(Status::unsupported,
-                      fmt::format("redist: halo: a border of {} elements of {} bytes goes from rank {} to one other, "
+                      fmt::format("redist: halo: a border of {} elements of {} bytes goes from rank {} to rank {}, "
                                   "expected less than 2 GiB",
-                                  each.elements(), element_bytes, rank));
+                                  each.elements(), element_bytes, is_sent ? rank : each.peer,
+                                  is_sent ? each.peer : rank));
         total += static_cast<std::size_t>(each.elements()) * self.esize;
       }
     self.buffer.resize(total);
@@ -174,9 +184,14 @@ Halo::Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes) : impl_(std::
 }
 
 Halo::~Halo() {
-  if (!impl_ || impl_->comm == MPI_COMM_NULL) return;
+  if (!impl_) return;
+  if (impl_->broken && impl_->active) { // MPI may still write to its buffers
+    static_cast<void>(impl_.release());
+    return;
+  }
+  if (impl_->comm == MPI_COMM_NULL) return;
   if (std::uncaught_exceptions() > 0 || !detail::mpi_is_up() || impl_->broken) {
-    if (impl_->active) static_cast<void>(impl_.release()); // MPI may still write to its buffers
+    if (impl_->active) static_cast<void>(impl_.release());
     return; // freeing is collective: a leak can be counted, a hang cannot
   }
   try {
@@ -268,11 +283,11 @@ void Halo::exchange(void* ghosted, std::int64_t lld) {
 
 void Halo::to_ghosted(const void* local, std::int64_t lld_local, void* ghosted, std::int64_t lld) const {
   const Impl& self = *impl_;
-  const std::int64_t leading = self.leading(lld);
+  const std::int64_t leading = self.leading(lld), leading_local = self.leading_of_local(lld_local);
   if (!self.has_elements()) return;
   if (local == nullptr || ghosted == nullptr)
     throw Error(Status::null_pointer, "redist: halo: an array is null, expected the local and the ghosted one");
-  each_piece(self.plan.interior, lld_local, leading, [&](std::int64_t from, std::int64_t to, std::int64_t len) {
+  each_piece(self.plan.interior, leading_local, leading, [&](std::int64_t from, std::int64_t to, std::int64_t len) {
     std::memcpy(static_cast<char*>(ghosted) + static_cast<std::size_t>(to) * self.esize,
                 static_cast<const char*>(local) + static_cast<std::size_t>(from) * self.esize,
                 static_cast<std::size_t>(len) * self.esize);
@@ -281,11 +296,11 @@ void Halo::to_ghosted(const void* local, std::int64_t lld_local, void* ghosted, 
 
 void Halo::from_ghosted(const void* ghosted, void* local, std::int64_t lld_local, std::int64_t lld) const {
   const Impl& self = *impl_;
-  const std::int64_t leading = self.leading(lld);
+  const std::int64_t leading = self.leading(lld), leading_local = self.leading_of_local(lld_local);
   if (!self.has_elements()) return;
   if (local == nullptr || ghosted == nullptr)
     throw Error(Status::null_pointer, "redist: halo: an array is null, expected the ghosted and the local one");
-  each_piece(self.plan.interior, lld_local, leading, [&](std::int64_t to, std::int64_t from, std::int64_t len) {
+  each_piece(self.plan.interior, leading_local, leading, [&](std::int64_t to, std::int64_t from, std::int64_t len) {
     std::memcpy(static_cast<char*>(local) + static_cast<std::size_t>(to) * self.esize,
                 static_cast<const char*>(ghosted) + static_cast<std::size_t>(from) * self.esize,
                 static_cast<std::size_t>(len) * self.esize);

@@ -50,6 +50,8 @@ public:
   virtual std::int64_t hash() const = 0;          ///< that of calls which differ in nothing but their data. Local
   virtual const void* callers() const = 0;        ///< names the processes of the context, in its order. Local
   virtual const CallProblem& problem() = 0;       ///< Local
+  /// All operands are there already, in square blocks of its nb. Local
+  virtual bool lies_at(const advise::CallPlace& place) const = 0;
   /// Whether all processes make the same call under the same rule; `times` become those of the slowest process.
   virtual CallAgreement agree(const advise::CallRule& rule, CallTimes& times) = 0;
   /// ScaLAPACK's routine where the caller has the operands: its seconds.

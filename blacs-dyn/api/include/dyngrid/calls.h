@@ -15,12 +15,13 @@ extern "C" {
  * of the first processes of its context. The result is that of the call itself, but for rounding. nprow = npcol = 0: on
  * the grid that the call has; nb = 0: in the blocks of its first matrix. "p?getrf" is the routine in any type, "all"
  * any that can be moved, "pdgetrf,pdgetrs" either: the next call of one of them. A query for the work space does not
- * count as a call, nor does a call that a routine of ScaLAPACK makes. A call that cannot be moved stays where it is: a
- * grid larger than the context (one message), no memory for the copies (one message), a call from the 17th group of
- * processes on (one message), arguments that ScaLAPACK would refuse. It has precedence over DYNGRID_CALLS. Needs no
- * dyngrid_init. Local; all processes of the context of that call have to give the same values. Where they give
- * different ones, the call stays. Where some give none, the others wait for them in the call, and print a message after
- * 10 s. DYNGRID_ERR_ARGUMENT. */
+ * count as a call, nor does one that a routine of ScaLAPACK makes, nor one that dyngrid's kernels carry out (a
+ * descriptor of DTYPE_ 601, DYNGRID_PBLAS=own). A call that cannot be moved stays where it is: a grid larger than the
+ * context (one message), no memory for the copies (one message), a call from the 17th group of processes on (one
+ * message), arguments that ScaLAPACK would refuse. It has precedence over DYNGRID_CALLS. Needs no dyngrid_init. Local;
+ * all processes of the context of that call have to give the same values. Where they give different ones, the call
+ * stays. Where some give none, the others wait for them in the call, and print a message after 10 s.
+ * DYNGRID_ERR_ARGUMENT. */
 DYNGRID_API int dyngrid_run_on(int nprow, int npcol, int nb, const char* routine);
 /* The same for all calls of these routines until dyngrid_run_on_end. Scopes may be nested; the innermost that has the
  * routine counts. */
