@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When a process that waits for messages sleeps instead of yielding. Pure: times are nanoseconds of one clock.
+/* When a process that waits for messages sleeps instead of yielding, since another process computes on its core. Pure:
+ * times are nanoseconds of one clock.
  *
- * It sleeps when it has yielded often: 100 times are too few, since a message often comes within some rounds of all
- * processes. With 25 processes on a core a yield takes half a millisecond. So it sleeps after some time, too: processes
- * that only pass the core to each other keep others from running (Linux 6.18: for up to a minute).
- *
- * It also sleeps where another process computes on its core. A yield that takes long has given the core to such a
- * process. Beside an endless loop each yield would cost a time slice, while a process that has slept gets the core back
- * at once. So waits sleep for some time. That time is short at first, since the process that computes may be one of the
- * program's own: the messages that follow its work come faster by yields. The time doubles when the next long yield
- * comes as soon again.
- */
+ * A yield that takes long has given the core to a process that computes. Beside an endless loop each yield would cost a
+ * time slice, while a process that has slept gets the core back at once. So waits sleep for some time. That time is
+ * short at first, since the process that computes may be one of the program's own: the messages that follow its work
+ * come faster by yields. The time doubles when the next long yield comes as soon again. */
 #ifndef DYNGRID_CROWD_H
 #define DYNGRID_CROWD_H
 
 #include <stdint.h>
-
-enum { yields_before_sleep = 1000, yielding_before_sleep_ns = 16000000 };
-
-/* yields: after empty polls; waited_ns: since the first empty poll after a message. */
-static inline int is_time_to_sleep(unsigned yields, int64_t waited_ns) {
-  return yields >= yields_before_sleep || waited_ns >= yielding_before_sleep_ns;
-}
 
 enum { long_yield_ns = 1000000, shortest_crowd_ns = 250000, longest_crowd_ns = 64000000 };
 

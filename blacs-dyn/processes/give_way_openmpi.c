@@ -21,12 +21,13 @@
 #include "crowd.h"
 
 enum {
-  yields_of_message = 100, // a message takes this number of yields back,
-  yields_after_sleep = 20, // after a sleep fewer
-  work_ns = 20000,         // a process away from MPI for longer has worked, or was interrupted: takes half of them,
-                           // and all when it happens twice in a row
-  share_slept = 16,        // a sleep is that part of the time waited for already, so it makes no wait longer by more;
-  share_slept_later = 64,  // when that is much, this part: every step of a collective adds its sleep
+  yields_before_sleep = 1000, // 100 is slower: a message often comes within some rounds of all processes
+  yields_of_message = 100,    // a message takes this number of them back,
+  yields_after_sleep = 20,    // after a sleep fewer
+  work_ns = 20000,            // a process away from MPI for longer has worked, or was interrupted: takes half of them,
+                              // and all when it happens twice in a row
+  share_slept = 16,       // a sleep is that part of the time waited for already, so it makes no wait longer by more;
+  share_slept_later = 64, // when that is much, this part: every step of a collective adds its sleep
   shortest_sleep_ns = 1000,
   longest_sleep_ns = 100000,
   longest_sleep_later_ns = 1000000, // after 64 ms; waking fifteen processes every 100 us takes a core
@@ -115,9 +116,8 @@ int sched_yield(void) {
   if (me.since_ns == 0) me.since_ns = entered_ns;
   int result = 0;
   const int crowded = is_crowded(&me.crowd, entered_ns);
-  const int64_t waited_ns = entered_ns - me.since_ns;
-  if (crowded || is_time_to_sleep(me.vain, waited_ns)) {
-    sleep_after(waited_ns, crowded ? crowded_sleep_ns : shortest_sleep_ns);
+  if (crowded || me.vain >= yields_before_sleep) {
+    sleep_after(entered_ns - me.since_ns, crowded ? crowded_sleep_ns : shortest_sleep_ns);
     me.left_ns = now_ns();
   } else {
     ++me.vain;

@@ -36,17 +36,6 @@ private:
   std::int64_t now_ns_ = 12345;
 };
 
-/// With few processes on a core it is the number of yields that counts, with many the time.
-TEST(Crowd, SleepsAfterYieldsInVain) {
-  const auto yields_until_sleep = [](std::int64_t yield_ns) {
-    unsigned yields = 0;
-    while (is_time_to_sleep(yields, yields * yield_ns) == 0) ++yields;
-    return yields;
-  };
-  EXPECT_EQ(yields_until_sleep(1 * us), 1000U);
-  EXPECT_EQ(yields_until_sleep(500 * us), 32U);
-}
-
 /// Each yield costs a slice. It yields once in 64 ms, after 8 times that were shorter.
 TEST(Crowd, BesideAnEndlessLoop) {
   Core core;
