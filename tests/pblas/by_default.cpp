@@ -177,13 +177,14 @@ int main(int argc, char** argv) {
   const std::string setting = argc > 1 ? argv[1] : "auto";
   setenv("DYNGRID_PBLAS", setting.c_str(), 1);
   expect(dyngrid_init_grid(1, 2) == 0, "init");
-  if (!dyngrid_is_newcomer()) {
+  const bool is_new = dyngrid_is_newcomer() != 0;
+  if (!is_new) {
     check(setting);
     expect(dyngrid_request(2, 2) == 0, "request");
   }
   expect(dyngrid_resize_point() == DYNGRID_RESIZED, "the growth");
   check(setting);
-  check_scope_of_some(dyngrid_is_newcomer() == 0, setting);
+  check_scope_of_some(!is_new, setting);
   if (dyngrid_is_first()) std::printf("right by DYNGRID_PBLAS=%s\n", setting.c_str());
   expect(dyngrid_finalize() == 0, "finalize");
   return 0;
