@@ -41,8 +41,7 @@ void check(const MappingRequest& request) {
   const auto [least, most] = std::minmax_element(request.speeds.begin(), request.speeds.end());
   if (*most > *least * 1e12)
     bad_mapping(fmt::format("speeds differ from {} to {}, expected at most a factor of 1e12", *least, *most));
-  constexpr std::int64_t most_rows = std::int64_t{1} << 53; // shares are computed in double
-  if (request.m < 0 || request.n < 0 || request.m > most_rows || request.n > most_rows)
+  if (request.m < 0 || request.n < 0 || request.m > detail::largest_size || request.n > detail::largest_size)
     bad_mapping(fmt::format("matrix is {} x {}, expected from 0 x 0 to 2^53 x 2^53", request.m, request.n));
   if (request.method != MapMethod::best && request.method != MapMethod::svd && request.method != MapMethod::natural)
     bad_mapping(fmt::format("method is {}, expected 0 .. 2", static_cast<int>(request.method)));
@@ -259,7 +258,7 @@ Mapping map_in_place(const MappingRequest& request) {
 }
 
 std::vector<std::int64_t> natural_blocks(std::int64_t n, const std::vector<double>& speeds) {
-  if (n < 0) bad_mapping(fmt::format("n is {}, expected at least 0", n));
+  if (n < 0 || n > detail::largest_size) bad_mapping(fmt::format("n is {}, expected 0 to 2^53", n));
   if (speeds.empty()) bad_mapping("the list of speeds is empty, expected at least one");
   for (std::size_t k = 0; k < speeds.size(); ++k)
     if (!std::isfinite(speeds[k]) || speeds[k] <= 0)

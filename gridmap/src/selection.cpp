@@ -41,8 +41,7 @@ void check(const SelectionRequest& request) {
                                   list == &request.grid ? "grid" : "available", k, (*list)[k]));
   if (!std::isfinite(request.tpp) || request.tpp < 0)
     bad_selection(fmt::format("tpp is {}, expected a finite number, at least 0", request.tpp));
-  constexpr std::int64_t most_rows = std::int64_t{1} << 53; // shares are computed in double
-  if (request.m < 0 || request.n < 0 || request.m > most_rows || request.n > most_rows)
+  if (request.m < 0 || request.n < 0 || request.m > detail::largest_size || request.n > detail::largest_size)
     bad_selection(fmt::format("matrix is {} x {}, expected from 0 x 0 to 2^53 x 2^53", request.m, request.n));
   if (!(request.max_aspect >= 1))
     bad_selection(fmt::format("max_aspect is {}, expected at least 1", request.max_aspect));

@@ -303,6 +303,7 @@ TEST(Mapping, NaturalBlocks) {
   EXPECT_EQ(map.cols, (Sizes{80, 60, 40}));
   EXPECT_THROW(gridmap::natural_blocks(10, {}), base::Error);
   EXPECT_THROW(gridmap::natural_blocks(-1, {1}), base::Error);
+  EXPECT_THROW(gridmap::natural_blocks(INT64_MAX, {1, 1}), base::Error);
   EXPECT_THROW(gridmap::natural_blocks(10, {1, -1}), base::Error);
 }
 

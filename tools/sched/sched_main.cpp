@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <sstream>
 
@@ -26,12 +27,6 @@ std::atomic<int> passed_on{0}; ///< a signal to pass on to jobs
 extern "C" void on_signal(int number) {
   if (number == SIGTERM || number == SIGUSR1) passed_on = number;
   if (number != SIGUSR1) stopped = true;
-}
-
-std::string absolute(const std::string& path) {
-  if (path.empty() || path[0] == '/') return path;
-  char folder[4096];
-  return getcwd(folder, sizeof folder) != nullptr ? std::string(folder) + "/" + path : path;
 }
 
 int stop(bool cancel) {
@@ -114,11 +109,12 @@ sched::DaemonOptions options_of(const Given& given) {
     o.launch.hosts = sched::Hosts::parse(given.hosts);
     o.procs = o.launch.hosts.procs();
   }
-  if (o.launch.mpirun.find('/') != std::string::npos) o.launch.mpirun = absolute(o.launch.mpirun); // jobs have folders
+  std::string& mpirun = o.launch.mpirun; // jobs have folders of their own
+  if (mpirun.find('/') != std::string::npos) mpirun = std::filesystem::absolute(mpirun).string();
   using Share = sched::PolicyOptions::Share;
   o.policy_options.share = given.share == "first" ? Share::first : Share::even;
-  o.folder = o.folder.empty() ? sched::default_folder() : absolute(o.folder);
-  o.runtime_folder = absolute(control::runtime_directory());
+  o.folder = o.folder.empty() ? sched::default_folder() : std::filesystem::absolute(o.folder).string();
+  o.runtime_folder = std::filesystem::absolute(control::runtime_directory()).string();
   return o;
 }
 

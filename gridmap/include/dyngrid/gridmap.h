@@ -120,7 +120,7 @@ DYNGRID_API int dyngrid_map(int nprow, int npcol, const double* speeds, int64_t 
 DYNGRID_API int dyngrid_map_in_place(int nprow, int npcol, const double* speeds, int64_t m, int64_t n, int method,
                                      double* r, double* c, int64_t* rows, int64_t* cols, double* t_continuous,
                                      double* t_theory);
-/* n in parts proportional to the speeds, largest remainder, at least 1 each when n >= count. */
+/* n, at most 2^53, in parts proportional to the speeds, largest remainder, at least 1 each when n >= count. */
 DYNGRID_API int dyngrid_natural_blocks(int64_t n, int count, const double* speeds, int64_t* sizes);
 /* Which of `count` positions with these speeds has each of `blocks` blocks of one axis (owners: that many ints), so
  * that an LU or Cholesky factorization is balanced in all its steps: of the blocks that are left each position has its

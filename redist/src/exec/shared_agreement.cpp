@@ -17,6 +17,13 @@ namespace {
 /// come costs more than this.
 constexpr int yields_of_a_short_agreement = 400;
 
+/// Between two looks of a process that has a core of its own.
+void look_again() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
 } // namespace
 
 void SharedHost::minimum(std::int64_t (&numbers)[numbers_at_once], const Liveness& processes, bool is_short) {
@@ -46,10 +53,10 @@ void SharedHost::wait_for_all(std::uint32_t now, const Liveness& processes, bool
   const int yields = is_short ? yields_of_a_short_agreement : yields_before_sleep;
   const int looks = crowded_ ? yields : 2000;
   for (int k = 0; k < looks && generation.load(std::memory_order_acquire) == now; ++k) {
-    if (crowded_) sched_yield();
-#if defined(__x86_64__)
-    if (!crowded_) __builtin_ia32_pause();
-#endif
+    if (crowded_)
+      sched_yield();
+    else
+      look_again();
   }
   // A late rank may be waiting for a message of mine: stock PDGEMR2D, for one, returns with its sends under way, and
   // a large message gets on only while its sender is inside MPI. So a long wait looks into MPI from time to time

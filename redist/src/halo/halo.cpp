@@ -73,20 +73,17 @@ struct Halo::Impl {
   char* ghosted = nullptr;
   std::int64_t lld = 0;
 
-  std::int64_t leading(std::int64_t wanted) const {
-    if (wanted == 0) return std::max<std::int64_t>(1, plan.rows);
-    if (wanted < std::max<std::int64_t>(1, plan.rows))
-      throw Error(Status::bad_argument, fmt::format("redist: halo: lld is {}, expected at least {} [rank {}]", wanted,
-                                                    std::max<std::int64_t>(1, plan.rows), plan.rank));
-    return wanted;
-  }
+  /// 0 stands for the rows of the array.
+  std::int64_t leading(std::int64_t wanted) const { return leading_of(wanted, plan.rows, "lld"); }
   std::int64_t leading_of_local(std::int64_t wanted) const {
-    if (wanted == 0) return std::max<std::int64_t>(1, plan.m_loc);
-    if (wanted < std::max<std::int64_t>(1, plan.m_loc))
-      throw Error(Status::bad_argument, fmt::format("redist: halo: lld of the local array is {}, expected at least {} "
-                                                    "[rank {}]",
-                                                    wanted, std::max<std::int64_t>(1, plan.m_loc), plan.rank));
-    return wanted;
+    return leading_of(wanted, plan.m_loc, "lld of the local array");
+  }
+  std::int64_t leading_of(std::int64_t wanted, std::int64_t rows, const char* what) const {
+    const std::int64_t least = std::max<std::int64_t>(1, rows);
+    if (wanted != 0 && wanted < least)
+      throw Error(Status::bad_argument, fmt::format("redist: halo: {} is {}, expected at least {} [rank {}]", what,
+                                                    wanted, least, plan.rank));
+    return wanted == 0 ? least : wanted;
   }
   bool has_elements() const { return plan.m_loc > 0 && plan.n_loc > 0; }
 
@@ -185,15 +182,10 @@ Halo::Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes) : impl_(std::
 
 Halo::~Halo() {
   if (!impl_) return;
-  if (impl_->broken && impl_->active) { // MPI may still write to its buffers
-    static_cast<void>(impl_.release());
-    return;
-  }
-  if (impl_->comm == MPI_COMM_NULL) return;
-  if (std::uncaught_exceptions() > 0 || !detail::mpi_is_up() || impl_->broken) {
-    if (impl_->active) static_cast<void>(impl_.release());
-    return; // freeing is collective: a leak can be counted, a hang cannot
-  }
+  const bool cannot_close = std::uncaught_exceptions() > 0 || !detail::mpi_is_up() || impl_->broken;
+  if (cannot_close && impl_->active) static_cast<void>(impl_.release()); // MPI may still write to its buffers
+  // freeing is collective: a leak can be counted, a hang cannot
+  if (cannot_close || impl_->comm == MPI_COMM_NULL) return;
   try {
     close();
   } catch (...) {
