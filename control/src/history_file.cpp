@@ -6,17 +6,14 @@
 #include "control/history_json.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
-#include <tuple>
 #include <utility>
 
 #include <fcntl.h>
@@ -53,64 +50,42 @@ std::int64_t now_s() {
   return static_cast<std::int64_t>(base::unix_time_s());
 }
 
-Json named(const HistoryKey& key, const char* kind, std::int64_t when) {
-  return {{"kind", kind}, {"app", key.app}, {"size", key.size}, {"machine", key.machine}, {"when", when}};
+/// members: of an entry of that kind.
+std::string line_with(const Json& members, const char* kind, const HistoryKey& key, std::int64_t when) {
+  Json line{{"kind", kind}, {"app", key.app}, {"size", key.size}, {"machine", key.machine}, {"when", when}};
+  line.update(members);
+  return to_line(line);
 }
 
 std::string line_of(const HistoryKey& key, std::pair<int, int> shape, const StepTimes& t, std::int64_t when) {
-  Json line = named(key, "steps", when);
-  line.update({{"grid", to_json(base::GridShape{shape.first, shape.second})},
-               {"count", t.count},
-               {"mean_s", t.mean},
-               {"squares", t.squares},
-               {"least_s", t.least}});
-  return to_line(line);
+  Json members = members_of(t);
+  members["grid"] = to_json(GridShape{shape.first, shape.second});
+  return line_with(members, "steps", key, when);
 }
 
 std::string line_of(const HistoryKey& key, const ChangeCost& c, std::int64_t when) {
-  Json line = named(key, "resize", when);
-  line.update(members_of(c));
-  line["to"] = to_json(c.to);
-  return to_line(line);
+  Json members = members_of(c);
+  members["to"] = to_json(c.to);
+  return line_with(members, "resize", key, when);
 }
 
 std::string line_of(const HistoryKey& key, const BalanceReport& b, std::int64_t when) {
-  Json line = named(key, "balance", when);
-  line.update(members_of(b));
-  return to_line(line);
+  return line_with(members_of(b), "balance", key, when);
 }
 
 std::string line_of(const HistoryKey& key, const CallReport& r, std::int64_t when) {
-  Json line = named(key, "calls", when);
-  line.update(members_of(r, most_calls));
-  line["job"] = r.job;
-  return to_line(line);
+  Json members = members_of(r, most_calls);
+  members["job"] = r.job;
+  return line_with(members, "calls", key, when);
 }
 
 std::string line_of(const HistoryKey& key, const PhaseKey& phase, const StepTimes& times, std::int64_t when) {
-  Json line = named(key, "phase", when);
-  line.update(members_of(phase, times));
-  return to_line(line);
+  return line_with(members_of(phase, times), "phase", key, when);
 }
 
 std::string line_of(const HistoryKey& key, const advise::Machine& m, std::int64_t when) {
-  Json line = named(key, "machine", when);
-  line.update(members_of(m));
-  return to_line(line);
+  return line_with(members_of(m), "machine", key, when);
 }
-
-struct Record {
-  HistoryKey key;
-  std::int64_t when = 0;
-  enum class Kind { steps, change, balance, calls, phase, machine } kind = Kind::steps;
-  std::pair<int, int> grid;
-  StepTimes times;
-  ChangeCost change;
-  BalanceReport balance;
-  CallReport calls;
-  PhaseKey phase; ///< with `times`
-  advise::Machine figures;
-};
 
 /// @throws std::out_of_range for a grid without processes.
 GridShape shape_of(const Json& line, const char* name) {
@@ -126,29 +101,13 @@ double figure_of(const Json& line, const char* name) {
   return value;
 }
 
-StepTimes step_times_of(const Json& line) {
-  StepTimes times;
-  times.count = line.at("count").get<std::int64_t>();
-  times.mean = figure_of(line, "mean_s");
-  times.squares = figure_of(line, "squares");
-  times.least = figure_of(line, "least_s");
-  if (times.count < 1) throw std::out_of_range("count");
-  return times;
-}
-
 ChangeCost change_of(const Json& line) {
-  ChangeCost change;
-  change.from = shape_of(line, "from");
+  shape_of(line, "from");
+  for (const char* name :
+       {"spawned", "spawn_s", "merge_s", "plan_s", "exchange_s", "moved_bytes", "planned_exchange_s"})
+    figure_of(line, name);
+  ChangeCost change = change_from(line);
   change.to = shape_of(line, "to");
-  change.spawned = line.at("spawned").get<int>();
-  change.spawn_s = figure_of(line, "spawn_s");
-  change.merge_s = figure_of(line, "merge_s");
-  change.plan_s = figure_of(line, "plan_s");
-  change.exchange_s = figure_of(line, "exchange_s");
-  change.moved_bytes = line.at("moved_bytes").get<std::int64_t>();
-  change.predicted_exchange_s = figure_of(line, "planned_exchange_s");
-  change.asked_at_step = line.value("asked_at_step", std::int64_t{-1}); // not in lines of earlier versions
-  change.changed_at_step = line.value("changed_at_step", std::int64_t{-1});
   return change;
 }
 
@@ -157,44 +116,6 @@ BalanceReport balance_of(const Json& line) {
   shape_of(line, "grid");
   for (const char* name : {"before_s", "after_s", "change_s"}) figure_of(line, name);
   return balance_report_from(line);
-}
-
-/// Empty for a line that is not whole, has impossible values, or is of a later version.
-std::optional<Record> record_of(const std::string& text) {
-  const Json line = base::parse_json_or_null(text);
-  if (!line.is_object()) return std::nullopt;
-  try {
-    Record r;
-    r.key = {line.at("app").get<std::string>(), line.at("size").get<std::string>(),
-             line.at("machine").get<std::string>()};
-    r.when = line.at("when").get<std::int64_t>();
-    if (line.at("kind") == "steps") {
-      const GridShape shape = shape_of(line, "grid");
-      r.grid = {shape.nprow, shape.npcol};
-      r.times = step_times_of(line);
-    } else if (line.at("kind") == "resize") {
-      r.kind = Record::Kind::change;
-      r.change = change_of(line);
-    } else if (line.at("kind") == "balance") {
-      r.kind = Record::Kind::balance;
-      r.balance = balance_of(line);
-    } else if (line.at("kind") == "calls") {
-      r.kind = Record::Kind::calls;
-      r.calls = call_report_from(line);
-      r.calls.when = r.when;
-    } else if (line.at("kind") == "phase") {
-      r.kind = Record::Kind::phase;
-      std::tie(r.phase, r.times) = phase_times_from(line);
-    } else if (line.at("kind") == "machine") {
-      r.kind = Record::Kind::machine;
-      r.figures = machine_from(line);
-    } else {
-      return std::nullopt;
-    }
-    return r;
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
 }
 
 /// Only regular files: a read from a FIFO would block, a device never ends. Reported once, and then there is no
@@ -214,76 +135,84 @@ Fd open_regular(const std::string& path, int flags) {
   return Fd(-1);
 }
 
-std::string content_of(const std::string& path) {
-  std::string text;
-  const Fd in = open_regular(path, O_RDONLY);
-  std::array<char, 65536> buffer;
-  while (in.get() >= 0) {
-    const ssize_t n = read(in.get(), buffer.data(), buffer.size());
-    if (n > 0)
-      text.append(buffer.data(), static_cast<std::size_t>(n));
-    else if (n == 0 || errno != EINTR)
-      break;
-  }
-  return text;
-}
-
-template <class Each> void each_record(const std::string& file, Each&& each) {
-  std::istringstream in(content_of(file));
-  for (std::string line; std::getline(in, line);)
-    if (const auto record = record_of(line)) each(*record);
-}
-
 struct Book {
   History history;
   std::int64_t last = 0;
 };
 
-std::map<HistoryKey, Book> books_of(const std::string& file) {
-  std::map<HistoryKey, Book> books;
-  std::map<std::string, std::vector<ChangeCost>> spawns; // by machine
-  std::map<std::string, advise::Machine> machines;       // by name
-  each_record(file, [&](const Record& r) {
-    Book& book = books[r.key];
-    book.last = std::max(book.last, r.when);
-    if (r.kind == Record::Kind::machine) {
-      machines[r.key.machine] = r.figures;
-      return;
-    }
-    if (r.kind == Record::Kind::steps) {
-      StepTimes& known = book.history.steps[r.grid];
-      known.forget_beyond(remembered_steps);
-      known.add(r.times);
-      return;
-    }
-    if (r.kind == Record::Kind::phase) {
-      PhaseTimes& phases = book.history.phases;
-      if (phases.size() >= most_phase_times && phases.count(r.phase) == 0) return;
-      phases[r.phase].forget_beyond(remembered_steps);
-      phases[r.phase].add(r.times);
-      return;
-    }
-    if (r.kind == Record::Kind::balance) {
-      book.history.balances.push_back(r.balance);
-      keep_last(book.history.balances, most_changes);
-      return;
-    }
-    if (r.kind == Record::Kind::calls) {
-      book.history.calls.push_back(r.calls);
-      keep_last(book.history.calls, most_call_reports);
-      return;
-    }
-    book.history.changes.push_back(r.change);
-    keep_last(book.history.changes, most_changes);
-    if (r.change.spawned == 0) return;
-    spawns[r.key.machine].push_back(r.change);
-    keep_last(spawns[r.key.machine], most_changes);
-  });
-  for (auto& [key, book] : books) {
-    book.history.spawns = spawns[key.machine];
-    if (const auto at = machines.find(key.machine); at != machines.end()) book.history.machine = at->second;
+/// Of all lines of a file.
+struct Books {
+  std::map<HistoryKey, Book> by_key;
+  std::map<std::string, std::vector<ChangeCost>> spawns; ///< by machine
+  std::map<std::string, advise::Machine> machines;       ///< by name
+};
+
+/// Adds it to the books, unless it is of a later version.
+/// @throws std::exception for a line that is not whole or has impossible values: nothing is added
+void read_line(const Json& line, Books& books) {
+  const HistoryKey key{line.at("app").get<std::string>(), line.at("size").get<std::string>(),
+                       line.at("machine").get<std::string>()};
+  const auto when = line.at("when").get<std::int64_t>();
+  const auto history = [&]() -> History& {
+    Book& book = books.by_key[key];
+    book.last = std::max(book.last, when);
+    return book.history;
+  };
+  const auto kind = line.at("kind").get<std::string>();
+  if (kind == "steps") {
+    const GridShape shape = shape_of(line, "grid");
+    const StepTimes times = step_times_from(line);
+    StepTimes& known = history().steps[{shape.nprow, shape.npcol}];
+    known.forget_beyond(remembered_steps);
+    known.add(times);
+  } else if (kind == "phase") {
+    const auto [phase, times] = phase_times_from(line);
+    PhaseTimes& phases = history().phases;
+    if (phases.size() >= most_phase_times && phases.count(phase) == 0) return;
+    StepTimes& known = phases[phase];
+    known.forget_beyond(remembered_steps);
+    known.add(times);
+  } else if (kind == "balance") {
+    const BalanceReport balance = balance_of(line);
+    std::vector<BalanceReport>& balances = history().balances;
+    balances.push_back(balance);
+    keep_last(balances, most_changes);
+  } else if (kind == "calls") {
+    CallReport report = call_report_from(line);
+    report.when = when;
+    std::vector<CallReport>& calls = history().calls;
+    calls.push_back(std::move(report));
+    keep_last(calls, most_call_reports);
+  } else if (kind == "resize") {
+    const ChangeCost change = change_of(line);
+    std::vector<ChangeCost>& changes = history().changes;
+    changes.push_back(change);
+    keep_last(changes, most_changes);
+    if (change.spawned == 0) return;
+    std::vector<ChangeCost>& spawns = books.spawns[key.machine];
+    spawns.push_back(change);
+    keep_last(spawns, most_changes);
+  } else if (kind == "machine") {
+    const advise::Machine figures = machine_from(line);
+    history();
+    books.machines[key.machine] = figures;
   }
-  return books;
+}
+
+std::map<HistoryKey, Book> books_of(const std::string& file) {
+  Books books;
+  std::istringstream lines(base::content_of(open_regular(file, O_RDONLY).get()));
+  for (std::string text; std::getline(lines, text);) {
+    try {
+      if (const Json line = base::parse_json_or_null(text); line.is_object()) read_line(line, books);
+    } catch (const std::exception&) { // it counts as empty
+    }
+  }
+  for (auto& [key, book] : books.by_key) {
+    book.history.spawns = books.spawns[key.machine];
+    if (const auto at = books.machines.find(key.machine); at != books.machines.end()) book.history.machine = at->second;
+  }
+  return std::move(books.by_key);
 }
 
 /// One line per grid and the last changes, of the keys used last. The caller has the lock.

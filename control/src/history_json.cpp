@@ -20,22 +20,6 @@ StepTimes steps_from(const Json& grid) {
   return times;
 }
 
-ChangeCost change_from(const Json& change) {
-  ChangeCost cost;
-  cost.from = shape_from(change.value("from", Json()));
-  cost.to = shape_from(change.value("grid", Json()));
-  cost.spawned = change.value("spawned", 0);
-  cost.spawn_s = change.value("spawn_s", 0.0);
-  cost.merge_s = change.value("merge_s", 0.0);
-  cost.plan_s = change.value("plan_s", 0.0);
-  cost.exchange_s = change.value("exchange_s", 0.0);
-  cost.moved_bytes = change.value("moved_bytes", std::int64_t{0});
-  cost.predicted_exchange_s = change.value("planned_exchange_s", 0.0);
-  cost.asked_at_step = change.value("asked_at_step", std::int64_t{-1});
-  cost.changed_at_step = change.value("changed_at_step", std::int64_t{-1});
-  return cost;
-}
-
 ChangeTotals totals_from(const Json& json) {
   ChangeTotals totals;
   totals.count = json.value("count", std::int64_t{0});
@@ -107,6 +91,22 @@ Json members_of(const ChangeCost& cost) {
           {"planned_exchange_s", cost.predicted_exchange_s},
           {"asked_at_step", cost.asked_at_step},
           {"changed_at_step", cost.changed_at_step}};
+}
+
+ChangeCost change_from(const Json& json) {
+  ChangeCost cost;
+  cost.from = shape_from(json.value("from", Json()));
+  cost.to = shape_from(json.value("grid", Json()));
+  cost.spawned = json.value("spawned", 0);
+  cost.spawn_s = json.value("spawn_s", 0.0);
+  cost.merge_s = json.value("merge_s", 0.0);
+  cost.plan_s = json.value("plan_s", 0.0);
+  cost.exchange_s = json.value("exchange_s", 0.0);
+  cost.moved_bytes = json.value("moved_bytes", std::int64_t{0});
+  cost.predicted_exchange_s = json.value("planned_exchange_s", 0.0);
+  cost.asked_at_step = json.value("asked_at_step", std::int64_t{-1});
+  cost.changed_at_step = json.value("changed_at_step", std::int64_t{-1});
+  return cost;
 }
 
 Json members_of(const advise::Machine& figures) {

@@ -9,12 +9,25 @@
 
 namespace control {
 
+Json members_of(const advise::StepTimes& times) {
+  return {{"count", times.count}, {"mean_s", times.mean}, {"squares", times.squares}, {"least_s", times.least}};
+}
+
+advise::StepTimes step_times_from(const Json& json) {
+  advise::StepTimes times;
+  times.count = json.at("count").get<std::int64_t>();
+  times.mean = json.at("mean_s").get<double>();
+  times.squares = json.at("squares").get<double>();
+  times.least = json.at("least_s").get<double>();
+  const auto is_figure = [](double s) { return std::isfinite(s) && s >= 0; };
+  if (times.count < 1 || !is_figure(times.mean) || !is_figure(times.squares) || !is_figure(times.least))
+    throw base::Error(base::Status::bad_argument, "control: step times: a figure is below 0, or not finite");
+  return times;
+}
+
 Json members_of(const PhaseKey& key, const advise::StepTimes& times) {
-  Json json{{"grid", {key.grid.first, key.grid.second}},
-            {"count", times.count},
-            {"mean_s", times.mean},
-            {"squares", times.squares},
-            {"least_s", times.least}};
+  Json json = members_of(times);
+  json["grid"] = to_json(base::GridShape{key.grid.first, key.grid.second});
   if (key.is_move())
     json.update({{"matrix", key.name}, {"from", key.from}, {"to", key.layouts}});
   else
@@ -30,16 +43,9 @@ std::pair<PhaseKey, advise::StepTimes> phase_times_from(const Json& json) {
   key.name = json.at(is_move ? "matrix" : "phase").get<std::string>();
   key.layouts = json.at(is_move ? "to" : "layouts").get<std::string>();
   if (is_move) key.from = json.at("from").get<std::string>();
-  advise::StepTimes times;
-  times.count = json.at("count").get<std::int64_t>();
-  times.mean = json.at("mean_s").get<double>();
-  times.squares = json.at("squares").get<double>();
-  times.least = json.at("least_s").get<double>();
-  const auto is_figure = [](double s) { return std::isfinite(s) && s >= 0; };
-  if (grid.nprow < 1 || grid.npcol < 1 || times.count < 1 || !is_figure(times.mean) || !is_figure(times.squares) ||
-      !is_figure(times.least) || (is_move && key.from.empty()))
-    throw base::Error(base::Status::bad_argument, "control: phase times: a figure is missing, or not finite");
-  return {key, times};
+  if (grid.nprow < 1 || grid.npcol < 1 || (is_move && key.from.empty()))
+    throw base::Error(base::Status::bad_argument, "control: phase times: no grid, or no layout before a move");
+  return {key, step_times_from(json)};
 }
 
 } // namespace control
