@@ -65,6 +65,7 @@ std::string line_of(const HistoryKey& key, std::pair<int, int> shape, const Step
 
 std::string line_of(const HistoryKey& key, const ChangeCost& c, std::int64_t when) {
   Json members = members_of(c);
+  members.erase("grid"); // its name in the file is "to"
   members["to"] = to_json(c.to);
   return line_with(members, "resize", key, when);
 }

@@ -82,6 +82,7 @@ Json members_of(const ChangeTotals& totals) {
 
 Json members_of(const ChangeCost& cost) {
   return {{"from", to_json(cost.from)},
+          {"grid", to_json(cost.to)},
           {"spawned", cost.spawned},
           {"spawn_s", cost.spawn_s},
           {"merge_s", cost.merge_s},

@@ -151,7 +151,7 @@ Json JobState::history(std::int64_t from) const {
   const auto keyed = [](const auto& entry) { return members_of(entry.first, entry.second); };
   Json json{{"app", info_.app}, {"size", size}, {"machine", info_.machine}, {"file", info_.history_file}};
   json["grids"] = list_of(known.steps, keyed);
-  json["resizes"] = list_of(known.changes, [](const ChangeCost& cost) { return json_of(cost); });
+  json["resizes"] = list_of(known.changes, as_members);
   json["balances"] = list_of(known.balances, as_members);
   json["phases"] = list_of(known.phases, keyed);
   json["next"] = page.is_full ? Json(at) : Json(nullptr);

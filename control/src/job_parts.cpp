@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/parse_json.hpp"
-#include "control/history_json.hpp"
 
 namespace control {
 
@@ -41,12 +40,6 @@ Json hosts_of(const std::vector<advise::ProcessInfo>& processes) {
   Json list = Json::array();
   for (const auto& [name, slots] : count) list.push_back({{"name", name}, {"slots", slots}});
   return list;
-}
-
-Json json_of(const ChangeCost& c) {
-  Json json = members_of(c);
-  json["grid"] = to_json(c.to);
-  return json;
 }
 
 } // namespace control

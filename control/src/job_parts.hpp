@@ -23,6 +23,5 @@ void take_choice(ResizeRequest& wish, const advise::Decision& decision);
 Json json_of(const std::vector<advise::GroupInfo>& groups);
 /// The hosts of the processes of the grid, by the requested names; null: too many hosts for one line.
 Json hosts_of(const std::vector<advise::ProcessInfo>& processes);
-Json json_of(const advise::ChangeCost& cost);
 
 } // namespace control

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/parse_json.hpp"
+#include "control/history_json.hpp"
 #include "job_parts.hpp"
 
 namespace control {
@@ -21,7 +22,7 @@ using Lock = std::lock_guard<std::mutex>;
 } // namespace
 
 Json to_json(const ChangeReport& r) {
-  Json json = json_of(r.cost);
+  Json json = members_of(r.cost);
   json.update({{"woken", r.woken},
                {"released", r.released},
                {"parked", r.parked},

@@ -51,10 +51,7 @@ Json as_json(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
   Json grids = Json::array(), resizes = Json::array(), balances = Json::array(), phases = Json::array(),
        predictions = Json::array();
   for (const auto& [shape, times] : e.history.steps) grids.push_back(control::members_of(shape, times));
-  for (const auto& c : e.history.changes) {
-    resizes.push_back(control::members_of(c));
-    resizes.back()["grid"] = control::to_json(c.to);
-  }
+  for (const auto& change : e.history.changes) resizes.push_back(control::members_of(change));
   for (const auto& balance : e.history.balances) balances.push_back(control::members_of(balance));
   for (const auto& [phase, times] : e.history.phases) phases.push_back(control::members_of(phase, times));
   for (const auto& [p, q] : wanted) {

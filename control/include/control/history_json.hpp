@@ -25,11 +25,9 @@ Json members_of(std::pair<int, int> grid, const StepTimes& times);
 
 Json members_of(const ChangeTotals& totals);
 
-/// The cost of a change and the grid before it. The grid after it has another name in the file than in answers.
+/// The cost of a change, the grids before and after it.
 Json members_of(const ChangeCost& cost);
-
-/// The cost, the grids before and after. Missing members count as empty.
-/// @throws std::exception when a member is of another kind
+/// Missing members count as empty. @throws std::exception when a member is of another kind
 ChangeCost change_from(const Json& json);
 
 /// The times of messages and copies: latency_s, bandwidth_bytes_per_s, pack_bytes_per_s, cores.
