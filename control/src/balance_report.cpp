@@ -93,13 +93,13 @@ Json to_json(const advise::ProcessLoad& load) {
   return json;
 }
 
-namespace {
-
-Json json_of_cost(const advise::Cost& cost) {
+Json to_json(const advise::Cost& cost) {
   Json json = Json::object();
   for (const advise::Term& term : cost.terms) json[std::string(term.name)] = term.seconds;
   return json;
 }
+
+namespace {
 
 Json ids_of(const std::vector<int>& processes, const std::vector<int>& ids) {
   Json list = Json::array();
@@ -114,10 +114,10 @@ Json json_of_choice(const advise::BalanceChoice& choice, const std::vector<int>&
           {"cols", choice.cols},
           {"power", choice.power},
           {"step_s", choice.step_s()},
-          {"step_terms", json_of_cost(choice.step)},
+          {"step_terms", to_json(choice.step)},
           {"moved_elements", choice.moved_elements},
           {"change_s", choice.change.total()},
-          {"change_terms", json_of_cost(choice.change)}};
+          {"change_terms", to_json(choice.change)}};
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Answers of process 0 to requests of clients: JobState's half of the listener's thread.
+#include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +14,41 @@
 #include "job_parts.hpp"
 
 namespace control {
+
+advise::Decision decide(const advise::Situation& here, const ResizeRequest& wish) {
+  if (wish.op == Operation::resize && !wish.without.is_empty())
+    return advise::decide_resize_without(here, wish.to, wish.without, wish.force);
+  if (wish.op == Operation::resize) return advise::decide_resize(here, wish.to, wish.force);
+  if (wish.op == Operation::grow && wish.offer) return advise::decide_offer(here, *wish.offer, wish.force);
+  if (wish.op == Operation::grow) return advise::decide_grow(here, wish.by, wish.force);
+  if (wish.op == Operation::leave) return advise::decide_leave(here, wish.groups);
+  return advise::decide_shrink(here, wish.by);
+}
+
+void take_choice(ResizeRequest& wish, const advise::Decision& decision) {
+  if (!decision.choice) return;
+  wish.hosts = decision.choice->hosts;
+  wish.form = decision.choice->form;
+}
+
+Json json_of(const std::vector<advise::GroupInfo>& groups) {
+  Json list = Json::array();
+  for (const advise::GroupInfo& group : groups)
+    list.push_back({{"unit", group.number}, {"processes", group.processes}, {"active", group.active}});
+  return list;
+}
+
+Json hosts_of(const std::vector<advise::ProcessInfo>& processes) {
+  constexpr std::size_t most_hosts = 512;
+  std::map<std::string, int> count;
+  for (const advise::ProcessInfo& p : processes)
+    if (p.place >= 0) ++count[p.asked_host.empty() ? p.host : p.asked_host];
+  if (count.size() > most_hosts) return nullptr;
+  Json list = Json::array();
+  for (const auto& [name, slots] : count) list.push_back({{"name", name}, {"slots", slots}});
+  return list;
+}
+
 namespace {
 
 using base::Error;
@@ -56,18 +93,12 @@ Json json_of(const Prediction& p) {
   return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
 }
 
-Json json_of(const advise::Cost& cost) {
-  Json terms = Json::object();
-  for (const advise::Term& term : cost.terms) terms[std::string(term.name)] = term.seconds;
-  return terms;
-}
-
 Json json_of(const advise::Forecast& f) {
   return {{"step_now", json_of(f.now)},     {"step_then", json_of(f.then)},
           {"spawn_s", f.spawn_s},           {"exchange_s", f.exchange_s()},
           {"other_s", f.other_s()},         {"resize_s", f.resize_s()},
           {"payoff_steps", f.payoff_steps}, {"payoff_steps_at_best", f.payoff_at_best},
-          {"terms", json_of(f.change)}};
+          {"terms", to_json(f.change)}};
 }
 
 Json json_of(const ResizeRequest& p, double now) {

@@ -43,6 +43,7 @@ Json members_of(const BalanceReport& report);
 BalanceReport balance_report_from(const Json& json);
 
 Json to_json(const advise::ProcessLoad& load);
+Json to_json(const advise::Cost& cost); ///< seconds, by the names of its terms
 /// A decision for people and programs; processes by their ids.
 Json to_json(const advise::Balance& balance, const std::vector<int>& ids);
 Json to_json(const advise::BalanceOutcome& outcome);
