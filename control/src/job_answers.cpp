@@ -101,6 +101,18 @@ Json json_of(const advise::Forecast& f) {
           {"terms", to_json(f.change)}};
 }
 
+/// The answer to a request for another grid, or to an offer.
+Json json_of(const advise::Decision& decision, base::GridShape from) {
+  Json answer{{"accepted", decision.is_accepted}, {"from", to_json(from)}};
+  if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
+  if (decision.is_accepted) {
+    answer["grid"] = to_json(decision.to);
+    if (decision.choice) answer["chosen"] = to_json(*decision.choice);
+  }
+  answer[decision.is_accepted ? "why" : "reason"] = decision.why;
+  return answer;
+}
+
 Json json_of(const ResizeRequest& p, double now) {
   Json json{{"request", p.number},
             {"op", to_string(p.op)},
@@ -246,18 +258,11 @@ Json JobState::submit(const Request& request, double now) {
   }
   advise::Decision decision = decide(here, wish);
   if (decision.is_accepted && wish.undo) refuse_undone(here, decision);
-  Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
-  if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
-  if (!decision.is_accepted) {
-    answer["reason"] = decision.why;
-    return answer;
-  }
+  Json answer = json_of(decision, here.grid);
+  if (!decision.is_accepted) return answer;
   wish.from = here.grid;
   wish.to = decision.to;
   take_choice(wish, decision);
-  if (decision.choice) answer["chosen"] = to_json(*decision.choice);
-  answer["grid"] = to_json(decision.to);
-  answer["why"] = decision.why;
   const Lock lock(mutex_);
   const RequestQueue::Submitted submitted = queue_.submit(std::move(wish));
   if (submitted.superseded) outcome(submitted.superseded->number, "superseded", {{"by", submitted.number}});
@@ -282,16 +287,8 @@ Json JobState::offer(const Request& request) const {
   }
   const advise::Decision decision =
       offered ? advise::decide_offer(here, *offered, false) : advise::decide_grow(here, procs, false);
-  Json answer{{"accepted", decision.is_accepted}, {"from", to_json(here.grid)}};
-  if (decision.forecast) answer["prediction"] = json_of(*decision.forecast);
-  if (!decision.is_accepted) {
-    answer["reason"] = decision.why;
-  } else {
-    answer["grid"] = to_json(decision.to);
-    answer["used"] = decision.to.size() - here.grid.size();
-    if (decision.choice) answer["chosen"] = to_json(*decision.choice);
-    answer["why"] = decision.why;
-  }
+  Json answer = json_of(decision, here.grid);
+  if (decision.is_accepted) answer["used"] = decision.to.size() - here.grid.size();
   return answer;
 }
 

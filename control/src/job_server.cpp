@@ -42,7 +42,7 @@ JobServer::JobServer(JobState& state, const std::string& directory, std::functio
                  watchers_.erase(client);
                  for (auto at = waiters_.begin(); at != waiters_.end();)
                    at = at->second.client == client ? waiters_.erase(at) : std::next(at);
-                 update_interest();
+                 state_.want_steps(wants_steps());
                }}),
       owner_(getpid()) {
   state_.wake = [this] { server_.interrupt(); };
@@ -71,8 +71,7 @@ void JobServer::run() {
     try {
       double wait = save_every_s;
       if (const auto deadline = state_.next_deadline()) wait = std::min(wait, *deadline - clock_());
-      if (std::any_of(watchers_.begin(), watchers_.end(), [](const auto& w) { return w.second.steps; }))
-        wait = std::min(wait, step_delay_s);
+      if (wants_steps()) wait = std::min(wait, step_delay_s);
       server_.serve(std::max(0.0, wait));
       state_.look_at_deadlines(clock_());
       const bool has_changed = send_events();
@@ -123,8 +122,11 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
   case Operation::resize:
   case Operation::grow:
   case Operation::shrink:
-  case Operation::leave:
-    return submit(client, request);
+  case Operation::leave: { // the decision is sent at once, or, if the client waits, with the outcome
+    const bool waits = flag(request, "wait");
+    Json given = state_.submit(request, now);
+    return waits ? await(client, request, std::move(given)) : answer(std::move(given));
+  }
   case Operation::offer:
     return answer(state_.offer(request));
   case Operation::cancel:
@@ -144,21 +146,11 @@ void JobServer::serve_request(LineServer::Client client, const Request& request)
   case Operation::watch: {
     const bool steps = request.body->contains("steps") ? flag(request, "steps") : true;
     server_.hold(client, true);
-    watchers_[client].steps = steps;
-    update_interest();
+    watchers_[client] = steps;
+    state_.want_steps(wants_steps());
     return answer({{"watching", true}});
   }
   }
-}
-
-/// A request for another grid: the decision is sent at once, or, if the client waits, with the outcome.
-void JobServer::submit(LineServer::Client client, const Request& request) {
-  const bool waits = flag(request, "wait");
-  Json given = state_.submit(request, clock_());
-  if (waits)
-    await(client, request, std::move(given));
-  else
-    server_.send(client, to_line(reply(request.id, std::move(given))));
 }
 
 /// The answer comes with the outcome, unless it was declined.
@@ -173,8 +165,8 @@ void JobServer::await(LineServer::Client client, const Request& request, Json gi
   server_.send(client, to_line(reply(request.id, std::move(given))));
 }
 
-void JobServer::update_interest() {
-  state_.want_steps(std::any_of(watchers_.begin(), watchers_.end(), [](const auto& w) { return w.second.steps; }));
+bool JobServer::wants_steps() const {
+  return std::any_of(watchers_.begin(), watchers_.end(), [](const auto& watcher) { return watcher.second; });
 }
 
 bool JobServer::send_events() {
@@ -186,8 +178,8 @@ bool JobServer::send_events() {
     if (is_step) event["rss_bytes"] = resident_bytes();
     const std::string line = to_line(event);
     std::vector<LineServer::Client> to; // a client that is dropped during a send is removed from the list
-    for (const auto& [client, watcher] : watchers_)
-      if (!is_step || watcher.steps) to.push_back(client);
+    for (const auto& [client, steps] : watchers_)
+      if (!is_step || steps) to.push_back(client);
     for (const LineServer::Client client : to) server_.send(client, line);
     if (event["event"] != "outcome") continue;
     const auto waiter = waiters_.find(event["request"].get<std::int64_t>());

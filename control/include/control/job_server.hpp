@@ -29,21 +29,17 @@ public:
   ~JobServer(); ///< reports the end of the job to all clients, and removes the socket
 
 private:
-  struct Watcher {
-    bool steps = true;
-  };
   void run();
   void answer(LineServer::Client client, std::string_view line);
-  void submit(LineServer::Client client, const Request& request);
   void await(LineServer::Client client, const Request& request, Json given);
   void serve_request(LineServer::Client client, const Request& request);
-  bool send_events(); ///< true: the grid has changed
-  void update_interest();
+  bool send_events();       ///< true: the grid has changed
+  bool wants_steps() const; ///< a watcher does
 
   JobState& state_;
   std::function<double()> clock_;
   LineServer server_;
-  std::map<LineServer::Client, Watcher> watchers_;
+  std::map<LineServer::Client, bool> watchers_; ///< whether each wants steps
   struct Waiter {
     LineServer::Client client;
     RequestId id;
