@@ -14,23 +14,7 @@ ResizeRequest::ResizeRequest(ResizeRequest&& other) noexcept {
 ResizeRequest& ResizeRequest::operator=(ResizeRequest&& other) noexcept {
   if (this == &other) return *this;
   if (JobState* job = answered()) job->give_up(*this);
-  number = other.number;
-  origin = other.origin;
-  op = other.op;
-  from = other.from;
-  to = other.to;
-  by = other.by;
-  offer = std::move(other.offer);
-  hosts = std::move(other.hosts);
-  form = other.form;
-  groups = std::move(other.groups);
-  without = std::move(other.without);
-  force = other.force;
-  undo = other.undo;
-  placement = other.placement;
-  deadline = other.deadline;
-  why = std::move(other.why);
-  steps_before = std::move(other.steps_before);
+  ResizeWish::operator=(std::move(other));
   is_late_ = other.is_late_;
   state_ = std::exchange(other.state_, State::answered);
   job_ = std::exchange(other.job_, nullptr);

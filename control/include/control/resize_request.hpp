@@ -19,19 +19,9 @@ namespace control {
 class JobState;
 struct ChangeReport;
 
-/// A request for another grid, from its arrival to its answer. It comes from a client, from the job's own experiment,
-/// or undoes a change that measured slower. While it waits, RequestQueue holds it. JobState::want returns it, and its
-/// holder answers it once; one destroyed without an answer answers 'given up'. Answers are given on the application's
-/// thread; the JobState outlives its requests.
-class ResizeRequest {
-public:
+/// What is requested, and by which side.
+struct ResizeWish {
   enum class Origin { outside, experiment, undo };
-  enum class State { waiting, taken, answered };
-
-  ResizeRequest() = default;
-  ResizeRequest(ResizeRequest&& other) noexcept;
-  ResizeRequest& operator=(ResizeRequest&& other) noexcept;
-  ~ResizeRequest();
 
   std::int64_t number = 0; ///< its identifier in other requests; 0: not from a client
   Origin origin = Origin::outside;
@@ -50,6 +40,20 @@ public:
   std::string why;                ///< of Origin::undo, in words for people
   /// The last steps before it was taken for the first time: steps are longer while new processes start.
   advise::UsualTime steps_before;
+};
+
+/// A request for another grid, from its arrival to its answer. It comes from a client, from the job's own experiment,
+/// or undoes a change that measured slower. While it waits, RequestQueue holds it. JobState::want returns it, and its
+/// holder answers it once; one destroyed without an answer answers 'given up'. Answers are given on the application's
+/// thread; the JobState outlives its requests.
+class ResizeRequest : public ResizeWish {
+public:
+  enum class State { waiting, taken, answered };
+
+  ResizeRequest() = default;
+  ResizeRequest(ResizeRequest&& other) noexcept;
+  ResizeRequest& operator=(ResizeRequest&& other) noexcept;
+  ~ResizeRequest();
 
   State state() const { return state_; }
   bool is_late() const { return is_late_; } ///< its deadline has passed, and that was reported
