@@ -87,6 +87,13 @@ std::map<int, double> speeds_with(const ProcessSet& process_set, const Change& c
   return speeds;
 }
 
+/// The time of a grid with these speeds for work that is dealt out by them: 1 for one process of speed 1.
+double time_on(base::GridShape shape, const std::vector<double>& speeds) {
+  // shares are continuous here, so one element does; svd is quick, and what they get is worked out exactly afterwards
+  gridmap::MappingRequest request{speeds, shape.nprow, shape.npcol, 1, 1, gridmap::MapMethod::svd};
+  return gridmap::map_in_place(request).t_continuous;
+}
+
 /// Joining processes hold no data, so the order of their places moves nothing. Exchanges them in pairs until no
 /// exchange makes the slowest part of a grid that is dealt out by speed smaller.
 void arrange_by_speed(std::vector<int>& ids, const std::vector<std::size_t>& places, base::GridShape shape,
@@ -95,23 +102,14 @@ void arrange_by_speed(std::vector<int>& ids, const std::vector<std::size_t>& pla
   for (const int id : ids) on_grid.push_back(speeds.at(id));
   const auto differ = [&](std::size_t a, std::size_t b) { return on_grid[a] != on_grid[b]; };
   if (std::none_of(places.begin(), places.end(), [&](std::size_t place) { return differ(place, places[0]); })) return;
-  const auto slowest = [&] {
-    gridmap::MappingRequest request;
-    request.speeds = on_grid;
-    request.nprow = shape.nprow;
-    request.npcol = shape.npcol;
-    request.m = request.n = 1;                // shares are continuous here
-    request.method = gridmap::MapMethod::svd; // quick; what they get is worked out exactly afterwards
-    return gridmap::map_in_place(request).t_continuous;
-  };
-  double best = slowest();
+  double best = time_on(shape, on_grid);
   for (bool is_better = true; is_better;) {
     is_better = false;
     for (std::size_t a = 0; a < places.size(); ++a)
       for (std::size_t b = a + 1; b < places.size(); ++b) {
         if (!differ(places[a], places[b])) continue;
         std::swap(on_grid[places[a]], on_grid[places[b]]);
-        const double now = slowest();
+        const double now = time_on(shape, on_grid);
         if (now < best * (1 - 1e-9)) {
           best = now;
           is_better = true;
@@ -124,12 +122,6 @@ void arrange_by_speed(std::vector<int>& ids, const std::vector<std::size_t>& pla
 }
 
 constexpr std::size_t most_arranged = 16; // processes that join; of more the search takes longer than it saves
-
-/// The time of a grid with these speeds for work that is dealt out by them: 1 for one process of speed 1.
-double time_on(base::GridShape shape, const std::vector<double>& speeds) {
-  gridmap::MappingRequest request{speeds, shape.nprow, shape.npcol, 1, 1, gridmap::MapMethod::svd};
-  return gridmap::map_in_place(request).t_continuous;
-}
 
 /// Elements that stay where they are in a new grid.
 class Retained {
@@ -281,16 +273,15 @@ const SpawnGroup& ProcessSet::group_of(int id) const {
 
 double ProcessSet::speed_of(int id) const {
   const SpawnGroup& group = group_of(id);
-  const auto at = std::find(group.members.begin(), group.members.end(), id) - group.members.begin();
-  return group.speeds.empty() ? 1 : group.speeds[static_cast<std::size_t>(at)];
+  return group.speeds.empty() ? 1 : group.speeds[position(group.members, id)];
 }
 
 void ProcessSet::set_speed(int id, double speed) {
   for (SpawnGroup& group : groups) {
-    const auto at = std::find(group.members.begin(), group.members.end(), id);
-    if (at == group.members.end()) continue;
+    const std::size_t at = position(group.members, id);
+    if (at == group.members.size()) continue;
     group.speeds.resize(group.members.size(), 1);
-    group.speeds[static_cast<std::size_t>(at - group.members.begin())] = speed;
+    group.speeds[at] = speed;
   }
 }
 
