@@ -43,7 +43,7 @@ void read_group(const std::string& text, const std::string& where, GroupPolicy& 
   } else if (text == "all") {
     policy.kind = Kind::whole;
   } else if (*end == '\0' && size >= 1 && size <= INT_MAX) {
-    policy.kind = size == 1 ? Kind::one_each : Kind::fixed;
+    policy.kind = Kind::fixed;
     policy.size = static_cast<int>(size);
   } else {
     throw Error(Status::bad_argument,

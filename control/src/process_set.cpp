@@ -470,7 +470,6 @@ std::vector<NewGroup> group_into_groups(const ProcessSet& process_set, int n, co
   for (const int id : policy.one_owner ? std::vector<int>{0} : first.members)
     if (!sleeps[static_cast<std::size_t>(id)]) spawners.push_back(id);
   int group_size = n;
-  if (policy.kind == Kind::one_each) group_size = 1;
   if (policy.kind == Kind::fixed) group_size = policy.size;
   if (policy.kind == Kind::automatic && !policy.one_owner &&
       seconds_as_single_groups(n, static_cast<int>(spawners.size())) <= 1.5 * seconds_as_one_group(n))

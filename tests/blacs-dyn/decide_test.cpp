@@ -50,7 +50,7 @@ gridmap::PlacementRequest square_matrix(std::int64_t n, std::int64_t nb, Shape f
   return request;
 }
 
-Change change_to(const ProcessSet& process_set, Shape to, GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each),
+Change change_to(const ProcessSet& process_set, Shape to, GroupPolicy policy = groups_of(GroupPolicy::Kind::fixed),
                  Placement placement = Placement::optimal) {
   return decide_change(process_set, to, square_matrix(1000, 10, process_set.grid.shape, to, placement), policy);
 }
@@ -148,7 +148,7 @@ TEST(SetupFile, BothForms) {
 TEST(Units, Policies) {
   const ProcessSet process_set = first_process_set(4, {2, 2});
   EXPECT_EQ(group_into_groups(process_set, 5, groups_of(GroupPolicy::Kind::whole)).size(), 1u);
-  EXPECT_EQ(group_into_groups(process_set, 5, groups_of(GroupPolicy::Kind::one_each)).size(), 5u);
+  EXPECT_EQ(group_into_groups(process_set, 5, groups_of(GroupPolicy::Kind::fixed)).size(), 5u);
   const auto pairs = group_into_groups(process_set, 5, groups_of(GroupPolicy::Kind::fixed, 2));
   ASSERT_EQ(pairs.size(), 3u);
   EXPECT_EQ(pairs[0].members, (std::vector<int>{4, 5}));
@@ -277,7 +277,7 @@ TEST(Change, GroupsThatAreKeptSleep) {
 
 // A message to a sleeping process is sent by its owner.
 TEST(Change, NobodyIsWokenWhoseOwnerSleepsOn) {
-  GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each);
+  GroupPolicy policy = groups_of(GroupPolicy::Kind::fixed);
   policy.keeps = true;
   ProcessSet process_set = first_process_set(2, {1, 2});
   process_set = apply(process_set, change_to(process_set, {2, 2}, policy)); // 2 is process 0's, 3 process 1's
@@ -339,7 +339,7 @@ TEST(Change, ProcessesThatAreNamedLeave) {
     if (without.empty()) continue;
     const Shape to{1 + next(2), 1 + next(3)};
     const auto request = square_matrix(24, 1 + next(4), before.grid.shape, to, Placement::optimal);
-    const auto policy = groups_of(GroupPolicy::Kind::one_each);
+    const auto policy = groups_of(GroupPolicy::Kind::fixed);
     if (static_cast<int>(alive.size() - without.size()) < to.size()) {
       const auto decide = [&] { decide_change(before, to, request, policy, {nullptr, {}, without}); };
       EXPECT_EQ(status_of(decide), Status::bad_argument);
@@ -585,7 +585,7 @@ TEST(Change, OntoChosenHostsByThoseThatAreAwake) {
   ProcessSet set = first_process_set(4, {1, 1}); // 1, 2 and 3 sleep
   for (int id = 0; id < 4; ++id) set.set_host(id, id == 3 ? "n2" : "n1");
   const auto owners_on = [&](const std::string& host) {
-    const Change change = onto_one_host(set, {2, 2}, host, groups_of(GroupPolicy::Kind::one_each));
+    const Change change = onto_one_host(set, {2, 2}, host, groups_of(GroupPolicy::Kind::fixed));
     check_sound(set, change);
     std::vector<int> owners;
     for (const NewGroup& group : change.new_groups) owners.push_back(group.owner);
@@ -596,7 +596,7 @@ TEST(Change, OntoChosenHostsByThoseThatAreAwake) {
 }
 
 TEST(Change, SleepersOnChosenHosts) {
-  GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each);
+  GroupPolicy policy = groups_of(GroupPolicy::Kind::fixed);
   policy.keeps = true;
   ProcessSet set = first_process_set(2, {1, 2});
   for (const int id : {0, 1}) set.set_host(id, "n1");
@@ -622,7 +622,7 @@ TEST(Change, SleepersOnChosenHosts) {
 
 TEST(Change, WhereOneProcessDecidesForAll) {
   ProcessSet set = first_process_set(2, {1, 2});
-  GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each);
+  GroupPolicy policy = groups_of(GroupPolicy::Kind::fixed);
   GrowthForm growth;
   EXPECT_FALSE(is_by_speed(set, change_to(set, {2, 2}, policy), growth));
   policy.hosts = {"a"};
@@ -647,7 +647,7 @@ TEST(Change, FormsOfAGrowth) {
     const Shape from{1 + next(2), 2}, to{from.nprow + 1, 2 + next(2)};
     ProcessSet set = first_process_set(from.size(), from);
     for (int id = 0; id < from.size(); ++id) set.set_speed(id, 1 + next(4));
-    GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each);
+    GroupPolicy policy = groups_of(GroupPolicy::Kind::fixed);
     policy.hosts = {"a", "b", "c"};
     policy.slots = {2, 3, 9};
     policy.speeds = {1.0 + next(9), 1.0 + next(3), 2};
@@ -692,7 +692,7 @@ TEST(Change, NewOnesStandWhereTheirHostsSpeedIsOfUse) {
   // one of each speed joins a row of two: the capacity of a grid of 2x2 with 4, 1 and 2, 2 depends on their places
   ProcessSet set = first_process_set(2, {1, 2});
   set.set_speed(1, 4);
-  GroupPolicy policy = groups_of(GroupPolicy::Kind::one_each);
+  GroupPolicy policy = groups_of(GroupPolicy::Kind::fixed);
   policy.hosts = {"a", "b"};
   policy.slots = {1, 1};
   policy.speeds = {8, 2};

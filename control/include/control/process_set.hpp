@@ -78,7 +78,7 @@ ProcessSet first_process_set(int nprocs, base::GridShape shape);
 
 /// How new processes are grouped.
 struct GroupPolicy {
-  enum class Kind { automatic, one_each, fixed, whole } kind = Kind::automatic;
+  enum class Kind { automatic, fixed, whole } kind = Kind::automatic;
   int size = 1;                   ///< for fixed
   std::vector<std::string> hosts; ///< where groups may go, one host each; empty: wherever mpirun puts them
   std::vector<int> slots;         ///< per host: most spawned processes at a time, 0 for no limit
