@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -61,8 +62,8 @@ constexpr std::string_view too_long = "{\"error\":\"control: line too long\",\"i
 struct LineServer::State {
   struct Peer {
     Fd fd;
-    std::string input, output;
-    std::size_t searched = 0;     ///< of input, without an end of line
+    base::LineReader input;
+    std::string output;
     double active = 0, begun = 0; ///< last activity; when the half line in input was begun
     bool closing = false, wants_write = false;
     bool held = false;        ///< a later message is promised to it
@@ -174,46 +175,39 @@ struct LineServer::State {
   }
 
   void read_some(Client client, Peer& peer) {
-    std::array<char, 16384> buffer;
-    const ssize_t n = recv(peer.fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (n < 0) return close_later(client, peer);
-    if (n == 0) { // no more requests; it may still read its pending answers
+    const bool begins = peer.input.is_empty();
+    base::LineReader ignored; // later input
+    const base::Io came = (peer.closing ? ignored : peer.input).receive(peer.fd.get());
+    if (came == base::Io::later) return;
+    if (came == base::Io::failed) return close_later(client, peer);
+    if (came == base::Io::ended) { // no more requests; it may still read its pending answers
       peer.half_closed = true;
-      peer.input.clear();
-      peer.searched = 0;
+      peer.input = base::LineReader();
       watch_peer(client, peer);
       if (peer.output.empty() && !peer.held) closing_later.push_back(client);
       return;
     }
-    if (peer.closing) return; // later input is ignored
+    if (peer.closing) return;
     const double now = monotonic_s();
     peer.active = now;
-    if (peer.input.empty()) peer.begun = now;
-    peer.input.append(buffer.data(), static_cast<std::size_t>(n));
-    std::size_t start = 0;
+    if (begins) peer.begun = now;
     while (!peer.closing) {
-      const std::size_t end = peer.input.find('\n', std::max(start, peer.searched));
-      const std::size_t length = (end == std::string::npos ? peer.input.size() : end) - start;
-      if (length >= limits.line_bytes) {
+      const std::optional<std::string> line = peer.input.line();
+      if ((line ? line->size() : peer.input.size()) >= limits.line_bytes) {
         peer.output += too_long;
         peer.closing = true;
         write_some(client, peer);
         return;
       }
-      if (end == std::string::npos) break;
-      if (length > 0) handler.line(client, std::string_view(peer.input).substr(start, length));
-      start = end + 1;
-      peer.searched = start;
+      if (!line) return;
+      if (!line->empty()) handler.line(client, *line);
       peer.begun = now;
     }
-    peer.input.erase(0, start);
-    peer.searched = peer.input.size();
   }
 
   void sweep() {
     for (auto& [client, peer] : peers)
-      if (!peer.input.empty() && monotonic_s() - peer.begun > limits.half_line_s) close_later(client, peer);
+      if (!peer.input.is_empty() && monotonic_s() - peer.begun > limits.half_line_s) close_later(client, peer);
     reap();
   }
 
@@ -296,7 +290,7 @@ bool LineServer::serve(double timeout_s) {
   std::array<epoll_event, 64> events;
   // half lines are checked every second while there are any
   const bool has_half =
-      std::any_of(s.peers.begin(), s.peers.end(), [](const auto& p) { return !p.second.input.empty(); });
+      std::any_of(s.peers.begin(), s.peers.end(), [](const auto& p) { return !p.second.input.is_empty(); });
   const double limit = has_half && (timeout_s < 0 || timeout_s > 1) ? std::min(1.0, s.limits.half_line_s) : timeout_s;
   const int ms = limit < 0 ? -1 : static_cast<int>(std::min(std::ceil(limit * 1000), 1e9));
   const int count = epoll_wait(s.epoll.get(), events.data(), static_cast<int>(events.size()), ms);
