@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/names.hpp"
 #include "base/statistics.hpp"
 #include "base/text.hpp"
 
@@ -96,15 +97,8 @@ LoadSample load_sample(const LoadTexts& texts) {
 }
 
 const char* to_string(LoadSource source) {
-  switch (source) {
-  case LoadSource::schedstat:
-    return "schedstat";
-  case LoadSource::clock:
-    return "clock";
-  case LoadSource::competitors:
-    return "competitors";
-  }
-  return "?";
+  static const base::Names names{"schedstat", "clock", "competitors"};
+  return base::name_of(source, names);
 }
 
 namespace {

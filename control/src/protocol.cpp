@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/protocol.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "base/names.hpp"
 #include "base/parse_json.hpp"
 
 namespace control {
@@ -29,16 +31,13 @@ Json to_json(const RequestId& id) {
   return id ? std::visit([](auto number) { return Json(number); }, *id) : Json(nullptr);
 }
 
-struct Word {
-  Operation operation;
-  const char* text;
-};
-constexpr Word words_of_protocol[] = {
-    {Operation::status, "status"}, {Operation::resize, "resize"},        {Operation::grow, "grow"},
-    {Operation::shrink, "shrink"}, {Operation::leave, "leave"},          {Operation::offer, "offer"},
-    {Operation::cancel, "cancel"}, {Operation::history, "history"},      {Operation::watch, "watch"},
-    {Operation::load, "load"},     {Operation::balance, "balance"},      {Operation::calls, "calls"},
-    {Operation::grant, "grant"},   {Operation::checkpoint, "checkpoint"}};
+/// In the order of Operation.
+const base::Names& operation_names() {
+  // never destroyed: the thread that answers may read it while the program exits
+  static const auto* names = new base::Names{"status",  "resize", "grow", "shrink",  "leave", "offer", "cancel",
+                                             "history", "watch",  "load", "balance", "calls", "grant", "checkpoint"};
+  return *names;
+}
 
 } // namespace
 
@@ -47,17 +46,15 @@ void refuse(const std::string& why) {
 }
 
 const char* to_string(Operation operation) {
-  for (const Word& word : words_of_protocol)
-    if (word.operation == operation) return word.text;
-  return "";
+  return base::name_of(operation, operation_names());
 }
 
 Operation operation_of(const Request& request) {
-  for (const Word& word : words_of_protocol)
-    if (request.op == word.text) return word.operation;
-  refuse(fmt::format("op \"{}\" is not known, expected status, resize, grow, shrink, leave, offer, cancel, history, "
-                     "watch, load, balance, calls, grant or checkpoint",
-                     request.op.substr(0, 40)));
+  const base::Names& names = operation_names();
+  const auto name = std::find(names.begin(), names.end(), request.op);
+  if (name == names.end())
+    refuse(fmt::format("op \"{}\" is not known, expected {}", request.op.substr(0, 40), base::any_of(names)));
+  return static_cast<Operation>(name - names.begin());
 }
 
 Request parse_request(std::string_view line) {

@@ -23,7 +23,7 @@ constexpr int protocol_version = 1;
 constexpr std::size_t longest_line = 65536; ///< bytes of a request, its end of line included
 constexpr int deepest_nesting = 16;         ///< of a request
 
-/// The operations that a client can request from a job, by their names in a request.
+/// The operations that a client can request from a job; protocol.cpp has their names in a request.
 enum class Operation {
   status,
   resize,
