@@ -44,17 +44,13 @@ private:
   void* data_ = nullptr;
 };
 
-herr_t keep_text(unsigned, const H5E_error2_t* error, void* text) {
-  auto& all = *static_cast<std::string*>(text);
-  if (error->desc && *error->desc) all = error->desc; // the last one is where it went wrong
-  return 0;
-}
-
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   std::string text;
-  H5Ewalk2(
-      H5E_DEFAULT, H5E_WALK_UPWARD,
-      [](unsigned n, const H5E_error2_t* e, void* t) { return n == 0 ? keep_text(n, e, t) : 0; }, &text);
+  const auto keep_first = [](unsigned n, const H5E_error2_t* error, void* kept) -> herr_t { // where it went wrong
+    if (n == 0 && error->desc) *static_cast<std::string*>(kept) = error->desc;
+    return 0;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
   throw Error(Status::io_failure,
               fmt::format("blacs-dyn: checkpoint {}: {}{}{}", path, what, text.empty() ? "" : ": ", text));
 }
@@ -184,18 +180,13 @@ Id make_dataset(hid_t group, const std::string& name, hid_t type, const std::vec
 
 /// Everything written to a file or a folder so far is on the disk when this returns. @throws Error{io_failure}
 void make_durable(const std::string& name, const std::string& path) {
-  const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC);
-  const int failed = fd < 0 || fsync(fd) != 0 ? errno : 0;
-  if (fd >= 0) close(fd);
+  const base::FileDescriptor file(open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  const int failed = !file || fsync(file.get()) != 0 ? errno : 0;
   // some file systems have no fsync for a folder; the rename is as safe there as they make it
   if (failed && failed != EINVAL && failed != ENOTSUP)
     throw Error(Status::io_failure,
                 fmt::format("blacs-dyn: checkpoint {}: cannot sync {}: {}", path, name, std::strerror(failed)));
 }
-
-} // namespace
-
-namespace {
 
 Id open_checkpoint(const std::string& path); ///< the file, of dyngrid, of this format, finished
 

@@ -33,17 +33,22 @@ std::pair<std::string, std::string> words_of(const std::string& file) {
   return words;
 }
 
-/// Threads of one user, as far as they can be seen from here.
-std::int64_t threads_of(const std::string& root, uid_t user) {
-  std::int64_t count = 0;
+/// The status files of all processes, as far as they can be seen from here.
+std::vector<std::string> status_files(const std::string& root) {
+  std::vector<std::string> files;
   std::error_code failed;
   for (auto entry = std::filesystem::directory_iterator(root + "/proc", failed);
-       !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
-    if (!number_of(entry->path().filename().string())) continue;
-    const std::string status = entry->path().string() + "/status";
+       !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed))
+    if (number_of(entry->path().filename().string())) files.push_back(entry->path().string() + "/status");
+  return files;
+}
+
+/// Threads of one user.
+std::int64_t threads_of(const std::string& root, uid_t user) {
+  std::int64_t count = 0;
+  for (const std::string& status : status_files(root))
     if (entry_in(status, "Uid:") == static_cast<std::int64_t>(user))
       count += std::max<std::int64_t>(0, entry_in(status, "Threads:"));
-  }
   return count;
 }
 
@@ -116,13 +121,9 @@ Limit open_files(int pid, const std::string& root) {
 }
 
 std::int64_t children_of(int pid, const std::string& root) {
-  std::int64_t count = 0;
-  std::error_code failed;
-  for (auto entry = std::filesystem::directory_iterator(root + "/proc", failed);
-       !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed))
-    if (number_of(entry->path().filename().string()) && entry_in(entry->path().string() + "/status", "PPid:") == pid)
-      ++count;
-  return count;
+  const std::vector<std::string> files = status_files(root);
+  return std::count_if(files.begin(), files.end(),
+                       [&](const std::string& status) { return entry_in(status, "PPid:") == pid; });
 }
 
 int own_threads(const std::string& root) {

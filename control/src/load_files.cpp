@@ -147,18 +147,11 @@ void LoadFiles::find_groups() {
   found_s_ = texts_.at_s;
   groups_.clear();
   for (const std::string& folder : base::control_groups(root_, "cpu")) {
-    Group group{folder,
-                {folder + "/cpu.stat", {}},
-                {folder + "/cpu.max", {}},
-                {folder + "/cpu.cfs_quota_us", {}},
-                {folder + "/cpu.cfs_period_us", {}},
-                false,
-                false,
-                false};
-    group.has_stat = exists(group.stat.path);
-    group.has_max = exists(group.max.path);
-    group.has_quota = exists(group.quota.path);
-    groups_.push_back(std::move(group));
+    const auto file = [&](const char* name) { return File{folder + name, {}}; };
+    File statistics = file("/cpu.stat"), most = file("/cpu.max"), quota = file("/cpu.cfs_quota_us");
+    const bool has_stat = exists(statistics.path), has_max = exists(most.path), has_quota = exists(quota.path);
+    groups_.push_back({folder, std::move(statistics), std::move(most), std::move(quota), file("/cpu.cfs_period_us"),
+                       has_stat, has_max, has_quota});
   }
 }
 
