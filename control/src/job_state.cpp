@@ -147,7 +147,6 @@ void JobState::settle() {
 }
 
 ResizeRequest JobState::hand_out(ResizeRequest request) {
-  request.state_ = ResizeRequest::State::taken;
   request.job_ = this;
   return request;
 }

@@ -33,7 +33,6 @@ std::optional<ResizeRequest> RequestQueue::take() {
 }
 
 void RequestQueue::put_back(ResizeRequest request) {
-  request.state_ = ResizeRequest::State::waiting;
   waiting_ = std::move(request);
 }
 

@@ -16,19 +16,12 @@ ResizeRequest& ResizeRequest::operator=(ResizeRequest&& other) noexcept {
   if (JobState* job = answered()) job->give_up(*this);
   ResizeWish::operator=(std::move(other));
   is_late_ = other.is_late_;
-  state_ = std::exchange(other.state_, State::answered);
-  job_ = std::exchange(other.job_, nullptr);
+  job_ = other.answered();
   return *this;
 }
 
 ResizeRequest::~ResizeRequest() {
   if (JobState* job = answered()) job->give_up(*this);
-}
-
-JobState* ResizeRequest::answered() {
-  if (state_ != State::taken) return nullptr;
-  state_ = State::answered;
-  return std::exchange(job_, nullptr);
 }
 
 void ResizeRequest::done(const ChangeReport& report, int parked, double now) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "advise/offer.hpp"
@@ -48,14 +49,11 @@ struct ResizeWish {
 /// thread; the JobState outlives its requests.
 class ResizeRequest : public ResizeWish {
 public:
-  enum class State { waiting, taken, answered };
-
   ResizeRequest() = default;
   ResizeRequest(ResizeRequest&& other) noexcept;
   ResizeRequest& operator=(ResizeRequest&& other) noexcept;
   ~ResizeRequest();
 
-  State state() const { return state_; }
   bool is_late() const { return is_late_; } ///< its deadline has passed, and that was reported
   bool is_growth() const { return to.size() > from.size(); }
 
@@ -70,11 +68,11 @@ public:
 private:
   friend class JobState;
   friend class RequestQueue;
-  JobState* answered(); ///< the JobState that receives the answer; null when it was answered before
+  /// The JobState that receives the answer; null when there is nothing to answer any more.
+  JobState* answered() { return std::exchange(job_, nullptr); }
 
-  State state_ = State::waiting;
   bool is_late_ = false;
-  JobState* job_ = nullptr; ///< while it is taken
+  JobState* job_ = nullptr; ///< while it is taken and has no answer
 };
 
 } // namespace control
