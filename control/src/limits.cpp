@@ -101,8 +101,8 @@ std::vector<Limit> thread_limits(const std::string& root) {
   return limits;
 }
 
-Limit open_files(int pid, const std::string& root) {
-  const std::string folder = root + "/proc/" + std::to_string(pid);
+Limit open_files(int pid) {
+  const std::string folder = "/proc/" + std::to_string(pid);
   Limit limit{"Max open files", 0, 0};
   std::ifstream in(folder + "/limits");
   for (std::string line; std::getline(in, line);)
@@ -120,18 +120,18 @@ Limit open_files(int pid, const std::string& root) {
   return limit;
 }
 
-std::int64_t children_of(int pid, const std::string& root) {
-  const std::vector<std::string> files = status_files(root);
+std::int64_t children_of(int pid) {
+  const std::vector<std::string> files = status_files("");
   return std::count_if(files.begin(), files.end(),
                        [&](const std::string& status) { return entry_in(status, "PPid:") == pid; });
 }
 
-int own_threads(const std::string& root) {
-  return static_cast<int>(std::max<std::int64_t>(1, entry_in(root + "/proc/self/status", "Threads:")));
+int own_threads() {
+  return static_cast<int>(std::max<std::int64_t>(1, entry_in("/proc/self/status", "Threads:")));
 }
 
-std::int64_t own_bytes(const std::string& root) {
-  const std::int64_t anonymous = entry_in(root + "/proc/self/status", "RssAnon:");
+std::int64_t own_bytes() {
+  const std::int64_t anonymous = entry_in("/proc/self/status", "RssAnon:");
   return anonymous < 0 ? 0 : anonymous * 1024;
 }
 

@@ -244,7 +244,7 @@ LineServer::LineServer(const std::string& directory, const std::string& name, Ha
   s.listener = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!s.listener) system_error("socket");
   fchmod(s.listener.get(), 0600); // the socket file inherits this mode
-  const detail::DirectoryLock lock(directory);
+  const Fd lock = detail::lock_directory(directory);
   unlink(passing.c_str());
   if (bind(s.listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     system_error(fmt::format("bind {}", passing));

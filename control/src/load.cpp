@@ -174,13 +174,13 @@ Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource so
 
 bool LoadWatch::add(double share) {
   last_.push_back(share);
-  if (static_cast<int>(last_.size()) > 2 * of_) last_.pop_front();
+  if (static_cast<int>(last_.size()) > 2 * of) last_.pop_front();
   if (reference_ < 0) reference_ = share;
   const auto count = [&](double sign) {
-    const auto from = last_.end() - std::min<std::ptrdiff_t>(of_, static_cast<std::ptrdiff_t>(last_.size()));
-    return std::count_if(from, last_.end(), [&](double s) { return sign * (s - reference_) > least_; });
+    const auto from = last_.end() - std::min<std::ptrdiff_t>(of, static_cast<std::ptrdiff_t>(last_.size()));
+    return std::count_if(from, last_.end(), [&](double s) { return sign * (s - reference_) > least; });
   };
-  return std::max(count(1), count(-1)) >= needed_;
+  return std::max(count(1), count(-1)) >= needed;
 }
 
 double LoadWatch::share() const {
@@ -188,7 +188,7 @@ double LoadWatch::share() const {
 }
 
 void LoadWatch::settle() {
-  while (static_cast<int>(last_.size()) >= needed_)
+  while (static_cast<int>(last_.size()) >= needed)
     last_.pop_front(); // of the first sample after a change only a part is new
   reference_ = share();
 }

@@ -8,10 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include <unistd.h>
-
 #include "base/environment.hpp"
 #include "base/text.hpp"
+#include "control/variables.hpp"
 
 namespace control {
 namespace {
@@ -48,12 +47,10 @@ bool is_of_an_mpirun(std::string_view name) {
 
 void forget_outer_mpirun() {
   if (!base::environment("PMIX_NAMESPACE") && !base::environment("OMPI_UNIVERSE_SIZE")) return;
-  std::vector<std::string> names;
-  for (char** variable = environ; variable && *variable; ++variable) {
-    const std::string_view name = std::string_view(*variable).substr(0, std::string_view(*variable).find('='));
-    if (is_of_an_mpirun(name)) names.emplace_back(name);
+  for (const std::string& variable : whole_environment()) {
+    const std::string name = variable.substr(0, variable.find('='));
+    if (is_of_an_mpirun(name)) unsetenv(name.c_str());
   }
-  for (const std::string& name : names) unsetenv(name.c_str());
 }
 
 const std::vector<MpiSetting>& settings_of_open_mpi_5() {

@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
@@ -50,14 +51,12 @@ void require_private_directory(const std::string& path) {
 }
 
 void check_private_directory(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0 && errno == ENOENT)
+  const base::FileDescriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder && errno == ENOENT)
     throw Error(Status::not_found, fmt::format("control: runtime directory {} does not exist", path));
-  if (fd < 0) no_good(path, errno == ELOOP || errno == ENOTDIR ? "is a link or no directory" : std::strerror(errno));
+  if (!folder) no_good(path, errno == ELOOP || errno == ENOTDIR ? "is a link or no directory" : std::strerror(errno));
   struct stat found {};
-  const int failed = fstat(fd, &found);
-  close(fd);
-  if (failed != 0) no_good(path, std::strerror(errno));
+  if (fstat(folder.get(), &found) != 0) no_good(path, std::strerror(errno));
   if (found.st_uid != geteuid()) no_good(path, fmt::format("belongs to user {}, expected {}", found.st_uid, geteuid()));
   if ((found.st_mode & 077) != 0)
     no_good(path, fmt::format("has mode {:o}, expected 700: others could reach the jobs in it", found.st_mode & 0777));
@@ -104,29 +103,21 @@ std::string job_socket(const std::string& name) {
 
 namespace detail {
 
-DirectoryLock::DirectoryLock(const std::string& directory, double patience_s) {
+base::FileDescriptor lock_directory(const std::string& directory, double patience_s) {
   const std::string path = directory + "/.lock";
-  fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd_ < 0) no_good(directory, fmt::format("cannot open its .lock: {}", std::strerror(errno)));
-  const auto end_by = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<int>(1000 * patience_s));
-  while (flock(fd_, LOCK_EX | LOCK_NB) !=
-         0) { // our processes hold it for a millisecond; another holder must not block an application
-    const int why = errno;
-    const bool is_held = why == EWOULDBLOCK || why == EINTR;
-    if (is_held && std::chrono::steady_clock::now() < end_by) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      continue;
-    }
-    close(fd_);
-    no_good(directory, is_held
-                           ? fmt::format("its .lock has been held by another process for {:g} s (fuser {} names it)",
-                                         patience_s, path)
-                           : fmt::format("cannot lock it: {}", std::strerror(why)));
+  base::FileDescriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock) no_good(directory, fmt::format("cannot open its .lock: {}", std::strerror(errno)));
+  // our processes hold it for a millisecond; another holder must not block an application
+  const base::Deadline deadline(patience_s);
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR)
+      no_good(directory, fmt::format("cannot lock it: {}", std::strerror(errno)));
+    if (deadline.is_over())
+      no_good(directory, fmt::format("its .lock has been held by another process for {:g} s (fuser {} names it)",
+                                     patience_s, path));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-}
-
-DirectoryLock::~DirectoryLock() {
-  close(fd_);
+  return lock;
 }
 
 bool somebody_listens(const std::string& socket_path) {
@@ -134,12 +125,10 @@ bool somebody_listens(const std::string& socket_path) {
   address.sun_family = AF_UNIX;
   if (socket_path.size() >= sizeof address.sun_path) return false;
   std::memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return true; // not known: leave it
-  const int failed = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  const int why = errno;
-  close(fd);
-  return failed == 0 || (why != ECONNREFUSED && why != ENOENT); // EAGAIN: the queue of connections is full
+  const base::FileDescriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!probe) return true; // not known: leave it
+  return connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+         (errno != ECONNREFUSED && errno != ENOENT); // EAGAIN: the queue of connections is full
 }
 
 } // namespace detail
@@ -171,7 +160,7 @@ std::vector<FoundJob> find_jobs() {
 
 bool remove_stale(const FoundJob& job) {
   try {
-    const detail::DirectoryLock lock(runtime_directory(), 0.2);
+    const base::FileDescriptor lock = detail::lock_directory(runtime_directory(), 0.2);
     return !detail::somebody_listens(job.socket) && unlink(job.socket.c_str()) == 0;
   } catch (const Error&) { // it does no harm, and is removed another time
     return false;

@@ -30,13 +30,13 @@ int usable_cores(CoresOf whose = CoresOf::launcher, const std::string& root = ""
 std::vector<Limit> thread_limits(const std::string& root = "");
 
 /// Open files of a process; `most` is 0 when it cannot be read.
-Limit open_files(int pid, const std::string& root = "");
+Limit open_files(int pid);
 
 /// Processes on this host that `pid` started and that live; 0 when they cannot be read.
-std::int64_t children_of(int pid, const std::string& root = "");
+std::int64_t children_of(int pid);
 
 /// Threads of this process, and its private memory.
-int own_threads(const std::string& root = "");
-std::int64_t own_bytes(const std::string& root = "");
+int own_threads();
+std::int64_t own_bytes();
 
 } // namespace control

@@ -91,14 +91,13 @@ Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource so
 /// more than `least`, all up or all down.
 class LoadWatch {
 public:
-  explicit LoadWatch(double least = 0.1, int needed = 3, int of = 5) : least_(least), needed_(needed), of_(of) {}
+  static constexpr double least = 0.1;
+  static constexpr int needed = 3, of = 5;
   bool add(double share); ///< true: changed. The first one is the reference
   double share() const;   ///< median of the last 2 * `of` samples since it changed; 1 without any
   void settle();          ///< a balance was made: share() is the new reference
 
 private:
-  double least_;
-  int needed_, of_;
   std::deque<double> last_;
   double reference_ = -1;
 };

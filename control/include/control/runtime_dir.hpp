@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_descriptor.hpp"
+
 namespace control {
 
 /// DYNGRID_RUNTIME_DIR, else $XDG_RUNTIME_DIR/dyngrid, else /tmp/dyngrid-<uid>. Creates nothing, checks nothing.
@@ -51,19 +53,10 @@ bool remove_stale(const FoundJob& job);
 void remove_dead_sockets(const std::string& directory, const std::string& own);
 
 namespace detail {
-/// Held while sockets are put into the directory, or dead ones removed, so that no process removes a socket just put
-/// there.
-class DirectoryLock {
-public:
-  /// @throws base::Error{io_failure} when the lock was held elsewhere for `patience_s`
-  explicit DirectoryLock(const std::string& directory, double patience_s = 2);
-  DirectoryLock(const DirectoryLock&) = delete;
-  DirectoryLock& operator=(const DirectoryLock&) = delete;
-  ~DirectoryLock();
-
-private:
-  int fd_ = -1;
-};
+/// A lock that is held while the result lives: while sockets are put into the directory, or dead ones removed. No
+/// process then removes a socket just put there.
+/// @throws base::Error{io_failure} when the lock was held elsewhere for `patience_s`
+base::FileDescriptor lock_directory(const std::string& directory, double patience_s = 2);
 bool somebody_listens(const std::string& socket);
 } // namespace detail
 
