@@ -11,8 +11,8 @@
 #include "advise/decide.hpp"
 #include "base/parse_json.hpp"
 #include "base/status.hpp"
+#include "control/ask.hpp"
 #include "control/job_state.hpp"
-#include "control/offer_json.hpp"
 #include "gridmap/mapping.hpp"
 
 namespace {

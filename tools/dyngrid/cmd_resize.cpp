@@ -13,7 +13,7 @@
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
-#include "control/offer_json.hpp"
+#include "control/ask.hpp"
 #include "gridmap/placement.hpp"
 #include "gridmap/selection.hpp"
 #include "job_text.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job requests from its scheduler, and the reply. Pure.
+// What a job requests from its scheduler, the reply, and offers of processors, as they are sent. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "advise/allowed.hpp"
-#include "control/offer_json.hpp"
+#include "advise/offer.hpp"
 #include "control/protocol.hpp"
 
 namespace control {
@@ -32,5 +32,11 @@ struct Grant {
   /// "procs", "hosts" and "reason" of a request. @throws base::Error{bad_argument}
   static Grant in(const Request& request);
 };
+
+/// "hosts", "tpp" and "form" of a request; empty when it names no hosts. @throws base::Error{bad_argument}
+std::optional<advise::Offer> offer_of(const Request& request);
+/// [{"name","slots","speed"}], as in a request.
+Json to_json(const std::vector<advise::OfferedHost>& hosts);
+Json to_json(const advise::Choice& choice);
 
 } // namespace control

@@ -20,6 +20,12 @@ Json whole_history(Client& job);
 /// Adds another page to the first one. @return where the next one begins; null after the last.
 Json add_page(Json& history, const Json& page);
 
+/// For files and for people. @throws std::exception for what is none
+Json members_of(const StepTimes& times);
+StepTimes step_times_from(const Json& json);
+Json members_of(const PhaseKey& key, const StepTimes& times);
+std::pair<PhaseKey, StepTimes> phase_times_from(const Json& json);
+
 /// The times of steps on a grid.
 Json members_of(std::pair<int, int> grid, const StepTimes& times);
 

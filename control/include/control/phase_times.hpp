@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "advise/step_time.hpp"
-#include "base/json_fwd.hpp"
 
 namespace control {
 
@@ -32,11 +31,5 @@ struct PhaseKey {
 /// is another.
 using PhaseTimes = std::map<PhaseKey, advise::StepTimes>;
 constexpr std::size_t most_phase_times = 400; ///< stored of one program and size
-
-/// For files and for people. @throws std::exception for what is none
-base::Json members_of(const advise::StepTimes& times);
-advise::StepTimes step_times_from(const base::Json& json);
-base::Json members_of(const PhaseKey& key, const advise::StepTimes& times);
-std::pair<PhaseKey, advise::StepTimes> phase_times_from(const base::Json& json);
 
 } // namespace control
