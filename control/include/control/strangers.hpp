@@ -4,13 +4,14 @@
 
 #include <poll.h>
 
-#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/file_descriptor.hpp"
 
 namespace control {
 
@@ -32,9 +33,6 @@ public:
   using Hello = std::function<void(int fd, const std::string& line, std::string rest)>;
 
   explicit Strangers(StrangerLimits limits = {}) : limits_(limits) {}
-  Strangers(const Strangers&) = delete;
-  Strangers& operator=(const Strangers&) = delete;
-  ~Strangers();
 
   /// The descriptors for a poll of half a second at most, so that a silent connection is closed in time. The listener
   /// is left out during a pause.
@@ -43,10 +41,9 @@ public:
   void serve(int listener, const Hello& hello);
 
 private:
-  using Clock = std::chrono::steady_clock;
   struct Stranger {
-    int fd;
-    Clock::time_point since;
+    base::FileDescriptor fd;
+    double since_s; ///< base::monotonic_s
     std::string given;
   };
   bool has_gone(Stranger& stranger, const Hello& hello) const;
@@ -54,7 +51,7 @@ private:
 
   StrangerLimits limits_;
   std::deque<Stranger> all_; ///< in the order of arrival
-  Clock::time_point accept_again_{};
+  double accept_again_s_ = 0;
 };
 
 } // namespace control
