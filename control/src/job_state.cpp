@@ -41,12 +41,12 @@ JobState::JobState(JobInfo info, GridShape first_grid, double now)
 
 JobState::~JobState() = default;
 
-void JobState::step_ended(double now, double size) {
+void JobState::step_ended(double now) {
   if (!is_in_step_) return;
   is_in_step_ = false;
   const double step_s = std::max(0.0, now - begun_);
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-  owed_.push_back({step_s, size});
+  owed_.push_back({step_s, panel_size_});
   if (!lock.owns_lock()) return; // the other thread reads: the application does not wait for it
   add_owed();
   events_.step(step_ - 1, grid_, step_s, now - started_);
@@ -146,6 +146,15 @@ void JobState::settle() {
                  std::memory_order_release);
 }
 
+template <class Report> void JobState::tell(Report&& report) {
+  {
+    const Lock lock(mutex_);
+    report();
+    settle();
+  }
+  if (wake) wake();
+}
+
 ResizeRequest JobState::hand_out(ResizeRequest request) {
   request.job_ = this;
   return request;
@@ -183,11 +192,7 @@ std::optional<ResizeRequest> JobState::want(double now) {
       !wish->without.is_empty()) { // the named processes may have joined and left on the same grid
     const advise::Decision again = decide(here, *wish);
     if (!again.is_accepted) {
-      {
-        const Lock lock(mutex_);
-        outcome(wish->number, "declined", {{"reason", again.why}});
-      }
-      if (wake) wake();
+      tell([&] { outcome(wish->number, "declined", {{"reason", again.why}}); });
       return std::nullopt;
     }
     wish->to = again.to;
@@ -220,8 +225,7 @@ void JobState::no_longer_under_way(std::int64_t number) {
 }
 
 void JobState::end_change(const ResizeRequest* request, const ChangeReport& report, int parked, double now) {
-  {
-    const Lock lock(mutex_);
+  tell([&] {
     add_owed();
     if (outside_) outside_->is_same_grid = false;
     book_->leave(grid_, stay_.steps == 1 ? stay_.cold_s : std::nullopt);
@@ -254,14 +258,11 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
       if (!request->hosts.empty()) done["hosts"] = to_json(request->hosts);
       outcome(request->number, "done", std::move(done));
     }
-    settle();
-  }
-  if (wake) wake();
+  });
 }
 
 void JobState::end_failed(const ResizeRequest* request, GridShape to, Status status, const std::string& why) {
-  {
-    const Lock lock(mutex_);
+  tell([&] {
     if (request && request->origin == ResizeRequest::Origin::undo) end_trial(); // it is impossible
     if (request) experiment_goes_on(*request);
     Json more{{"grid", to_json(to)}, {"status", static_cast<int>(status)}, {"reason", why}};
@@ -272,9 +273,7 @@ void JobState::end_failed(const ResizeRequest* request, GridShape to, Status sta
       post(std::move(more));
       drop_ask();
     }
-    settle();
-  }
-  if (wake) wake();
+  });
 }
 
 void JobState::give_up(const ResizeRequest& request) noexcept {
@@ -285,25 +284,19 @@ void JobState::give_up(const ResizeRequest& request) noexcept {
 }
 
 void JobState::end_unchanged(const ResizeRequest& request) {
-  {
-    const Lock lock(mutex_);
+  tell([&] {
     if (request.origin == ResizeRequest::Origin::undo) end_trial();
     experiment_goes_on(request);
     if (request.origin == ResizeRequest::Origin::outside)
       outcome(request.number, "done", {{"grid", to_json(grid_)}, {"reason", "the grid is that already"}});
-    settle();
-  }
-  if (wake) wake();
+  });
 }
 
 void JobState::end_superseded(const ResizeRequest& request, std::int64_t by) {
-  {
-    const Lock lock(mutex_);
+  tell([&] {
     experiment_goes_on(request);
     if (request.origin == ResizeRequest::Origin::outside) outcome(request.number, "superseded", {{"by", by}});
-    settle();
-  }
-  if (wake) wake();
+  });
 }
 
 /// The caller has the lock.
@@ -543,14 +536,12 @@ std::optional<CheckpointRequest> JobState::take_checkpoint() {
 }
 
 void JobState::checkpointed(const CheckpointRequest& request, const std::string& path, const std::string& failure) {
-  {
-    const Lock lock(mutex_);
+  tell([&] {
     if (failure.empty())
       outcome(request.number, "done", {{"file", path}, {"ends", request.ends}});
     else
       outcome(request.number, "failed", {{"reason", failure}});
-  }
-  if (wake) wake();
+  });
 }
 
 std::optional<Grant> JobState::ask(const std::string& grids, bool waits, double patience_s) {

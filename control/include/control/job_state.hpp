@@ -76,8 +76,7 @@ public:
 
   // ---- the application's thread ----
   /// A resize point was reached: the step that began at the last one (or after the last change) has ended.
-  void step_ended(double now) { step_ended(now, panel_size_); }
-  void step_ended(double now, double size); ///< of a panel
+  void step_ended(double now);
   /// The next step begins: the resize point had nothing to do, or a change has ended.
   void step_begins(double now) {
     begun_ = now;
@@ -192,6 +191,8 @@ private:
   void outcome(std::int64_t number, const char* what, Json more);
   ResizeRequest hand_out(ResizeRequest request);
   std::optional<ResizeRequest> own_request(ResizeRequest::Origin origin, base::GridShape to);
+  /// Calls it with the lock, then wakes the listener's thread.
+  template <class Report> void tell(Report&& report);
   void no_longer_under_way(std::int64_t number); ///< the caller has the lock
   std::optional<ResizeRequest> experiment_wants();
   void experiment_goes_on(const ResizeRequest& request);
