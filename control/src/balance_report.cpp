@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/balance_report.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "base/index.hpp"
 #include "base/parse_json.hpp"
 #include "control/load.hpp"

@@ -2,7 +2,6 @@
 #include "control/mpi_settings.hpp"
 
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <string>
 #include <string_view>

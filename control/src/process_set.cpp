@@ -2,7 +2,6 @@
 #include "control/process_set.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 

@@ -8,8 +8,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "control/history.hpp"
 
