@@ -55,19 +55,14 @@ using base::Error;
 using base::Status;
 using Lock = std::lock_guard<std::mutex>;
 
-gridmap::Placement placement_from(const Request& request, const std::string& name) {
-  return gridmap::parse_placement(name.substr(0, 40), fmt::format("control: {}: \"placement\"", request.op));
-}
-
 std::vector<std::int64_t> groups_in(const Request& request) {
   const auto given = request.body->find("units");
   const bool is_there = given != request.body->end();
   const auto is_number = [](const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() > 0; };
   if (!is_there || !given->is_array() || given->empty() || given->size() > 1024 ||
       !std::all_of(given->begin(), given->end(), is_number))
-    throw Error(Status::bad_argument,
-                fmt::format("control: {}: \"units\" is {}, expected a list of numbers from 1", request.op,
-                            is_there ? base::json_text(*given).substr(0, 80) : "missing"));
+    refuse(fmt::format("{}: \"units\" is {}, expected a list of numbers from 1", request.op,
+                       is_there ? base::json_text(*given).substr(0, 80) : "missing"));
   return given->get<std::vector<std::int64_t>>();
 }
 
@@ -232,8 +227,8 @@ Json JobState::submit(const Request& request, double now) {
   wish.op = operation_of(request);
   wish.force = flag(request, "force");
   wish.undo = request.body->contains("undo") ? flag(request, "undo") : !wish.force;
-  const std::string name = text(request, "placement", "");
-  if (!name.empty()) wish.placement = placement_from(request, name);
+  if (const std::string name = text(request, "placement", ""); !name.empty())
+    wish.placement = gridmap::parse_placement(name.substr(0, 40), "control: " + request.op + ": \"placement\"");
   const double limit = seconds(request, "deadline_s", 0);
   if (limit > 0) wish.deadline = now + limit;
   if (wish.op == Operation::resize && request.body->contains("without")) {

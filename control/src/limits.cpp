@@ -24,14 +24,6 @@ using base::number_of;
 
 namespace {
 
-/// The first words of a file; empty ones where there are fewer.
-std::pair<std::string, std::string> words_of(const std::string& file) {
-  std::ifstream in(file);
-  std::pair<std::string, std::string> words;
-  in >> words.first >> words.second;
-  return words;
-}
-
 /// The status files of all processes, as far as they can be seen from here.
 std::vector<std::string> status_files(const std::string& root) {
   std::vector<std::string> files;
@@ -78,7 +70,9 @@ int usable_cores(CoresOf whose, const std::string& root) {
     if (quota > 0 && period > 0) cores = std::min(cores, (quota + period - 1) / period);
   };
   for (const std::string& folder : control_groups(root, "cpu")) {
-    const auto [quota, period] = words_of(folder + "/cpu.max");
+    std::ifstream max(folder + "/cpu.max");
+    std::string quota, period;
+    max >> quota >> period;
     at_most(number_of(quota).value_or(-1), number_of(period).value_or(-1));
     at_most(number_in(folder + "/cpu.cfs_quota_us").value_or(-1),
             number_in(folder + "/cpu.cfs_period_us").value_or(-1));

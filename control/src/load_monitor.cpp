@@ -66,10 +66,6 @@ bool LoadJournal::add(const Load& load, double now_s) {
   return true;
 }
 
-void LoadJournal::begin_again(double now_s) {
-  *this = LoadJournal(now_s);
-}
-
 void LoadJournal::write(advise::LoadFigures& load, double now_s) const {
   load.samples = samples_;
   load.source = static_cast<std::int32_t>(last_.source);
@@ -125,10 +121,6 @@ void LoadMonitor::work(double cpu_s, double wall_s, double units) {
   reader_.work(cpu_s, wall_s);
   const std::lock_guard lock(mutex_);
   rate_.add(cpu_s, units);
-}
-
-void LoadMonitor::sleeps(bool does) {
-  sleeps_.store(does, std::memory_order_relaxed);
 }
 
 void LoadMonitor::run() {

@@ -284,15 +284,6 @@ void ProcessSet::set_speed(int id, double speed) {
   }
 }
 
-void ProcessSet::set_host(int id, const std::string& host) {
-  for (SpawnGroup& group : groups) {
-    const std::size_t at = position(group.members, id);
-    if (at == group.members.size()) continue;
-    group.member_hosts.resize(group.members.size());
-    group.member_hosts[at] = host;
-  }
-}
-
 std::vector<advise::ProcessInfo> ProcessSet::everybody() const {
   std::vector<int> place_of(static_cast<std::size_t>(next_id), -1);
   for (std::size_t k = 0; k < grid.ids.size(); ++k)

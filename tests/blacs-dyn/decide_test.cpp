@@ -492,8 +492,7 @@ TEST(Change, ThoseThatJoinStandBySpeed) {
 
 TEST(Change, NewProcessesCountAsThoseOfTheirHost) {
   ProcessSet set = first_process_set(2, {1, 2});
-  set.set_host(0, "fast");
-  set.set_host(1, "slow");
+  set.groups[0].member_hosts = {"fast", "slow"};
   set.set_speed(0, 3);
   set.set_speed(1, 1);
   EXPECT_EQ(set.usual_speed("slow"), 1);
@@ -545,7 +544,7 @@ TEST(Change, HostsOfSaidSpeed) {
 
 TEST(Change, OntoHostsThatWereChosen) {
   ProcessSet set = first_process_set(3, {1, 2}); // 2 sleeps
-  set.set_host(2, "own");
+  set.groups[0].member_hosts = {"", "", "own"};
   GroupPolicy policy = groups_of(GroupPolicy::Kind::whole);
   policy.hosts = {"usual"};
   policy.slots = {0};
@@ -583,7 +582,7 @@ Change onto_one_host(const ProcessSet& set, Shape to, const std::string& host, c
 // Sleeping processes on other hosts are not woken, so they cannot start any.
 TEST(Change, OntoChosenHostsByThoseThatAreAwake) {
   ProcessSet set = first_process_set(4, {1, 1}); // 1, 2 and 3 sleep
-  for (int id = 0; id < 4; ++id) set.set_host(id, id == 3 ? "n2" : "n1");
+  set.groups[0].member_hosts = {"n1", "n1", "n1", "n2"};
   const auto owners_on = [&](const std::string& host) {
     const Change change = onto_one_host(set, {2, 2}, host, groups_of(GroupPolicy::Kind::fixed));
     check_sound(set, change);
@@ -599,7 +598,7 @@ TEST(Change, SleepersOnChosenHosts) {
   GroupPolicy policy = groups_of(GroupPolicy::Kind::fixed);
   policy.keeps = true;
   ProcessSet set = first_process_set(2, {1, 2});
-  for (const int id : {0, 1}) set.set_host(id, "n1");
+  set.groups[0].member_hosts = {"n1", "n1"};
   policy.hosts = {"n2"};
   set = apply(set, change_to(set, {2, 2}, policy)); // on n2: 2 of process 0, 3 of process 1
   set = apply(set, change_to(set, {1, 1}, policy)); // 1, 2 and 3 sleep

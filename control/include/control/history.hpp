@@ -30,9 +30,6 @@ struct HistoryKey {
   bool operator<(const HistoryKey& o) const {
     return std::tie(app, size, machine) < std::tie(o.app, o.size, o.machine);
   }
-  bool operator==(const HistoryKey& o) const {
-    return std::tie(app, size, machine) == std::tie(o.app, o.size, o.machine);
-  }
 };
 
 /// Model name of the processor and the number of cores: what makes step times comparable. Local.

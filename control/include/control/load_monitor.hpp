@@ -47,7 +47,7 @@ public:
   /// @return true: the share has changed for good
   bool add(const Load& load, double now_s);
   /// The measured quantity changes from here on: the share that the process gets, or the one it would get.
-  void begin_again(double now_s);
+  void begin_again(double now_s) { *this = LoadJournal(now_s); }
   void write(advise::LoadFigures& load, double now_s) const;
 
 private:
@@ -80,7 +80,7 @@ public:
   bool has_changed() const noexcept { return has_changed_.load(std::memory_order_relaxed); }
   void was_sent() noexcept { has_changed_.store(false, std::memory_order_relaxed); }
   /// This process sleeps, and is measured by its competitors; or it works again.
-  void sleeps(bool does);
+  void sleeps(bool does) { sleeps_.store(does, std::memory_order_relaxed); }
   /// Marked work: its thread's CPU time, its wall time, and its amount.
   void work(double cpu_s, double wall_s, double units);
 

@@ -22,9 +22,6 @@ struct PhaseKey {
   bool operator<(const PhaseKey& o) const {
     return std::tie(grid, from, name, layouts) < std::tie(o.grid, o.from, o.name, o.layouts);
   }
-  bool operator==(const PhaseKey& o) const {
-    return std::tie(grid, from, name, layouts) == std::tie(o.grid, o.from, o.name, o.layouts);
-  }
 };
 
 /// Seconds: of the slowest process. The first run of a phase in a layout opens connections; it is left out where there

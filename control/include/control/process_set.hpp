@@ -55,7 +55,6 @@ struct ProcessSet {
   double speed_of(int id) const; ///< 1 until it is given another
   void set_speed(int id, double speed);
   double usual_speed(const std::string& host) const; ///< mean of those that are there; 1 where none is known to be
-  void set_host(int id, const std::string& host);
   std::vector<double> speeds_on(const GridMap& map) const; ///< row-major
   std::vector<int> all_parked() const; ///< first those of group 0, since they hold intercommunicators to the others
   /// By group.
