@@ -130,6 +130,18 @@ Json parsed(const std::string& line, const std::string& who) {
                 fmt::format("control: {} answers '{}', expected a JSON object", who, line.substr(0, 60)));
   return object;
 }
+
+/// A reply with "ok": false, as the Error that it describes.
+void throw_if_failure(const Json& line) {
+  const auto ok = line.find("ok");
+  if (ok == line.end() || !ok->is_boolean() || ok->get<bool>()) return;
+  const int status =
+      line.contains("status") && line.at("status").is_number_integer() ? line.at("status").get<int>() : 0;
+  const bool is_known = status < 0 && status >= static_cast<int>(Status::internal);
+  throw Error(is_known ? static_cast<Status>(status) : Status::internal,
+              line.contains("error") && line.at("error").is_string() ? line.at("error").get<std::string>()
+                                                                     : "control: failed, no reason given");
+}
 } // namespace
 
 std::optional<base::Json> Client::next(double timeout_s) {
@@ -160,17 +172,6 @@ base::Json Client::call(const std::string& op, const base::Json& fields, double 
     }
     kept_.push_back(*line);
   }
-}
-
-void Client::throw_if_failure(const base::Json& line) {
-  const auto ok = line.find("ok");
-  if (ok == line.end() || !ok->is_boolean() || ok->get<bool>()) return;
-  const int status =
-      line.contains("status") && line.at("status").is_number_integer() ? line.at("status").get<int>() : 0;
-  const bool is_known = status < 0 && status >= static_cast<int>(Status::internal);
-  throw Error(is_known ? static_cast<Status>(status) : Status::internal,
-              line.contains("error") && line.at("error").is_string() ? line.at("error").get<std::string>()
-                                                                     : "control: failed, no reason given");
 }
 
 } // namespace control

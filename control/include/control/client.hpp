@@ -37,9 +37,6 @@ public:
   /// what has arrived; below 0: no limit).
   /// @throws base::Error{io_failure} when the job has ended and next() has returned all that it sent.
   std::optional<base::Json> next(double timeout_s);
-  /// Throws a line of next() that is a reply with "ok": false, as the Error that it describes. Does nothing for any
-  /// other line.
-  static void throw_if_failure(const base::Json& line);
 
 private:
   Client(base::FileDescriptor fd, std::string who) : fd_(std::move(fd)), who_(std::move(who)) {}
