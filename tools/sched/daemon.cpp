@@ -699,17 +699,12 @@ void Daemon::signal(const JobRecord& job, bool stops) {
 
 /// All hosts that it has used: a process that sleeps since a shrink is there, too.
 std::set<std::string> Daemon::hosts_of(const JobRecord& job) const {
-  std::set<int> ids(job.reserved.begin(), job.reserved.end());
+  std::vector<int> ids = job.reserved;
   for (const Segment& segment : table_.segments())
     if (segment.job == job.id && segment.begin_s >= job.start_s)
-      ids.insert(segment.processors.begin(), segment.processors.end());
+      ids.insert(ids.end(), segment.processors.begin(), segment.processors.end());
   std::set<std::string> names;
-  int first = 0;
-  for (const Host& host : options_.launch.hosts.list) {
-    const auto id = ids.lower_bound(first);
-    first += host.slots;
-    if (id != ids.end() && *id < first) names.insert(host.name);
-  }
+  for (const Host& host : offer_of(options_.launch.hosts, ids)) names.insert(host.name);
   return names;
 }
 
