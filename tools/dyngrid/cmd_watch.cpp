@@ -15,7 +15,6 @@
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
-#include "control/runtime_dir.hpp"
 #include "job_text.hpp"
 #include "shared/text.hpp"
 #include "terminal.hpp"
@@ -58,8 +57,7 @@ std::string line_of(const Json& e) {
 
 /// The events as lines, for a pipe.
 void print_events(const WatchOptions& o) {
-  std::string job = o.job;
-  control::Client client = connect_to(job);
+  control::Client client = connect_to(o.job);
   client.call("watch", {});
   const auto begun = Clock::now();
   std::int64_t seen = 0;
@@ -84,14 +82,7 @@ void print_events(const WatchOptions& o) {
 /// The running jobs, queried as by `ps`.
 std::vector<Json> jobs_to_choose() {
   std::vector<Json> jobs;
-  for (const control::FoundJob& found : control::find_jobs()) {
-    if (!found.is_alive) continue;
-    try {
-      jobs.push_back(control::Client::to_job(found.name, 2).call("status", {}, 2));
-    } catch (const std::exception& error) {
-      jobs.push_back({{"job", found.name}, {"error", error.what()}});
-    }
-  }
+  for (const std::string& job : running_jobs()) jobs.push_back(status_of(job));
   return jobs;
 }
 
@@ -125,7 +116,7 @@ enum class Left { ended, quit, for_another };
 /// One job on the terminal.
 class Watched {
 public:
-  Watched(const WatchOptions& o, std::string job, Terminal& terminal)
+  Watched(const WatchOptions& o, const std::string& job, Terminal& terminal)
       : o_(o), terminal_(terminal), client_(connect_to(job)) {
     view_.take(client_.call("status", {}));
     client_.call("watch", {});

@@ -94,7 +94,7 @@ void take(const control::History& history, Situation& s) {
 
 /// The state of a running job, and its history file's records of starting processes.
 std::vector<redist::MatrixSize> ask(const DecideOptions& o, Situation& s) {
-  std::string job = o.job;
+  const std::string job = job_or_only(o.job);
   control::Client client = connect_to(job);
   const control::Json status = client.call("status", {}), known = control::whole_history(client);
   take(control::history_from(known), s);
