@@ -14,7 +14,7 @@
 namespace command {
 namespace {
 
-constexpr int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT}; // and SIGTSTP, SIGCONT
+constexpr int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT};
 termios before, raw;
 bool changes_keys = false;
 struct sigaction old_actions[NSIG];
@@ -78,17 +78,13 @@ Terminal::Terminal(bool wants_colour) {
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO); // ^C and ^Z remain signals
   raw.c_cc[VMIN] = 0;
   raw.c_cc[VTIME] = 0;
-  for (const int number : ends) set_handler(number);
-  set_handler(SIGTSTP);
-  set_handler(SIGCONT);
+  for (const int number : handled) set_handler(number);
   take();
 }
 
 Terminal::~Terminal() {
   restore();
-  for (const int number : ends) sigaction(number, &old_actions[number], nullptr);
-  sigaction(SIGTSTP, &old_actions[SIGTSTP], nullptr);
-  sigaction(SIGCONT, &old_actions[SIGCONT], nullptr);
+  for (const int number : handled) sigaction(number, &old_actions[number], nullptr);
   changes_keys = false;
 }
 
