@@ -5,9 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -24,6 +21,7 @@
 #include "command.hpp"
 #include "control/history_json.hpp"
 #include "job_text.hpp"
+#include "json_reader.hpp"
 #include "redist/element.hpp"
 #include "redist/predict.hpp"
 #include "shared/text.hpp"
@@ -114,11 +112,7 @@ std::vector<redist::MatrixSize> ask(const DecideOptions& o, Situation& s) {
 
 /// `dyngrid history --json`, from a file or, with "-", from stdin.
 control::History read_printed(const std::string& name, const std::string& app) {
-  std::ifstream file(name);
-  std::istream& in = name == "-" ? std::cin : file;
-  if (!in) throw Failure(fmt::format("--history: {} cannot be read", name));
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const control::Json all = base::parse_json_or_null(text);
+  const control::Json all = json_file(name, "--history");
   if (!all.is_object() || !all.contains("history") || !all.at("history").is_array())
     throw Failure(fmt::format("--history: {} is not what dyngrid history --json prints", name));
   std::vector<control::Json> found;
