@@ -5,9 +5,7 @@
 //
 //   mpirun --oversubscribe -np 16 bench_relayout --grid 4x4 --n 8000 --nb 64,128
 
-#include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -16,6 +14,7 @@
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
 #include "common/mpi_main.hpp"
+#include "common/need.hpp"
 #include "common/report.hpp"
 #include "dyngrid.h"
 #include "dyngrid/layout.h"
@@ -25,18 +24,14 @@ extern "C" void Cpdgemr2d(int m, int n, const void* a, int ia, int ja, const int
 
 namespace {
 
+using bench::need;
+
 struct Settings {
   std::string grid = "2x2", csv;
   int n = 8000, reps = 7;
   std::vector<int> blocks{64, 128};
   bool check = false;
 };
-
-void need(bool is_right, const char* what) {
-  if (is_right) return;
-  std::fprintf(stderr, "bench_relayout: %s failed: %s\n", what, dyngrid_last_message());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 dyngrid_matrix* matrix(const char* name, const Settings& s, int nb) {
   dyngrid_matrix* made = nullptr;
