@@ -7,11 +7,11 @@
 // A cell is a complex number: its heat, and its fuel. Each is computed by the same operations whatever the layout, so
 // the result is compared bit for bit with one process alone.
 #include "base/command_line.hpp"
+#include "common/alone.hpp"
 #include "common/app.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
 #include "common/phase_record.hpp"
-#include "common/pieces.hpp"
 
 #include <dyngrid.hpp>
 #include <fmt/format.h>
@@ -93,19 +93,6 @@ void burn(dyngrid_matrix* cells, std::int64_t n, int spin) {
       cells, [&](std::int64_t i, std::int64_t, Cell& cell) { cell = burnt(cell, burn_steps(i, n, spin)); });
 }
 
-/// Collective.
-double wrong_cells(dyngrid_matrix* cells, std::int64_t n, int cycles, int sweeps, int spin) {
-  std::vector<Cell> expected(n * n);
-  int rank = 0;
-  MPI_Comm_rank(dyngrid_comm(), &rank);
-  if (rank == 0) expected = alone(n, cycles, sweeps, spin);
-  apps::in_pieces(expected, [](Cell* first, int count) { MPI_Bcast(first, 2 * count, MPI_DOUBLE, 0, dyngrid_comm()); });
-  double wrong = 0;
-  dyngrid::for_each<Cell>(cells,
-                          [&](std::int64_t i, std::int64_t j, Cell e) { wrong += e == expected[i + j * n] ? 0 : 1; });
-  return apps::sum_over_grid(wrong);
-}
-
 struct FlameOptions {
   int sweeps = 10, spin = 200;
   std::string stencil_blocks = "4,block", burn_blocks = "4,block", csv;
@@ -179,7 +166,7 @@ int main(int argc, char** argv) {
     ++step;
     run.end(step == options.steps);
     if (!options.check || step < options.steps) continue;
-    const double wrong = wrong_cells(cells, n, step, flame.sweeps, flame.spin);
+    const double wrong = apps::differing<Cell>(cells, n, [&] { return alone(n, step, flame.sweeps, flame.spin); });
     run.verdict(wrong == 0, wrong,
                 wrong == 0 ? "equal to the serial run" : fmt::format("{} cells differ from the serial run", wrong));
   }

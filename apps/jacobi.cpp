@@ -11,11 +11,11 @@
 // by PDGEMM for the matrix Q of all sines, is best in smaller blocks. Of w only the first row is not 0. dyngrid decides
 // in which of its layouts u goes to the product.
 #include "base/command_line.hpp"
+#include "common/alone.hpp"
 #include "common/app.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
 #include "common/phase_record.hpp"
-#include "common/pieces.hpp"
 #include "common/scalapack.h"
 
 #include <dyngrid.hpp>
@@ -140,7 +140,7 @@ public:
     });
     error = apps::max_over_grid(error);
     const double product_error = products_ ? apps::max_over_grid(error_of_product(grown)) : 0;
-    const double wrong = is_last ? differing(done) : 0;
+    const double wrong = is_last ? apps::differing<double>(u_, n(), [&] { return serial(problem_, done); }) : 0;
     run.verdict(error < 1e-12 && wrong == 0 && product_error < 1e-13 * static_cast<double>(n()),
                 std::max(error, product_error),
                 fmt::format("residual {:.2e}, {:.2e} from the expected iterate{}{}", residual, error,
@@ -173,19 +173,6 @@ private:
       error = std::max(error, std::fabs(e - expected));
     });
     return error;
-  }
-
-  /// Elements that are not those of one process alone. Collective.
-  double differing(std::int64_t sweeps) const {
-    std::vector<double> alone(n() * n());
-    int rank = 0;
-    MPI_Comm_rank(dyngrid_comm(), &rank);
-    if (rank == 0) alone = serial(problem_, sweeps);
-    apps::in_pieces(alone, [](double* first, int count) { MPI_Bcast(first, count, MPI_DOUBLE, 0, dyngrid_comm()); });
-    double wrong = 0;
-    dyngrid::for_each<double>(
-        u_, [&](std::int64_t i, std::int64_t j, double e) { wrong += e == alone[i + j * n()] ? 0 : 1; });
-    return apps::sum_over_grid(wrong);
   }
 
   const Settings& settings_;

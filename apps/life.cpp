@@ -9,10 +9,10 @@
 //
 // --check compares every cell after every step with a run by one process alone.
 #include "base/command_line.hpp"
+#include "common/alone.hpp"
 #include "common/app.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
-#include "common/pieces.hpp"
 
 #include <dyngrid.hpp>
 #include <fmt/format.h>
@@ -301,15 +301,7 @@ Seconds play(dyngrid_matrix* cells, dyngrid::Borders<int>& borders, int generati
 
 /// Compares every cell with a game that one process plays alone.
 void check(apps::Run& run, dyngrid_matrix* cells, Alone& alone, std::int64_t n, std::int64_t generation) {
-  int rank = 0;
-  MPI_Comm_rank(dyngrid_comm(), &rank);
-  std::vector<int> expected(n * n);
-  if (rank == 0) expected = alone.at_generation(generation);
-  apps::in_pieces(expected, [](int* first, int count) { MPI_Bcast(first, count, MPI_INT, 0, dyngrid_comm()); });
-  double wrong = 0;
-  dyngrid::for_each<int>(
-      cells, [&](std::int64_t i, std::int64_t j, int alive) { wrong += alive == expected[i + j * n] ? 0 : 1; });
-  wrong = apps::sum_over_grid(wrong);
+  const double wrong = apps::differing<int>(cells, n, [&] { return alone.at_generation(generation); });
   run.verdict(wrong == 0, 0, wrong == 0 ? "" : fmt::format("{} cells", wrong));
 }
 
