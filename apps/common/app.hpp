@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace apps {
@@ -124,8 +125,6 @@ public:
   /// process that left the application may call it too and gets 0.
   int finish(const std::string& more = "");
 
-  const std::vector<Step>& steps() const { return steps_; }
-
 private:
   struct Counts {
     std::int32_t steps = 0, changes = 0;
@@ -137,7 +136,7 @@ private:
   void open_step(int step, double flops);
   void close_step(const std::string& word);
   void share_changes();
-  void mean_step_s(std::size_t change, double* before, double* after) const;
+  std::pair<double, double> mean_step_s(std::size_t change) const;
   void print_changes();
   bool write_csv() const;
   bool write_json(const std::string& summary) const;
@@ -149,7 +148,7 @@ private:
   std::vector<Change> changes_; ///< as long as may be: shared memory stays where it is
   int changes_shared_ = 0;
   GridChange wanted_; ///< requested last; 0 x 0 when it has been answered
-  double begun_ = 0, started_ = 0;
+  double begun_ = 0;
   bool restarts_ = false; ///< and it has not been reported yet
   Step current_;
   bool head_printed_ = false, progress_shown_ = false, on_terminal_ = false;
