@@ -135,10 +135,8 @@ int context_of(MPI_Comm comm, Shape shape) {
 }
 
 redist::Layout layout(std::int64_t n, std::int64_t nb, Shape shape) {
-  const auto axis = [n, nb](int nprocs) {
-    return nb == 0 ? gridmap::Axis::block(n, nprocs) : gridmap::Axis::block_cyclic(n, nb, nprocs);
-  };
-  return {axis(shape.nprow), axis(shape.npcol), redist::Grid::row_major(shape.nprow, shape.npcol)};
+  return {gridmap::Axis::equal(n, nb, shape.nprow), gridmap::Axis::equal(n, nb, shape.npcol),
+          redist::Grid::row_major(shape.nprow, shape.npcol)};
 }
 
 /// The results of one case over all rounds.

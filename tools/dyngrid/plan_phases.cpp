@@ -55,10 +55,7 @@ int index_of(const std::vector<std::string>& names, const std::string& name, con
 redist::Layout layout_of(const Matrix& a, const std::string& grid, std::int64_t mb, std::int64_t nb) {
   using gridmap::Axis;
   const base::GridShape shape = base::parse_grid_shape(grid, "file: grid");
-  const auto axis = [](std::int64_t n, std::int64_t block, int procs) {
-    return block > 0 ? Axis::block_cyclic(n, block, procs) : Axis::block(n, procs);
-  };
-  return redist::Layout::row_major(axis(a.m, mb, shape.nprow), axis(a.n, nb, shape.npcol));
+  return redist::Layout::row_major(Axis::equal(a.m, mb, shape.nprow), Axis::equal(a.n, nb, shape.npcol));
 }
 
 Matrix read_matrix(const Json& json, std::size_t k, PhaseProblem& plan) {

@@ -27,10 +27,6 @@ struct PlaceOptions {
   bool json = false;
 };
 
-Axis axis(std::int64_t n, std::int64_t block, int procs) {
-  return block > 0 ? Axis::block_cyclic(n, block, procs, 0) : Axis::block(n, procs, 0);
-}
-
 /// One change as the application makes it: the places in the new grid, and the processes that leave.
 struct Step {
   Shape from;
@@ -43,8 +39,8 @@ struct Step {
 Step make_step(const ProcessSet& process_set, Shape to, const PlaceOptions& o) {
   Step step;
   step.from = process_set.grid.shape;
-  gridmap::PlacementRequest request{axis(o.m, o.mb, step.from.nprow), axis(o.n, o.nb, step.from.npcol),
-                                    axis(o.m, o.mb, to.nprow), axis(o.n, o.nb, to.npcol),
+  gridmap::PlacementRequest request{Axis::equal(o.m, o.mb, step.from.nprow), Axis::equal(o.n, o.nb, step.from.npcol),
+                                    Axis::equal(o.m, o.mb, to.nprow), Axis::equal(o.n, o.nb, to.npcol),
                                     gridmap::parse_placement(o.placement, "--placement")};
   if (to == step.from)
     step.change.to = process_set.grid; // the application does nothing
