@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dyngrid completion SHELL: a script for the shell's tab key. It asks `dyngrid __complete WORDS`, which answers from
 // the command line's own description: a line for each candidate, "WORD<tab>HELP", or :files, or :command.
-#include "completion.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>

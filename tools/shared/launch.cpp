@@ -60,14 +60,19 @@ bool has_hosts_of_mpirun(const RunRequest& request) {
 
 } // namespace
 
+std::string Site::variable(const std::string& name) const {
+  const auto set = environment.find(name);
+  return set == environment.end() ? "" : set->second;
+}
+
 bool can_preload(const std::string& libraries) {
   return libraries.find(' ') == std::string::npos;
 }
 
 bool is_on_one_host(const RunRequest& request, const Site& site) {
-  const auto nodes = site.environment.find("SLURM_JOB_NUM_NODES");
+  const std::string nodes = site.variable("SLURM_JOB_NUM_NODES");
   return request.hosts.empty() && !has_hosts_of_mpirun(request) && !has(site, "DYNGRID_HOSTS") &&
-         (nodes == site.environment.end() || nodes->second == "1");
+         (nodes.empty() || nodes == "1");
 }
 
 namespace {
@@ -119,10 +124,7 @@ int most_processes(const std::string& resize_at) {
 
 /// Processes of the largest grid that --resize-at or DYNGRID_RESIZE_AT names.
 int processes_to_come(const RunRequest& request, const Site& site) {
-  const auto set = site.environment.find("DYNGRID_RESIZE_AT");
-  return most_processes(!request.resize_at.empty()      ? request.resize_at
-                        : set != site.environment.end() ? set->second
-                                                        : "");
+  return most_processes(!request.resize_at.empty() ? request.resize_at : site.variable("DYNGRID_RESIZE_AT"));
 }
 
 /// The hosts of a list as mpirun's -H takes it, "a:4,b,b", and their slots: one where no number is given. A host may
@@ -147,9 +149,7 @@ bool can_start_later(const RunRequest& request, const Site& site) {
   if (!site.can_spawn || site.can_spawn_elsewhere) return site.can_spawn;
   if (has_hosts_of_mpirun(request)) return false;
   if (is_on_one_host(request, site)) return true;
-  const auto offered = site.environment.find("DYNGRID_HOSTS");
-  const std::string all = request.hosts + "," + (offered == site.environment.end() ? "" : offered->second);
-  return allocation_of(all).hosts.size() == 1;
+  return allocation_of(request.hosts + "," + site.variable("DYNGRID_HOSTS")).hosts.size() == 1;
 }
 
 /// The number of processes started beyond the first grid. Requested, or set in the environment. Otherwise none where
@@ -169,11 +169,10 @@ int spare_processes(const RunRequest& request, const Site& site, int processes) 
 
 /// Whether waiting processes are to sleep: when they outnumber the cores now or after a change that is known already.
 bool must_yield(const RunRequest& request, const Site& site, int started) {
-  const auto setting = site.environment.find("DYNGRID_YIELD");
-  if (setting != site.environment.end() && setting->second != "on" && setting->second != "off" &&
-      !setting->second.empty())
-    throw Failure(fmt::format("DYNGRID_YIELD is \"{}\", expected on or off", setting->second));
-  if (setting != site.environment.end() && setting->second == "off") return false;
+  const std::string setting = site.variable("DYNGRID_YIELD");
+  if (setting != "on" && setting != "off" && !setting.empty())
+    throw Failure(fmt::format("DYNGRID_YIELD is \"{}\", expected on or off", setting));
+  if (setting == "off") return false;
   return !site.yield_library.empty() && is_on_one_host(request, site) &&
          std::max(started, processes_to_come(request, site)) > site.cores;
 }
@@ -275,7 +274,7 @@ std::vector<std::string> words_of_mpirun(const RunRequest& request, const Site& 
 
 /// LD_PRELOAD of the processes, after the user's preloads. Not of mpirun itself, which has no ScaLAPACK.
 std::string preload_of(const RunRequest& request, const Site& site, bool waiting_sleeps) {
-  std::string preload = has(site, "LD_PRELOAD") ? site.environment.at("LD_PRELOAD") : "";
+  std::string preload = site.variable("LD_PRELOAD");
   for (const std::string& library : {request.preload, waiting_sleeps ? site.yield_library : std::string()})
     if (!library.empty() && preload.find(library) == std::string::npos)
       preload += (preload.empty() ? "" : ":") + library;
@@ -312,7 +311,7 @@ std::map<std::string, std::string> handed_over(const RunRequest& request, const 
                     "hold their cores. Install dyngrid in a folder without a blank",
                     site.yield_library));
   const std::string preload = preload_of(request, site, waiting_sleeps);
-  if (preload != (has(site, "LD_PRELOAD") ? site.environment.at("LD_PRELOAD") : "")) handed["LD_PRELOAD"] = preload;
+  if (preload != site.variable("LD_PRELOAD")) handed["LD_PRELOAD"] = preload;
   if (waiting_sleeps)
     launch.remarks.push_back(fmt::format("{}: with more processes than the {} cores those that wait have to give "
                                          "theirs away, which this MPI does not do by itself",

@@ -66,6 +66,9 @@ struct Site {
   bool can_read_other_processes = true;   ///< process_vm_readv is allowed between processes of one user
   std::int64_t shm_free_bytes = -1;       ///< of /dev/shm; -1: there is none
   std::map<std::string, std::string> environment;
+
+  /// The value of a variable of the environment; empty where it is not set.
+  std::string variable(const std::string& name) const;
 };
 
 /// A plain command line: variables for mpirun itself, then words.
