@@ -95,7 +95,8 @@ void burn(dyngrid_matrix* cells, std::int64_t n, int spin) {
 
 struct FlameOptions {
   int sweeps = 10, spin = 200;
-  std::string stencil_blocks = "4,block", burn_blocks = "4,block", csv;
+  std::vector<std::int64_t> stencil_blocks{4, 0}, burn_blocks{4, 0};
+  std::string csv;
 };
 
 void add_options(base::CommandLine& cli, FlameOptions& flame) {
@@ -103,11 +104,9 @@ void add_options(base::CommandLine& cli, FlameOptions& flame) {
   cli.add_option("--spin", flame.spin, "small steps of a cell in the top quarter that burns; 1 elsewhere")
       .check(base::positive_number())
       .show_default();
-  cli.add_option("--stencil", flame.stencil_blocks,
-                 "block sizes that the stencil may have; block: one for each process")
-      .type_name("NB,...")
-      .show_default();
-  cli.add_option("--burn", flame.burn_blocks, "block sizes that burning may have").type_name("NB,...").show_default();
+  apps::add_blocks(cli, "--stencil", flame.stencil_blocks,
+                   "block sizes that the stencil may have; block: one for each process [4,block]");
+  apps::add_blocks(cli, "--burn", flame.burn_blocks, "block sizes that burning may have [4,block]");
   cli.add_option("--phases", flame.csv, "write what each phase took, and what was planned, as CSV").type_name("FILE");
 }
 
@@ -132,23 +131,15 @@ int main(int argc, char** argv) {
   apps::add_options(cli, options);
   add_options(cli, flame);
   apps::parse(cli, options, argc, argv);
-  std::vector<std::int64_t> stencil_blocks, burn_blocks;
-  try {
-    stencil_blocks = apps::parse_blocks(flame.stencil_blocks);
-    burn_blocks = apps::parse_blocks(flame.burn_blocks);
-  } catch (const base::CommandLineError& error) {
-    if (apps::is_first_of_mpirun()) std::fprintf(stderr, "flame: %s\n", error.what());
-    return 2;
-  }
   const std::int64_t n = options.n;
 
   apps::start(options);
   apps::Run run("flame", options, "cycle");
   apps::PhaseRecord record;
-  options.nb = stencil_blocks[0];
+  options.nb = flame.stencil_blocks[0];
   dyngrid_matrix* const cells = apps::make_matrix("cells", n, n, options, 'z');
-  dyngrid_phase* const spreads = phase_in("stencil", cells, stencil_blocks);
-  dyngrid_phase* const burns = phase_in("burn", cells, burn_blocks);
+  dyngrid_phase* const spreads = phase_in("stencil", cells, flame.stencil_blocks);
+  dyngrid_phase* const burns = phase_in("burn", cells, flame.burn_blocks);
   int step = 0;
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
   if (dyngrid_is_newcomer() == 0) apps::fill<Cell>(cells, at_first);

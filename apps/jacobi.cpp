@@ -24,7 +24,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -70,8 +69,8 @@ std::vector<double> serial(const Problem& problem, std::int64_t sweeps) {
 struct Settings {
   apps::Options common;
   int sweeps = 50;
-  std::string product_text = "64,block", phases_csv;
-  std::vector<std::int64_t> product_blocks;
+  std::string phases_csv;
+  std::vector<std::int64_t> product_blocks{64, 0};
 
   bool has_phases() const { return !phases_csv.empty(); }
 };
@@ -196,19 +195,11 @@ void read_command_line(Settings& s, int argc, char** argv) {
                  "a step is the sweeps and a product by PDGEMM, as two phases; write what each took, and what was "
                  "planned, as CSV")
       .type_name("FILE");
-  cli.add_option("--product", s.product_text,
-                 "block sizes that u may have in the product; its others have the first one")
-      .type_name("NB,...")
-      .show_default();
+  apps::add_blocks(cli, "--product", s.product_blocks,
+                   "block sizes that u may have in the product; its others have the first one [64,block]");
   apps::parse(cli, s.common, argc, argv);
-  try {
-    s.product_blocks = apps::parse_blocks(s.product_text);
-    if (s.has_phases() && s.common.is_weighted())
-      throw base::CommandLineError("--phases is given with --speeds or --balance, but PDGEMM needs equal blocks");
-  } catch (const base::CommandLineError& error) {
-    if (apps::is_first_of_mpirun()) std::fprintf(stderr, "jacobi: %s\n", error.what());
-    std::exit(2);
-  }
+  if (s.has_phases() && s.common.is_weighted())
+    apps::refuse("jacobi", "--phases is given with --speeds or --balance, but PDGEMM needs equal blocks");
 }
 
 } // namespace

@@ -22,8 +22,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <numeric>
 #include <vector>
@@ -313,10 +311,8 @@ int main(int argc, char** argv) {
   Distribution& distribution = settings.distribution;
   options.n = 1000;
   read_command_line(settings, argc, argv);
-  if (const std::string problem = problem_of(settings); !problem.empty()) {
-    if (apps::is_first_of_mpirun()) std::fprintf(stderr, "life: %s (see --help)\n", problem.c_str());
-    return 2;
-  }
+  if (const std::string problem = problem_of(settings); !problem.empty())
+    apps::refuse("life", problem + " (see --help)");
   const std::int64_t n = options.n;
 
   apps::start(options);

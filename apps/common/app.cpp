@@ -185,6 +185,12 @@ void parse(base::CommandLine& cli, Options& options, int argc, char** argv) {
            1);
 }
 
+void refuse(const std::string& app, const std::string& mistake) {
+  if (is_first_of_mpirun()) std::fprintf(stderr, "%s: %s\n", app.c_str(), mistake.c_str());
+  std::fflush(nullptr);
+  std::exit(2);
+}
+
 namespace {
 [[noreturn]] void end_all() {
   std::fflush(nullptr);

@@ -57,6 +57,10 @@ void add_host_speeds(base::CommandLine& cli, Options& options);
 /// 0 or 2. Sets DYNGRID_EXCHANGE for this process from --schedule. Call it before dyngrid_init.
 void parse(base::CommandLine& cli, Options& options, int argc, char** argv);
 
+/// For another mistake on the command line, before dyngrid_init: prints it (one process of mpirun's only) and ends the
+/// process, status 2.
+[[noreturn]] void refuse(const std::string& app, const std::string& mistake);
+
 /// A block size, 0 for "block". Throws base::CommandLineError with what is wrong.
 std::int64_t parse_block(const std::string& text);
 
