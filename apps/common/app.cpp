@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -87,11 +86,10 @@ bool is_first_of_mpirun() {
 
 std::int64_t parse_block(const std::string& text) {
   if (text == "block") return 0;
-  std::int64_t nb = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), nb);
-  if (error != std::errc() || end != text.data() + text.size() || nb < 1)
+  const auto nb = base::whole_number(text);
+  if (!nb || *nb < 1)
     throw base::CommandLineError(fmt::format("'{}' is no block size, expected a number above 0 or block", text));
-  return nb;
+  return *nb;
 }
 
 std::vector<GridChange> parse_changes(const std::string& text) {

@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 #include "base/file_descriptor.hpp"
@@ -106,13 +105,7 @@ RunRecord record_in(const std::string& csv_path, const std::string& program) {
 std::vector<std::vector<std::string>> read_csv(const std::string& path) {
   std::vector<std::vector<std::string>> lines;
   std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) {
-    std::vector<std::string> fields;
-    std::istringstream all(line);
-    for (std::string field; std::getline(all, field, ',');) fields.push_back(field);
-    if (!line.empty() && line.back() == ',') fields.emplace_back();
-    lines.push_back(std::move(fields));
-  }
+  for (std::string line; std::getline(in, line);) lines.push_back(base::split(line, ','));
   return lines;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
 #include "control/history_json.hpp"
 #include "job_text.hpp"
@@ -51,8 +51,8 @@ void add_matrices(const std::string& text, std::vector<redist::MatrixSize>& matr
   std::string rest = text;
   int count = 1;
   if (const auto star = rest.find('*'); star != std::string::npos) {
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + star, count);
-    if (error != std::errc{} || end != rest.data() + star || count < 1 || count > 1000) bad_matrix(text);
+    count = base::whole_number<int>(rest.substr(0, star)).value_or(0);
+    if (count < 1 || count > 1000) bad_matrix(text);
     rest.erase(0, star + 1);
   }
   redist::MatrixSize matrix;
@@ -72,11 +72,8 @@ std::vector<redist::MatrixSize> matrices_of(const control::Json& status) {
   std::vector<redist::MatrixSize> matrices;
   const auto size = status.value("size", std::string("-"));
   try {
-    for (std::size_t at = 0; at < size.size() && size != "-";) {
-      const auto plus = std::min(size.find('+', at), size.size());
-      add_matrices(size.substr(at, plus - at), matrices);
-      at = plus + 1;
-    }
+    if (size != "-")
+      for (const std::string& each : base::split(size, '+')) add_matrices(each, matrices);
   } catch (const Failure&) {
     const auto n = static_cast<std::int64_t>(std::sqrt(status.value("matrix_bytes", 0.0) / 8));
     matrices = {{n, n, 64, 64, 8}};

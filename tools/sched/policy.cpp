@@ -118,7 +118,6 @@ int start_adaptive(const State& state, int free, const Raise& raise, std::vector
 
 class Lazy : public Policy {
 public:
-  const char* name() const override { return "ls"; }
   void decide(const State& state, std::vector<Decision>& out) const override {
     int free = state.free();
     for (const Job* job : state.waiting) {
@@ -136,7 +135,6 @@ Raise raise_of(const PolicyOptions& options) {
 class Adaptive : public Policy {
 public:
   explicit Adaptive(const PolicyOptions& options) : raise_(raise_of(options)) {}
-  const char* name() const override { return "as"; }
   void decide(const State& state, std::vector<Decision>& out) const override {
     start_adaptive(state, state.free(), raise_, out);
   }
@@ -256,7 +254,6 @@ protected:
 class Reconfigurable : public Resizing {
 public:
   explicit Reconfigurable(const PolicyOptions& options) : Resizing(raise_of(options)), payoff_(options.payoff) {}
-  const char* name() const override { return "rs"; }
 
 protected:
   bool should_grow(const Job& job, int to) const override { return !payoff_ || Resizing::should_grow(job, to); }
@@ -269,7 +266,6 @@ private:
 class Throughput : public Resizing {
 public:
   Throughput() : Resizing(raise_best) {}
-  const char* name() const override { return "tp"; }
 
 protected:
   // Without history a job is assumed to take an hour on its smallest size and to use every core fully. Known times are
@@ -322,7 +318,6 @@ protected:
 class FinishBy : public Resizing {
 public:
   explicit FinishBy(const PolicyOptions& options) : Resizing(raise_of(options)) {}
-  const char* name() const override { return "qos"; }
 
   void decide(const State& state, std::vector<Decision>& out) const override {
     int free = raise_late(state, state.free(), out);
