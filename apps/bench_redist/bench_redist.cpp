@@ -45,7 +45,6 @@ int Csys2blacs_handle(MPI_Comm);
 void Cfree_blacs_system_handle(int);
 void Cblacs_gridmap(int*, int*, int, int, int);
 void Cblacs_gridexit(int);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
 using GeFunction = void(int, int, void*, int, int, int*, void*, int, int, int*, int);
 void dyngrid_Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
 }

@@ -94,9 +94,8 @@ RunRecord record_in(const std::string& csv_path, const std::string& program) {
       record.is_right = record.is_right && fields.at(column("right")) != "0";
     } else {
       record.changes.push_back({static_cast<int>(number("step")), fields.at(column("from")), fields.at(column("to")),
-                                number("seconds"), number("spawn_s"), number("merge_s"), number("plan_s"),
-                                number("exchange_s"), static_cast<std::int64_t>(number("moved_bytes")),
-                                static_cast<std::int64_t>(number("kept_bytes"))});
+                                number("seconds"), number("merge_s"), number("plan_s"), number("exchange_s"),
+                                static_cast<std::int64_t>(number("moved_bytes"))});
     }
   }
   return record;

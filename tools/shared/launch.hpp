@@ -40,11 +40,11 @@ struct RunRequest {
   std::vector<std::string> program; ///< and its arguments
 };
 
-/// The properties of this machine.
 struct Setting {
   std::string name, value, why;
 };
 
+/// The properties of this machine.
 struct Site {
   std::string mpirun;  ///< full path
   std::string version; ///< what it printed when asked for its version

@@ -90,19 +90,13 @@ bool print_json(bool wanted, const Json& json) {
   return wanted;
 }
 
-namespace {
-template <class T> Json rows_of_any(const std::vector<T>& values, int npcol) {
-  auto rows = Json::array();
-  for (auto row = values.begin(); row != values.end(); row += npcol) rows.push_back(std::vector<T>(row, row + npcol));
+Json rows_of(const Json& values, int npcol) {
+  Json rows = Json::array();
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    if (k % static_cast<std::size_t>(npcol) == 0) rows.push_back(Json::array());
+    rows.back().push_back(values[k]);
+  }
   return rows;
-}
-} // namespace
-
-Json rows_of(const std::vector<int>& values, int npcol) {
-  return rows_of_any(values, npcol);
-}
-Json rows_of(const std::vector<double>& values, int npcol) {
-  return rows_of_any(values, npcol);
 }
 
 std::string table(std::vector<std::vector<std::string>> rows) {
