@@ -25,12 +25,14 @@
 #include "base/elf.hpp"
 #include "base/environment.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/files.hpp"
 #include "base/grid_shape.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "blas.hpp"
 #include "control/mpi_settings.hpp"
+#include "control/variables.hpp"
 #include "failure.hpp"
 #include "findings.hpp"
 #include "gridmap/timetable.hpp"
@@ -448,21 +450,29 @@ std::string start_ompi_server() {
   throw Failure(fmt::format("{} did not print its address within 10 s", program), 1);
 }
 
-std::string own_library() {
-  const std::string path = find_beside(
-      {"../" DYNGRID_LIBDIR "/libdyngrid.so." DYNGRID_SOVERSION, "../lib/libdyngrid.so." DYNGRID_SOVERSION});
+namespace {
+
+/// Of the installed tree, or of the build; empty where there is none.
+std::string find_library(const std::string& name) {
+  return find_beside({"../" DYNGRID_LIBDIR "/" + name, "../lib/" + name});
+}
+
+std::string needed_library(const std::string& name) {
+  const std::string path = find_library(name);
   if (path.empty())
     throw Failure(
-        "there is no libdyngrid.so." DYNGRID_SOVERSION " beside this command; is dyngrid installed as a whole?", 1);
+        fmt::format("there is no {} beside this command; is dyngrid installed as a whole?", base::file_name(name)), 1);
   return path;
 }
 
+} // namespace
+
+std::string own_library() {
+  return needed_library("libdyngrid.so." DYNGRID_SOVERSION);
+}
+
 std::string calls_libraries() {
-  const std::string path =
-      find_beside({"../" DYNGRID_LIBDIR "/dyngrid/libdyngrid-calls.so", "../lib/dyngrid/libdyngrid-calls.so"});
-  if (path.empty())
-    throw Failure("there is no libdyngrid-calls.so beside this command; is dyngrid installed as a whole?", 1);
-  return path + ":" + own_library();
+  return needed_library("dyngrid/libdyngrid-calls.so") + ":" + own_library();
 }
 
 Site look_at_machine() {
@@ -472,8 +482,7 @@ Site look_at_machine() {
   const Blas blas = look_at_blas();
   site.blas_core = blas.core;
   site.better_core = core_to_set(blas);
-  site.yield_library =
-      find_beside({"../" DYNGRID_LIBDIR "/dyngrid/libdyngrid-yield.so", "../lib/dyngrid/libdyngrid-yield.so"});
+  site.yield_library = find_library("dyngrid/libdyngrid-yield.so");
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) site.cores = CPU_COUNT(&set);
@@ -481,11 +490,9 @@ Site look_at_machine() {
   struct statvfs shm {};
   if (statvfs("/dev/shm", &shm) == 0 && access("/dev/shm", W_OK) == 0)
     site.shm_free_bytes = static_cast<std::int64_t>(shm.f_bavail) * static_cast<std::int64_t>(shm.f_frsize);
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (text.find('=') != std::string::npos)
-      site.environment[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
-  }
+  for (const std::string& entry : control::whole_environment())
+    if (const std::size_t equals = entry.find('='); equals != std::string::npos)
+      site.environment[entry.substr(0, equals)] = entry.substr(equals + 1);
   return site;
 }
 

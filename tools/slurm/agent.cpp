@@ -31,6 +31,7 @@
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "control/client.hpp"
+#include "control/variables.hpp"
 #include "decide.hpp"
 #include "jobs.hpp"
 #include "link.hpp"
@@ -173,11 +174,8 @@ Agent::Agent(Request request, std::string dyngrid) : request_(std::move(request)
   if (request_.node_output.empty())
     request_.node_output = fmt::format("slurm-{}-node-%j.out", id); // %j: the node's own job
   // from here on no program regards itself as a step of this job
-  std::vector<std::string> names;
-  for (char** entry = environ; entry && *entry; ++entry)
-    names.push_back(std::string(*entry).substr(0, std::string(*entry).find('=')));
-  for (const std::string& name : names)
-    if (is_of_a_job(name)) unsetenv(name.c_str());
+  for (const std::string& entry : control::whole_environment())
+    if (const std::string name = entry.substr(0, entry.find('=')); is_of_a_job(name)) unsetenv(name.c_str());
   if (!request_.interface.empty())
     for (const char* setting : {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include"})
       setenv(setting, request_.interface.c_str(), 0);
