@@ -23,8 +23,10 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
+#include "base/statistics.hpp"
 #include "base/status.hpp"
 #include "common/report.hpp"
 #include "common/timing.hpp"
@@ -51,8 +53,8 @@ void dyngrid_Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, i
 
 namespace {
 
-using bench::median;
-using bench::now_ns;
+using base::median;
+using base::monotonic_ns;
 using bench::quiet_barrier;
 int union_rank = -1, union_size = 0; ///< after a growth
 } // namespace
@@ -389,13 +391,13 @@ double CaseRun::seconds_of(const Method& method) {
   method_ = &method;
   written_ = nullptr;
   usual_->range(0);
-  const std::int64_t begin = now_ns();
+  const std::int64_t begin = monotonic_ns();
   if (method.fresh_pages) {
     b_ = Array();
     b_ = Array(static_cast<std::size_t>(m_to_ * n_to_), *method.fresh_pages);
   }
   (this->*method.run)();
-  const std::int64_t end = now_ns();
+  const std::int64_t end = monotonic_ns();
   if (method.run == &CaseRun::stock || method.run == &CaseRun::stock_context)
     MPI_Barrier(comm_); // it returns with sends in flight, which need a process inside MPI
   return static_cast<double>(usual_->range(end).second - usual_->range(begin).first) * 1e-9;
