@@ -28,6 +28,7 @@
 #include "base/grid_shape.hpp"
 #include "base/statistics.hpp"
 #include "base/status.hpp"
+#include "common/mpi_main.hpp"
 #include "common/report.hpp"
 #include "common/timing.hpp"
 #include "order.hpp"
@@ -743,14 +744,5 @@ int run(int argc, char** argv) {
 } // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int code = 1;
-  try {
-    code = run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
-  MPI_Finalize();
-  return code;
+  return apps::mpi_main("bench_redist", argc, argv, run);
 }
