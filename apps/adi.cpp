@@ -27,7 +27,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -270,12 +269,8 @@ void read_command_line(Settings& s, int argc, char** argv) {
   cli.add_flag("--plain", s.has_plain,
                "do each step a second time by MPI alone, in turns, compare the results and the times");
   apps::parse(cli, s.common, argc, argv);
-  if (s.has_plain && s.common.nb != 0) {
-    if (apps::is_first_of_mpirun())
-      std::fprintf(stderr, "adi: --plain is given with --nb %lld, expected --nb block\n",
-                   static_cast<long long>(s.common.nb));
-    std::exit(2);
-  }
+  if (s.has_plain && s.common.nb != 0)
+    apps::refuse("adi", fmt::format("--plain is given with --nb {}, expected --nb block", s.common.nb));
 }
 
 /// Of the slowest process. Collective.

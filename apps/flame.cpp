@@ -7,11 +7,11 @@
 // A cell is a complex number: its heat, and its fuel. Each is computed by the same operations whatever the layout, so
 // the result is compared bit for bit with one process alone.
 #include "base/command_line.hpp"
+#include "common/alone.hpp"
 #include "common/app.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
 #include "common/phase_record.hpp"
-#include "common/pieces.hpp"
 
 #include <dyngrid.hpp>
 #include <fmt/format.h>
@@ -93,22 +93,10 @@ void burn(dyngrid_matrix* cells, std::int64_t n, int spin) {
       cells, [&](std::int64_t i, std::int64_t, Cell& cell) { cell = burnt(cell, burn_steps(i, n, spin)); });
 }
 
-/// Collective.
-double wrong_cells(dyngrid_matrix* cells, std::int64_t n, int cycles, int sweeps, int spin) {
-  std::vector<Cell> expected(n * n);
-  int rank = 0;
-  MPI_Comm_rank(dyngrid_comm(), &rank);
-  if (rank == 0) expected = alone(n, cycles, sweeps, spin);
-  apps::in_pieces(expected, [](Cell* first, int count) { MPI_Bcast(first, 2 * count, MPI_DOUBLE, 0, dyngrid_comm()); });
-  double wrong = 0;
-  dyngrid::for_each<Cell>(cells,
-                          [&](std::int64_t i, std::int64_t j, Cell e) { wrong += e == expected[i + j * n] ? 0 : 1; });
-  return apps::sum_over_grid(wrong);
-}
-
 struct FlameOptions {
   int sweeps = 10, spin = 200;
-  std::string stencil_blocks = "4,block", burn_blocks = "4,block", csv;
+  std::vector<std::int64_t> stencil_blocks{4, 0}, burn_blocks{4, 0};
+  std::string csv;
 };
 
 void add_options(base::CommandLine& cli, FlameOptions& flame) {
@@ -116,11 +104,9 @@ void add_options(base::CommandLine& cli, FlameOptions& flame) {
   cli.add_option("--spin", flame.spin, "small steps of a cell in the top quarter that burns; 1 elsewhere")
       .check(base::positive_number())
       .show_default();
-  cli.add_option("--stencil", flame.stencil_blocks,
-                 "block sizes that the stencil may have; block: one for each process")
-      .type_name("NB,...")
-      .show_default();
-  cli.add_option("--burn", flame.burn_blocks, "block sizes that burning may have").type_name("NB,...").show_default();
+  apps::add_blocks(cli, "--stencil", flame.stencil_blocks,
+                   "block sizes that the stencil may have; block: one for each process [4,block]");
+  apps::add_blocks(cli, "--burn", flame.burn_blocks, "block sizes that burning may have [4,block]");
   cli.add_option("--phases", flame.csv, "write what each phase took, and what was planned, as CSV").type_name("FILE");
 }
 
@@ -145,23 +131,15 @@ int main(int argc, char** argv) {
   apps::add_options(cli, options);
   add_options(cli, flame);
   apps::parse(cli, options, argc, argv);
-  std::vector<std::int64_t> stencil_blocks, burn_blocks;
-  try {
-    stencil_blocks = apps::parse_blocks(flame.stencil_blocks);
-    burn_blocks = apps::parse_blocks(flame.burn_blocks);
-  } catch (const base::CommandLineError& error) {
-    if (apps::is_first_of_mpirun()) std::fprintf(stderr, "flame: %s\n", error.what());
-    return 2;
-  }
   const std::int64_t n = options.n;
 
   apps::start(options);
   apps::Run run("flame", options, "cycle");
   apps::PhaseRecord record;
-  options.nb = stencil_blocks[0];
+  options.nb = flame.stencil_blocks[0];
   dyngrid_matrix* const cells = apps::make_matrix("cells", n, n, options, 'z');
-  dyngrid_phase* const spreads = phase_in("stencil", cells, stencil_blocks);
-  dyngrid_phase* const burns = phase_in("burn", cells, burn_blocks);
+  dyngrid_phase* const spreads = phase_in("stencil", cells, flame.stencil_blocks);
+  dyngrid_phase* const burns = phase_in("burn", cells, flame.burn_blocks);
   int step = 0;
   apps::require(dyngrid_share("step", &step, sizeof step), "dyngrid_share");
   if (dyngrid_is_newcomer() == 0) apps::fill<Cell>(cells, at_first);
@@ -179,7 +157,7 @@ int main(int argc, char** argv) {
     ++step;
     run.end(step == options.steps);
     if (!options.check || step < options.steps) continue;
-    const double wrong = wrong_cells(cells, n, step, flame.sweeps, flame.spin);
+    const double wrong = apps::differing<Cell>(cells, n, [&] { return alone(n, step, flame.sweeps, flame.spin); });
     run.verdict(wrong == 0, wrong,
                 wrong == 0 ? "equal to the serial run" : fmt::format("{} cells differ from the serial run", wrong));
   }

@@ -11,11 +11,11 @@
 // by PDGEMM for the matrix Q of all sines, is best in smaller blocks. Of w only the first row is not 0. dyngrid decides
 // in which of its layouts u goes to the product.
 #include "base/command_line.hpp"
+#include "common/alone.hpp"
 #include "common/app.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
 #include "common/phase_record.hpp"
-#include "common/pieces.hpp"
 #include "common/scalapack.h"
 
 #include <dyngrid.hpp>
@@ -24,7 +24,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -70,8 +69,8 @@ std::vector<double> serial(const Problem& problem, std::int64_t sweeps) {
 struct Settings {
   apps::Options common;
   int sweeps = 50;
-  std::string product_text = "64,block", phases_csv;
-  std::vector<std::int64_t> product_blocks;
+  std::string phases_csv;
+  std::vector<std::int64_t> product_blocks{64, 0};
 
   bool has_phases() const { return !phases_csv.empty(); }
 };
@@ -140,7 +139,7 @@ public:
     });
     error = apps::max_over_grid(error);
     const double product_error = products_ ? apps::max_over_grid(error_of_product(grown)) : 0;
-    const double wrong = is_last ? differing(done) : 0;
+    const double wrong = is_last ? apps::differing<double>(u_, n(), [&] { return serial(problem_, done); }) : 0;
     run.verdict(error < 1e-12 && wrong == 0 && product_error < 1e-13 * static_cast<double>(n()),
                 std::max(error, product_error),
                 fmt::format("residual {:.2e}, {:.2e} from the expected iterate{}{}", residual, error,
@@ -175,19 +174,6 @@ private:
     return error;
   }
 
-  /// Elements that are not those of one process alone. Collective.
-  double differing(std::int64_t sweeps) const {
-    std::vector<double> alone(n() * n());
-    int rank = 0;
-    MPI_Comm_rank(dyngrid_comm(), &rank);
-    if (rank == 0) alone = serial(problem_, sweeps);
-    apps::in_pieces(alone, [](double* first, int count) { MPI_Bcast(first, count, MPI_DOUBLE, 0, dyngrid_comm()); });
-    double wrong = 0;
-    dyngrid::for_each<double>(
-        u_, [&](std::int64_t i, std::int64_t j, double e) { wrong += e == alone[i + j * n()] ? 0 : 1; });
-    return apps::sum_over_grid(wrong);
-  }
-
   const Settings& settings_;
   Problem problem_;
   dyngrid_matrix *u_, *load_;
@@ -209,19 +195,11 @@ void read_command_line(Settings& s, int argc, char** argv) {
                  "a step is the sweeps and a product by PDGEMM, as two phases; write what each took, and what was "
                  "planned, as CSV")
       .type_name("FILE");
-  cli.add_option("--product", s.product_text,
-                 "block sizes that u may have in the product; its others have the first one")
-      .type_name("NB,...")
-      .show_default();
+  apps::add_blocks(cli, "--product", s.product_blocks,
+                   "block sizes that u may have in the product; its others have the first one [64,block]");
   apps::parse(cli, s.common, argc, argv);
-  try {
-    s.product_blocks = apps::parse_blocks(s.product_text);
-    if (s.has_phases() && s.common.is_weighted())
-      throw base::CommandLineError("--phases is given with --speeds or --balance, but PDGEMM needs equal blocks");
-  } catch (const base::CommandLineError& error) {
-    if (apps::is_first_of_mpirun()) std::fprintf(stderr, "jacobi: %s\n", error.what());
-    std::exit(2);
-  }
+  if (s.has_phases() && s.common.is_weighted())
+    apps::refuse("jacobi", "--phases is given with --speeds or --balance, but PDGEMM needs equal blocks");
 }
 
 } // namespace

@@ -9,10 +9,10 @@
 //
 // --check compares every cell after every step with a run by one process alone.
 #include "base/command_line.hpp"
+#include "common/alone.hpp"
 #include "common/app.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
-#include "common/pieces.hpp"
 
 #include <dyngrid.hpp>
 #include <fmt/format.h>
@@ -22,8 +22,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <numeric>
 #include <vector>
@@ -301,15 +299,7 @@ Seconds play(dyngrid_matrix* cells, dyngrid::Borders<int>& borders, int generati
 
 /// Compares every cell with a game that one process plays alone.
 void check(apps::Run& run, dyngrid_matrix* cells, Alone& alone, std::int64_t n, std::int64_t generation) {
-  int rank = 0;
-  MPI_Comm_rank(dyngrid_comm(), &rank);
-  std::vector<int> expected(n * n);
-  if (rank == 0) expected = alone.at_generation(generation);
-  apps::in_pieces(expected, [](int* first, int count) { MPI_Bcast(first, count, MPI_INT, 0, dyngrid_comm()); });
-  double wrong = 0;
-  dyngrid::for_each<int>(
-      cells, [&](std::int64_t i, std::int64_t j, int alive) { wrong += alive == expected[i + j * n] ? 0 : 1; });
-  wrong = apps::sum_over_grid(wrong);
+  const double wrong = apps::differing<int>(cells, n, [&] { return alone.at_generation(generation); });
   run.verdict(wrong == 0, 0, wrong == 0 ? "" : fmt::format("{} cells", wrong));
 }
 
@@ -321,10 +311,8 @@ int main(int argc, char** argv) {
   Distribution& distribution = settings.distribution;
   options.n = 1000;
   read_command_line(settings, argc, argv);
-  if (const std::string problem = problem_of(settings); !problem.empty()) {
-    if (apps::is_first_of_mpirun()) std::fprintf(stderr, "life: %s (see --help)\n", problem.c_str());
-    return 2;
-  }
+  if (const std::string problem = problem_of(settings); !problem.empty())
+    apps::refuse("life", problem + " (see --help)");
   const std::int64_t n = options.n;
 
   apps::start(options);

@@ -13,6 +13,7 @@
 // The direction of a particle is drawn from its cell, its number in the cell and the step, in integers. With --check
 // every cell is compared with a run by one process alone after every step, and no particle is ever lost.
 #include "base/command_line.hpp"
+#include "common/alone.hpp"
 #include "common/app.hpp"
 #include "common/local.hpp"
 #include "common/own_work.hpp"
@@ -322,18 +323,9 @@ void say_cut(apps::Run& run, const Settings& settings, const Cut& cut, const dyn
 void check(apps::Run& run, const dyngrid_matrix* cells, Alone& alone, const Settings& settings, int steps) {
   const std::int64_t n = settings.n();
   const std::int64_t rows = std::min(settings.rows_with_crowd(), n);
-  int rank = 0;
-  MPI_Comm_rank(dyngrid_comm(), &rank);
-  Counts expected(static_cast<std::size_t>(n * n));
-  if (rank == 0) expected = alone.after(steps);
-  apps::in_pieces(expected,
-                  [](std::int32_t* first, int count) { MPI_Bcast(first, count, MPI_INT32_T, 0, dyngrid_comm()); });
-  double wrong = 0, particles = 0;
-  dyngrid::for_each<std::int32_t>(cells, [&](std::int64_t i, std::int64_t j, std::int32_t count) {
-    wrong += count == expected[static_cast<std::size_t>(i + j * n)] ? 0 : 1;
-    particles += count;
-  });
-  wrong = apps::sum_over_grid(wrong);
+  const double wrong = apps::differing<std::int32_t>(cells, n, [&] { return alone.after(steps); });
+  double particles = 0;
+  dyngrid::for_each<std::int32_t>(cells, [&](std::int64_t, std::int64_t, std::int32_t count) { particles += count; });
   particles = apps::sum_over_grid(particles);
   const auto begun = static_cast<double>(rows * n * settings.crowd + (n - rows));
   run.verdict(wrong == 0 && particles == begun, wrong,

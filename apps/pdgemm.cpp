@@ -39,30 +39,17 @@ std::vector<double> times(const dyngrid_matrix* matrix, const std::vector<double
   return y;
 }
 
-// B x from the formulae, or |B| |x|: every process takes some of the rows. Collective.
+// B x from the formulae, or |B| |x|. Collective.
 std::vector<double> b_times_probe(std::int64_t n, bool absolute) {
-  int rank = 0, size = 1;
-  MPI_Comm_rank(dyngrid_comm(), &rank);
-  MPI_Comm_size(dyngrid_comm(), &size);
-  std::vector<double> bx(n);
-  for (std::int64_t i = rank; i < n; i += size)
-    for (std::int64_t j = 0; j < n; ++j)
-      bx[i] += absolute ? std::fabs(b_element(i, j) * probe(j)) : b_element(i, j) * probe(j);
-  MPI_Allreduce(MPI_IN_PLACE, bx.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
-  return bx;
+  return apps::row_sums(n, [absolute](std::int64_t i, std::int64_t j) {
+    return absolute ? std::fabs(b_element(i, j) * probe(j)) : b_element(i, j) * probe(j);
+  });
 }
 
 // A (B x) from the formulae. Collective.
 std::vector<double> expected_product(std::int64_t n) {
-  int rank = 0, size = 1;
-  MPI_Comm_rank(dyngrid_comm(), &rank);
-  MPI_Comm_size(dyngrid_comm(), &size);
   const std::vector<double> bx = b_times_probe(n, false);
-  std::vector<double> abx(n);
-  for (std::int64_t i = rank; i < n; i += size)
-    for (std::int64_t j = 0; j < n; ++j) abx[i] += a_element(i, j) * bx[j];
-  MPI_Allreduce(MPI_IN_PLACE, abx.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
-  return abx;
+  return apps::row_sums(n, [&bx](std::int64_t i, std::int64_t j) { return a_element(i, j) * bx[j]; });
 }
 
 /// The increment of C x in each step; for A out of a file also the largest element of |A| |B| |x|. Collective.

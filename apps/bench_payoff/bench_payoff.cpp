@@ -76,10 +76,7 @@ public:
   // One run through all grids.
   void chain(const apps::Launcher& launcher, const std::vector<std::string>& grids, const std::string& app,
              std::int64_t n, const std::string& placement, Results& results) {
-    std::vector<std::string> arguments{"--n",    std::to_string(n), "--nb",        nb_of(app),
-                                       "--grid", grids[0],          "--placement", placement};
-    if (settings_.is_checked) arguments.emplace_back("--check");
-    if (app == "life") arguments.insert(arguments.end(), {"--distribution", "block"});
+    std::vector<std::string> more{"--placement", placement};
     // a factorization has as many steps as panels: the changes happen at equal distances
     const bool is_lu = app == "pdgetrf";
     const int panels = is_lu ? static_cast<int>((n + nb_number() - 1) / nb_number()) : 0;
@@ -87,10 +84,9 @@ public:
     std::string changes;
     for (std::size_t g = 1; g < grids.size(); ++g)
       changes += fmt::format("{}{}:{}", g > 1 ? "," : "", static_cast<int>(g) * every, grids[g]);
-    if (!is_lu) arguments.insert(arguments.end(), {"--steps", std::to_string(every * static_cast<int>(grids.size()))});
-    if (!changes.empty()) arguments.insert(arguments.end(), {"--resize-at", changes});
-    const apps::RunRecord record = launcher.run(app, apps::processes_of(grids[0]), arguments);
-    if (!record.is_right) throw std::runtime_error(app + ": a step was wrong");
+    if (!is_lu) more.insert(more.end(), {"--steps", std::to_string(every * static_cast<int>(grids.size()))});
+    if (!changes.empty()) more.insert(more.end(), {"--resize-at", changes});
+    const apps::RunRecord record = record_of(launcher, app, n, grids[0], more);
     if (!is_lu)
       for (const auto& s : record.steps) // the first step on a grid touches its memory for the first time
         if (s.step % every != 0 || every == 1) results.step[s.grid].push_back(s.seconds);
@@ -106,13 +102,10 @@ public:
 
   // On one grid, without a change.
   void still(const std::string& app, std::int64_t n, const std::string& grid, Results& results) {
-    std::vector<std::string> arguments{"--n", std::to_string(n), "--nb", nb_of(app), "--grid", grid};
-    if (settings_.is_checked) arguments.emplace_back("--check");
-    if (app == "life") arguments.insert(arguments.end(), {"--distribution", "block"});
-    if (app != "pdgetrf") arguments.insert(arguments.end(), {"--steps", "3"});
-    const apps::RunRecord record = launcher_.run(app, apps::processes_of(grid), arguments);
-    if (!record.is_right) throw std::runtime_error(app + ": a step was wrong");
-    if (app == "pdgetrf") {
+    const bool is_lu = app == "pdgetrf";
+    const std::vector<std::string> more = is_lu ? std::vector<std::string>{} : std::vector<std::string>{"--steps", "3"};
+    const apps::RunRecord record = record_of(launcher_, app, n, grid, more);
+    if (is_lu) {
       double sum = 0;
       for (const auto& s : record.steps) sum += s.seconds;
       results.step[grid].push_back(sum);
@@ -145,6 +138,17 @@ public:
   }
 
 private:
+  /// One run, from `grid` on, with `more` arguments; all of its steps are right.
+  apps::RunRecord record_of(const apps::Launcher& launcher, const std::string& app, std::int64_t n,
+                            const std::string& grid, const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments{"--n", std::to_string(n), "--nb", nb_of(app), "--grid", grid};
+    if (settings_.is_checked) arguments.emplace_back("--check");
+    if (app == "life") arguments.insert(arguments.end(), {"--distribution", "block"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    apps::RunRecord record = launcher.run(app, apps::processes_of(grid), arguments);
+    if (!record.is_right) throw std::runtime_error(app + ": a step was wrong");
+    return record;
+  }
   /// A factorization has panels, and life has another option for it.
   std::string nb_of(const std::string& app) const {
     return settings_.nb == "block" && app != "pdgemm" && app != "pdgemv" ? "64" : settings_.nb;

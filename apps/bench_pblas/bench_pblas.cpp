@@ -17,19 +17,10 @@
 #include "common/mpi_main.hpp"
 #include "common/report.hpp"
 #include "equal.hpp"
-#include "shares.hpp"
 
 namespace {
 
-struct Settings {
-  std::vector<int> orders{1000, 2000};
-  std::vector<int> blocks{64};
-  std::vector<std::string> grids, routines{"gemm", "getrf", "potrf"};
-  int reps = 5;
-  std::vector<double> speeds;
-  std::string csv, grow;
-  bool check = false;
-};
+using bench::Settings;
 
 const std::vector<std::string> methods{"stock", "own", "listed"};
 
@@ -80,12 +71,8 @@ int run(int argc, char** argv) {
   if (settings.grids.empty()) settings.grids = all_shapes(size);
   if (!settings.grow.empty() && !settings.speeds.empty())
     throw base::CommandLineError("--grow and --speeds are measurements of their own");
-  if (!settings.speeds.empty())
-    return bench::run_shares({settings.speeds, settings.orders, settings.blocks, settings.routines, settings.reps,
-                              settings.csv, settings.check});
-  if (!settings.grow.empty())
-    return bench::run_grown({settings.grow, settings.orders, settings.blocks, settings.routines, settings.reps,
-                             settings.csv, settings.check});
+  if (!settings.speeds.empty()) return bench::run_shares(settings);
+  if (!settings.grow.empty()) return bench::run_grown(settings);
   apps::Report report("bench_pblas", rank == 0 ? settings.csv : "");
   apps::Table table{"Seconds of a call, medians; ratios are stock's time over ours",
                     {"routine", "grid", "n", "nb", "stock", "own", "listed", "own ratio", "listed ratio"},

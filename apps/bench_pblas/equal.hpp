@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Matrices in equal blocks: ScaLAPACK's kernels and ours in turn.
+// ScaLAPACK's kernels and ours in turn: on matrices in equal blocks, after a growth, on shares by speed.
 #pragma once
 #include <map>
 #include <string>
@@ -27,17 +27,23 @@ struct EqualCase {
 /// Collective over comm, all processes of the grid. @return medians by method
 std::map<std::string, double> measure(const EqualCase& what, MPI_Comm comm, apps::Report& report);
 
-struct GrownSettings {
-  std::string grid; ///< the larger grid
-  std::vector<int> orders, blocks;
-  std::vector<std::string> routines;
+/// The command line's values.
+struct Settings {
+  std::vector<int> orders{1000, 2000};
+  std::vector<int> blocks{64};
+  std::vector<std::string> grids, routines{"gemm", "getrf", "potrf"};
   int reps = 5;
-  std::string csv;
+  std::vector<double> speeds; ///< of the processes, by rank, over and over
+  std::string csv, grow;      ///< grow: the larger grid
   bool check = false;
 };
 /// --grow: dyngrid starts the missing processes, and then all is measured on the larger grid. Collective over
 /// MPI_COMM_WORLD; new processes call it too.
 /// @return exit status
-int run_grown(const GrownSettings& settings);
+int run_grown(const Settings& settings);
+/// --speeds: matrices whose processes have shares by speed, as in a program that states the speed of its processor:
+/// our kernels on these, ScaLAPACK's on equal shares, in turn. Collective over MPI_COMM_WORLD.
+/// @return exit status
+int run_shares(const Settings& settings);
 
 } // namespace bench

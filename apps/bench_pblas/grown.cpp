@@ -41,8 +41,8 @@ apps::BlacsGrid grown_grid() {
 
 } // namespace
 
-int run_grown(const GrownSettings& settings) {
-  const base::GridShape to = base::parse_grid_shape(settings.grid, "--grow");
+int run_grown(const Settings& settings) {
+  const base::GridShape to = base::parse_grid_shape(settings.grow, "--grow");
   setenv("DYNGRID_PBLAS", "stock", 1); // what p?gemm and the others without dyngrid_ are
   setenv("DYNGRID_WAIT", "on", 1);     // new processes exist at the first resize point
   need(dyngrid_init() == 0, "dyngrid_init");
@@ -61,7 +61,7 @@ int run_grown(const GrownSettings& settings) {
         const auto seconds = measure(what, dyngrid_comm(), report);
         const double stock = seconds.at("stock"), own = seconds.at("own");
         ratios.add(stock / own);
-        table.rows.push_back({routine, from, settings.grid, n, nb, apps::Cell(stock, 3), apps::Cell(own, 3),
+        table.rows.push_back({routine, from, settings.grow, n, nb, apps::Cell(stock, 3), apps::Cell(own, 3),
                               apps::Cell(stock / own, 3)});
       }
     table.note += fmt::format("{}{}: {}.", table.note.empty() ? "" : " ", routine, ratios.text());

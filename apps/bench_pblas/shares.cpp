@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "shares.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,11 +16,10 @@
 #include "common/scalapack.h"
 #include "dyngrid.h"
 #include "dyngrid/pblas.h"
+#include "equal.hpp"
 
 namespace bench {
 namespace {
-
-constexpr int one = 1;
 
 /// Three matrices of one kind of shares, and one routine on them.
 class Way {
@@ -105,7 +102,7 @@ void compare(const std::string& routine, Way& stock, Way& own) {
 
 } // namespace
 
-int run_shares(const SharesSettings& settings) {
+int run_shares(const Settings& settings) {
   need(dyngrid_init() == 0, "dyngrid_init");
   int rank = 0, size = 1, nprow = 0, npcol = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -23,9 +23,12 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
+#include "base/statistics.hpp"
 #include "base/status.hpp"
+#include "common/mpi_main.hpp"
 #include "common/report.hpp"
 #include "common/timing.hpp"
 #include "order.hpp"
@@ -45,15 +48,14 @@ int Csys2blacs_handle(MPI_Comm);
 void Cfree_blacs_system_handle(int);
 void Cblacs_gridmap(int*, int*, int, int, int);
 void Cblacs_gridexit(int);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
 using GeFunction = void(int, int, void*, int, int, int*, void*, int, int, int*, int);
 void dyngrid_Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
 }
 
 namespace {
 
-using bench::median;
-using bench::now_ns;
+using base::median;
+using base::monotonic_ns;
 using bench::quiet_barrier;
 int union_rank = -1, union_size = 0; ///< after a growth
 } // namespace
@@ -135,10 +137,8 @@ int context_of(MPI_Comm comm, Shape shape) {
 }
 
 redist::Layout layout(std::int64_t n, std::int64_t nb, Shape shape) {
-  const auto axis = [n, nb](int nprocs) {
-    return nb == 0 ? gridmap::Axis::block(n, nprocs) : gridmap::Axis::block_cyclic(n, nb, nprocs);
-  };
-  return {axis(shape.nprow), axis(shape.npcol), redist::Grid::row_major(shape.nprow, shape.npcol)};
+  return {gridmap::Axis::equal(n, nb, shape.nprow), gridmap::Axis::equal(n, nb, shape.npcol),
+          redist::Grid::row_major(shape.nprow, shape.npcol)};
 }
 
 /// The results of one case over all rounds.
@@ -392,13 +392,13 @@ double CaseRun::seconds_of(const Method& method) {
   method_ = &method;
   written_ = nullptr;
   usual_->range(0);
-  const std::int64_t begin = now_ns();
+  const std::int64_t begin = monotonic_ns();
   if (method.fresh_pages) {
     b_ = Array();
     b_ = Array(static_cast<std::size_t>(m_to_ * n_to_), *method.fresh_pages);
   }
   (this->*method.run)();
-  const std::int64_t end = now_ns();
+  const std::int64_t end = monotonic_ns();
   if (method.run == &CaseRun::stock || method.run == &CaseRun::stock_context)
     MPI_Barrier(comm_); // it returns with sends in flight, which need a process inside MPI
   return static_cast<double>(usual_->range(end).second - usual_->range(begin).first) * 1e-9;
@@ -744,14 +744,5 @@ int run(int argc, char** argv) {
 } // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int code = 1;
-  try {
-    code = run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
-  MPI_Finalize();
-  return code;
+  return apps::mpi_main("bench_redist", argc, argv, run);
 }

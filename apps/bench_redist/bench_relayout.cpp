@@ -5,9 +5,7 @@
 //
 //   mpirun --oversubscribe -np 16 bench_relayout --grid 4x4 --n 8000 --nb 64,128
 
-#include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -16,8 +14,9 @@
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
 #include "common/mpi_main.hpp"
+#include "common/need.hpp"
 #include "common/report.hpp"
-#include "dyngrid.h"
+#include "dyngrid.hpp"
 #include "dyngrid/layout.h"
 
 extern "C" void Cpdgemr2d(int m, int n, const void* a, int ia, int ja, const int* desc_a, void* b, int ib, int jb,
@@ -25,18 +24,14 @@ extern "C" void Cpdgemr2d(int m, int n, const void* a, int ia, int ja, const int
 
 namespace {
 
+using bench::need;
+
 struct Settings {
   std::string grid = "2x2", csv;
   int n = 8000, reps = 7;
   std::vector<int> blocks{64, 128};
   bool check = false;
 };
-
-void need(bool is_right, const char* what) {
-  if (is_right) return;
-  std::fprintf(stderr, "bench_relayout: %s failed: %s\n", what, dyngrid_last_message());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 dyngrid_matrix* matrix(const char* name, const Settings& s, int nb) {
   dyngrid_matrix* made = nullptr;
@@ -46,24 +41,13 @@ dyngrid_matrix* matrix(const char* name, const Settings& s, int nb) {
 
 /// Every element is its place in the matrix; `write` sets them, else they are compared.
 bool each_is_its_place(dyngrid_matrix* a, bool write) {
-  int nprow = 0, npcol = 0, myrow = 0, mycol = 0;
-  dyngrid_grid(&nprow, &npcol, &myrow, &mycol);
-  const int* d = dyngrid_desc(a);
-  auto* local = static_cast<double*>(dyngrid_local(a));
-  const std::int64_t n = d[2], nb = d[4];
-  std::int64_t col = 0, wrong = 0;
-  for (std::int64_t j = 0; j < n; ++j) {
-    if (j / nb % npcol != mycol) continue;
-    std::int64_t row = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-      if (i / nb % nprow != myrow) continue;
-      double& here = local[col * d[8] + row++];
-      const auto place = static_cast<double>(j * n + i);
-      if (write) here = place;
-      wrong += here == place ? 0 : 1;
-    }
-    ++col;
-  }
+  const std::int64_t n = dyngrid_desc(a)[2];
+  std::int64_t wrong = 0;
+  dyngrid::for_each<double>(a, [&](std::int64_t i, std::int64_t j, double& here) {
+    const auto place = static_cast<double>(j * n + i);
+    if (write) here = place;
+    wrong += here == place ? 0 : 1;
+  });
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, dyngrid_comm());
   return wrong == 0;
 }

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -87,11 +86,10 @@ bool is_first_of_mpirun() {
 
 std::int64_t parse_block(const std::string& text) {
   if (text == "block") return 0;
-  std::int64_t nb = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), nb);
-  if (error != std::errc() || end != text.data() + text.size() || nb < 1)
+  const auto nb = base::whole_number(text);
+  if (!nb || *nb < 1)
     throw base::CommandLineError(fmt::format("'{}' is no block size, expected a number above 0 or block", text));
-  return nb;
+  return *nb;
 }
 
 std::vector<GridChange> parse_changes(const std::string& text) {
@@ -185,6 +183,12 @@ void parse(base::CommandLine& cli, Options& options, int argc, char** argv) {
            1);
 }
 
+void refuse(const std::string& app, const std::string& mistake) {
+  if (is_first_of_mpirun()) std::fprintf(stderr, "%s: %s\n", app.c_str(), mistake.c_str());
+  std::fflush(nullptr);
+  std::exit(2);
+}
+
 namespace {
 [[noreturn]] void end_all() {
   std::fflush(nullptr);
@@ -243,8 +247,7 @@ double sum_over_grid(double value) {
 
 Run::Run(std::string name, const Options& options, std::string what_is_a_step)
     : name_(std::move(name)), word_(std::move(what_is_a_step)), options_(options), steps_(room_for(options.steps)),
-      changes_(most_changes), started_(MPI_Wtime()), restarts_(dyngrid_is_restarted() != 0),
-      on_terminal_(output_is_terminal()) {
+      changes_(most_changes), restarts_(dyngrid_is_restarted() != 0), on_terminal_(output_is_terminal()) {
   if (dyngrid_is_newcomer() == 0) dyngrid_grid(&counts_.first_nprow, &counts_.first_npcol, nullptr, nullptr);
   require(dyngrid_share("apps.counts", &counts_, sizeof counts_), "dyngrid_share");
   require(dyngrid_share("apps.steps", steps_.data(), steps_.size() * sizeof(Step)), "dyngrid_share");
@@ -409,7 +412,7 @@ void Run::close_step(const std::string& word) {
 
 // Mean seconds of a step on the grid before and after a change. The first step on a grid opens connections and touches
 // its memory for the first time; it is left out where there is another.
-void Run::mean_step_s(std::size_t change, double* before, double* after) const {
+std::pair<double, double> Run::mean_step_s(std::size_t change) const {
   const auto mean = [&](int first, int last) { // steps first <= step < last
     double sum = 0;
     int count = 0;
@@ -434,8 +437,7 @@ void Run::mean_step_s(std::size_t change, double* before, double* after) const {
       break;
     }
   }
-  *before = mean(first, changes_[change].step);
-  *after = mean(changes_[change].step, last);
+  return {mean(first, changes_[change].step), mean(changes_[change].step, last)};
 }
 
 namespace {
@@ -460,8 +462,7 @@ void Run::print_changes() {
   for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
     if (changes_[i].status != DYNGRID_RESIZED) continue;
     const auto& r = changes_[i].report;
-    double t_old = 0, t_new = 0;
-    mean_step_s(i, &t_old, &t_new);
+    const auto [t_old, t_new] = mean_step_s(i);
     const auto seconds = [](double t) { return std::isnan(t) ? std::string("-") : fmt::format("{:.4f}", t); };
     print(fmt::format(
         "{:>6} {:>7} {:>7} {:>8.3f} {:>8.3f} {:>8.4f} {:>10.4f} {:>8.3f} {:>10.3f} {:>8} {:>8} {:>13} {:>12}",
@@ -530,8 +531,7 @@ bool Run::write_csv() const {
     const auto& c = changes_[i];
     if (c.status != DYNGRID_RESIZED) continue;
     const auto& r = c.report;
-    double t_old = 0, t_new = 0;
-    mean_step_s(i, &t_old, &t_new);
+    const auto [t_old, t_new] = mean_step_s(i);
     const bool known = !std::isnan(t_old) && !std::isnan(t_new);
     out << fmt::format("{},resize,{},{}x{},{}x{},{},{:.6f},,,,{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{},{},{}\n", name_,
                        c.step, r.from_nprow, r.from_npcol, r.to_nprow, r.to_npcol, common, r.total_s, r.spawn_s,
@@ -573,8 +573,7 @@ bool Run::write_json(const std::string& summary) const {
       resize["status"] = dyngrid_status_string(c.status);
     } else {
       const auto& r = c.report;
-      double t_old = 0, t_new = 0;
-      mean_step_s(i, &t_old, &t_new);
+      const auto [t_old, t_new] = mean_step_s(i);
       resize.update({{"from", {r.from_nprow, r.from_npcol}},
                      {"to", {r.to_nprow, r.to_npcol}},
                      {"spawned", r.spawned},

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace apps {
@@ -55,6 +56,10 @@ void add_host_speeds(base::CommandLine& cli, Options& options);
 /// Reads the command line. On --help or an error it prints (one process of mpirun's only) and ends the process, status
 /// 0 or 2. Sets DYNGRID_EXCHANGE for this process from --schedule. Call it before dyngrid_init.
 void parse(base::CommandLine& cli, Options& options, int argc, char** argv);
+
+/// For another mistake on the command line, before dyngrid_init: prints it (one process of mpirun's only) and ends the
+/// process, status 2.
+[[noreturn]] void refuse(const std::string& app, const std::string& mistake);
 
 /// A block size, 0 for "block". Throws base::CommandLineError with what is wrong.
 std::int64_t parse_block(const std::string& text);
@@ -124,8 +129,6 @@ public:
   /// process that left the application may call it too and gets 0.
   int finish(const std::string& more = "");
 
-  const std::vector<Step>& steps() const { return steps_; }
-
 private:
   struct Counts {
     std::int32_t steps = 0, changes = 0;
@@ -137,7 +140,7 @@ private:
   void open_step(int step, double flops);
   void close_step(const std::string& word);
   void share_changes();
-  void mean_step_s(std::size_t change, double* before, double* after) const;
+  std::pair<double, double> mean_step_s(std::size_t change) const;
   void print_changes();
   bool write_csv() const;
   bool write_json(const std::string& summary) const;
@@ -149,7 +152,7 @@ private:
   std::vector<Change> changes_; ///< as long as may be: shared memory stays where it is
   int changes_shared_ = 0;
   GridChange wanted_; ///< requested last; 0 x 0 when it has been answered
-  double begun_ = 0, started_ = 0;
+  double begun_ = 0;
   bool restarts_ = false; ///< and it has not been reported yet
   Step current_;
   bool head_printed_ = false, progress_shown_ = false, on_terminal_ = false;

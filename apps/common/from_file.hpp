@@ -35,9 +35,7 @@ inline void take_order(const std::string& app, const std::string& file, Options&
       throw std::runtime_error(fmt::format("{}: is {} x {}, expected a square matrix", file, header.m, header.n));
     options.n = header.n;
   } catch (const std::runtime_error& error) {
-    if (is_first_of_mpirun()) std::fprintf(stderr, "%s: %s\n", app.c_str(), error.what());
-    std::fflush(nullptr);
-    std::exit(2);
+    refuse(app, error.what());
   }
 }
 

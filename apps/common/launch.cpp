@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 #include "base/file_descriptor.hpp"
@@ -95,9 +94,8 @@ RunRecord record_in(const std::string& csv_path, const std::string& program) {
       record.is_right = record.is_right && fields.at(column("right")) != "0";
     } else {
       record.changes.push_back({static_cast<int>(number("step")), fields.at(column("from")), fields.at(column("to")),
-                                number("seconds"), number("spawn_s"), number("merge_s"), number("plan_s"),
-                                number("exchange_s"), static_cast<std::int64_t>(number("moved_bytes")),
-                                static_cast<std::int64_t>(number("kept_bytes"))});
+                                number("seconds"), number("merge_s"), number("plan_s"), number("exchange_s"),
+                                static_cast<std::int64_t>(number("moved_bytes"))});
     }
   }
   return record;
@@ -106,13 +104,7 @@ RunRecord record_in(const std::string& csv_path, const std::string& program) {
 std::vector<std::vector<std::string>> read_csv(const std::string& path) {
   std::vector<std::vector<std::string>> lines;
   std::ifstream in(path);
-  for (std::string line; std::getline(in, line);) {
-    std::vector<std::string> fields;
-    std::istringstream all(line);
-    for (std::string field; std::getline(all, field, ',');) fields.push_back(field);
-    if (!line.empty() && line.back() == ',') fields.emplace_back();
-    lines.push_back(std::move(fields));
-  }
+  for (std::string line; std::getline(in, line);) lines.push_back(base::split(line, ','));
   return lines;
 }
 

@@ -17,8 +17,8 @@ struct RunStep {
 struct RunChange {
   int before_step = 0;
   std::string from, to;
-  double total_s = 0, spawn_s = 0, merge_s = 0, plan_s = 0, exchange_s = 0;
-  std::int64_t moved_bytes = 0, kept_bytes = 0;
+  double total_s = 0, merge_s = 0, plan_s = 0, exchange_s = 0;
+  std::int64_t moved_bytes = 0;
 };
 
 struct RunRecord {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Initial values of the local parts of distributed matrices.
+// Initial values of the local parts of distributed matrices, and sums of them by formulae.
 #pragma once
 
 #include <cstdint>
 #include <dyngrid.hpp>
+#include <vector>
 
 namespace apps {
 
@@ -20,6 +21,18 @@ inline std::int64_t mixed(std::int64_t i, std::int64_t j, std::uint64_t seed, st
   h *= 0xD6E8FEB86659FD93U;
   h ^= h >> 32;
   return static_cast<std::int64_t>(h % static_cast<std::uint64_t>(range));
+}
+
+/// The sums of term(i, j) over j < n, for each i < n; every process takes some of the rows. Collective.
+template <class Term> std::vector<double> row_sums(std::int64_t n, Term term) {
+  int rank = 0, size = 1;
+  MPI_Comm_rank(dyngrid_comm(), &rank);
+  MPI_Comm_size(dyngrid_comm(), &size);
+  std::vector<double> sums(static_cast<std::size_t>(n));
+  for (std::int64_t i = rank; i < n; i += size)
+    for (std::int64_t j = 0; j < n; ++j) sums[static_cast<std::size_t>(i)] += term(i, j);
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, dyngrid_comm());
+  return sums;
 }
 
 } // namespace apps

@@ -31,6 +31,14 @@ inline std::vector<std::int64_t> parse_blocks(const std::string& text) {
   return blocks;
 }
 
+/// An option with such a list.
+inline void add_blocks(base::CommandLine& cli, const std::string& name, std::vector<std::int64_t>& blocks,
+                       const std::string& help) {
+  cli.add_option(
+         name, [&blocks](const std::string& text) { blocks = parse_blocks(text); }, help)
+      .type_name("NB,...");
+}
+
 /// A phase and the matrices that it uses, each with its access: DYNGRID_READ, DYNGRID_WRITE or both.
 inline dyngrid_phase* make_phase(const char* name, const std::vector<std::pair<dyngrid_matrix*, int>>& uses) {
   dyngrid_phase* made = nullptr;

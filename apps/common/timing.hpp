@@ -6,18 +6,7 @@
 
 #include <unistd.h>
 
-#include <cstdint>
-
-#include "base/clock.hpp"
-#include "base/statistics.hpp"
-
 namespace bench {
-
-inline std::int64_t now_ns() {
-  return base::monotonic_ns();
-}
-
-using base::median;
 
 /// Waits for all without loading a core: the ranks that have no part in a case must not disturb it. (Twelve that poll
 /// every 2 ms made a case of four 5 to 15 % longer.)

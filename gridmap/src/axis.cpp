@@ -122,6 +122,10 @@ Axis Axis::block(std::int64_t n, int nprocs, int src) {
   return {n, {nb}, src, nprocs};
 }
 
+Axis Axis::equal(std::int64_t n, std::int64_t nb, int nprocs) {
+  return nb > 0 ? block_cyclic(n, nb, nprocs) : block(n, nprocs);
+}
+
 Axis Axis::variable(std::vector<std::int64_t> rows_per_proc, int src) {
   const std::int64_t n = std::accumulate(rows_per_proc.begin(), rows_per_proc.end(), std::int64_t{0});
   const int nprocs = static_cast<int>(rows_per_proc.size());

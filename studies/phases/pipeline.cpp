@@ -113,25 +113,18 @@ int main(int argc, char** argv) {
   apps::Options options;
   options.n = 300;
   options.steps = 12;
-  std::string product_text = "64,16", csv;
+  std::vector<std::int64_t> product_blocks{64, 16};
+  std::string csv;
   int solve_block = 32;
   base::CommandLine cli("A product, an eigensolver and a product back, in three phases that each would like its "
                         "matrices to lie another way. A step is a cycle of all.",
                         "pipeline");
   apps::add_options(cli, options);
-  cli.add_option("--product", product_text, "block sizes of A in the products; the others have the first one")
-      .type_name("NB,...")
-      .show_default();
+  apps::add_blocks(cli, "--product", product_blocks,
+                   "block sizes of A in the products; the others have the first one [64,16]");
   cli.add_option("--solve", solve_block, "block size of PDSYEVD").check(base::positive_number()).show_default();
   cli.add_option("--phases", csv, "write what each phase took, and what was planned, as CSV").type_name("FILE");
   apps::parse(cli, options, argc, argv);
-  std::vector<std::int64_t> product_blocks;
-  try {
-    product_blocks = apps::parse_blocks(product_text);
-  } catch (const base::CommandLineError& error) {
-    if (apps::is_first_of_mpirun()) std::fprintf(stderr, "pipeline: %s\n", error.what());
-    return 2;
-  }
 
   apps::start(options);
   apps::Run run("pipeline", options, "cycle");

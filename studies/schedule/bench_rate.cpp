@@ -16,7 +16,9 @@
 
 #include <mpi.h>
 
+#include "base/clock.hpp"
 #include "base/command_line.hpp"
+#include "base/statistics.hpp"
 #include "common/timing.hpp"
 #include "redist/executor.hpp"
 #include "redist/plan.hpp"
@@ -24,8 +26,8 @@
 
 namespace {
 
-using bench::median;
-using bench::now_ns;
+using base::median;
+using base::monotonic_ns;
 using bench::quiet_barrier;
 
 using gridmap::Axis;
@@ -87,10 +89,10 @@ struct Case {
   }
   void run(redist::Executor& executor, bool counts) {
     executor.range(0);
-    const std::int64_t begin = now_ns();
+    const std::int64_t begin = monotonic_ns();
     executor.execute({&plan}, {{from->data(), std::max<std::int64_t>(1, plan.m_loc_from), to->data(),
                                 std::max<std::int64_t>(1, plan.m_loc_to)}});
-    const std::int64_t end = now_ns();
+    const std::int64_t end = monotonic_ns();
     const double t = static_cast<double>(executor.range(end).second - executor.range(begin).first) * 1e-9;
     if (counts) seconds.push_back(t);
   }

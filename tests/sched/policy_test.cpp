@@ -52,7 +52,7 @@ struct Machine {
     int started = 0;
     for (const Decision& d : out) {
       EXPECT_TRUE(result.emplace(d.job->id, d.procs).second) << "decided twice on " << d.job->id;
-      EXPECT_TRUE(d.job->sizes->allows(d.procs));
+      EXPECT_GE(d.job->sizes->index_of(d.procs), 0);
       if (d.is_start()) started += d.procs;
       EXPECT_EQ(d.job->target, 0);
     }
@@ -527,7 +527,6 @@ TEST(Policies, UnknownNames) {
   for (const char* name : {"ls", "as", "rs", "tp", "qos"}) {
     Machine m(4);
     EXPECT_EQ(m.decide(name), (Decisions{}));
-    EXPECT_STREQ(make_policy(name)->name(), name);
   }
 }
 

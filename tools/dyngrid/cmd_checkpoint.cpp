@@ -19,14 +19,10 @@ struct CheckpointOptions {
 };
 
 void run(const CheckpointOptions& o) {
-  std::string job = o.job;
-  control::Client client = connect_to(job);
-  const Json answer = client.call("checkpoint", {{"stop", o.stop}}, -1);
-  const std::string outcome = answer.value("outcome", ""), reason = answer.value("reason", "");
-  if (print_json(o.json, answer) && outcome == "done") return;
-  if (outcome == "declined") throw Failure("declined: " + reason, declined_status);
-  if (outcome != "done") throw Failure(outcome + (reason.empty() ? "" : ": " + reason), 1);
-  std::printf("%s\n", base::printable(answer.value("file", "")).c_str());
+  const Json answer = connect_to(o.job).call("checkpoint", {{"stop", o.stop}}, -1);
+  const bool is_printed = print_json(o.json, answer);
+  if (answer.value("outcome", "") != "done") throw_outcome(answer);
+  if (!is_printed) std::printf("%s\n", base::printable(answer.value("file", "")).c_str());
 }
 
 } // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dyngrid completion SHELL: a script for the shell's tab key. It asks `dyngrid __complete WORDS`, which answers from
 // the command line's own description: a line for each candidate, "WORD<tab>HELP", or :files, or :command.
-#include "completion.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -10,7 +8,7 @@
 #include <sstream>
 
 #include "command.hpp"
-#include "control/runtime_dir.hpp"
+#include "job_text.hpp"
 
 namespace command {
 namespace {
@@ -78,9 +76,8 @@ std::vector<std::string> values_of(const base::OptionText& o) {
     return values;
   }
   if (o.name == "JOB") {
-    std::vector<std::string> jobs;
-    for (const control::FoundJob& found : control::find_jobs())
-      if (found.is_alive) jobs.push_back(found.name + "\tjob");
+    std::vector<std::string> jobs = running_jobs();
+    for (std::string& job : jobs) job += "\tjob";
     return jobs;
   }
   if (o.type.find("PROGRAM") != std::string::npos || o.type == "WORDS") return {"--\tthe application"};

@@ -24,7 +24,6 @@
 #include "control/host.hpp"
 #include "control/load_reader.hpp"
 #include "control/mpi_settings.hpp"
-#include "control/runtime_dir.hpp"
 #include "control/variables.hpp"
 #include "job_text.hpp"
 #include "shared/blas.hpp"
@@ -305,15 +304,9 @@ void look_at_load(Findings& out) {
 
 /// Processes beside the grids of running jobs, which use memory and slots.
 void look_at_waiting(Findings& out) {
-  for (const control::FoundJob& found : control::find_jobs()) {
-    if (!found.is_alive) continue;
-    try {
-      const auto status = control::Client::to_job(found.name, 2).call("status", {}, 2);
-      if (const std::string waiting = waiting_text(status); !waiting.empty())
-        out.push_back({"jobs", Verdict::ok, fmt::format("job {} has {}", found.name, waiting), ""});
-    } catch (const std::exception&) { // it has just ended, or it is stopped: `dyngrid ps` reports it
-    }
-  }
+  for (const std::string& job : running_jobs())
+    if (const std::string waiting = waiting_text(status_of(job)); !waiting.empty())
+      out.push_back({"jobs", Verdict::ok, fmt::format("job {} has {}", job, waiting), ""});
 }
 
 void look_at_variables(Findings& out) {

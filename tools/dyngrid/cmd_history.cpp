@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cmath>
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -12,7 +12,6 @@
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "control/history_json.hpp"
-#include "control/runtime_dir.hpp"
 #include "history_calls.hpp"
 #include "job_text.hpp"
 #include "shared/text.hpp"
@@ -35,8 +34,7 @@ struct RunHistory {
 };
 
 /// The records of a running job, including the steps of this moment.
-RunHistory history_of_job(const std::string& name) {
-  std::string job = name;
+RunHistory history_of_job(const std::string& job) {
   control::Client client = connect_to(job);
   const Json answer = control::whole_history(client);
   RunHistory entry;
@@ -189,10 +187,8 @@ void run(const HistoryOptions& o) {
   std::vector<base::GridShape> wanted;
   for (const std::string& text : o.predict) wanted.push_back(base::parse_grid_shape(text, "--predict"));
   std::vector<RunHistory> entries;
-  bool is_running = false;
-  for (const control::FoundJob& found : control::find_jobs())
-    is_running = is_running || (found.is_alive && found.name == o.job);
-  if (is_running) {
+  const std::vector<std::string> running = running_jobs();
+  if (std::find(running.begin(), running.end(), o.job) != running.end()) {
     entries.push_back(history_of_job(o.job));
   } else {
     for (auto& [key, history] : control::read_all_history(control::history_file()))
@@ -204,7 +200,7 @@ void run(const HistoryOptions& o) {
   if (o.json) {
     Json all = Json::array();
     for (const RunHistory& e : entries) all.push_back(as_json(e, wanted));
-    std::printf("%s\n", base::json_text({{"history", all}}).c_str());
+    print_json(true, {{"history", all}});
     return;
   }
   if (entries.empty()) std::printf("no history in %s\n", control::history_file().c_str());

@@ -14,7 +14,6 @@
 #include "base/parse_json.hpp"
 #include "command.hpp"
 #include "control/load_reader.hpp"
-#include "control/runtime_dir.hpp"
 #include "job_balance.hpp"
 #include "job_text.hpp"
 #include "load_by_host.hpp"
@@ -41,7 +40,7 @@ control::Load measure(control::LoadSource source, double seconds) {
 /// The answer of a job whose processes have all been measured recently; the first question only starts the measurement.
 Json loads_of(const LoadOptions& o) {
   constexpr double lately_s = 3;
-  std::string job = o.job;
+  const std::string job = job_or_only(o.job);
   control::Client client = connect_to(job);
   const base::Deadline end(o.timeout_s);
   for (;;) {
@@ -97,13 +96,12 @@ void show_job(const LoadOptions& o) {
 /// All running jobs, by host. The first question to each only starts the measurement, so all are asked first.
 void show_all(const LoadOptions& o) {
   std::map<std::string, Json> loads;
-  for (const control::FoundJob& found : control::find_jobs()) {
-    if (!found.is_alive) continue;
+  for (const std::string& job : running_jobs()) {
     try {
-      control::Client::to_job(found.name, 2).call("load", {}, 2);
-      loads[found.name] = Json::array();
+      control::Client::to_job(job, 2).call("load", {}, 2);
+      loads[job] = Json::array();
     } catch (const std::exception& error) { // it has just ended, or it is stopped
-      std::fprintf(stderr, "dyngrid: load: job %s does not answer: %s\n", found.name.c_str(), error.what());
+      std::fprintf(stderr, "dyngrid: load: job %s does not answer: %s\n", job.c_str(), error.what());
     }
   }
   for (auto& [job, list] : loads) {

@@ -27,19 +27,11 @@ void run(bool as_json) {
       removed += control::remove_stale(found) ? 1 : 0;
       continue;
     }
-    try {
-      control::Client client = control::Client::to_job(found.name, 2);
-      jobs.push_back(client.call("status", {}, 2));
-    } catch (const std::exception& error) { // it has just ended, or it is stopped
-      jobs.push_back({{"job", found.name}, {"error", error.what()}});
-    }
+    jobs.push_back(status_of(found.name));
     jobs.back().erase("id");
     jobs.back().erase("ok");
   }
-  if (as_json) {
-    std::printf("%s\n", base::json_text({{"jobs", jobs}, {"removed", removed}}).c_str());
-    return;
-  }
+  if (print_json(as_json, {{"jobs", jobs}, {"removed", removed}})) return;
   if (jobs.empty()) {
     std::printf("no jobs\n");
   } else {
@@ -68,12 +60,9 @@ void run(bool as_json) {
 }
 
 /// Every process of a job: its position, or that it sleeps.
-void show_processes(std::string job, bool as_json) {
-  base::Json status = connect_to(job).call("status", {{"processes", true}}, 2);
-  if (as_json) {
-    std::printf("%s\n", base::json_text(status).c_str());
-    return;
-  }
+void show_processes(const std::string& job, bool as_json) {
+  const base::Json status = connect_to(job).call("status", {{"processes", true}}, 2);
+  if (print_json(as_json, status)) return;
   const base::Json units = status.value("units", base::Json::array());
   const auto is_kept = [&](std::int64_t number) {
     return std::any_of(units.begin(), units.end(),
@@ -92,7 +81,7 @@ void show_processes(std::string job, bool as_json) {
   }
   for (const auto& [kind, shown] : without_id)
     for (int count = status.value(kind, 0); count > 0; --count)
-      rows.push_back({"-", shown, status["host"].get<std::string>(), "-", "-"});
+      rows.push_back({"-", shown, status.at("host").get<std::string>(), "-", "-"});
   std::printf("%s", table(rows).c_str());
 }
 

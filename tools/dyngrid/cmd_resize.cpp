@@ -52,8 +52,7 @@ std::string chosen_text(const Json& answer) {
 }
 
 void send(const ResizeOptions& o, const std::string& op, Json fields) {
-  std::string job = o.job;
-  control::Client client = connect_to(job);
+  control::Client client = connect_to(o.job);
   if (!o.placement.empty()) fields["placement"] = o.placement;
   if (!o.form.empty()) fields["form"] = o.form;
   if (o.deadline_s > 0) fields["deadline_s"] = o.deadline_s;
@@ -66,11 +65,11 @@ void send(const ResizeOptions& o, const std::string& op, Json fields) {
   } catch (const base::Error& error) {
     throw Failure(error.what(), error.status() == base::Status::bad_argument ? 2 : 1);
   }
-  if (o.json) std::printf("%s\n", base::json_text(answer).c_str());
+  const bool is_printed = print_json(o.json, answer);
   const std::string outcome = answer.value("outcome", ""), reason = answer.value("reason", "");
-  if (!answer.value("accepted", false) || outcome == "declined") throw Failure("declined: " + reason, declined_status);
-  if (!outcome.empty() && outcome != "done") throw Failure(outcome + (reason.empty() ? "" : ": " + reason), 1);
-  if (o.json) return;
+  if (!answer.value("accepted", false)) throw Failure("declined: " + reason, declined_status);
+  if (!outcome.empty() && outcome != "done") throw_outcome(answer);
+  if (is_printed) return;
   if (outcome == "done" && answer.contains("report")) {
     std::printf("%s%s\n", change_text(answer["report"]).c_str(), chosen_text(answer).c_str());
     return;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A job live: a few lines redrawn on a terminal, one line per event in a pipe, the events themselves with --json.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -10,12 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
-#include "control/runtime_dir.hpp"
 #include "job_text.hpp"
 #include "shared/text.hpp"
 #include "terminal.hpp"
@@ -25,7 +24,7 @@ namespace command {
 namespace {
 
 using base::Json;
-using Clock = std::chrono::steady_clock;
+using base::monotonic_s;
 
 struct WatchOptions {
   std::string job;
@@ -58,13 +57,12 @@ std::string line_of(const Json& e) {
 
 /// The events as lines, for a pipe.
 void print_events(const WatchOptions& o) {
-  std::string job = o.job;
-  control::Client client = connect_to(job);
+  control::Client client = connect_to(o.job);
   client.call("watch", {});
-  const auto begun = Clock::now();
+  const double begun_s = monotonic_s();
   std::int64_t seen = 0;
   for (;;) {
-    const double gone = std::chrono::duration<double>(Clock::now() - begun).count();
+    const double gone = monotonic_s() - begun_s;
     if (o.seconds > 0 && gone >= o.seconds) return;
     std::optional<Json> line;
     try {
@@ -84,21 +82,14 @@ void print_events(const WatchOptions& o) {
 /// The running jobs, queried as by `ps`.
 std::vector<Json> jobs_to_choose() {
   std::vector<Json> jobs;
-  for (const control::FoundJob& found : control::find_jobs()) {
-    if (!found.is_alive) continue;
-    try {
-      jobs.push_back(control::Client::to_job(found.name, 2).call("status", {}, 2));
-    } catch (const std::exception& error) {
-      jobs.push_back({{"job", found.name}, {"error", error.what()}});
-    }
-  }
+  for (const std::string& job : running_jobs()) jobs.push_back(status_of(job));
   return jobs;
 }
 
 /// The chosen one of several; empty when the user chose none. The list is renewed every second.
 std::string choose(Terminal& terminal) {
   std::vector<Json> jobs = jobs_to_choose();
-  auto asked = Clock::now();
+  double asked_s = monotonic_s();
   std::size_t chosen = 0;
   for (;;) {
     if (jobs.empty()) throw Failure("no job is running any more", 1);
@@ -111,10 +102,10 @@ std::string choose(Terminal& terminal) {
     if (press.key == Key::enter) return jobs[chosen].value("job", "");
     if (press.key == Key::digit && static_cast<std::size_t>(press.digit) <= jobs.size())
       return jobs[static_cast<std::size_t>(press.digit) - 1].value("job", "");
-    if (Clock::now() - asked < std::chrono::seconds(1)) continue;
+    if (monotonic_s() - asked_s < 1) continue;
     const std::string name = jobs[chosen].value("job", "");
     jobs = jobs_to_choose();
-    asked = Clock::now();
+    asked_s = monotonic_s();
     for (std::size_t i = 0; i < jobs.size(); ++i)
       if (jobs[i].value("job", "") == name) chosen = i;
   }
@@ -125,7 +116,7 @@ enum class Left { ended, quit, for_another };
 /// One job on the terminal.
 class Watched {
 public:
-  Watched(const WatchOptions& o, std::string job, Terminal& terminal)
+  Watched(const WatchOptions& o, const std::string& job, Terminal& terminal)
       : o_(o), terminal_(terminal), client_(connect_to(job)) {
     view_.take(client_.call("status", {}));
     client_.call("watch", {});
@@ -134,18 +125,17 @@ public:
   /// Until it or the user ends it.
   Left show() {
     for (;;) {
-      const auto now = Clock::now();
-      const double gone_s = std::chrono::duration<double>(now - begun_).count();
+      const double now_s = monotonic_s(), gone_s = now_s - begun_s_;
       if (o_.seconds > 0 && gone_s >= o_.seconds) return Left::quit;
-      if (!is_paused_ && now - drawn_at_ > std::chrono::milliseconds(100)) draw(keys());
-      if (now - asked_ > std::chrono::seconds(1)) { // for the values that no event reports
+      if (!is_paused_ && now_s - drawn_s_ > 0.1) draw(keys());
+      if (now_s - asked_s_ > 1) { // for the values that no event reports
         client_.send("status", {});
         client_.send("load", {});
-        asked_ = now;
+        asked_s_ = now_s;
       }
       const std::optional<Json> line = next_line();
-      if (!line || now - looked_ > std::chrono::milliseconds(100)) { // keys too, where events come without a pause
-        looked_ = now;
+      if (!line || now_s - looked_s_ > 0.1) { // keys too, where events come without a pause
+        looked_s_ = now_s;
         const double rest_s = o_.seconds > 0 ? std::clamp(o_.seconds - gone_s, 0.001, 0.1) : 0.1;
         if (const auto left = obey(terminal_.wait(line ? -1 : client_.fd(), line ? 0 : rest_s))) return *left;
       }
@@ -167,7 +157,7 @@ private:
   }
   void draw(const std::string& keys) {
     terminal_.draw(view_.lines(terminal_.screen(), keys));
-    drawn_at_ = Clock::now();
+    drawn_s_ = monotonic_s();
   }
   std::optional<Json> next_line() {
     try {
@@ -215,8 +205,7 @@ private:
   Terminal& terminal_;
   control::Client client_;
   JobView view_;
-  Clock::time_point begun_ = Clock::now(), drawn_at_ = begun_ - std::chrono::hours(1), asked_ = begun_,
-                    looked_ = begun_;
+  double begun_s_ = monotonic_s(), drawn_s_ = begun_s_ - 3600, asked_s_ = begun_s_, looked_s_ = begun_s_;
   std::int64_t seen_ = 0, wish_ = 0; ///< `wish_`: the id of the request of a key
   std::string op_;
   bool is_paused_ = false, was_tried_again_ = false;

@@ -4,6 +4,9 @@
 // exit status.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/command_line.hpp"
 #include "shared/failure.hpp"
 
@@ -23,6 +26,9 @@ void add_run(CommandLine& root);
 void add_doctor(CommandLine& root);
 void add_env(CommandLine& root);
 void add_completion(CommandLine& root);
+/// What the last of `words` (those after the program's name) can be: "WORD<tab>HELP" each, or one line :files or
+/// :command. The shell chooses those that begin as the last word does.
+std::vector<std::string> completions(const CommandLine& root, const std::vector<std::string>& words);
 
 // dyngrid plan SUBJECT
 void add_plan_balance(CommandLine& plan);

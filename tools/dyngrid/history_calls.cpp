@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "history_calls.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 
@@ -11,7 +12,6 @@
 #include "base/printable.hpp"
 #include "control/call_report.hpp"
 #include "control/history.hpp"
-#include "control/runtime_dir.hpp"
 #include "job_text.hpp"
 #include "shared/failure.hpp"
 #include "shared/text.hpp"
@@ -25,9 +25,9 @@ struct RunCalls {
   control::CallReport report;
 };
 
-RunCalls calls_of_job(std::string job) {
-  control::Client client = connect_to(job);
-  const control::Json answer = client.call("calls", {});
+RunCalls calls_of_job(const std::string& name) {
+  const std::string job = job_or_only(name);
+  const control::Json answer = connect_to(job).call("calls", {});
   return {job, answer.at("app").get<std::string>(), true, control::call_report_from(answer)};
 }
 
@@ -44,12 +44,9 @@ std::vector<RunCalls> kept(const std::string& name) {
 }
 
 std::vector<RunCalls> look_up(const std::string& name) {
-  bool is_any = false, is_asked = false;
-  for (const control::FoundJob& found : control::find_jobs()) {
-    is_any = is_any || found.is_alive;
-    is_asked = is_asked || (found.is_alive && found.name == name);
-  }
-  if (is_asked || (name.empty() && is_any)) return {calls_of_job(name)};
+  const std::vector<std::string> running = running_jobs();
+  const bool is_running = std::find(running.begin(), running.end(), name) != running.end();
+  if (is_running || (name.empty() && !running.empty())) return {calls_of_job(name)};
   std::vector<RunCalls> entries = kept(name);
   if (entries.empty() && !name.empty())
     throw Failure(

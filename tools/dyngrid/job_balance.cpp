@@ -20,7 +20,8 @@ namespace command {
 namespace {
 
 /// The job's answer, once it has enough steps for a judgement.
-Json asked(const JobBalance& o, std::string job) {
+Json asked(const JobBalance& o) {
+  const std::string job = job_or_only(o.job);
   control::Client client = connect_to(job);
   const base::Deadline end(o.timeout_s);
   base::Json fields{{"now", o.action == "now"}};
@@ -43,11 +44,10 @@ Json asked(const JobBalance& o, std::string job) {
 } // namespace
 
 void ask_for_balance(const JobBalance& o) {
-  const Json answer = asked(o, o.job);
-  const std::string outcome = answer.value("outcome", ""), reason = answer.value("reason", "");
+  const Json answer = asked(o);
+  const std::string outcome = answer.value("outcome", "");
   const bool is_printed = print_json(o.json, answer);
-  if (outcome == "declined") throw Failure("declined: " + reason, declined_status);
-  if (!answer.contains("balance")) throw Failure(outcome + (reason.empty() ? "" : ": " + reason), 1);
+  if (outcome == "declined" || !answer.contains("balance")) throw_outcome(answer);
   if (is_printed) return;
   Json event = answer.value("balance", Json());
   event["event"] = "balance";

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
@@ -16,23 +17,43 @@ namespace command {
 
 using base::Json;
 
-control::Client connect_to(std::string& job) {
-  if (job.empty()) {
-    std::string names;
-    int count = 0;
-    for (const control::FoundJob& found : control::find_jobs()) {
-      if (!found.is_alive) continue;
-      job = found.name;
-      names += (count++ == 0 ? "" : ", ") + found.name;
-    }
-    if (count == 0) throw Failure("no job is running in " + control::runtime_directory(), 1);
-    if (count > 1) throw Failure("several jobs are running, expected one of " + names);
-  }
+std::vector<std::string> running_jobs() {
+  std::vector<std::string> jobs;
+  for (const control::FoundJob& found : control::find_jobs())
+    if (found.is_alive) jobs.push_back(found.name);
+  return jobs;
+}
+
+Json status_of(const std::string& job) {
   try {
-    return control::Client::to_job(job);
+    return control::Client::to_job(job, 2).call("status", {}, 2);
+  } catch (const std::exception& error) {
+    return {{"job", job}, {"error", error.what()}};
+  }
+}
+
+std::string job_or_only(const std::string& job) {
+  if (!job.empty()) return job;
+  const std::vector<std::string> running = running_jobs();
+  if (running.empty()) throw Failure("no job is running in " + control::runtime_directory(), 1);
+  if (running.size() > 1)
+    throw Failure(fmt::format("several jobs are running, expected one of {}", fmt::join(running, ", ")));
+  return running[0];
+}
+
+control::Client connect_to(const std::string& job) {
+  const std::string name = job_or_only(job);
+  try {
+    return control::Client::to_job(name);
   } catch (const base::Error& error) {
     throw Failure(error.what(), error.status() == base::Status::bad_argument ? 2 : 1);
   }
+}
+
+void throw_outcome(const Json& answer) {
+  const std::string outcome = answer.value("outcome", ""), reason = answer.value("reason", "");
+  if (outcome == "declined") throw Failure("declined: " + reason, declined_status);
+  throw Failure(outcome + (reason.empty() ? "" : ": " + reason), 1);
 }
 
 std::string grid_text(const Json& grid) {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/json_fwd.hpp"
 #include "control/client.hpp"
@@ -13,8 +14,17 @@ namespace command {
 /// exit status of a request that the job declined
 constexpr int declined_status = 3;
 
-/// The job's connection. With an empty name: the only running job, if there is exactly one. Throws Failure, status 1.
-control::Client connect_to(std::string& job);
+/// By name, of this user on this host. @throws base::Error
+std::vector<std::string> running_jobs();
+/// Its answer to `status`; only "job" and "error" when it has just ended, or is stopped.
+base::Json status_of(const std::string& job);
+
+/// The same name; with an empty one: the only running job, if there is exactly one. @throws Failure
+std::string job_or_only(const std::string& job);
+/// The connection of job_or_only(job). @throws Failure
+control::Client connect_to(const std::string& job);
+/// The outcome of a request that was not carried out. @throws Failure: declined (status 3), or failed (status 1)
+[[noreturn]] void throw_outcome(const base::Json& answer);
 
 std::string grid_text(const base::Json& grid);     ///< "2x3", "-" when it is none
 std::string seconds_text(const base::Json& value); ///< "21.3 ms", "-" when it is none

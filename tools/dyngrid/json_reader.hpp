@@ -20,11 +20,11 @@
 
 namespace command {
 
-/// The whole of a file; "-" is stdin. Invalid JSON is returned as no object, which Reader reports.
-inline Json json_file(const std::string& name) {
+/// The whole of a file; "-" is stdin. Invalid JSON is returned as no object, which Reader reports. `where`: for errors.
+inline Json json_file(const std::string& name, const char* where = "file") {
   std::ifstream file(name);
   std::istream& in = name == "-" ? std::cin : file;
-  if (!in) throw Failure(fmt::format("file: {} cannot be read", name));
+  if (!in) throw Failure(fmt::format("{}: {} cannot be read", where, name));
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   return base::parse_json_or_null(text);
 }

@@ -11,7 +11,6 @@
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
-#include "completion.hpp"
 #include "control/mpi_settings.hpp"
 #include "control/variables.hpp"
 #ifdef DYNGRID_HAS_SCHED

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -21,9 +17,11 @@
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
 #include "control/history_json.hpp"
 #include "job_text.hpp"
+#include "json_reader.hpp"
 #include "redist/element.hpp"
 #include "redist/predict.hpp"
 #include "shared/text.hpp"
@@ -53,8 +51,8 @@ void add_matrices(const std::string& text, std::vector<redist::MatrixSize>& matr
   std::string rest = text;
   int count = 1;
   if (const auto star = rest.find('*'); star != std::string::npos) {
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + star, count);
-    if (error != std::errc{} || end != rest.data() + star || count < 1 || count > 1000) bad_matrix(text);
+    count = base::whole_number<int>(rest.substr(0, star)).value_or(0);
+    if (count < 1 || count > 1000) bad_matrix(text);
     rest.erase(0, star + 1);
   }
   redist::MatrixSize matrix;
@@ -74,11 +72,8 @@ std::vector<redist::MatrixSize> matrices_of(const control::Json& status) {
   std::vector<redist::MatrixSize> matrices;
   const auto size = status.value("size", std::string("-"));
   try {
-    for (std::size_t at = 0; at < size.size() && size != "-";) {
-      const auto plus = std::min(size.find('+', at), size.size());
-      add_matrices(size.substr(at, plus - at), matrices);
-      at = plus + 1;
-    }
+    if (size != "-")
+      for (const std::string& each : base::split(size, '+')) add_matrices(each, matrices);
   } catch (const Failure&) {
     const auto n = static_cast<std::int64_t>(std::sqrt(status.value("matrix_bytes", 0.0) / 8));
     matrices = {{n, n, 64, 64, 8}};
@@ -94,7 +89,7 @@ void take(const control::History& history, Situation& s) {
 
 /// The state of a running job, and its history file's records of starting processes.
 std::vector<redist::MatrixSize> ask(const DecideOptions& o, Situation& s) {
-  std::string job = o.job;
+  const std::string job = job_or_only(o.job);
   control::Client client = connect_to(job);
   const control::Json status = client.call("status", {}), known = control::whole_history(client);
   take(control::history_from(known), s);
@@ -114,11 +109,7 @@ std::vector<redist::MatrixSize> ask(const DecideOptions& o, Situation& s) {
 
 /// `dyngrid history --json`, from a file or, with "-", from stdin.
 control::History read_printed(const std::string& name, const std::string& app) {
-  std::ifstream file(name);
-  std::istream& in = name == "-" ? std::cin : file;
-  if (!in) throw Failure(fmt::format("--history: {} cannot be read", name));
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const control::Json all = base::parse_json_or_null(text);
+  const control::Json all = json_file(name, "--history");
   if (!all.is_object() || !all.contains("history") || !all.at("history").is_array())
     throw Failure(fmt::format("--history: {} is not what dyngrid history --json prints", name));
   std::vector<control::Json> found;

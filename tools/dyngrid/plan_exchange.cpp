@@ -35,10 +35,6 @@ struct Arguments {
 using base::GridShape;
 using base::monotonic_s;
 
-Axis axis_of(std::int64_t n, std::int64_t nb, int nprocs) {
-  return nb > 0 ? Axis::block_cyclic(n, nb, nprocs) : Axis::block(n, nprocs);
-}
-
 struct Made {
   Plan plan;
   double seconds; ///< plan, schedule and one process's own part
@@ -90,14 +86,14 @@ void run(const Arguments& arguments) {
                : arguments.op == "T" ? redist::Op::transpose
                                      : redist::Op::conjugate_transpose;
   const std::int64_t m_to = transposed ? arguments.n : arguments.m, n_to = transposed ? arguments.m : arguments.n;
-  const redist::Layout from{axis_of(arguments.m, arguments.mb, f.nprow), axis_of(arguments.n, arguments.nb, f.npcol),
-                            redist::Grid::row_major(f.nprow, f.npcol)};
-  redist::Layout to{axis_of(m_to, arguments.to_mb > 0 ? arguments.to_mb : arguments.mb, t.nprow),
-                    axis_of(n_to, arguments.to_nb > 0 ? arguments.to_nb : arguments.nb, t.npcol),
-                    redist::Grid::row_major(t.nprow, t.npcol)};
+  const redist::Layout from = redist::Layout::row_major(Axis::equal(arguments.m, arguments.mb, f.nprow),
+                                                        Axis::equal(arguments.n, arguments.nb, f.npcol));
+  redist::Layout to =
+      redist::Layout::row_major(Axis::equal(m_to, arguments.to_mb > 0 ? arguments.to_mb : arguments.mb, t.nprow),
+                                Axis::equal(n_to, arguments.to_nb > 0 ? arguments.to_nb : arguments.nb, t.npcol));
   // Placement keeps the matrix where it is; a transposed target has only the grid in common with it.
-  to.grid.ranks = gridmap::place({from.rows, from.cols, axis_of(arguments.m, arguments.mb, t.nprow),
-                                  axis_of(arguments.n, arguments.nb, t.npcol),
+  to.grid.ranks = gridmap::place({from.rows, from.cols, Axis::equal(arguments.m, arguments.mb, t.nprow),
+                                  Axis::equal(arguments.n, arguments.nb, t.npcol),
                                   gridmap::parse_placement(arguments.placement, "--placement")})
                       .grid;
   const Schedule schedule = redist::schedule_from(arguments.schedule);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <dlfcn.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -7,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <memory>
 #include <sstream>
@@ -27,6 +27,7 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "control/limits.hpp"
+#include "shared/blas.hpp"
 #include "shared/text.hpp"
 
 namespace command {
@@ -59,16 +60,10 @@ template <class Work> double rate_of(double amount, double seconds, Work&& work)
 }
 
 double gemm_rate(double seconds) {
-  using Dgemm = void (*)(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
-                         const int*, const double*, const int*, const double*, double*, const int*);
-  auto* dgemm = reinterpret_cast<Dgemm>(dlsym(RTLD_DEFAULT, "dgemm_"));
-  if (dgemm == nullptr) throw Failure("no BLAS in this program; measure with --kernel stream or a program", 1);
   constexpr int n = 384;
-  const std::vector<double> a(n * n, 1.0);
-  std::vector<double> c = a;
-  const double one = 1, zero = 0;
-  return rate_of(2e-9 * n * n * n, seconds,
-                 [&] { dgemm("N", "N", &n, &n, &n, &one, a.data(), &n, a.data(), &n, &zero, c.data(), &n); });
+  const std::function<void()> multiply = dgemm_of(n);
+  if (!multiply) throw Failure("no BLAS in this program; measure with --kernel stream or a program", 1);
+  return rate_of(2e-9 * n * n * n, seconds, multiply);
 }
 
 double stream_rate(double seconds) {

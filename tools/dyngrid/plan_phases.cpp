@@ -7,10 +7,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "advise/phases.hpp"
 #include "base/grid_shape.hpp"
+#include "base/names.hpp"
 #include "base/parse_json.hpp"
 #include "command.hpp"
 #include "control/history.hpp"
@@ -46,19 +46,13 @@ struct Problem {
 };
 
 int index_of(const std::vector<std::string>& names, const std::string& name, const std::string& where) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end())
-    throw Failure(fmt::format("file: {} is '{}', expected one of {}", where, name, fmt::join(names, ", ")));
-  return static_cast<int>(found - names.begin());
+  return static_cast<int>(base::number_of_name(name, names, "file: " + where));
 }
 
 redist::Layout layout_of(const Matrix& a, const std::string& grid, std::int64_t mb, std::int64_t nb) {
   using gridmap::Axis;
   const base::GridShape shape = base::parse_grid_shape(grid, "file: grid");
-  const auto axis = [](std::int64_t n, std::int64_t block, int procs) {
-    return block > 0 ? Axis::block_cyclic(n, block, procs) : Axis::block(n, procs);
-  };
-  return redist::Layout::row_major(axis(a.m, mb, shape.nprow), axis(a.n, nb, shape.npcol));
+  return redist::Layout::row_major(Axis::equal(a.m, mb, shape.nprow), Axis::equal(a.n, nb, shape.npcol));
 }
 
 Matrix read_matrix(const Json& json, std::size_t k, PhaseProblem& plan) {
@@ -97,16 +91,6 @@ Matrix read_matrix(const Json& json, std::size_t k, PhaseProblem& plan) {
   return a;
 }
 
-PhaseUse use_of(const std::string& word, const std::string& where) {
-  constexpr std::pair<const char*, PhaseUse> words[] = {{"none", PhaseUse::none},
-                                                        {"read", PhaseUse::read},
-                                                        {"write", PhaseUse::write},
-                                                        {"read_write", PhaseUse::read_write}};
-  for (const auto& [name, use] : words)
-    if (word == name) return use;
-  throw Failure(fmt::format("file: {} is '{}', expected none, read, write or read_write", where, word));
-}
-
 advise::PhaseCandidate read_candidate(const Json& json, const std::string& where, const Problem& problem) {
   advise::PhaseCandidate c;
   Json layouts = Json::object(), seconds;
@@ -143,7 +127,8 @@ advise::Phase read_phase(const Json& json, std::size_t k, const Problem& problem
   for (const Matrix& a : problem.matrices) {
     std::string use = "none";
     by_matrix.take(a.name.c_str(), use);
-    phase.uses.push_back(use_of(use, fmt::format("use of {} in phase {}", a.name, phase.name)));
+    phase.uses.push_back(base::value_of_name<PhaseUse>(use, {"none", "read", "write", "read_write"},
+                                                       fmt::format("file: use of {} in phase {}", a.name, phase.name)));
   }
   by_matrix.refuse_others();
   for (const Json& each : candidates)

@@ -27,10 +27,6 @@ struct PlaceOptions {
   bool json = false;
 };
 
-Axis axis(std::int64_t n, std::int64_t block, int procs) {
-  return block > 0 ? Axis::block_cyclic(n, block, procs, 0) : Axis::block(n, procs, 0);
-}
-
 /// One change as the application makes it: the places in the new grid, and the processes that leave.
 struct Step {
   Shape from;
@@ -43,8 +39,8 @@ struct Step {
 Step make_step(const ProcessSet& process_set, Shape to, const PlaceOptions& o) {
   Step step;
   step.from = process_set.grid.shape;
-  gridmap::PlacementRequest request{axis(o.m, o.mb, step.from.nprow), axis(o.n, o.nb, step.from.npcol),
-                                    axis(o.m, o.mb, to.nprow), axis(o.n, o.nb, to.npcol),
+  gridmap::PlacementRequest request{Axis::equal(o.m, o.mb, step.from.nprow), Axis::equal(o.n, o.nb, step.from.npcol),
+                                    Axis::equal(o.m, o.mb, to.nprow), Axis::equal(o.n, o.nb, to.npcol),
                                     gridmap::parse_placement(o.placement, "--placement")};
   if (to == step.from)
     step.change.to = process_set.grid; // the application does nothing
@@ -107,11 +103,7 @@ void print(const Step& step, const PlaceOptions& o) {
   fmt::print("largest   {} received, {} sent by one process\n", grouped(f.max_in), grouped(f.max_out));
 }
 
-void run(const PlaceOptions& o, const CommandLine& app) {
-  for (const char* name : {"--mb", "--nb"})
-    if (app.count(name) > 0 && (name == std::string("--mb") ? o.mb : o.nb) < 1)
-      throw Failure(fmt::format("{}: got {}, expected at least 1", name, name == std::string("--mb") ? o.mb : o.nb));
-  if (o.m < 0 || o.n < 0) throw Failure(fmt::format("the matrix is {} x {}, expected at least 0 x 0", o.m, o.n));
+void run(const PlaceOptions& o) {
   const Shape first = base::parse_grid_shape(o.from, "--from");
   ProcessSet process_set = control::first_process_set(first.size(), first);
   std::vector<Step> steps; // all of them before any output: one may be refused
@@ -140,15 +132,15 @@ void add_plan_placement(CommandLine& plan) {
       .type_name("PxQ")
       .required()
       .one_value_each_time();
-  app.add_option("--m", o->m, "rows of the matrix").required();
-  app.add_option("--n", o->n, "columns of the matrix").required();
-  app.add_option("--mb", o->mb, "rows of a block; default: one block per process");
-  app.add_option("--nb", o->nb, "columns of a block; default: one block per process");
+  app.add_option("--m", o->m, "rows of the matrix").required().check(base::non_negative_number());
+  app.add_option("--n", o->n, "columns of the matrix").required().check(base::non_negative_number());
+  app.add_option("--mb", o->mb, "rows of a block; default: one block per process").check(base::positive_number());
+  app.add_option("--nb", o->nb, "columns of a block; default: one block per process").check(base::positive_number());
   app.add_option("--placement", o->placement, "optimal, global, local1 or local2")
       .check(base::one_of(gridmap::placement_names()))
       .show_default();
   app.add_flag("--json", o->json, "print one JSON object");
-  app.action([o, &app] { run(*o, app); });
+  app.action([o] { run(*o); });
 }
 
 } // namespace command

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
+#include <cstdio>
 #include <memory>
-
-#include <fmt/format.h>
+#include <tuple>
 
 #include "advise/topology.hpp"
 #include "base/grid_shape.hpp"
@@ -29,17 +28,12 @@ void run(const TopologyOptions& o, const CommandLine& app) {
   }
   if (app.count("--add") > 0) {
     if (o.from.empty()) throw Failure("--add: expected together with --from");
-    if (o.add < 0) throw Failure(fmt::format("--add: got {}, expected at least 0", o.add));
     request.procs = request.from_nprow * request.from_npcol + o.add;
   } else if (app.count("--procs") > 0) {
     request.procs = o.procs;
   } else {
     throw Failure("--procs is required (or --add together with --from)");
   }
-  for (const char* name : {"--aspect-p", "--aspect-q"}) // 0 means 'no limit' in the library, here it is a mistake
-    if (app.count(name) > 0 && !((name == std::string("--aspect-p") ? o.aspect_p : o.aspect_q) > 0))
-      throw Failure(fmt::format("{}: got {}, expected a number above 0", name,
-                                name == std::string("--aspect-p") ? o.aspect_p : o.aspect_q));
   request.aspect_p = o.aspect_p;
   request.aspect_q = o.aspect_q;
   if (!o.data.empty()) std::tie(request.data_m, request.data_n) = parse_sizes("--data", o.data);
@@ -66,10 +60,13 @@ void add_plan_shapes(CommandLine& plan) {
   CommandLine& app = plan.add_command("shapes", "The grid shape for a number of processes");
   auto o = std::make_shared<TopologyOptions>();
   app.add_option("--procs", o->procs, "processes available in all, those of --from included").type_name("N");
-  app.add_option("--aspect-p", o->aspect_p, "limit: columns <= P * rows").type_name("P");
-  app.add_option("--aspect-q", o->aspect_q, "limit: rows <= Q * columns").type_name("Q");
+  // 0 means 'no limit' in the library, here it is a mistake
+  app.add_option("--aspect-p", o->aspect_p, "limit: columns <= P * rows").type_name("P").check(base::positive_number());
+  app.add_option("--aspect-q", o->aspect_q, "limit: rows <= Q * columns").type_name("Q").check(base::positive_number());
   app.add_option("--from", o->from, "only add rows and columns to this grid").type_name("RxC");
-  app.add_option("--add", o->add, "instead of --procs: processes available besides --from").type_name("N");
+  app.add_option("--add", o->add, "instead of --procs: processes available besides --from")
+      .type_name("N")
+      .check(base::non_negative_number());
   app.add_option("--data", o->data, "a matrix of this size: local pieces should be square").type_name("MxN");
   app.add_option("--valid", o->valid, "allowed numbers of processes, e.g. 4:32:*2 or 1,2,4,9").type_name("SET");
   app.add_option("--times", o->times, "measured seconds: the fastest shape wins, measured or between measured ones")

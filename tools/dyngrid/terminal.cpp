@@ -11,32 +11,24 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/file_descriptor.hpp"
+
 namespace command {
 namespace {
 
-constexpr int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT}; // and SIGTSTP, SIGCONT
+constexpr int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT};
 termios before, raw;
 bool changes_keys = false;
 struct sigaction old_actions[NSIG];
 
-void write_all(const char* text, std::size_t size) {
-  while (size > 0) {
-    const ssize_t written = write(1, text, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return; // the terminal has gone
-    text += written;
-    size -= static_cast<std::size_t>(written);
-  }
-}
-
 // only calls that a signal handler may make
 void take() {
   if (changes_keys) tcsetattr(0, TCSANOW, &raw);
-  write_all("\033[?25l", 6);
+  base::write_all(1, "\033[?25l");
 }
 void restore() {
   if (changes_keys) tcsetattr(0, TCSANOW, &before);
-  write_all("\033[?25h", 6);
+  base::write_all(1, "\033[?25h");
 }
 
 /// Restores, then the signal has its usual effect.
@@ -78,17 +70,13 @@ Terminal::Terminal(bool wants_colour) {
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO); // ^C and ^Z remain signals
   raw.c_cc[VMIN] = 0;
   raw.c_cc[VTIME] = 0;
-  for (const int number : ends) set_handler(number);
-  set_handler(SIGTSTP);
-  set_handler(SIGCONT);
+  for (const int number : handled) set_handler(number);
   take();
 }
 
 Terminal::~Terminal() {
   restore();
-  for (const int number : ends) sigaction(number, &old_actions[number], nullptr);
-  sigaction(SIGTSTP, &old_actions[SIGTSTP], nullptr);
-  sigaction(SIGCONT, &old_actions[SIGCONT], nullptr);
+  for (const int number : handled) sigaction(number, &old_actions[number], nullptr);
   changes_keys = false;
 }
 
@@ -110,7 +98,7 @@ void Terminal::draw(const std::vector<ViewLine>& lines) {
   for (const ViewLine& line : lines) text += drawn(line, now) + "\033[K\n";
   text += "\033[J"; // there were more lines before
   drawn_ = lines.size();
-  write_all(text.data(), text.size());
+  base::write_all(1, text); // or the terminal has gone
 }
 
 KeyPress Terminal::wait(int fd, double seconds) {

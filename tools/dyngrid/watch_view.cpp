@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "job_text.hpp"
 #include "shared/text.hpp"
@@ -134,28 +133,19 @@ std::vector<std::string> grid_picture(int nprow, int npcol, int width, int heigh
   return lines;
 }
 
-JobView::JobView() : status_(std::make_unique<Json>()), loads_(std::make_unique<Json>()) {}
-
-JobView::~JobView() = default;
-
-bool JobView::is_known() const {
-  return status_->is_object();
-}
-
 void JobView::take(const Json& line) {
-  Json& status = *status_;
   const std::string event = line.value("event", "");
   if (event == "step") {
-    status["step"] = line.at("step").get<std::int64_t>() + 1;
-    status["grid"] = line.value("grid", Json());
-    status["step_s"] = line.value("step_s", Json());
-    if (line.contains("rss_bytes")) status["rss_bytes"] = line.at("rss_bytes");
+    status_["step"] = line.at("step").get<std::int64_t>() + 1;
+    status_["grid"] = line.value("grid", Json());
+    status_["step_s"] = line.value("step_s", Json());
+    if (line.contains("rss_bytes")) status_["rss_bytes"] = line.at("rss_bytes");
     times_.push_back(line.at("step_s").get<double>());
     if (times_.size() > 200) times_.pop_front();
   } else if (event == "resize") {
-    status["grid"] = line.value("grid", Json());
-    status["last_resize"] = line.value("report", Json());
-    status["pending"] = nullptr;
+    status_["grid"] = line.value("grid", Json());
+    status_["last_resize"] = line.value("report", Json());
+    status_["pending"] = nullptr;
     if (!is_taken_back_) last_word_.clear(); // it is the reason for the change
     is_taken_back_ = false;
     times_.clear();
@@ -166,38 +156,38 @@ void JobView::take(const Json& line) {
                     duration_text(line.at("step_s").get<double>()),
                     duration_text(line.at("before_step_s").get<double>()), grid_text(line.value("grid", Json())));
   } else if (event == "request") {
-    status["pending"] = line;
+    status_["pending"] = line;
     last_word_.clear();
   } else if (event == "outcome" && line.value("outcome", "") != "done") {
     last_word_ = line.value("outcome", "") + ": " + line.value("reason", "");
-    status["pending"] = nullptr;
+    status_["pending"] = nullptr;
   } else if (event.empty() && line.contains("loads")) {
-    *loads_ = line;
+    loads_ = line;
   } else if (event == "waiting") {
-    for (const char* kind : {"warm", "starting", "kept"}) status[kind] = line.value(kind, Json());
+    for (const char* kind : {"warm", "starting", "kept"}) status_[kind] = line.value(kind, Json());
   } else if (event == "balance" || event == "balanced") {
     last_word_ = balance_text(line);
   } else if (event == "phases") {
     last_word_ = phases_text(line);
   } else if (event.empty() && line.contains("uptime_s")) {
-    status = line;
+    status_ = line;
   }
 }
 
 int JobView::processes() const {
-  const auto [p, q] = shape_of(status_->value("grid", Json()));
+  const auto [p, q] = shape_of(status_.value("grid", Json()));
   return p * q;
 }
 
 int JobView::least_step() const {
-  const auto [p, q] = shape_of(status_->value("grid", Json()));
+  const auto [p, q] = shape_of(status_.value("grid", Json()));
   return std::max(1, std::min(p, q));
 }
 
 std::vector<ViewLine> JobView::lines(const Screen& screen, const std::string& keys) const {
   using Style = ViewLine::Style;
   if (!is_known()) return {};
-  const Json& s = *status_;
+  const Json& s = status_;
   const auto value = [&](const char* name) { return s.value(name, Json()); };
   const auto steps = s.value("steps", std::int64_t{0}), step = s.value("step", std::int64_t{0});
   const auto [nprow, npcol] = shape_of(value("grid"));
@@ -228,7 +218,7 @@ std::vector<ViewLine> JobView::lines(const Screen& screen, const std::string& ke
   below.push_back({fmt::format("memory   {} in matrices, {} in process 0", bytes_text(value("matrix_bytes")),
                                bytes_text(value("rss_bytes"))),
                    Style::label});
-  if (const std::string shares = shares_text(*loads_); !shares.empty())
+  if (const std::string shares = shares_text(loads_); !shares.empty())
     below.push_back({"shares   " + shares, Style::label});
   if (pending.is_object())
     below.push_back({fmt::format("asked    {}{}", grid_text(pending.value("grid", Json())),

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <deque>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "base/json_fwd.hpp"
+#include "base/parse_json.hpp"
 
 namespace command {
 
@@ -34,12 +33,10 @@ std::vector<std::string> grid_picture(int nprow, int npcol, int width, int heigh
 /// The known state of one job.
 class JobView {
 public:
-  JobView();
-  ~JobView();
   /// An answer to `status` or `load`, or an event.
   void take(const base::Json& line);
   void say(const std::string& word) { last_word_ = word; }
-  bool is_known() const;
+  bool is_known() const { return status_.is_object(); }
   int processes() const;
   /// Rows or columns, whichever are fewer: the least number of processes for a row or a column more.
   int least_step() const;
@@ -47,11 +44,11 @@ public:
   std::vector<ViewLine> lines(const Screen& screen, const std::string& keys) const;
 
 private:
-  std::unique_ptr<base::Json> status_; ///< never null; no object: nothing is known yet
-  std::unique_ptr<base::Json> loads_;  ///< the same of an answer to `load`
-  std::deque<double> times_;           ///< of the last steps on this grid
-  std::string last_word_;              ///< how the last request ended that was not carried out
-  bool is_taken_back_ = false;         ///< the next change is the way back
+  base::Json status_;          ///< no object: nothing is known yet
+  base::Json loads_;           ///< the same of an answer to `load`
+  std::deque<double> times_;   ///< of the last steps on this grid
+  std::string last_word_;      ///< how the last request ended that was not carried out
+  bool is_taken_back_ = false; ///< the next change is the way back
 };
 
 /// The jobs to choose from: `statuses` as from `ps`.

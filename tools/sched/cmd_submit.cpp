@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <time.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -64,17 +65,16 @@ void run(const SubmitOptions& o) {
   if (!o.seconds.empty()) fields["seconds"] = o.seconds;
   if (!o.finish_by.empty()) fields["finish_by_s"] = time_of(o.finish_by);
   if (!o.variables.empty()) fields["variables"] = o.variables;
-  char here[4096];
-  fields["folder"] = !o.folder.empty() && o.folder[0] == '/' ? o.folder
-                     : getcwd(here, sizeof here) == nullptr  ? throw Failure("cannot tell where we are", 1)
-                     : o.folder.empty()                      ? std::string(here)
-                                                             : std::string(here) + "/" + o.folder;
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  if (error && o.folder.compare(0, 1, "/") != 0) throw Failure("cannot tell where we are", 1);
+  const std::string folder = (o.folder.empty() ? here : here / o.folder).string();
+  fields["folder"] = folder;
   const std::string& program = o.command[0];
   const bool is_path = program.find('/') != std::string::npos;
-  if (base::search_path(is_path && program[0] != '/' ? fields["folder"].get<std::string>() + "/" + program : program)
-          .empty())
+  if (base::search_path(is_path && program[0] != '/' ? folder + "/" + program : program).empty())
     throw Failure(fmt::format("there is no program '{}' that can be run {}", program,
-                              is_path ? "in " + fields["folder"].get<std::string>() : std::string("in PATH")));
+                              is_path ? "in " + folder : "in PATH"));
   control::Client client = scheduler();
   auto answer = client.call("submit", fields);
   const auto id = answer.at("job").get<std::int64_t>();

@@ -52,10 +52,6 @@ constexpr double load_counts_s = 300;     ///< a load that a job reported, where
   throw Error(Status::io_failure, fmt::format("scheduler: {}: {}", what, std::strerror(errno)));
 }
 
-void make_folders(const std::string& path) {
-  if (!base::make_directories(path)) daemon_fails(fmt::format("cannot make '{}'", path));
-}
-
 void warn(const std::string& text) {
   std::fprintf(stderr, "dyngrid-sched: %s\n", base::printable(text).c_str());
 }
@@ -107,7 +103,8 @@ Daemon::Daemon(DaemonOptions options)
     options_.launch.scheduler =
         fmt::format("{:016x}", base::Fnv1a().text(base::host_name()).text(":").text(options_.folder).value());
   if (options_.launch.hosts.procs() == 0) cores_ = control::usable_cores(control::CoresOf::caller);
-  make_folders(options_.folder + "/jobs");
+  const std::string folder = options_.folder + "/jobs";
+  if (!base::make_directories(folder)) daemon_fails(fmt::format("cannot make '{}'", folder));
   lock_ = Fd(::open((options_.folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock_) daemon_fails(fmt::format("cannot open '{}/lock'", options_.folder));
   // a job that the scheduler released just before it died holds the lock until its program is started
@@ -181,7 +178,7 @@ void Daemon::recover() {
   std::vector<std::int64_t> running;
   for (const auto& [id, job] : table_.jobs()) {
     if (job.phase == Phase::ended) continue;
-    prepare(job);
+    set_allowed(live_[id], job.spec.allow, job.spec.seconds);
     if (job.phase == Phase::running) running.push_back(id);
   }
   commit(table_.open(unix_time_s(), options_.procs, options_.policy, boot_));
@@ -216,12 +213,6 @@ void Daemon::set_allowed(Live& live, const std::string& text, const std::string&
   live.sizes = Sizes(std::move(sizes));
   live.step_s.assign(live.sizes.list().size(), 0);
   live.told_s = seconds_by_size(seconds, live.sizes);
-}
-
-void Daemon::prepare(const JobRecord& job) {
-  Live live;
-  set_allowed(live, job.spec.allow, job.spec.seconds);
-  live_[job.id] = std::move(live);
 }
 
 void Daemon::start(std::int64_t id, int procs) {
@@ -699,17 +690,12 @@ void Daemon::signal(const JobRecord& job, bool stops) {
 
 /// All hosts that it has used: a process that sleeps since a shrink is there, too.
 std::set<std::string> Daemon::hosts_of(const JobRecord& job) const {
-  std::set<int> ids(job.reserved.begin(), job.reserved.end());
+  std::vector<int> ids = job.reserved;
   for (const Segment& segment : table_.segments())
     if (segment.job == job.id && segment.begin_s >= job.start_s)
-      ids.insert(segment.processors.begin(), segment.processors.end());
+      ids.insert(ids.end(), segment.processors.begin(), segment.processors.end());
   std::set<std::string> names;
-  int first = 0;
-  for (const Host& host : options_.launch.hosts.list) {
-    const auto id = ids.lower_bound(first);
-    first += host.slots;
-    if (id != ids.end() && *id < first) names.insert(host.name);
-  }
+  for (const Host& host : offer_of(options_.launch.hosts, ids)) names.insert(host.name);
   return names;
 }
 

@@ -113,7 +113,6 @@ private:
   void commit(const Entry& entry) { commit(std::vector<Entry>{entry}); }
   void wait_for_room(const NoRoom& why);
   void recover();
-  void prepare(const JobRecord& job);
   void set_allowed(Live& live, const std::string& text, const std::string& seconds);
   std::string file_of(std::int64_t job) const;
   std::string socket_name_of(std::int64_t job) const;

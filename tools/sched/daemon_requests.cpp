@@ -246,15 +246,10 @@ void Daemon::tell_waiters(const JobRecord& job) {
   loads_.lost(job.id);
   if (!server_) return;
   const Json fields{{"job", json_of(job)}};
-  std::vector<Waiter> answered;
-  for (auto at = waiters_.begin(); at != waiters_.end();) {
-    if (at->job != job.id) {
-      ++at;
-      continue;
-    }
-    answered.push_back(*at);
-    at = waiters_.erase(at);
-  }
+  const auto first = std::stable_partition(waiters_.begin(), waiters_.end(),
+                                           [&](const Waiter& waiter) { return waiter.job != job.id; });
+  const std::vector<Waiter> answered(first, waiters_.end());
+  waiters_.erase(first, waiters_.end());
   for (const Waiter& w : answered) {
     server_->send(w.client, control::to_line(control::reply(w.id, fields)));
     const bool owed =

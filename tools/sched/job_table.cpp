@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/names.hpp"
 #include "base/status.hpp"
 
 namespace sched {
@@ -47,15 +48,8 @@ JobRecord submitted(const Entry& e) {
 } // namespace
 
 const char* to_string(JobRecord::Phase phase) {
-  switch (phase) {
-  case JobRecord::Phase::waiting:
-    return "waiting";
-  case JobRecord::Phase::running:
-    return "running";
-  case JobRecord::Phase::ended:
-    return "ended";
-  }
-  return "?";
+  static const base::Names names{"waiting", "running", "ended"};
+  return base::name_of(phase, names);
 }
 
 const JobRecord* JobTable::find(std::int64_t id) const {

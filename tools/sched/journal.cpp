@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/status.hpp"
+#include "base/text.hpp"
 
 namespace sched {
 namespace {
@@ -160,15 +161,12 @@ std::string join_ids(const std::vector<int>& ids) {
 
 std::vector<int> split_ids(std::string_view text) {
   std::vector<int> ids;
-  while (!text.empty()) {
-    int id = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-    const auto used = static_cast<std::size_t>(end - text.data());
-    if (error != std::errc{} || id < 0 || (used < text.size() && text[used] != ','))
+  for (const std::string& part : base::split(text, ',')) {
+    const auto id = base::whole_number<int>(part);
+    if (!id || *id < 0)
       throw base::Error(base::Status::io_failure,
                         fmt::format("scheduler: '{}' is no list of processors, in the journal", text));
-    ids.push_back(id);
-    text.remove_prefix(used < text.size() ? used + 1 : used);
+    ids.push_back(*id);
   }
   return ids;
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "talk.hpp"
 
 namespace sched {
 
@@ -44,14 +43,11 @@ Launch make_launch(const JobSpec& spec, const std::string& socket_name, const st
   command.insert(command.end(), options.mpirun_options.begin(), options.mpirun_options.end());
   if (!options.hosts.list.empty()) {
     std::string here, all;
-    int first = 0;
+    for (const Host& host : offer_of(options.hosts, processors))
+      here += fmt::format("{}{}:{}", here.empty() ? "" : ",", host.name, host.slots);
     for (const auto& [name, slots, speed] : options.hosts.list) {
-      int count = 0;
-      for (const int id : processors) count += id >= first && id < first + slots;
-      if (count > 0) here += fmt::format("{}{}:{}", here.empty() ? "" : ",", name, count);
       all += fmt::format("{}{}:{}", all.empty() ? "" : ",", name, slots);
       if (speed != 1) all += fmt::format(":{:g}", speed);
-      first += slots;
     }
     launch.variables.push_back("DYNGRID_HOSTS=" + all);
     command.insert(command.end(), {options.is_mpich ? "-hosts" : "--host", here});

@@ -118,7 +118,6 @@ int start_adaptive(const State& state, int free, const Raise& raise, std::vector
 
 class Lazy : public Policy {
 public:
-  const char* name() const override { return "ls"; }
   void decide(const State& state, std::vector<Decision>& out) const override {
     int free = state.free();
     for (const Job* job : state.waiting) {
@@ -129,15 +128,15 @@ public:
   }
 };
 
+Raise raise_of(const PolicyOptions& options) {
+  return options.share == PolicyOptions::Share::even ? raise_even : raise_first;
+}
+
 class Adaptive : public Policy {
 public:
   explicit Adaptive(const PolicyOptions& options) : raise_(raise_of(options)) {}
-  const char* name() const override { return "as"; }
   void decide(const State& state, std::vector<Decision>& out) const override {
     start_adaptive(state, state.free(), raise_, out);
-  }
-  static Raise raise_of(const PolicyOptions& options) {
-    return options.share == PolicyOptions::Share::even ? raise_even : raise_first;
   }
 
 private:
@@ -148,7 +147,7 @@ private:
 class Resizing : public Policy {
 public:
   void decide(const State& state, std::vector<Decision>& out) const override {
-    const int free = start_adaptive(state, state.free(), start_raise(), out);
+    const int free = start_adaptive(state, state.free(), raise_, out);
     std::vector<const Job*> started;
     for (const Decision& start : out) started.push_back(start.job);
     std::sort(started.begin(), started.end(), std::less<>());
@@ -162,8 +161,7 @@ public:
   }
 
 protected:
-  virtual Raise start_raise() const = 0;
-  virtual Raise grow_raise() const = 0;
+  explicit Resizing(Raise raise) : raise_(std::move(raise)) {}
   /// The least size to start a waiting job, and the least size to which a running one may be asked to shrink.
   virtual int least_to_start(const Job& job, double) const { return job.sizes->smallest(); }
   virtual int least_to_keep(const Job& job, double) const { return job.sizes->smallest(); }
@@ -177,7 +175,7 @@ protected:
   /// The job with the most power shrinks first. With a share of a half it counts as twice as large, since it got only
   /// half of what it gives up.
   virtual double reluctance(const Job& job, int procs) const { return -power_left(job, procs) / job.share; }
-  virtual bool should_grow(const Job&, int) const { return true; }
+  virtual bool should_grow(const Job& job, int to) const { return growth_pays(job, job.procs, to); }
 
   /// The jobs that may be asked to release processors, and the free processors, including those being released.
   struct Victims {
@@ -245,32 +243,29 @@ protected:
     for (const Job* job : state.running)
       if (may_be_asked(*job, state.now_s) && job->procs < job->sizes->largest()) plans.push_back({job, job->procs});
     if (plans.empty()) return;
-    raise_all(plans, free, state.free_speeds, grow_raise());
+    raise_all(plans, free, state.free_speeds, raise_);
     for (const Plan& plan : plans)
       if (plan.procs != plan.job->procs && should_grow(*plan.job, plan.procs)) out.push_back({plan.job, plan.procs});
   }
+
+  const Raise raise_;
 };
 
 class Reconfigurable : public Resizing {
 public:
-  explicit Reconfigurable(const PolicyOptions& options)
-      : raise_(Adaptive::raise_of(options)), payoff_(options.payoff) {}
-  const char* name() const override { return "rs"; }
+  explicit Reconfigurable(const PolicyOptions& options) : Resizing(raise_of(options)), payoff_(options.payoff) {}
 
 protected:
-  Raise start_raise() const override { return raise_; }
-  Raise grow_raise() const override { return raise_; }
-  bool should_grow(const Job& job, int to) const override { return !payoff_ || growth_pays(job, job.procs, to); }
+  bool should_grow(const Job& job, int to) const override { return !payoff_ || Resizing::should_grow(job, to); }
 
 private:
-  Raise raise_;
   bool payoff_;
 };
 
 /// Jobs ended per second: each processor goes where the sum of 1/(seconds left) rises most.
 class Throughput : public Resizing {
 public:
-  const char* name() const override { return "tp"; }
+  Throughput() : Resizing(raise_best) {}
 
 protected:
   // Without history a job is assumed to take an hour on its smallest size and to use every core fully. Known times are
@@ -305,8 +300,6 @@ protected:
     }
     return best;
   }
-  Raise start_raise() const override { return raise_best; }
-  Raise grow_raise() const override { return raise_best; }
   bool should_shrink(const Plan& victim, const Job& job) const override {
     // a job that ends before a change would be worthwhile is not changed
     const double left = seconds_left(*victim.job, victim.procs);
@@ -319,14 +312,12 @@ protected:
     const int to = job.sizes->at_most(procs - 1);
     return (rate(job, procs) - rate(job, to)) / (procs - to);
   }
-  bool should_grow(const Job& job, int to) const override { return growth_pays(job, job.procs, to); }
 };
 
 /// Jobs with a finish-by time first, each on the smallest size that keeps it; the rest of the processors as under `rs`.
 class FinishBy : public Resizing {
 public:
-  explicit FinishBy(const PolicyOptions& options) : raise_(Adaptive::raise_of(options)) {}
-  const char* name() const override { return "qos"; }
+  explicit FinishBy(const PolicyOptions& options) : Resizing(raise_of(options)) {}
 
   void decide(const State& state, std::vector<Decision>& out) const override {
     int free = raise_late(state, state.free(), out);
@@ -339,9 +330,6 @@ public:
   }
 
 protected:
-  Raise start_raise() const override { return raise_; }
-  Raise grow_raise() const override { return raise_; }
-  bool should_grow(const Job& job, int to) const override { return growth_pays(job, job.procs, to); }
   int least_to_start(const Job& job, double now_s) const override {
     const int n = smallest_in_time(job, now_s);
     return n != 0 ? n : job.sizes->smallest();
@@ -436,8 +424,6 @@ private:
     for (const Plan& plan : plans) out.push_back({plan.job, plan.procs});
     return free;
   }
-
-  Raise raise_;
 };
 
 /// The state with the same share for all running jobs, which `copies` holds.

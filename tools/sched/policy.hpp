@@ -61,7 +61,6 @@ struct Decision {
 class Policy {
 public:
   virtual ~Policy() = default;
-  virtual const char* name() const = 0;
   /// Appends decisions to `out`, to be carried out in this order; starts fit into the free processors. Jobs with a
   /// pending request, unresponsive ones and those that are not resizable are not changed.
   virtual void decide(const State& state, std::vector<Decision>& out) const = 0;

@@ -21,7 +21,6 @@ public:
   const std::vector<int>& list() const { return list_; }
   int smallest() const { return list_.front(); }
   int largest() const { return list_.back(); }
-  bool allows(int n) const { return index_of(n) >= 0; }
   /// The largest size of at most n, 0 when there is none.
   int at_most(int n) const;
   /// The next size above n, 0 when there is none.

@@ -126,19 +126,26 @@ DgemmRun run_dgemm(const std::string& core, int n) {
   return run;
 }
 
-void print_dgemm(int n) {
+std::function<void()> dgemm_of(int n) {
   using Dgemm = void (*)(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
                          const int*, const double*, const int*, const double*, double*, const int*);
   auto* dgemm = reinterpret_cast<Dgemm>(dlsym(RTLD_DEFAULT, "dgemm_"));
-  const Blas blas = look_at_blas();
-  if (dgemm == nullptr || blas.core.empty()) return;
+  if (dgemm == nullptr) return {};
   const std::vector<double> a(static_cast<std::size_t>(n) * static_cast<std::size_t>(n), 1.0);
-  std::vector<double> c = a;
-  const double one = 1, zero = 0;
+  return [dgemm, n, a, c = a]() mutable {
+    const double one = 1, zero = 0;
+    dgemm("N", "N", &n, &n, &n, &one, a.data(), &n, a.data(), &n, &zero, c.data(), &n);
+  };
+}
+
+void print_dgemm(int n) {
+  const std::function<void()> multiply = dgemm_of(n);
+  const Blas blas = look_at_blas();
+  if (!multiply || blas.core.empty()) return;
   double best_s = 1e9;
   for (int run = 0; run < 5; ++run) {
     const double begun = base::monotonic_s();
-    dgemm("N", "N", &n, &n, &n, &one, a.data(), &n, a.data(), &n, &zero, c.data(), &n);
+    multiply();
     best_s = std::min(best_s, base::monotonic_s() - begun);
   }
   fmt::print("dgemm {} {:.3f}\n", blas.core, 2e-9 * n * n * n / best_s);

@@ -3,6 +3,7 @@
 // times slower with Debian 12's 0.3.21 on a newer Xeon. OPENBLAS_CORETYPE overrides the choice.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "findings.hpp"
@@ -40,7 +41,9 @@ std::string core_to_set(const Blas& blas);
 CoreAdvice advice_here(const Blas& blas);
 /// Runs print_dgemm(n) in a child of this program, with OPENBLAS_CORETYPE (empty: unchanged).
 DgemmRun run_dgemm(const std::string& core, int n);
-/// Prints the core and the GFLOP/s of a product of n x n matrices by one thread.
+/// Multiplies n x n matrices by DGEMM at each call. Empty: this program has no BLAS.
+std::function<void()> dgemm_of(int n);
+/// Prints the core and the GFLOP/s of such a product by one thread.
 void print_dgemm(int n);
 
 } // namespace command

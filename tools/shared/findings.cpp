@@ -8,23 +8,15 @@
 
 #include <fmt/format.h>
 
+#include "base/names.hpp"
 #include "base/parse_json.hpp"
 #include "text.hpp"
 
 namespace command {
 
 const char* to_string(Verdict verdict) noexcept {
-  switch (verdict) {
-  case Verdict::ok:
-    return "ok";
-  case Verdict::note:
-    return "note";
-  case Verdict::warning:
-    return "warning";
-  case Verdict::error:
-    return "error";
-  }
-  return "?";
+  static const base::Names names{"ok", "note", "warning", "error"};
+  return base::name_of(verdict, names);
 }
 
 namespace {

@@ -25,12 +25,14 @@
 #include "base/elf.hpp"
 #include "base/environment.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/files.hpp"
 #include "base/grid_shape.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "blas.hpp"
 #include "control/mpi_settings.hpp"
+#include "control/variables.hpp"
 #include "failure.hpp"
 #include "findings.hpp"
 #include "gridmap/timetable.hpp"
@@ -60,14 +62,19 @@ bool has_hosts_of_mpirun(const RunRequest& request) {
 
 } // namespace
 
+std::string Site::variable(const std::string& name) const {
+  const auto set = environment.find(name);
+  return set == environment.end() ? "" : set->second;
+}
+
 bool can_preload(const std::string& libraries) {
   return libraries.find(' ') == std::string::npos;
 }
 
 bool is_on_one_host(const RunRequest& request, const Site& site) {
-  const auto nodes = site.environment.find("SLURM_JOB_NUM_NODES");
+  const std::string nodes = site.variable("SLURM_JOB_NUM_NODES");
   return request.hosts.empty() && !has_hosts_of_mpirun(request) && !has(site, "DYNGRID_HOSTS") &&
-         (nodes == site.environment.end() || nodes->second == "1");
+         (nodes.empty() || nodes == "1");
 }
 
 namespace {
@@ -119,10 +126,7 @@ int most_processes(const std::string& resize_at) {
 
 /// Processes of the largest grid that --resize-at or DYNGRID_RESIZE_AT names.
 int processes_to_come(const RunRequest& request, const Site& site) {
-  const auto set = site.environment.find("DYNGRID_RESIZE_AT");
-  return most_processes(!request.resize_at.empty()      ? request.resize_at
-                        : set != site.environment.end() ? set->second
-                                                        : "");
+  return most_processes(!request.resize_at.empty() ? request.resize_at : site.variable("DYNGRID_RESIZE_AT"));
 }
 
 /// The hosts of a list as mpirun's -H takes it, "a:4,b,b", and their slots: one where no number is given. A host may
@@ -147,9 +151,7 @@ bool can_start_later(const RunRequest& request, const Site& site) {
   if (!site.can_spawn || site.can_spawn_elsewhere) return site.can_spawn;
   if (has_hosts_of_mpirun(request)) return false;
   if (is_on_one_host(request, site)) return true;
-  const auto offered = site.environment.find("DYNGRID_HOSTS");
-  const std::string all = request.hosts + "," + (offered == site.environment.end() ? "" : offered->second);
-  return allocation_of(all).hosts.size() == 1;
+  return allocation_of(request.hosts + "," + site.variable("DYNGRID_HOSTS")).hosts.size() == 1;
 }
 
 /// The number of processes started beyond the first grid. Requested, or set in the environment. Otherwise none where
@@ -169,11 +171,10 @@ int spare_processes(const RunRequest& request, const Site& site, int processes) 
 
 /// Whether waiting processes are to sleep: when they outnumber the cores now or after a change that is known already.
 bool must_yield(const RunRequest& request, const Site& site, int started) {
-  const auto setting = site.environment.find("DYNGRID_YIELD");
-  if (setting != site.environment.end() && setting->second != "on" && setting->second != "off" &&
-      !setting->second.empty())
-    throw Failure(fmt::format("DYNGRID_YIELD is \"{}\", expected on or off", setting->second));
-  if (setting != site.environment.end() && setting->second == "off") return false;
+  const std::string setting = site.variable("DYNGRID_YIELD");
+  if (setting != "on" && setting != "off" && !setting.empty())
+    throw Failure(fmt::format("DYNGRID_YIELD is \"{}\", expected on or off", setting));
+  if (setting == "off") return false;
   return !site.yield_library.empty() && is_on_one_host(request, site) &&
          std::max(started, processes_to_come(request, site)) > site.cores;
 }
@@ -275,7 +276,7 @@ std::vector<std::string> words_of_mpirun(const RunRequest& request, const Site& 
 
 /// LD_PRELOAD of the processes, after the user's preloads. Not of mpirun itself, which has no ScaLAPACK.
 std::string preload_of(const RunRequest& request, const Site& site, bool waiting_sleeps) {
-  std::string preload = has(site, "LD_PRELOAD") ? site.environment.at("LD_PRELOAD") : "";
+  std::string preload = site.variable("LD_PRELOAD");
   for (const std::string& library : {request.preload, waiting_sleeps ? site.yield_library : std::string()})
     if (!library.empty() && preload.find(library) == std::string::npos)
       preload += (preload.empty() ? "" : ":") + library;
@@ -312,7 +313,7 @@ std::map<std::string, std::string> handed_over(const RunRequest& request, const 
                     "hold their cores. Install dyngrid in a folder without a blank",
                     site.yield_library));
   const std::string preload = preload_of(request, site, waiting_sleeps);
-  if (preload != (has(site, "LD_PRELOAD") ? site.environment.at("LD_PRELOAD") : "")) handed["LD_PRELOAD"] = preload;
+  if (preload != site.variable("LD_PRELOAD")) handed["LD_PRELOAD"] = preload;
   if (waiting_sleeps)
     launch.remarks.push_back(fmt::format("{}: with more processes than the {} cores those that wait have to give "
                                          "theirs away, which this MPI does not do by itself",
@@ -449,21 +450,29 @@ std::string start_ompi_server() {
   throw Failure(fmt::format("{} did not print its address within 10 s", program), 1);
 }
 
-std::string own_library() {
-  const std::string path = find_beside(
-      {"../" DYNGRID_LIBDIR "/libdyngrid.so." DYNGRID_SOVERSION, "../lib/libdyngrid.so." DYNGRID_SOVERSION});
+namespace {
+
+/// Of the installed tree, or of the build; empty where there is none.
+std::string find_library(const std::string& name) {
+  return find_beside({"../" DYNGRID_LIBDIR "/" + name, "../lib/" + name});
+}
+
+std::string needed_library(const std::string& name) {
+  const std::string path = find_library(name);
   if (path.empty())
     throw Failure(
-        "there is no libdyngrid.so." DYNGRID_SOVERSION " beside this command; is dyngrid installed as a whole?", 1);
+        fmt::format("there is no {} beside this command; is dyngrid installed as a whole?", base::file_name(name)), 1);
   return path;
 }
 
+} // namespace
+
+std::string own_library() {
+  return needed_library("libdyngrid.so." DYNGRID_SOVERSION);
+}
+
 std::string calls_libraries() {
-  const std::string path =
-      find_beside({"../" DYNGRID_LIBDIR "/dyngrid/libdyngrid-calls.so", "../lib/dyngrid/libdyngrid-calls.so"});
-  if (path.empty())
-    throw Failure("there is no libdyngrid-calls.so beside this command; is dyngrid installed as a whole?", 1);
-  return path + ":" + own_library();
+  return needed_library("dyngrid/libdyngrid-calls.so") + ":" + own_library();
 }
 
 Site look_at_machine() {
@@ -473,8 +482,7 @@ Site look_at_machine() {
   const Blas blas = look_at_blas();
   site.blas_core = blas.core;
   site.better_core = core_to_set(blas);
-  site.yield_library =
-      find_beside({"../" DYNGRID_LIBDIR "/dyngrid/libdyngrid-yield.so", "../lib/dyngrid/libdyngrid-yield.so"});
+  site.yield_library = find_library("dyngrid/libdyngrid-yield.so");
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) site.cores = CPU_COUNT(&set);
@@ -482,11 +490,9 @@ Site look_at_machine() {
   struct statvfs shm {};
   if (statvfs("/dev/shm", &shm) == 0 && access("/dev/shm", W_OK) == 0)
     site.shm_free_bytes = static_cast<std::int64_t>(shm.f_bavail) * static_cast<std::int64_t>(shm.f_frsize);
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (text.find('=') != std::string::npos)
-      site.environment[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
-  }
+  for (const std::string& entry : control::whole_environment())
+    if (const std::size_t equals = entry.find('='); equals != std::string::npos)
+      site.environment[entry.substr(0, equals)] = entry.substr(equals + 1);
   return site;
 }
 

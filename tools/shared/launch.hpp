@@ -40,11 +40,11 @@ struct RunRequest {
   std::vector<std::string> program; ///< and its arguments
 };
 
-/// The properties of this machine.
 struct Setting {
   std::string name, value, why;
 };
 
+/// The properties of this machine.
 struct Site {
   std::string mpirun;  ///< full path
   std::string version; ///< what it printed when asked for its version
@@ -66,6 +66,9 @@ struct Site {
   bool can_read_other_processes = true;   ///< process_vm_readv is allowed between processes of one user
   std::int64_t shm_free_bytes = -1;       ///< of /dev/shm; -1: there is none
   std::map<std::string, std::string> environment;
+
+  /// The value of a variable of the environment; empty where it is not set.
+  std::string variable(const std::string& name) const;
 };
 
 /// A plain command line: variables for mpirun itself, then words.

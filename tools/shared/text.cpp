@@ -37,29 +37,21 @@ std::vector<double> parse_numbers(const std::string& option, const std::string& 
   }
   constexpr std::size_t most_numbers = 1024; // computations with speeds take minutes from there on
   std::vector<double> numbers;
-  std::size_t at = 0;
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
-  // blanks separate as commas do; two commas with nothing between them are an error
-  bool expect = false;
-  while (true) {
-    while (at < list.size() && blank(list[at])) ++at;
-    if (at == list.size()) break;
-    std::size_t end = at;
-    while (end < list.size() && list[end] != ',' && !blank(list[end])) ++end;
-    const std::string item = list.substr(at, end - at);
-    char* rest = nullptr;
-    const double value = std::strtod(item.c_str(), &rest);
-    if (item.empty() || rest != item.c_str() + item.size())
-      throw Failure(fmt::format("{}: got '{}', expected numbers separated by commas", option, item));
-    numbers.push_back(value);
-    if (numbers.size() > most_numbers)
-      throw Failure(fmt::format("{}: got more than {} numbers, expected at most that many", option, most_numbers));
-    at = end;
-    while (at < list.size() && blank(list[at])) ++at;
-    expect = at < list.size() && list[at] == ',';
-    if (expect) ++at;
+  const std::vector<std::string> parts = base::split(list, ',');
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    if (parts[k].empty() && parts.size() > 1)
+      throw Failure(option + (k + 1 == parts.size() ? ": the list ends with a comma"
+                                                    : ": got '', expected numbers separated by commas"));
+    std::istringstream items(parts[k]); // blanks separate as commas do
+    for (std::string item; items >> item;) {
+      char* rest = nullptr;
+      numbers.push_back(std::strtod(item.c_str(), &rest));
+      if (rest != item.c_str() + item.size())
+        throw Failure(fmt::format("{}: got '{}', expected numbers separated by commas", option, item));
+      if (numbers.size() > most_numbers)
+        throw Failure(fmt::format("{}: got more than {} numbers, expected at most that many", option, most_numbers));
+    }
   }
-  if (expect) throw Failure(fmt::format("{}: the list ends with a comma", option));
   return numbers;
 }
 
@@ -98,19 +90,13 @@ bool print_json(bool wanted, const Json& json) {
   return wanted;
 }
 
-namespace {
-template <class T> Json rows_of_any(const std::vector<T>& values, int npcol) {
-  auto rows = Json::array();
-  for (auto row = values.begin(); row != values.end(); row += npcol) rows.push_back(std::vector<T>(row, row + npcol));
+Json rows_of(const Json& values, int npcol) {
+  Json rows = Json::array();
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    if (k % static_cast<std::size_t>(npcol) == 0) rows.push_back(Json::array());
+    rows.back().push_back(values[k]);
+  }
   return rows;
-}
-} // namespace
-
-Json rows_of(const std::vector<int>& values, int npcol) {
-  return rows_of_any(values, npcol);
-}
-Json rows_of(const std::vector<double>& values, int npcol) {
-  return rows_of_any(values, npcol);
 }
 
 std::string table(std::vector<std::vector<std::string>> rows) {

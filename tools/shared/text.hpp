@@ -28,9 +28,8 @@ std::vector<advise::ShapeTime> parse_times(const std::string& option, const std:
 /// Prints `json` in one piece with --json, otherwise prints nothing and returns false.
 bool print_json(bool wanted, const Json& json);
 
-/// Row-major values as a list of rows.
-Json rows_of(const std::vector<int>& values, int npcol);
-Json rows_of(const std::vector<double>& values, int npcol);
+/// A list of row-major values as a list of rows.
+Json rows_of(const Json& values, int npcol);
 
 /// A table of cells, right-aligned columns of the same width; the first row is the heading when there is one.
 /// Unprintable characters are escaped: cells may hold text from other processes.

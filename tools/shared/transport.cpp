@@ -30,10 +30,8 @@ bool is_auto(const RunRequest& request) {
 
 /// What the command line or a variable says of Open MPI's transports; empty: nothing.
 std::string choice_of_user(const RunRequest& request, const Site& site) {
-  for (const char* name : {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_mtl"}) {
-    const auto set = site.environment.find(name);
-    if (set != site.environment.end() && !set->second.empty()) return fmt::format("{}={}", name, set->second);
-  }
+  for (const char* name : {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_mtl"})
+    if (const std::string set = site.variable(name); !set.empty()) return fmt::format("{}={}", name, set);
   for (const std::string& word : request.mpirun_options)
     for (const char* name : {"pml", "btl", "mtl", "--tune", "-tune", "--am", "-am"})
       if (word == name) return "--mpirun-option " + word;
@@ -204,9 +202,8 @@ void add_transport(const RunRequest& request, const Site& site, Launch& launch) 
     launch.remarks.push_back(launch.transport);
     if (way.empty()) return;
   }
-  const auto set = site.environment.find("OMPI_MCA_pml");
-  if (set != site.environment.end() && !set->second.empty() && set->second != way)
-    throw Failure(fmt::format("--transport {} contradicts OMPI_MCA_pml={}: leave one of them out", way, set->second));
+  if (const std::string set = site.variable("OMPI_MCA_pml"); !set.empty() && set != way)
+    throw Failure(fmt::format("--transport {} contradicts OMPI_MCA_pml={}: leave one of them out", way, set));
   const auto& words = request.mpirun_options;
   if (std::find(words.begin(), words.end(), "pml") != words.end())
     throw Failure(

@@ -4,7 +4,6 @@
 // out. One thread; nothing in the loop blocks except its poll.
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -12,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -26,11 +24,13 @@
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/parse_json.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "control/client.hpp"
+#include "control/variables.hpp"
 #include "decide.hpp"
 #include "jobs.hpp"
 #include "link.hpp"
@@ -87,23 +87,13 @@ struct Hand {
   double end_by = 0;
 };
 
-/// A text that only this user can read, by path() on this host and as long as this process lives. It is in memory, so a
-/// kill leaves nothing.
-class PrivateText {
-public:
-  explicit PrivateText(const std::string& text) : fd_(memfd_create("dyngrid-agent", MFD_CLOEXEC)) {
-    if (fd_ < 0 || fchmod(fd_, S_IRUSR | S_IWUSR) != 0 ||
-        write(fd_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-      throw Failure("slurm agent: cannot keep a text in memory", 1);
-  }
-  PrivateText(const PrivateText&) = delete;
-  PrivateText& operator=(const PrivateText&) = delete;
-  ~PrivateText() { ::close(fd_); }
-  std::string path() const { return fmt::format("/proc/{}/fd/{}", getpid(), fd_); }
-
-private:
-  int fd_;
-};
+/// A text that only this user can read. It is in memory, so a kill leaves nothing.
+base::FileDescriptor private_text(const std::string& text) {
+  base::FileDescriptor file = base::memory_file("dyngrid-agent");
+  if (fchmod(file.get(), S_IRUSR | S_IWUSR) != 0 || !base::write_all(file.get(), text))
+    throw Failure("slurm agent: cannot keep a text in memory", 1);
+  return file;
+}
 
 class Agent {
 public:
@@ -142,7 +132,7 @@ private:
   std::int64_t base_job_ = 0;
   std::unique_ptr<Listener> listener_;
   Place for_hands_; ///< its token is valid for all hands, each group once
-  std::unique_ptr<PrivateText> for_hands_text_;
+  base::FileDescriptor for_hands_text_; ///< the text of that
   Runner runner_{command_limit_s};
   std::vector<Hand> hands_;
   std::set<std::int64_t> handed_;     ///< groups
@@ -152,7 +142,8 @@ private:
   std::int64_t last_id_ = 0;
 
   pid_t application_ = -1;
-  int application_watch_ = -1, signals_ = -1;
+  base::FileDescriptor application_watch_;
+  int signals_ = -1;
   std::optional<control::Client> client_;
   double next_connect_ = 0;
   struct Asked {
@@ -182,11 +173,8 @@ Agent::Agent(Request request, std::string dyngrid) : request_(std::move(request)
   if (request_.node_output.empty())
     request_.node_output = fmt::format("slurm-{}-node-%j.out", id); // %j: the node's own job
   // from here on no program regards itself as a step of this job
-  std::vector<std::string> names;
-  for (char** entry = environ; entry && *entry; ++entry)
-    names.push_back(std::string(*entry).substr(0, std::string(*entry).find('=')));
-  for (const std::string& name : names)
-    if (is_of_a_job(name)) unsetenv(name.c_str());
+  for (const std::string& entry : control::whole_environment())
+    if (const std::string name = entry.substr(0, entry.find('=')); is_of_a_job(name)) unsetenv(name.c_str());
   if (!request_.interface.empty())
     for (const char* setting : {"OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include"})
       setenv(setting, request_.interface.c_str(), 0);
@@ -199,7 +187,7 @@ Agent::Agent(Request request, std::string dyngrid) : request_(std::move(request)
   if (!base::environment("DYNGRID_START", "listen"))
     setenv("DYNGRID_START", base::with_entry(std::getenv("DYNGRID_START"), "listen", "tcp:" + address).c_str(), 1);
   for_hands_ = listener_->invitation();
-  for_hands_text_ = std::make_unique<PrivateText>(for_hands_.text() + "\n");
+  for_hands_text_ = private_text(for_hands_.text() + "\n");
   start_application();
   start_base_nodes(nodelist);
 }
@@ -234,12 +222,13 @@ void Agent::start_application() {
   std::string start = base::with_entry(given, "unit", std::to_string(request_.tasks_per_node));
   if (!base::environment("DYNGRID_START", "timeout"))
     start = base::with_entry(start.c_str(), "timeout", std::to_string(std::clamp(request_.lead_s / 2, 10, 60)));
-  start = base::with_entry(start.c_str(), "command", hand_line(dyngrid_, for_hands_text_->path()));
+  const std::string place_of_hands = fmt::format("/proc/{}/fd/{}", getpid(), for_hands_text_.get());
+  start = base::with_entry(start.c_str(), "command", hand_line(dyngrid_, place_of_hands));
   variables.push_back("DYNGRID_START=" + start);
   if (request_.verbose) say(command::shell_line(launch));
   application_ = start_apart({launch.words, ""}, variables);
   // none on an older kernel: then its end is noticed within half a second
-  application_watch_ = static_cast<int>(syscall(SYS_pidfd_open, application_, 0));
+  application_watch_ = base::FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, application_, 0)));
 }
 
 void Agent::start_base_nodes(const std::string& nodelist) {
@@ -625,7 +614,7 @@ void Agent::act() {
 void Agent::wait_for_something() {
   std::vector<pollfd> polled{{signals_, POLLIN, 0}};
   listener_->add_to(polled);
-  if (application_watch_ >= 0) polled.push_back({application_watch_, POLLIN, 0});
+  if (application_watch_) polled.push_back({application_watch_.get(), POLLIN, 0});
   if (runner_.fd() >= 0) polled.push_back({runner_.fd(), POLLIN, 0});
   if (client_) polled.push_back({client_->fd(), POLLIN, 0});
   for (const Member& m : members_)
@@ -667,8 +656,7 @@ int Agent::end(int status) {
   is_ending_ = true;
   say(fmt::format("the application ended with status {}", status));
   client_.reset();
-  if (application_watch_ >= 0) ::close(application_watch_);
-  application_watch_ = -1;
+  application_watch_.close();
   for (Member& m : members_)
     if (m.link) m.link.say("go");
   if (has_submitted_) // by name: also those whose number sbatch did not report

@@ -2,11 +2,11 @@
 #include "check.hpp"
 
 #include <algorithm>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text.hpp"
 #include "shared/failure.hpp"
 
 namespace slurm {
@@ -24,17 +24,6 @@ constexpr std::int64_t short_grace_s = 30; ///< a resize point must be reached w
 std::string value(const Site& site, const std::string& key) {
   const auto at = site.config.find(key);
   return at == site.config.end() ? "" : at->second;
-}
-
-bool has_word(const std::string& list, const std::string& word) {
-  std::istringstream words(list);
-  for (std::string one; std::getline(words, one, ',');)
-    if (one == word) return true;
-  return false;
-}
-
-bool takes_back(const std::string& mode) {
-  return mode.find("CANCEL") != std::string::npos || mode.find("REQUEUE") != std::string::npos;
 }
 
 void judge_version(const Site& site, std::vector<Finding>& out) {
@@ -100,7 +89,8 @@ void judge_preemption(const Site& site, const Partition* main, const Partition* 
         {"grace time", Verdict::ok,
          fmt::format("{} s in partition {}: steps of the application must be shorter", spare->grace_s, spare->name),
          ""});
-  if (has_word(value(site, "SlurmctldParameters"), "preempt_send_user_signal"))
+  const std::vector<std::string> parameters = base::split(value(site, "SlurmctldParameters"), ',');
+  if (std::find(parameters.begin(), parameters.end(), "preempt_send_user_signal") != parameters.end())
     out.push_back({"signal", Verdict::ok, "a job gets a signal of its own when Slurm takes its node back", ""});
   else
     out.push_back(

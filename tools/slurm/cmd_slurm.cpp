@@ -115,9 +115,7 @@ void submit(SlurmOptions& o) {
   if (o.wait && o.json) throw Failure("--wait is given with --json, expected one of them: with --wait sbatch prints");
   if (o.wait) command.words.insert(command.words.begin() + 1, "--wait");
   if (o.dry_run) {
-    std::string line;
-    for (const std::string& word : command.words) line += base::shell_quoted(word) + " ";
-    fmt::print("{}<<'END'\n{}END\n", line, command.input);
+    fmt::print("{} <<'END'\n{}END\n", base::shell_line(command.words), command.input);
     return;
   }
   if (o.wait) { // as long as it takes

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -18,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/process.hpp"
 #include "jobs.hpp"
@@ -32,7 +32,6 @@ using command::Failure;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 /// For a group that ends by itself: an application that fails needs time to report it.
 constexpr double patience_s = 10;
 
@@ -67,16 +66,13 @@ public:
       look_after_group();
       if (!is_ending()) hear_application();
       if (!is_ending()) continue;
-      if (group_ > 0 && Clock::now() < end_by_) continue;
+      if (group_ > 0 && !end_by_.is_over()) continue;
       if (group_ > 0) end_group(group_, 3);
       return !is_lost_;
     }
   }
 
 private:
-  static Clock::time_point after_patience() {
-    return Clock::now() + std::chrono::milliseconds(static_cast<int>(patience_s * 1000));
-  }
   bool is_ending() const { return may_go_ || is_lost_; }
 
   void hear_signals() {
@@ -89,12 +85,12 @@ private:
   }
 
   void look_after_group() {
-    if (group_ > 0 && Clock::now() >= kill_by_) kill(-group_, SIGKILL);
+    if (group_ > 0 && kill_by_.is_over()) kill(-group_, SIGKILL);
     int status = 0;
     if (group_ <= 0 || waitpid(group_, &status, WNOHANG) != group_) return;
     link_.say(fmt::format("ended {} {}", number_, status_in_words(status)));
     group_ = -1;
-    kill_by_ = Clock::time_point::max();
+    kill_by_ = base::Deadline(-1);
   }
 
   void hear_application() {
@@ -110,13 +106,13 @@ private:
                              {"DYNGRID_JOIN=" + from_hex(join).value_or("")});
       } else if (word == "stop" && group_ > 0 && number_ == number) {
         kill(-group_, SIGTERM);
-        kill_by_ = after_patience();
+        kill_by_ = base::Deadline(patience_s);
       } else if (word == "go") {
         may_go_ = true;
       }
     }
     is_lost_ = !is_there && !may_go_;
-    if (is_ending()) end_by_ = after_patience();
+    if (is_ending()) end_by_ = base::Deadline(patience_s);
   }
 
   Link& link_;
@@ -125,7 +121,7 @@ private:
   pid_t group_ = -1; ///< that runs here
   std::string number_;
   bool may_go_ = false, is_lost_ = false;
-  Clock::time_point end_by_ = Clock::time_point::max(), kill_by_ = Clock::time_point::max();
+  base::Deadline end_by_{-1}, kill_by_{-1}; ///< -1: never
 };
 
 } // namespace

@@ -29,15 +29,13 @@ std::string what_of(const Command& command) {
 
 } // namespace
 
-pid_t start_apart(const Command& command, const std::vector<std::string>& variables, int out, int err,
-                  bool keeps_job_variables) {
+pid_t start_apart(const Command& command, const std::vector<std::string>& variables, int out, int err) {
   std::vector<std::string> environment = base::environment_with(variables);
   const auto own = environment.end() - static_cast<std::ptrdiff_t>(variables.size());
-  if (!keeps_job_variables)
-    environment.erase(
-        std::remove_if(environment.begin(), own,
-                       [](const std::string& entry) { return is_of_a_job(entry.substr(0, entry.find('='))); }),
-        own);
+  environment.erase(
+      std::remove_if(environment.begin(), own,
+                     [](const std::string& entry) { return is_of_a_job(entry.substr(0, entry.find('='))); }),
+      own);
   const base::FileDescriptor in = base::memory_file("dyngrid-input", command.input);
   base::Command process{command.words, std::move(environment), in.get(), out, err};
   process.own_group = process.ends_with_parent = process.default_signals = true;

@@ -31,8 +31,7 @@ struct Outcome {
 /// and error go where the caller's do, or to the files given (-1: as the caller's). It gets SIGTERM when this process
 /// ends.
 /// @throws command::Failure
-pid_t start_apart(const Command& command, const std::vector<std::string>& variables, int out = -1, int err = -1,
-                  bool keeps_job_variables = false);
+pid_t start_apart(const Command& command, const std::vector<std::string>& variables, int out = -1, int err = -1);
 using base::end_group;
 
 /// Commands one after the other; the caller polls. One thread.

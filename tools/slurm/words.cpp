@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "words.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <sstream>
@@ -281,23 +280,24 @@ std::string names_of(const std::vector<Partition>& all) {
   for (const Partition& p : all) names += (names.empty() ? "" : ", ") + p.name;
   return names.empty() ? "none" : names;
 }
-const Partition* named(const std::vector<Partition>& all, const std::string& name) {
-  const auto at = std::find_if(all.begin(), all.end(), [&](const Partition& p) { return p.name == name; });
-  return at == all.end() ? nullptr : &*at;
+/// Null where the user named none.
+const Partition* named(const std::vector<Partition>& all, const std::string& name, const char* option) {
+  if (name.empty()) return nullptr;
+  for (const Partition& p : all)
+    if (p.name == name) return &p;
+  throw Failure(fmt::format("{}: there is no partition {}; there are: {}", option, name, names_of(all)), 1);
 }
 } // namespace
 
+bool takes_back(const std::string& preempt_mode) {
+  return preempt_mode.find("CANCEL") != std::string::npos || preempt_mode.find("REQUEUE") != std::string::npos;
+}
+
 const Partition& choose_spare(const std::vector<Partition>& all, const std::string& wanted) {
-  if (!wanted.empty()) {
-    if (const Partition* p = named(all, wanted)) return *p;
-    throw Failure(fmt::format("--spare: there is no partition {}; there are: {}", wanted, names_of(all)), 1);
-  }
+  if (const Partition* p = named(all, wanted, "--spare")) return *p;
   const Partition* best = nullptr;
-  for (const Partition& p : all) {
-    const bool can_be_taken_back =
-        p.preempt_mode.find("CANCEL") != std::string::npos || p.preempt_mode.find("REQUEUE") != std::string::npos;
-    if (can_be_taken_back && (!best || p.priority_tier < best->priority_tier)) best = &p;
-  }
+  for (const Partition& p : all)
+    if (takes_back(p.preempt_mode) && (!best || p.priority_tier < best->priority_tier)) best = &p;
   if (!best)
     throw Failure(
         fmt::format(
@@ -308,10 +308,7 @@ const Partition& choose_spare(const std::vector<Partition>& all, const std::stri
 }
 
 const Partition& choose_main(const std::vector<Partition>& all, const std::string& wanted) {
-  if (!wanted.empty()) {
-    if (const Partition* p = named(all, wanted)) return *p;
-    throw Failure(fmt::format("--partition: there is no partition {}; there are: {}", wanted, names_of(all)), 1);
-  }
+  if (const Partition* p = named(all, wanted, "--partition")) return *p;
   for (const Partition& p : all)
     if (p.is_default) return p;
   throw Failure(fmt::format("Slurm has no default partition; name one by --partition: {}", names_of(all)), 1);

@@ -98,6 +98,8 @@ bool is_of_a_job(const std::string& name);
 
 // ---- choosing ----
 
+/// Whether Slurm takes nodes back from a partition of this PreemptMode.
+bool takes_back(const std::string& preempt_mode);
 /// The partition for nodes that join and leave: `wanted`, or else the one of lowest priority from which nodes can be
 /// taken back.
 /// @throws Failure that lists the partitions.

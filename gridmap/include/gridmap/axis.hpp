@@ -33,6 +33,8 @@ struct Axis {
 
   static Axis block_cyclic(std::int64_t n, std::int64_t nb, int nprocs, int src = 0);
   static Axis block(std::int64_t n, int nprocs, int src = 0); ///< nb = max(1, ceil(n / nprocs))
+  /// block_cyclic(n, nb, nprocs), or with nb 0 block(n, nprocs).
+  static Axis equal(std::int64_t n, std::int64_t nb, int nprocs);
   static Axis variable(std::vector<std::int64_t> rows_per_proc,
                        int src = 0); ///< one block each, n is their sum
   static Axis heterogeneous(std::int64_t n, std::vector<std::int64_t> sizes, int nprocs, int src = 0);
