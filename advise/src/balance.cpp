@@ -137,8 +137,7 @@ void check(const BalanceRequest& r) {
 /// The search for the best choice.
 class Search {
 public:
-  explicit Search(const BalanceRequest& request)
-      : r_(request), row_work_(r_.m, r_.row_costs), col_work_(r_.n, r_.col_costs) {
+  explicit Search(const BalanceRequest& request) : r_(request), work_{{r_.m, r_.row_costs}, {r_.n, r_.col_costs}} {
     now_.grid = r_.grid;
     now_.order.resize(at(r_.grid.size()));
     for (std::size_t k = 0; k < r_.processes.size(); ++k)
@@ -168,7 +167,7 @@ public:
     double without_recent = now_.step_s(); // seconds of a step of the best choice without processes that left lately
     for (const bool recent : {false, true}) {
       for (const BalanceChoice& choice : choices) {
-        if (has_recent(choice) != recent || is_as_now(choice)) continue;
+        if (has_recent(choice) != recent || choice == now_) continue;
         if (quickest == nullptr || choice.step_s() < quickest->step_s()) quickest = &choice;
         if (!refusal(choice, without_recent).empty()) continue;
         const double all = all_s(choice);
@@ -204,7 +203,7 @@ public:
 private:
   const BalanceRequest& r_;
   BalanceChoice now_;
-  WorkAlong row_work_, col_work_;
+  WorkOnGrid work_;
   Axis rows_now_, cols_now_;
   double correction_ = 1, steps_ = 0;
   bool are_steps_known_ = false; ///< not a guess
@@ -256,18 +255,16 @@ private:
   /// Predicted, not yet corrected.
   void set_step(BalanceChoice& choice) const {
     double work = 0, messages_s = 0, waits_s = 0, longest_work = 0;
-    const std::vector<double> by_row = row_work_.parts(choice.rows), by_col = col_work_.parts(choice.cols);
-    for (int i = 0; i < choice.grid.nprow; ++i)
-      for (int j = 0; j < choice.grid.npcol; ++j) {
-        const int k = choice.order[at(i * choice.grid.npcol + j)];
-        const double part = by_row[at(i)] * by_col[at(j)];
-        const double own_work = r_.work_s * part / process(k).speed, own_messages = messages(choice.grid, k);
-        longest_work = std::max(longest_work, part / process(k).speed);
-        if (own_work + own_messages < work + messages_s + waits_s) continue;
-        work = own_work;
-        waits_s = waiting(choice.grid, k);
-        messages_s = own_messages - waits_s;
-      }
+    const std::vector<double> parts = work_.parts(choice.rows, choice.cols);
+    for (std::size_t place = 0; place < parts.size(); ++place) {
+      const int k = choice.order[place];
+      const double own_work = r_.work_s * parts[place] / process(k).speed, own_messages = messages(choice.grid, k);
+      longest_work = std::max(longest_work, parts[place] / process(k).speed);
+      if (own_work + own_messages < work + messages_s + waits_s) continue;
+      work = own_work;
+      waits_s = waiting(choice.grid, k);
+      messages_s = own_messages - waits_s;
+    }
     choice.power = 1 / longest_work;
     choice.step.terms = {{"fixed", r_.fixed_s}, {"work", work}, {"messages", messages_s}};
     if (waits_s > 0) choice.step.terms.push_back({"waiting", waits_s});
@@ -277,13 +274,9 @@ private:
   void finish(BalanceChoice& choice, const Axis& rows, const Axis& cols) const {
     set_step(choice);
     choice.step *= correction_;
-    for (const MeasuredStep& known : r_.measured) {
-      choice.is_measured = known.grid == choice.grid && known.order == choice.order && known.rows == choice.rows &&
-                           known.cols == choice.cols;
-      if (!choice.is_measured) continue;
-      choice.step *= known.step_s / choice.step_s();
-      break;
-    }
+    const auto known = std::find(r_.measured.begin(), r_.measured.end(), choice);
+    choice.is_measured = known != r_.measured.end();
+    if (choice.is_measured) choice.step *= known->step_s / choice.step_s();
     const Overlap by_row = overlap(rows_now_, rows), by_col = overlap(cols_now_, cols);
     const int npcol = choice.grid.npcol, npcol_now = r_.grid.npcol;
     std::int64_t kept = 0, most_moved = 0, most_touched = 0; // elements; of the busiest process
@@ -338,12 +331,11 @@ private:
 
   /// Seconds of a step without any competitor.
   double alone_s(const BalanceChoice& choice) const {
-    const std::vector<double> by_row = row_work_.parts(choice.rows), by_col = col_work_.parts(choice.cols);
+    const std::vector<double> parts = work_.parts(choice.rows, choice.cols);
     double longest = 0;
-    for (int place = 0; place < choice.grid.size(); ++place) {
-      const BalanceProcess& p = process(choice.order[at(place)]);
-      const double part = by_row[at(place / choice.grid.npcol)] * by_col[at(place % choice.grid.npcol)];
-      longest = std::max(longest, r_.work_s * part * p.share / p.speed);
+    for (std::size_t place = 0; place < parts.size(); ++place) {
+      const BalanceProcess& p = process(choice.order[place]);
+      longest = std::max(longest, r_.work_s * parts[place] * p.share / p.speed);
     }
     return r_.fixed_s + longest + messages(choice.grid);
   }
@@ -463,13 +455,9 @@ private:
     return found;
   }
 
-  template <class Parts> bool is_as_now(const Parts& parts) const {
-    return parts.grid == now_.grid && parts.order == now_.order && parts.rows == now_.rows && parts.cols == now_.cols;
-  }
-
   /// Processes that must stay are in it, sleeping ones may join.
   bool may_be(const MeasuredStep& known) const {
-    if (is_as_now(known)) return false;
+    if (known == now_) return false;
     const std::vector<int> eligible = strongest(true);
     const auto is_in = [](const std::vector<int>& list, int k) {
       return std::find(list.begin(), list.end(), k) != list.end();
@@ -482,10 +470,7 @@ private:
 
   BalanceChoice as_it_was(const MeasuredStep& known) const {
     BalanceChoice choice;
-    choice.grid = known.grid;
-    choice.order = known.order;
-    choice.rows = known.rows;
-    choice.cols = known.cols;
+    static_cast<BalanceLayout&>(choice) = known;
     finish(choice, Axis::variable(known.rows), Axis::variable(known.cols));
     return choice;
   }
@@ -620,7 +605,7 @@ private:
   void cut_axis(BalanceChoice& choice, const ItemCosts& items, bool is_row) const {
     const int count = is_row ? choice.grid.nprow : choice.grid.npcol;
     const int others = is_row ? choice.grid.npcol : choice.grid.nprow;
-    const std::vector<double> other = is_row ? col_work_.parts(choice.cols) : row_work_.parts(choice.rows);
+    const std::vector<double> other = is_row ? work_.cols.parts(choice.cols) : work_.rows.parts(choice.rows);
     ChainRequest request;
     const double all = std::accumulate(items.costs.begin(), items.costs.end(), 0.0);
     for (const double cost : items.costs) request.costs.push_back(all > 0 ? cost / all * r_.work_s : 0);

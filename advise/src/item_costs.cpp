@@ -57,4 +57,13 @@ std::vector<double> WorkAlong::parts(const std::vector<std::int64_t>& stretches)
   return parts;
 }
 
+std::vector<double> WorkOnGrid::parts(const std::vector<std::int64_t>& grid_rows,
+                                      const std::vector<std::int64_t>& grid_cols) const {
+  const std::vector<double> by_row = rows.parts(grid_rows), by_col = cols.parts(grid_cols);
+  std::vector<double> parts;
+  for (const double row : by_row)
+    for (const double col : by_col) parts.push_back(row * col);
+  return parts;
+}
+
 } // namespace advise

@@ -27,12 +27,19 @@ struct BalanceProcess {
 };
 
 /// One way to spread the work: over which processes, on which grid, in which parts.
-struct BalanceChoice {
+struct BalanceLayout {
   GridShape grid;
   std::vector<int> order;               ///< row-major, index of the process at each place
   std::vector<std::int64_t> rows, cols; ///< elements of each grid row and column
-  double power = 0;                     ///< speed that can be used: all work / time of the slowest part
-  Cost step; ///< predicted seconds of the slowest process: "fixed", "work", "messages", and "waiting" if it does
+
+  bool operator==(const BalanceLayout& other) const {
+    return grid == other.grid && order == other.order && rows == other.rows && cols == other.cols;
+  }
+};
+
+struct BalanceChoice : BalanceLayout {
+  double power = 0; ///< speed that can be used: all work / time of the slowest part
+  Cost step;        ///< predicted seconds of the slowest process: "fixed", "work", "messages", and "waiting" if it does
   std::int64_t moved_elements = 0; ///< whose owner changes
   Cost change;                     ///< what going there costs
   bool is_measured = false;        ///< the step is not predicted: see BalanceRequest::measured
@@ -41,10 +48,7 @@ struct BalanceChoice {
 };
 
 /// A step that was measured: where it ran, with the speeds that processes have now.
-struct MeasuredStep {
-  GridShape grid;
-  std::vector<int> order; ///< as in BalanceChoice
-  std::vector<std::int64_t> rows, cols;
+struct MeasuredStep : BalanceLayout {
   double step_s = 0;
 };
 
