@@ -2,9 +2,7 @@
 #include "advise/calls.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <set>
 
 #include <fmt/format.h>
 

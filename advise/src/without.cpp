@@ -2,7 +2,6 @@
 #include "advise/without.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
