@@ -29,7 +29,7 @@ constexpr std::size_t longest_text = 4096;
 
 std::vector<int> set_of(const std::string& clause, const std::string& text) {
   try {
-    return numbers_of_processes(text);
+    return parse_set(text);
   } catch (const Error& error) {
     bad(clause, error.what());
   }
@@ -47,24 +47,17 @@ GridShape grid_of(const std::string& clause, const std::string& text) {
   bad(clause, fmt::format("'{}' is no grid, expected e.g. 2x3", text));
 }
 
-bool holds(const std::vector<int>& set, int value) {
-  return set.empty() || std::find(set.begin(), set.end(), value) != set.end();
-}
-
 double aspect(GridShape s) {
   return static_cast<double>(std::max(s.nprow, s.npcol)) / std::min(s.nprow, s.npcol);
 }
 
 } // namespace
 
-std::vector<int> numbers_of_processes(const std::string& text) {
-  return parse_set(text);
-}
-
 Allowed Allowed::parse(const std::string& text) {
   if (text.size() > longest_text)
     bad(text.substr(0, 40) + "...", fmt::format("{} characters, expected at most {}", text.size(), longest_text));
   Allowed allowed;
+  TopologyRequest& limits = allowed.limits_;
   allowed.text_ = trimmed(text);
   if (allowed.text_.empty()) return allowed;
   const std::vector<std::string> clauses = split(allowed.text_, ';');
@@ -81,29 +74,29 @@ Allowed Allowed::parse(const std::string& text) {
       if (clauses.size() > 1) bad(allowed.text_, "any stands alone");
       allowed.is_any_ = true;
     } else if (word == "aspect") {
-      allowed.aspect_p_ = allowed.aspect_q_ = number_of(clause, rest);
-      if (allowed.aspect_p_ < 1) bad(clause, "expected at least 1");
+      limits.aspect_p = limits.aspect_q = number_of(clause, rest);
+      if (limits.aspect_p < 1) bad(clause, "expected at least 1");
     } else if (word == "aspect_p") {
-      allowed.aspect_p_ = number_of(clause, rest);
+      limits.aspect_p = number_of(clause, rest);
     } else if (word == "aspect_q") {
-      allowed.aspect_q_ = number_of(clause, rest);
+      limits.aspect_q = number_of(clause, rest);
     } else if (word == "rows") {
-      once(clause, allowed.rows_, "rows");
-      allowed.rows_ = set_of(clause, rest);
+      once(clause, limits.valid_rows, "rows");
+      limits.valid_rows = set_of(clause, rest);
     } else if (word == "cols" || word == "columns") {
-      once(clause, allowed.cols_, "columns");
-      allowed.cols_ = set_of(clause, rest);
+      once(clause, limits.valid_cols, "columns");
+      limits.valid_cols = set_of(clause, rest);
     } else if (clause.find('x') != std::string::npos && std::isdigit(static_cast<unsigned char>(clause[0]))) {
       once(clause, allowed.grids_, "grids");
       for (const std::string& grid : split(clause, ',')) allowed.grids_.push_back(grid_of(clause, grid));
     } else if (std::isdigit(static_cast<unsigned char>(clause[0]))) {
-      once(clause, allowed.procs_, "numbers of processes");
-      allowed.procs_ = set_of(clause, clause);
+      once(clause, limits.valid_procs, "numbers of processes");
+      limits.valid_procs = set_of(clause, clause);
     } else {
       bad(clause, "expected any, numbers like 4:32:*2, grids like 2x2,2x3, aspect, rows or cols");
     }
   }
-  if (allowed.aspect_p_ > 0 && allowed.aspect_q_ > 0 && allowed.aspect_p_ * allowed.aspect_q_ < 1)
+  if (limits.aspect_p > 0 && limits.aspect_q > 0 && limits.aspect_p * limits.aspect_q < 1)
     bad(allowed.text_, "the two aspects exclude each other");
   return allowed;
 }
@@ -112,20 +105,13 @@ bool Allowed::permits(GridShape s) const {
   if (s.nprow < 1 || s.npcol < 1) return false;
   if (text_.empty() || is_any_) return true;
   if (!grids_.empty() && std::none_of(grids_.begin(), grids_.end(), [&](GridShape g) { return g == s; })) return false;
-  const auto within = [](double value, double limit) { return limit <= 0 || value <= limit * (1 + 1e-9); };
-  return within(static_cast<double>(s.npcol) / s.nprow, aspect_p_) &&
-         within(static_cast<double>(s.nprow) / s.npcol, aspect_q_) && holds(procs_, s.size()) &&
-         holds(rows_, s.nprow) && holds(cols_, s.npcol);
+  return is_within(limits_, s);
 }
 
 TopologyRequest Allowed::request(int at_most) const {
-  TopologyRequest wanted;
+  TopologyRequest wanted = limits_;
   wanted.procs = at_most;
-  wanted.aspect_p = text_.empty() ? usual_aspect : aspect_p_;
-  wanted.aspect_q = text_.empty() ? usual_aspect : aspect_q_;
-  wanted.valid_procs = procs_;
-  wanted.valid_rows = rows_;
-  wanted.valid_cols = cols_;
+  if (text_.empty()) wanted.aspect_p = wanted.aspect_q = usual_aspect;
   return wanted;
 }
 

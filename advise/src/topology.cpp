@@ -81,22 +81,16 @@ private:
   bool local() const { return r_.from_nprow > 0; }
   bool is_from(int p, int q) const { return p == r_.from_nprow && q == r_.from_npcol; }
 
-  bool in_aspect(int p, int q) const {
-    return (r_.aspect_p <= 0 || within(q, r_.aspect_p * p)) && (r_.aspect_q <= 0 || within(p, r_.aspect_q * q));
-  }
   /// Longest side of a local piece over its shortest.
   double distortion(int p, int q) const {
     if (r_.data_m == 0) return 1;
     const double a = static_cast<double>(r_.data_m) / p, b = static_cast<double>(r_.data_n) / q;
     return std::max(a, b) / std::min(a, b);
   }
-  bool in_sets(int p, int q) const {
-    return holds(r_.valid_rows, p) && holds(r_.valid_cols, q) && holds(r_.valid_procs, p * q);
-  }
   bool allowed(int p, int q) const {
     if (local() && is_from(p, q)) return true;
     if (local() && (p < r_.from_nprow || q < r_.from_npcol)) return false;
-    return in_aspect(p, q) && in_sets(p, q) && (r_.data_m == 0 || within(distortion(p, q), r_.data_aspect));
+    return is_within(r_, {p, q}) && (r_.data_m == 0 || within(distortion(p, q), r_.data_aspect));
   }
   /// Smaller is better, among equally many processes.
   std::array<double, 3> rank(int p, int q) const {
@@ -230,6 +224,12 @@ int number(const std::string& text, const std::string& whole) {
 Topology choose_topology(const TopologyRequest& request) {
   check(request);
   return Chooser(request).run();
+}
+
+bool is_within(const TopologyRequest& r, GridShape s) {
+  return (r.aspect_p <= 0 || within(s.npcol, r.aspect_p * s.nprow)) &&
+         (r.aspect_q <= 0 || within(s.nprow, r.aspect_q * s.npcol)) && holds(r.valid_rows, s.nprow) &&
+         holds(r.valid_cols, s.npcol) && holds(r.valid_procs, s.size());
 }
 
 std::vector<int> parse_set(const std::string& text) {

@@ -9,10 +9,6 @@
 
 namespace advise {
 
-/// Numbers of processes as clauses name them: "6", "2:9", "8:32:4", "4:32:*2", and lists of these with commas.
-/// @throws base::Error{bad_argument}
-std::vector<int> numbers_of_processes(const std::string& text);
-
 /// The grids that an application can use. Pure.
 class Allowed {
 public:
@@ -45,8 +41,7 @@ private:
 
   std::string text_;
   bool is_any_ = false;
-  double aspect_p_ = 0, aspect_q_ = 0;
-  std::vector<int> procs_, rows_, cols_;
+  TopologyRequest limits_; ///< aspects and valid sets
   std::vector<base::GridShape> grids_;
 };
 
