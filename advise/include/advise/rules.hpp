@@ -72,9 +72,9 @@ struct PhaseRules {
 /// Where a call of an unmodified program runs. docs/decisions/0076.
 struct CallChoiceRules {
   double gain = 0.1;               ///< least part of a call that a move saves
-  std::int64_t kept = 8;           ///< the newest times of one size at one place
+  std::size_t kept = 8;            ///< the newest times of one size at one place
   std::int64_t few = 3;            ///< one disturbed call can move the median of fewer
-  std::int64_t quartile_of = 5;    ///< a quartile of fewer lies above the least even where no call was disturbed
+  std::size_t quartile_of = 5;     ///< a quartile of fewer lies above the least even where no call was disturbed
   double unsure_of_one = 0.15;     ///< part of one measurement, and of a fitted time; of two half of it, and so on
   double unsure_of_quartile = 3.6; ///< 2 standard errors, 1.36 s / sqrt(n), and s = 4/3 of the quartile less the least
   // ---- when all places are measured
