@@ -227,16 +227,14 @@ Arrangement best_arrangement(const std::vector<double>& descending, int p, int q
     for (int j = 0; j < p; ++j) turned.start[at(i) * at(p) + at(j)] = j * q + i;
   const double size = static_cast<double>(descending.size());
   const bool large = size > 600; // a decomposition per round costs more than what the further starts have ever gained
-  if (large) {
-    keep(quick_arrangement(descending, p, q));
-  } else {
+  if (!large) {
     keep(svd_arrangement(descending, p, q, by_columns));
     if (p > 1 && q > 1) {
       keep(transposed(svd_arrangement(descending, q, p), q, p));
       keep(transposed(svd_arrangement(descending, q, p, turned), q, p));
     }
-    keep(quick_arrangement(descending, p, q));
   }
+  keep(quick_arrangement(descending, p, q));
   if (p == 1 || q == 1) {
     best.proved = true; // one row: every processor is used in full
     tidy(best, p, q);

@@ -11,7 +11,9 @@
 
 #include "assignment.hpp"
 #include "base/index.hpp"
+#include "base/names.hpp"
 #include "base/status.hpp"
+#include "base/text.hpp"
 
 namespace gridmap {
 
@@ -375,6 +377,19 @@ void check(const PlacementRequest& request) {
 }
 
 } // namespace
+
+const base::Names& placement_names() {
+  static const base::Names names{"optimal", "global", "local1", "local2"};
+  return names;
+}
+
+const char* to_string(Placement placement) {
+  return base::name_of(placement, placement_names());
+}
+
+Placement parse_placement(std::string_view text, std::string_view where) {
+  return base::value_of_name<Placement>(base::trimmed(text), placement_names(), where);
+}
 
 Overlap overlap(const Axis& from, const Axis& to) {
   from.validate();

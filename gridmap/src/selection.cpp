@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "arrange.hpp"
+#include "base/grid_shape.hpp"
 #include "base/status.hpp"
-#include "mapping_impl.hpp"
 
 namespace gridmap {
 
@@ -48,9 +48,7 @@ void check(const SelectionRequest& request) {
 }
 
 int smaller_side(int count) { // of the grid nearest to square
-  int p = static_cast<int>(std::sqrt(static_cast<double>(count)));
-  while (count % p != 0) --p;
-  return p;
+  return base::squarest(count).nprow;
 }
 bool is_prime(int count) {
   return count > 1 && smaller_side(count) == 1;
@@ -302,7 +300,6 @@ private:
   /// Search state: a set of processors on a p x q grid and shares to start the next look from.
   struct State {
     std::vector<int> chosen;
-    double used = 0;
     detail::Shares shares;
   };
 
@@ -509,7 +506,7 @@ private:
       if (!shape) continue;
       const Plan mapped = best_map(chosen_of(plan), shape->first, shape->second, 5e6, plan.by);
       winner.see(mapped);
-      shapes.push_back({mapped.p, mapped.q, {chosen_of(mapped), 0, mapped.shares}});
+      shapes.push_back({mapped.p, mapped.q, {chosen_of(mapped), mapped.shares}});
     }
     for (Shape& shape : first_shapes()) shapes.push_back(std::move(shape));
     search(shapes);
