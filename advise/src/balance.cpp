@@ -19,16 +19,6 @@
 namespace advise {
 
 using gridmap::Axis;
-using gridmap::GridOrder;
-using gridmap::GridOrderRequest;
-using gridmap::map_in_place;
-using gridmap::map_processors;
-using gridmap::MapMethod;
-using gridmap::Mapping;
-using gridmap::MappingRequest;
-using gridmap::Overlap;
-using gridmap::Placement;
-using gridmap::PlacementRequest;
 
 using base::Error;
 using base::Status;
@@ -144,7 +134,8 @@ public:
       if (r_.processes[k].place >= 0) now_.order[at(r_.processes[k].place)] = static_cast<int>(k);
     rows_now_ = r_.rows.empty() ? equal(r_.m, r_.mb, r_.grid.nprow) : Axis::variable(r_.rows);
     cols_now_ = r_.cols.empty() ? equal(r_.n, r_.nb, r_.grid.npcol) : Axis::variable(r_.cols);
-    set_parts(now_, rows_now_, cols_now_);
+    now_.rows = rows_now_.local_sizes();
+    now_.cols = cols_now_.local_sizes();
     set_step(now_);
     if (r_.step_s > 0 && now_.step_s() > 0) {
       correction_ = r_.step_s / now_.step_s();
@@ -236,13 +227,6 @@ private:
     }
   }
 
-  static void set_parts(BalanceChoice& choice, const Axis& rows, const Axis& cols) {
-    choice.rows.clear();
-    choice.cols.clear();
-    for (int i = 0; i < choice.grid.nprow; ++i) choice.rows.push_back(rows.local_size(i));
-    for (int j = 0; j < choice.grid.npcol; ++j) choice.cols.push_back(cols.local_size(j));
-  }
-
   double messages(GridShape g) const {
     if (g.size() == 1) return r_.one_process_ran || r_.grid.size() == 1 ? 0 : messages(r_.grid);
     return r_.border_s + r_.volume_s * (1.0 / g.nprow + 1.0 / g.npcol) + r_.messages_s * (g.nprow + g.npcol);
@@ -277,7 +261,7 @@ private:
     const auto known = std::find(r_.measured.begin(), r_.measured.end(), choice);
     choice.is_measured = known != r_.measured.end();
     if (choice.is_measured) choice.step *= known->step_s / choice.step_s();
-    const Overlap by_row = overlap(rows_now_, rows), by_col = overlap(cols_now_, cols);
+    const gridmap::Overlap by_row = overlap(rows_now_, rows), by_col = overlap(cols_now_, cols);
     const int npcol = choice.grid.npcol, npcol_now = r_.grid.npcol;
     std::int64_t kept = 0, most_moved = 0, most_touched = 0; // elements; of the busiest process
     std::vector<char> stays(at(r_.grid.size()), 0);
@@ -508,7 +492,7 @@ private:
         newcomers.push_back(k);
     const bool keep_first = bonus[0] > 0;
     // old ones that leave have to make room: place() keeps old processes while there are places
-    PlacementRequest request{rows_now_, cols_now_, rows, cols, Placement::optimal, bonus, keep_first};
+    gridmap::PlacementRequest request{rows_now_, cols_now_, rows, cols, gridmap::Placement::optimal, bonus, keep_first};
     std::vector<int> numbers = place(request).grid;
     std::size_t next = 0;
     for (const int number : numbers) {
@@ -519,7 +503,8 @@ private:
     for (const int k : candidate.members)
       if (std::count(choice.order.begin(), choice.order.end(), k) == 0)
         *std::find(choice.order.begin(), choice.order.end(), -1) = k;
-    set_parts(choice, rows, cols);
+    choice.rows = rows.local_sizes();
+    choice.cols = cols.local_sizes();
     finish(choice, rows, cols);
     return choice;
   }
@@ -537,7 +522,7 @@ private:
   template <class Map> BalanceChoice best_parts(GridShape grid, std::vector<int> members, Map map) const {
     BalanceChoice best;
     best.grid = grid;
-    const auto try_parts = [&](const Mapping& mapping) {
+    const auto try_parts = [&](const gridmap::Mapping& mapping) {
       BalanceChoice choice;
       choice.grid = grid;
       choice.rows = mapping.rows;
@@ -550,7 +535,7 @@ private:
     };
     const std::int64_t m = blocks(r_.m, r_.mb), n = blocks(r_.n, r_.nb);
     const auto request = [&](const std::vector<double>& speeds) {
-      return MappingRequest{speeds, grid.nprow, grid.npcol, m, n, MapMethod::best};
+      return gridmap::MappingRequest{speeds, grid.nprow, grid.npcol, m, n, gridmap::MapMethod::best};
     };
     const double infinity = std::numeric_limits<double>::infinity();
     try_parts(map(request(speeds(grid, members, infinity))));
@@ -565,7 +550,7 @@ private:
     const int rounds = grid.size() <= 16 || grid.nprow == 1 || grid.npcol == 1 ? 16 : 4;
     for (int round = 0; round < rounds; ++round) {
       const double middle = (least + most) / 2;
-      const Mapping mapping = map_in_place(request(speeds(grid, members, middle)));
+      const gridmap::Mapping mapping = gridmap::map_in_place(request(speeds(grid, members, middle)));
       try_parts(mapping);
       const double needed = r_.work_s * mapping.t_continuous / (static_cast<double>(m) * static_cast<double>(n));
       (needed <= middle ? most : least) = middle;
@@ -650,7 +635,7 @@ private:
 
   /// All processes keep their places, the parts are new.
   BalanceChoice new_parts() const {
-    BalanceChoice choice = best_parts(r_.grid, now_.order, map_in_place);
+    BalanceChoice choice = best_parts(r_.grid, now_.order, gridmap::map_in_place);
     cut_by_costs(choice);
     finish(choice, Axis::variable(choice.rows), Axis::variable(choice.cols));
     return choice;
@@ -658,11 +643,11 @@ private:
 
   /// Arranged by speed; then rows and columns in the order in which least moves.
   BalanceChoice with_parts(const Candidate& candidate) const {
-    BalanceChoice choice = best_parts(candidate.grid, candidate.members, map_processors);
-    GridOrderRequest request{rows_now_, cols_now_, choice.rows, choice.cols, {}};
+    BalanceChoice choice = best_parts(candidate.grid, candidate.members, gridmap::map_processors);
+    gridmap::GridOrderRequest request{rows_now_, cols_now_, choice.rows, choice.cols, {}};
     int next_new = r_.grid.size();
     for (const int k : choice.order) request.grid.push_back(is_now(k) ? process(k).place : next_new++);
-    const GridOrder order = order_grid(request);
+    const gridmap::GridOrder order = order_grid(request);
     BalanceChoice ordered = choice;
     for (int i = 0; i < choice.grid.nprow; ++i) {
       ordered.rows[at(i)] = choice.rows[at(order.row_order[at(i)])];

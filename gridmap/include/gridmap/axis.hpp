@@ -46,6 +46,7 @@ struct Axis {
 
   /// Elements on position p; NUMROC of this distribution. O(k).
   std::int64_t local_size(int p) const;
+  std::vector<std::int64_t> local_sizes() const; ///< of all positions
   /// Elements of position p among the first i of all, 0 <= i <= n. O(k).
   std::int64_t count_before(int p, std::int64_t i_glo) const;
   /// Position that owns global index i (0-based, below n); INDXG2P. O(k).
