@@ -169,7 +169,7 @@ CallExpectation CallSpeeds::expect(const std::string& routine, int aspect, const
 
 // ---- what is decided
 
-CallVerdict decide_call(const std::vector<CallOption>& options, const CallChoiceRules& by) {
+CallVerdict decide_call(const std::vector<CallOption>& options) {
   const CallOption& stay = options[0];
   CallVerdict verdict;
   verdict.stay_s = stay.seconds();
@@ -182,9 +182,9 @@ CallVerdict decide_call(const std::vector<CallOption>& options, const CallChoice
   verdict.best = options[best].place;
   verdict.run_s = options[best].run_s;
   verdict.copy_s = options[best].copy_s;
-  verdict.needed_s = std::max(by.gain * verdict.stay_s, stay.spread_s + options[best].spread_s);
+  verdict.needed_s = std::max(rules.gain * verdict.stay_s, stay.spread_s + options[best].spread_s);
   const double gain = verdict.stay_s - options[best].seconds();
-  if (gain > by.gain * verdict.stay_s && gain >= verdict.needed_s) verdict.chosen = best; // false with NaN
+  if (gain > rules.gain * verdict.stay_s && gain >= verdict.needed_s) verdict.chosen = best; // false with NaN
   return verdict;
 }
 

@@ -120,7 +120,7 @@ struct CallVerdict {
 };
 /// The first option is to stay. The fastest other option is chosen if it saves at least the gain of the rules, and more
 /// than the spreads of both. The call stays where the time of the first option is not known.
-CallVerdict decide_call(const std::vector<CallOption>& options, const CallChoiceRules& by = {});
+CallVerdict decide_call(const std::vector<CallOption>& options);
 std::string to_string(const CallVerdict& verdict); ///< "moves to 2x2/64: 0.1 s + 0.01 s of copies, here 0.5 s"
 
 /// What calls of a routine took so far, and what its places were measured for.
