@@ -80,19 +80,6 @@ void check_processes(const BalanceRequest& r) {
                             std::count(at_place.begin(), at_place.end(), -1), r.grid.size(), to_string(r.grid)));
 }
 
-void check_rules(const BalanceRules& rules) {
-  if (!(rules.gain >= 0 && rules.gain < 1))
-    bad_balance(fmt::format("the rule gain is {}, expected a part of a step, from 0, below 1", rules.gain));
-  if (!(rules.soon_factor >= 1))
-    bad_balance(fmt::format("the rule soon_factor is {}, expected at least 1", rules.soon_factor));
-  if (rules.steps_left < 0)
-    bad_balance(fmt::format("the rule steps_left is {}, expected at least 0", rules.steps_left));
-  for (const auto& [name, value] :
-       {std::pair{"payoff_part", rules.payoff_part}, std::pair{"worth", rules.worth}, std::pair{"seen_s", rules.seen_s},
-        std::pair{"calm_s", rules.calm_s}, std::pair{"soon_s", rules.soon_s}})
-    if (!(value >= 0)) bad_balance(fmt::format("the rule {} is {}, expected at least 0", name, value));
-}
-
 void check(const BalanceRequest& r) {
   base::check_grid_shape(r.grid, "advise: balance: grid");
   if (r.m < 1 || r.n < 1) bad_balance(fmt::format("matrix is {} x {}, expected at least 1 x 1", r.m, r.n));
@@ -121,7 +108,6 @@ void check(const BalanceRequest& r) {
   if (!(r.held_s >= 0)) bad_balance(fmt::format("held_s is {}, expected seconds from 0", r.held_s));
   if (!(r.max_aspect == 0 || r.max_aspect >= 1))
     bad_balance(fmt::format("max_aspect is {}, expected at least 1 (0: any)", r.max_aspect));
-  check_rules(r.rules);
 }
 
 /// The search for the best choice.
