@@ -392,7 +392,7 @@ void BalanceMemory::carried_out(const BalanceDecision& verdict, double change_s,
 }
 
 std::optional<BalanceOutcome> BalanceMemory::outcome(double now_s) {
-  if (!known.trial || known.trial->after.count() < rules.judged_steps) return std::nullopt;
+  if (!has_outcome()) return std::nullopt;
   BalanceOutcome outcome = known.trial->outcome;
   outcome.after_s = known.trial->after.seconds();
   outcome.steps = static_cast<int>(known.trial->after.count());
