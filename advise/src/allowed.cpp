@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "advise/rules.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "refusal.hpp"
@@ -20,7 +21,6 @@ using base::split;
 using base::Status;
 using base::trimmed;
 
-constexpr double usual_aspect = 3;
 constexpr std::size_t longest_text = 4096;
 
 [[noreturn]] void bad(const std::string& clause, const std::string& why) {
@@ -111,7 +111,7 @@ bool Allowed::permits(GridShape s) const {
 TopologyRequest Allowed::request(int at_most) const {
   TopologyRequest wanted = limits_;
   wanted.procs = at_most;
-  if (text_.empty()) wanted.aspect_p = wanted.aspect_q = usual_aspect;
+  if (text_.empty()) wanted.aspect_p = wanted.aspect_q = GridRules().aspect;
   return wanted;
 }
 

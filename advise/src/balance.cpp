@@ -327,7 +327,7 @@ private:
   double all_s(const BalanceChoice& choice) const {
     const bool is_cut_anew = (choice.grid.nprow > 1 && !r_.rows_were_cut && r_.grid.nprow == 1) ||
                              (choice.grid.npcol > 1 && !r_.cols_were_cut && r_.grid.npcol == 1);
-    const double error = is_cut_anew && !choice.is_measured ? 2 * r_.error : 0;
+    const double error = is_cut_anew && !choice.is_measured ? r_.rules.errors * r_.error : 0;
     return steps_ * choice.step_s() * (1 + error) + price_s(choice);
   }
 
@@ -348,9 +348,9 @@ private:
     const bool is_soon = has_recent(choice);
     const double before = is_soon ? without_recent : now_.step_s();
     const double factor = is_soon ? r_.rules.soon_factor : 1;
-    const double sure = r_.rules.gain / 2; // where nothing is predicted
-    const double gain = std::min(
-        choice.is_measured ? factor * sure + 2 * r_.measured_error : factor * r_.rules.gain + 2 * r_.error, 1.0);
+    const double least = r_.rules.gain * (choice.is_measured ? r_.rules.sure_part : 1);
+    const double error = choice.is_measured ? r_.measured_error : r_.error;
+    const double gain = std::min(factor * least + r_.rules.errors * error, 1.0);
     const std::string soon = is_soon
                                  ? fmt::format(" ({:.3g} times as much for a process that left less than {:.3g} s ago)",
                                                factor, r_.rules.soon_s)

@@ -72,7 +72,8 @@ Cost exchange_cost(const Machine& machine, const PlanVolume& volume) {
 }
 
 double usual_spawn_s(int n) {
-  return n <= 0 ? 0 : 0.2 + 0.05 * n;
+  constexpr GridRules rules;
+  return n <= 0 ? 0 : rules.start_s + rules.start_each_s * n;
 }
 
 double predict_spawn(const std::vector<ChangeCost>& growths, int n, double otherwise) {

@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "advise/rules.hpp"
 #include "base/statistics.hpp"
 
 namespace advise {
@@ -26,8 +25,7 @@ double UsualTime::least_s() const {
 }
 
 double UsualTime::seconds() const {
-  constexpr std::size_t few = 3;
-  return last_.size() < few ? least_s() : base::median(last_);
+  return last_.size() < UsualRules().few ? least_s() : base::median(last_);
 }
 
 double UsualTime::error_s() const {

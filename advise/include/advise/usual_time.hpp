@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "advise/rules.hpp"
+
 namespace advise {
 
 /// What a step, a phase or a call usually takes: the last times under the same conditions. A single disturbed time
@@ -12,7 +14,7 @@ namespace advise {
 class UsualTime {
 public:
   /// most: times that count; older ones are forgotten.
-  explicit UsualTime(std::size_t most = 9) : most_(most) {}
+  explicit UsualTime(std::size_t most = UsualRules().kept) : most_(most) {}
   void add(double seconds);
   void forget() { last_.clear(); } ///< the conditions have changed
   std::size_t count() const { return last_.size(); }
