@@ -47,6 +47,16 @@ GridShape grid_of(const std::string& clause, const std::string& text) {
   bad(clause, fmt::format("'{}' is no grid, expected e.g. 2x3", text));
 }
 
+/// Empty when no grid is within the limits.
+std::optional<Topology> chosen(const TopologyRequest& request) {
+  try {
+    return choose_topology(request);
+  } catch (const Error& error) {
+    if (error.status() != Status::not_found) throw;
+    return std::nullopt;
+  }
+}
+
 double aspect(GridShape s) {
   return static_cast<double>(std::max(s.nprow, s.npcol)) / std::min(s.nprow, s.npcol);
 }
@@ -122,13 +132,8 @@ std::optional<GridShape> Allowed::largest(int at_most, int at_least) const {
     const auto rank = [](GridShape s) { return std::tuple(-s.size(), aspect(s), s.nprow > s.npcol); };
     for (const GridShape s : grids_)
       if (s.size() <= at_most && permits(s) && (!best || rank(s) < rank(*best))) best = s;
-  } else {
-    try {
-      const Topology chosen = choose_topology(request(at_most));
-      best = GridShape{chosen.nprow, chosen.npcol};
-    } catch (const Error& error) {
-      if (error.status() != Status::not_found) throw;
-    }
+  } else if (const auto topology = chosen(request(at_most))) {
+    best = GridShape{topology->nprow, topology->npcol};
   }
   if (best && best->size() < at_least) best.reset();
   return best;
@@ -138,14 +143,7 @@ std::optional<Topology> Allowed::quickest(int at_most, const StepModel& steps) c
   if (at_most < 1 || steps.measured().empty()) return std::nullopt;
   TopologyRequest wanted = request(at_most);
   wanted.steps = &steps;
-  if (grids_.empty()) {
-    try {
-      return choose_topology(wanted);
-    } catch (const Error& error) {
-      if (error.status() != Status::not_found) throw;
-      return std::nullopt;
-    }
-  }
+  if (grids_.empty()) return chosen(wanted);
   std::optional<Topology> best;
   for (const GridShape s : grids_) {
     if (s.size() > at_most || !permits(s)) continue;
@@ -153,12 +151,8 @@ std::optional<Topology> Allowed::quickest(int at_most, const StepModel& steps) c
     wanted.valid_cols = {s.npcol};
     wanted.valid_procs = {};
     wanted.aspect_p = wanted.aspect_q = 0; // permitted as it is
-    try {
-      const Topology one = choose_topology(wanted);
-      if (!best || one.seconds < best->seconds) best = one;
-    } catch (const Error& error) {
-      if (error.status() != Status::not_found) throw;
-    }
+    const std::optional<Topology> one = chosen(wanted);
+    if (one && (!best || one->seconds < best->seconds)) best = one;
   }
   return best;
 }
