@@ -356,48 +356,6 @@ std::vector<std::size_t> way_to(const CycleGraph& g, const std::vector<double>& 
   return way;
 }
 
-class Endless {
-public:
-  explicit Endless(const PhaseProblem& problem) : machine_(problem), graph_(machine_) {
-    for (int p = 1; p < machine_.phases(); ++p)
-      if (graph_.states[at(p)] < graph_.states[at(first_)]) first_ = p;
-  }
-
-  PhasePlan plan() {
-    const CycleGraph g(graph_, at(first_));
-    std::vector<std::size_t> cycle = least_mean_cycle(g);
-    double sum = 0;
-    for (std::size_t k = 0; k < cycle.size(); ++k) sum += g.weight(cycle[k], cycle[(k + 1) % cycle.size()]);
-    const double mean = sum / static_cast<double>(cycle.size());
-
-    const std::vector<Layer> entry = layers_from(machine_, 0, machine_.start(), first_);
-    std::vector<double> entries(g.nodes, infinity);
-    for (const Reached& r : entry.back()) entries[r.number] = r.seconds;
-    const std::vector<std::size_t> way = way_to(g, entries, cycle, mean);
-    PhasePlan plan;
-    plan.steps = steps_to(machine_, entry, 0, way.front());
-    for (std::size_t k = 1; k < way.size(); ++k) add(plan, way[k - 1], way[k]);
-    plan.lead_in = plan.steps.size();
-    std::rotate(cycle.begin(), std::find(cycle.begin(), cycle.end(), way.back()), cycle.end());
-    for (std::size_t k = 0; k < cycle.size(); ++k) add(plan, cycle[k], cycle[(k + 1) % cycle.size()]);
-    plan.period = static_cast<int>(cycle.size());
-    plan.cycle_s = mean;
-    plan.seconds = sum_of(plan.steps);
-    return plan;
-  }
-
-private:
-  void add(PhasePlan& plan, std::size_t from, std::size_t to) {
-    const std::vector<Layer> layers = layers_from(machine_, first_, machine_.state(first_, from), machine_.phases());
-    const std::vector<PhaseStep> steps = steps_to(machine_, layers, first_, to);
-    plan.steps.insert(plan.steps.end(), steps.begin(), steps.end());
-  }
-
-  PhaseMachine machine_;
-  StateGraph graph_;
-  int first_ = 0; ///< the place of the cycle with the fewest states
-};
-
 } // namespace
 
 PhasePlan plan_phases(const PhaseProblem& problem, std::int64_t cycles) {
@@ -414,7 +372,36 @@ PhasePlan plan_phases(const PhaseProblem& problem, std::int64_t cycles) {
 }
 
 PhasePlan plan_endless_phases(const PhaseProblem& problem) {
-  return Endless(problem).plan();
+  PhaseMachine machine(problem);
+  const StateGraph graph(machine);
+  int first = 0; // the place of the cycle with the fewest states
+  for (int p = 1; p < machine.phases(); ++p)
+    if (graph.states[at(p)] < graph.states[at(first)]) first = p;
+  const CycleGraph g(graph, at(first));
+  std::vector<std::size_t> cycle = least_mean_cycle(g);
+  double sum = 0;
+  for (std::size_t k = 0; k < cycle.size(); ++k) sum += g.weight(cycle[k], cycle[(k + 1) % cycle.size()]);
+  const double mean = sum / static_cast<double>(cycle.size());
+
+  const std::vector<Layer> entry = layers_from(machine, 0, machine.start(), first);
+  std::vector<double> entries(g.nodes, infinity);
+  for (const Reached& r : entry.back()) entries[r.number] = r.seconds;
+  const std::vector<std::size_t> way = way_to(g, entries, cycle, mean);
+  PhasePlan plan;
+  plan.steps = steps_to(machine, entry, 0, way.front());
+  const auto add = [&](std::size_t from, std::size_t to) {
+    const std::vector<Layer> layers = layers_from(machine, first, machine.state(first, from), machine.phases());
+    const std::vector<PhaseStep> steps = steps_to(machine, layers, first, to);
+    plan.steps.insert(plan.steps.end(), steps.begin(), steps.end());
+  };
+  for (std::size_t k = 1; k < way.size(); ++k) add(way[k - 1], way[k]);
+  plan.lead_in = plan.steps.size();
+  std::rotate(cycle.begin(), std::find(cycle.begin(), cycle.end(), way.back()), cycle.end());
+  for (std::size_t k = 0; k < cycle.size(); ++k) add(cycle[k], cycle[(k + 1) % cycle.size()]);
+  plan.period = static_cast<int>(cycle.size());
+  plan.cycle_s = mean;
+  plan.seconds = sum_of(plan.steps);
+  return plan;
 }
 
 } // namespace advise
