@@ -11,6 +11,7 @@
 #include "advise/chain.hpp"
 #include "advise/payoff.hpp"
 #include "base/index.hpp"
+#include "base/names.hpp"
 #include "base/status.hpp"
 #include "gridmap/axis.hpp"
 #include "gridmap/mapping.hpp"
@@ -30,11 +31,6 @@ using base::at;
 
 [[noreturn]] void bad_balance(const std::string& message) {
   throw Error(Status::bad_argument, "advise: balance: " + message);
-}
-
-void check_seconds(std::string_view name, double value) {
-  if (!std::isfinite(value) || value < 0)
-    bad_balance(fmt::format("{} is {}, expected a finite number of seconds from 0", name, value));
 }
 
 void check_parts(std::string_view name, const std::vector<std::int64_t>& parts, int count, std::int64_t all) {
@@ -100,7 +96,8 @@ void check(const BalanceRequest& r) {
   for (const auto& [name, value] :
        {std::pair{"fixed_s", r.fixed_s}, std::pair{"work_s", r.work_s}, std::pair{"border_s", r.border_s},
         std::pair{"volume_s", r.volume_s}, std::pair{"messages_s", r.messages_s}, std::pair{"step_s", r.step_s}})
-    check_seconds(name, value);
+    if (!std::isfinite(value) || value < 0)
+      bad_balance(fmt::format("{} is {}, expected a finite number of seconds from 0", name, value));
   if (!(r.processor_part >= 0 && r.processor_part <= 1))
     bad_balance(fmt::format("processor_part is {}, expected 0 .. 1", r.processor_part));
   if (r.steps_left < -1)
@@ -654,19 +651,8 @@ private:
 } // namespace
 
 const char* to_string(BalanceAction action) {
-  switch (action) {
-  case BalanceAction::stay:
-    return "stay";
-  case BalanceAction::rebalance:
-    return "rebalance";
-  case BalanceAction::remove:
-    return "remove";
-  case BalanceAction::take_back:
-    return "take back";
-  case BalanceAction::replace:
-    return "replace";
-  }
-  return "?";
+  static const base::Names names{"stay", "rebalance", "remove", "take back", "replace"};
+  return base::name_of(action, names);
 }
 
 Balance decide_balance(const BalanceRequest& request) {
