@@ -142,7 +142,6 @@ std::optional<Forecast> forecast(const Situation& s, GridShape to) {
   f->then.is_measured = false;
   f->then.seconds /= s.gain;
   f->change = change_cost(s, to);
-  f->spawn_s = f->change.of("spawn");
   f->payoff_steps = f->payoff_at_best = payoff_point(f->resize_s(), f->now.seconds, f->then.seconds);
   return f;
 }

@@ -308,8 +308,6 @@ private:
     for (int& process : grid)
       if (process < 0) process = next++;
     PlacementResult result;
-    result.nprow = rows_.to;
-    result.npcol = cols_.to;
     const std::size_t processes = at(process_count());
     result.kept.assign(processes, 0);
     result.in.assign(processes, 0);

@@ -51,7 +51,6 @@ struct PlacementRequest {
 };
 
 struct PlacementResult {
-  int nprow = 0, npcol = 0;
   std::vector<int> grid;                ///< row-major, number of the process at each position of the new grid
   std::int64_t moved_elements = 0;      ///< whose owner changes
   std::int64_t retained_elements = 0;   ///< whose owner stays
