@@ -51,6 +51,21 @@ Arrangement transposed(const Arrangement& a, int p, int q) { // a is p x q
   return t;
 }
 
+/// Rows and columns by falling share: the same grid in the order that reads best.
+void tidy(Arrangement& a, int p, int q) {
+  std::vector<int> rows(at(p)), cols(at(q));
+  std::iota(rows.begin(), rows.end(), 0);
+  std::iota(cols.begin(), cols.end(), 0);
+  std::stable_sort(rows.begin(), rows.end(), [&](int x, int y) { return a.shares.r[at(x)] > a.shares.r[at(y)]; });
+  std::stable_sort(cols.begin(), cols.end(), [&](int x, int y) { return a.shares.c[at(x)] > a.shares.c[at(y)]; });
+  const Arrangement old = a;
+  for (int i = 0; i < p; ++i) {
+    a.shares.r[at(i)] = old.shares.r[at(rows[at(i)])];
+    for (int j = 0; j < q; ++j) a.rank[at(i) * at(q) + at(j)] = old.rank[at(rows[at(i)]) * at(q) + at(cols[at(j)])];
+  }
+  for (int j = 0; j < q; ++j) a.shares.c[at(j)] = old.shares.c[at(cols[at(j)])];
+}
+
 /// Branch and bound over the arrangements with falling rows and columns: any other can be sorted into one
 /// without loss. Speeds are placed in falling order, so the filled places always form a staircase. The bound
 /// gives each open place the largest speed it can still get (everything above and left of it comes first) and
@@ -193,23 +208,6 @@ Arrangement quick_arrangement(const std::vector<double>& descending, int p, int 
   }
   return best;
 }
-
-namespace {
-/// Rows and columns by falling share: the same grid in the order that reads best.
-void tidy(Arrangement& a, int p, int q) {
-  std::vector<int> rows(at(p)), cols(at(q));
-  std::iota(rows.begin(), rows.end(), 0);
-  std::iota(cols.begin(), cols.end(), 0);
-  std::stable_sort(rows.begin(), rows.end(), [&](int x, int y) { return a.shares.r[at(x)] > a.shares.r[at(y)]; });
-  std::stable_sort(cols.begin(), cols.end(), [&](int x, int y) { return a.shares.c[at(x)] > a.shares.c[at(y)]; });
-  const Arrangement old = a;
-  for (int i = 0; i < p; ++i) {
-    a.shares.r[at(i)] = old.shares.r[at(rows[at(i)])];
-    for (int j = 0; j < q; ++j) a.rank[at(i) * at(q) + at(j)] = old.rank[at(rows[at(i)]) * at(q) + at(cols[at(j)])];
-  }
-  for (int j = 0; j < q; ++j) a.shares.c[at(j)] = old.shares.c[at(cols[at(j)])];
-}
-} // namespace
 
 Arrangement best_arrangement(const std::vector<double>& descending, int p, int q, double work) {
   Arrangement best = svd_arrangement(descending, p, q);

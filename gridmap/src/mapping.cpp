@@ -158,8 +158,7 @@ detail::Shares natural_shares(const detail::Speeds& speeds) {
 
 } // namespace
 
-namespace detail {
-void finish_mapping(const MappingRequest& request, Shares shares, Mapping& map) {
+void detail::finish_mapping(const MappingRequest& request, Shares shares, Mapping& map) {
   map.nprow = request.nprow;
   map.npcol = request.npcol;
   for (const int k : map.order) map.speeds.push_back(request.speeds[at(k)]);
@@ -178,7 +177,6 @@ void finish_mapping(const MappingRequest& request, Shares shares, Mapping& map) 
   if (request.method == MapMethod::best) improve_integers(map, request.m, request.n);
   map.t_theory = largest_time(map);
 }
-} // namespace detail
 
 double Mapping::mean_utilization() const {
   return std::accumulate(r.begin(), r.end(), 0.0) * std::accumulate(c.begin(), c.end(), 0.0) /
