@@ -150,8 +150,7 @@ Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q,
     rank.resize(descending.size());
     std::iota(rank.begin(), rank.end(), 0);
   }
-  // the text claims convergence for all inputs; there are cycles, and the last arrangement is often not the
-  // best one
+  // the text claims convergence for all inputs; there are cycles, and the last arrangement is often not the best one
   while (seen.size() < 200 && seen.insert(rank).second) {
     const Speeds speeds = speeds_at(descending, rank, p, q);
     Shares shares = svd_shares(speeds);
@@ -176,8 +175,7 @@ Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q,
 }
 
 void climb(const std::vector<double>& descending, int p, int q, Arrangement& arrangement) {
-  // sorting keeps the shares possible: if any order of the speeds covers all demands r_i*c_j, the sorted one
-  // does
+  // sorting keeps the shares possible: if any order of the speeds covers all demands r_i*c_j, the sorted one does
   for (int round = 0; round < 100; ++round) {
     std::vector<int> rank = rearranged(arrangement.rank, arrangement.shares, p, q, {});
     const Speeds speeds = speeds_at(descending, rank, p, q);

@@ -84,8 +84,7 @@ std::vector<std::int64_t> fair(std::int64_t n, const std::vector<double>& speeds
   return x;
 }
 
-/// The best whole rows for the columns there are (or columns for the rows); false when there are too few to
-/// give out.
+/// The best whole rows for the columns there are (or columns for the rows); false when there are too few to give out.
 bool refit(Mapping& map, bool rows, std::int64_t total) {
   std::vector<double> speeds(at(rows ? map.nprow : map.npcol), std::numeric_limits<double>::infinity());
   for (int i = 0; i < map.nprow; ++i)
