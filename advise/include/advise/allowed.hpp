@@ -20,8 +20,8 @@ public:
   ///   any                    every grid, 1 x n too (alone)
   ///   4:32:*2   4,9,16       numbers of processes, as parse_set
   ///   2x2,2x4,4x4            these grids
-  ///   aspect 2               longer side over shorter side at most 2; `aspect_p`, `aspect_q` as in
-  ///   TopologyRequest rows 1:4   cols 2,4,8  rows, columns
+  ///   aspect 2               longer side over shorter side at most 2; `aspect_p`, `aspect_q` as in TopologyRequest
+  ///   rows 1:4   cols 2,4,8  rows, columns
   /// e.g. "4:32:*2; aspect 2". Empty text: no limit.
   /// @throws base::Error{bad_argument} that quotes the clause.
   static Allowed parse(const std::string& text);
