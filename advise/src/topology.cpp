@@ -176,9 +176,7 @@ private:
       for (int q = range.least.npcol; q <= std::min(range.most.npcol, r_.procs / p); ++q) {
         if (!allowed(p, q)) continue;
         const Prediction step = *model.at({p, q});
-        Topology here;
-        here.nprow = p;
-        here.npcol = q;
+        Topology here = finish({p, q}, {});
         here.seconds = std::clamp(step.seconds, range.quickest, range.slowest);
         here.interpolated = !step.is_measured;
         if (is_better(here, best)) best = here;
@@ -189,8 +187,6 @@ private:
           fmt::format("advise: topology: no measured grid, and none between them, has at most {} processes and is "
                       "within the limits and valid sets",
                       r_.procs));
-    best.used = best.nprow * best.npcol;
-    best.idle = r_.procs - best.used;
     best.why = fmt::format("{} {:g} s, the best of the grids in the measured range",
                            best.interpolated ? "interpolated" : "measured", best.seconds);
     if (best.idle > 0)
