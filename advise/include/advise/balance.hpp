@@ -37,6 +37,7 @@ struct BalanceLayout {
   }
 };
 
+/// With the step there, and what going there costs.
 struct BalanceChoice : BalanceLayout {
   double power = 0; ///< speed that can be used: all work / time of the slowest part
   Cost step;        ///< predicted seconds of the slowest process: "fixed", "work", "messages", and "waiting" if it does
