@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "advise/rules.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "refusal.hpp"
@@ -20,7 +21,6 @@ using base::split;
 using base::Status;
 using base::trimmed;
 
-constexpr double usual_aspect = 3;
 constexpr std::size_t longest_text = 4096;
 
 [[noreturn]] void bad(const std::string& clause, const std::string& why) {
@@ -29,7 +29,7 @@ constexpr std::size_t longest_text = 4096;
 
 std::vector<int> set_of(const std::string& clause, const std::string& text) {
   try {
-    return numbers_of_processes(text);
+    return parse_set(text);
   } catch (const Error& error) {
     bad(clause, error.what());
   }
@@ -47,8 +47,14 @@ GridShape grid_of(const std::string& clause, const std::string& text) {
   bad(clause, fmt::format("'{}' is no grid, expected e.g. 2x3", text));
 }
 
-bool holds(const std::vector<int>& set, int value) {
-  return set.empty() || std::find(set.begin(), set.end(), value) != set.end();
+/// Empty when no grid is within the limits.
+std::optional<Topology> chosen(const TopologyRequest& request) {
+  try {
+    return choose_topology(request);
+  } catch (const Error& error) {
+    if (error.status() != Status::not_found) throw;
+    return std::nullopt;
+  }
 }
 
 double aspect(GridShape s) {
@@ -57,14 +63,11 @@ double aspect(GridShape s) {
 
 } // namespace
 
-std::vector<int> numbers_of_processes(const std::string& text) {
-  return parse_set(text);
-}
-
 Allowed Allowed::parse(const std::string& text) {
   if (text.size() > longest_text)
     bad(text.substr(0, 40) + "...", fmt::format("{} characters, expected at most {}", text.size(), longest_text));
   Allowed allowed;
+  TopologyRequest& limits = allowed.limits_;
   allowed.text_ = trimmed(text);
   if (allowed.text_.empty()) return allowed;
   const std::vector<std::string> clauses = split(allowed.text_, ';');
@@ -81,29 +84,29 @@ Allowed Allowed::parse(const std::string& text) {
       if (clauses.size() > 1) bad(allowed.text_, "any stands alone");
       allowed.is_any_ = true;
     } else if (word == "aspect") {
-      allowed.aspect_p_ = allowed.aspect_q_ = number_of(clause, rest);
-      if (allowed.aspect_p_ < 1) bad(clause, "expected at least 1");
+      limits.aspect_p = limits.aspect_q = number_of(clause, rest);
+      if (limits.aspect_p < 1) bad(clause, "expected at least 1");
     } else if (word == "aspect_p") {
-      allowed.aspect_p_ = number_of(clause, rest);
+      limits.aspect_p = number_of(clause, rest);
     } else if (word == "aspect_q") {
-      allowed.aspect_q_ = number_of(clause, rest);
+      limits.aspect_q = number_of(clause, rest);
     } else if (word == "rows") {
-      once(clause, allowed.rows_, "rows");
-      allowed.rows_ = set_of(clause, rest);
+      once(clause, limits.valid_rows, "rows");
+      limits.valid_rows = set_of(clause, rest);
     } else if (word == "cols" || word == "columns") {
-      once(clause, allowed.cols_, "columns");
-      allowed.cols_ = set_of(clause, rest);
+      once(clause, limits.valid_cols, "columns");
+      limits.valid_cols = set_of(clause, rest);
     } else if (clause.find('x') != std::string::npos && std::isdigit(static_cast<unsigned char>(clause[0]))) {
       once(clause, allowed.grids_, "grids");
       for (const std::string& grid : split(clause, ',')) allowed.grids_.push_back(grid_of(clause, grid));
     } else if (std::isdigit(static_cast<unsigned char>(clause[0]))) {
-      once(clause, allowed.procs_, "numbers of processes");
-      allowed.procs_ = set_of(clause, clause);
+      once(clause, limits.valid_procs, "numbers of processes");
+      limits.valid_procs = set_of(clause, clause);
     } else {
       bad(clause, "expected any, numbers like 4:32:*2, grids like 2x2,2x3, aspect, rows or cols");
     }
   }
-  if (allowed.aspect_p_ > 0 && allowed.aspect_q_ > 0 && allowed.aspect_p_ * allowed.aspect_q_ < 1)
+  if (limits.aspect_p > 0 && limits.aspect_q > 0 && limits.aspect_p * limits.aspect_q < 1)
     bad(allowed.text_, "the two aspects exclude each other");
   return allowed;
 }
@@ -112,20 +115,13 @@ bool Allowed::permits(GridShape s) const {
   if (s.nprow < 1 || s.npcol < 1) return false;
   if (text_.empty() || is_any_) return true;
   if (!grids_.empty() && std::none_of(grids_.begin(), grids_.end(), [&](GridShape g) { return g == s; })) return false;
-  const auto within = [](double value, double limit) { return limit <= 0 || value <= limit * (1 + 1e-9); };
-  return within(static_cast<double>(s.npcol) / s.nprow, aspect_p_) &&
-         within(static_cast<double>(s.nprow) / s.npcol, aspect_q_) && holds(procs_, s.size()) &&
-         holds(rows_, s.nprow) && holds(cols_, s.npcol);
+  return is_within(limits_, s);
 }
 
 TopologyRequest Allowed::request(int at_most) const {
-  TopologyRequest wanted;
+  TopologyRequest wanted = limits_;
   wanted.procs = at_most;
-  wanted.aspect_p = text_.empty() ? usual_aspect : aspect_p_;
-  wanted.aspect_q = text_.empty() ? usual_aspect : aspect_q_;
-  wanted.valid_procs = procs_;
-  wanted.valid_rows = rows_;
-  wanted.valid_cols = cols_;
+  if (text_.empty()) wanted.aspect_p = wanted.aspect_q = GridRules().aspect;
   return wanted;
 }
 
@@ -136,13 +132,8 @@ std::optional<GridShape> Allowed::largest(int at_most, int at_least) const {
     const auto rank = [](GridShape s) { return std::tuple(-s.size(), aspect(s), s.nprow > s.npcol); };
     for (const GridShape s : grids_)
       if (s.size() <= at_most && permits(s) && (!best || rank(s) < rank(*best))) best = s;
-  } else {
-    try {
-      const Topology chosen = choose_topology(request(at_most));
-      best = GridShape{chosen.nprow, chosen.npcol};
-    } catch (const Error& error) {
-      if (error.status() != Status::not_found) throw;
-    }
+  } else if (const auto topology = chosen(request(at_most))) {
+    best = GridShape{topology->nprow, topology->npcol};
   }
   if (best && best->size() < at_least) best.reset();
   return best;
@@ -152,14 +143,7 @@ std::optional<Topology> Allowed::quickest(int at_most, const StepModel& steps) c
   if (at_most < 1 || steps.measured().empty()) return std::nullopt;
   TopologyRequest wanted = request(at_most);
   wanted.steps = &steps;
-  if (grids_.empty()) {
-    try {
-      return choose_topology(wanted);
-    } catch (const Error& error) {
-      if (error.status() != Status::not_found) throw;
-      return std::nullopt;
-    }
-  }
+  if (grids_.empty()) return chosen(wanted);
   std::optional<Topology> best;
   for (const GridShape s : grids_) {
     if (s.size() > at_most || !permits(s)) continue;
@@ -167,12 +151,8 @@ std::optional<Topology> Allowed::quickest(int at_most, const StepModel& steps) c
     wanted.valid_cols = {s.npcol};
     wanted.valid_procs = {};
     wanted.aspect_p = wanted.aspect_q = 0; // permitted as it is
-    try {
-      const Topology one = choose_topology(wanted);
-      if (!best || one.seconds < best->seconds) best = one;
-    } catch (const Error& error) {
-      if (error.status() != Status::not_found) throw;
-    }
+    const std::optional<Topology> one = chosen(wanted);
+    if (one && (!best || one->seconds < best->seconds)) best = one;
   }
   return best;
 }

@@ -11,6 +11,7 @@
 #include "advise/chain.hpp"
 #include "advise/payoff.hpp"
 #include "base/index.hpp"
+#include "base/names.hpp"
 #include "base/status.hpp"
 #include "gridmap/axis.hpp"
 #include "gridmap/mapping.hpp"
@@ -19,16 +20,6 @@
 namespace advise {
 
 using gridmap::Axis;
-using gridmap::GridOrder;
-using gridmap::GridOrderRequest;
-using gridmap::map_in_place;
-using gridmap::map_processors;
-using gridmap::MapMethod;
-using gridmap::Mapping;
-using gridmap::MappingRequest;
-using gridmap::Overlap;
-using gridmap::Placement;
-using gridmap::PlacementRequest;
 
 using base::Error;
 using base::Status;
@@ -40,11 +31,6 @@ using base::at;
 
 [[noreturn]] void bad_balance(const std::string& message) {
   throw Error(Status::bad_argument, "advise: balance: " + message);
-}
-
-void check_seconds(std::string_view name, double value) {
-  if (!std::isfinite(value) || value < 0)
-    bad_balance(fmt::format("{} is {}, expected a finite number of seconds from 0", name, value));
 }
 
 void check_parts(std::string_view name, const std::vector<std::int64_t>& parts, int count, std::int64_t all) {
@@ -90,19 +76,6 @@ void check_processes(const BalanceRequest& r) {
                             std::count(at_place.begin(), at_place.end(), -1), r.grid.size(), to_string(r.grid)));
 }
 
-void check_rules(const BalanceRules& rules) {
-  if (!(rules.gain >= 0 && rules.gain < 1))
-    bad_balance(fmt::format("the rule gain is {}, expected a part of a step, from 0, below 1", rules.gain));
-  if (!(rules.soon_factor >= 1))
-    bad_balance(fmt::format("the rule soon_factor is {}, expected at least 1", rules.soon_factor));
-  if (rules.steps_left < 0)
-    bad_balance(fmt::format("the rule steps_left is {}, expected at least 0", rules.steps_left));
-  for (const auto& [name, value] :
-       {std::pair{"payoff_part", rules.payoff_part}, std::pair{"worth", rules.worth}, std::pair{"seen_s", rules.seen_s},
-        std::pair{"calm_s", rules.calm_s}, std::pair{"soon_s", rules.soon_s}})
-    if (!(value >= 0)) bad_balance(fmt::format("the rule {} is {}, expected at least 0", name, value));
-}
-
 void check(const BalanceRequest& r) {
   base::check_grid_shape(r.grid, "advise: balance: grid");
   if (r.m < 1 || r.n < 1) bad_balance(fmt::format("matrix is {} x {}, expected at least 1 x 1", r.m, r.n));
@@ -123,7 +96,8 @@ void check(const BalanceRequest& r) {
   for (const auto& [name, value] :
        {std::pair{"fixed_s", r.fixed_s}, std::pair{"work_s", r.work_s}, std::pair{"border_s", r.border_s},
         std::pair{"volume_s", r.volume_s}, std::pair{"messages_s", r.messages_s}, std::pair{"step_s", r.step_s}})
-    check_seconds(name, value);
+    if (!std::isfinite(value) || value < 0)
+      bad_balance(fmt::format("{} is {}, expected a finite number of seconds from 0", name, value));
   if (!(r.processor_part >= 0 && r.processor_part <= 1))
     bad_balance(fmt::format("processor_part is {}, expected 0 .. 1", r.processor_part));
   if (r.steps_left < -1)
@@ -131,21 +105,20 @@ void check(const BalanceRequest& r) {
   if (!(r.held_s >= 0)) bad_balance(fmt::format("held_s is {}, expected seconds from 0", r.held_s));
   if (!(r.max_aspect == 0 || r.max_aspect >= 1))
     bad_balance(fmt::format("max_aspect is {}, expected at least 1 (0: any)", r.max_aspect));
-  check_rules(r.rules);
 }
 
 /// The search for the best choice.
 class Search {
 public:
-  explicit Search(const BalanceRequest& request)
-      : r_(request), row_work_(r_.m, r_.row_costs), col_work_(r_.n, r_.col_costs) {
+  explicit Search(const BalanceRequest& request) : r_(request), work_{{r_.m, r_.row_costs}, {r_.n, r_.col_costs}} {
     now_.grid = r_.grid;
     now_.order.resize(at(r_.grid.size()));
     for (std::size_t k = 0; k < r_.processes.size(); ++k)
       if (r_.processes[k].place >= 0) now_.order[at(r_.processes[k].place)] = static_cast<int>(k);
     rows_now_ = r_.rows.empty() ? equal(r_.m, r_.mb, r_.grid.nprow) : Axis::variable(r_.rows);
     cols_now_ = r_.cols.empty() ? equal(r_.n, r_.nb, r_.grid.npcol) : Axis::variable(r_.cols);
-    set_parts(now_, rows_now_, cols_now_);
+    now_.rows = rows_now_.local_sizes();
+    now_.cols = cols_now_.local_sizes();
     set_step(now_);
     if (r_.step_s > 0 && now_.step_s() > 0) {
       correction_ = r_.step_s / now_.step_s();
@@ -168,7 +141,7 @@ public:
     double without_recent = now_.step_s(); // seconds of a step of the best choice without processes that left lately
     for (const bool recent : {false, true}) {
       for (const BalanceChoice& choice : choices) {
-        if (has_recent(choice) != recent || is_as_now(choice)) continue;
+        if (has_recent(choice) != recent || choice == now_) continue;
         if (quickest == nullptr || choice.step_s() < quickest->step_s()) quickest = &choice;
         if (!refusal(choice, without_recent).empty()) continue;
         const double all = all_s(choice);
@@ -204,7 +177,7 @@ public:
 private:
   const BalanceRequest& r_;
   BalanceChoice now_;
-  WorkAlong row_work_, col_work_;
+  WorkOnGrid work_;
   Axis rows_now_, cols_now_;
   double correction_ = 1, steps_ = 0;
   bool are_steps_known_ = false; ///< not a guess
@@ -237,13 +210,6 @@ private:
     }
   }
 
-  static void set_parts(BalanceChoice& choice, const Axis& rows, const Axis& cols) {
-    choice.rows.clear();
-    choice.cols.clear();
-    for (int i = 0; i < choice.grid.nprow; ++i) choice.rows.push_back(rows.local_size(i));
-    for (int j = 0; j < choice.grid.npcol; ++j) choice.cols.push_back(cols.local_size(j));
-  }
-
   double messages(GridShape g) const {
     if (g.size() == 1) return r_.one_process_ran || r_.grid.size() == 1 ? 0 : messages(r_.grid);
     return r_.border_s + r_.volume_s * (1.0 / g.nprow + 1.0 / g.npcol) + r_.messages_s * (g.nprow + g.npcol);
@@ -256,18 +222,16 @@ private:
   /// Predicted, not yet corrected.
   void set_step(BalanceChoice& choice) const {
     double work = 0, messages_s = 0, waits_s = 0, longest_work = 0;
-    const std::vector<double> by_row = row_work_.parts(choice.rows), by_col = col_work_.parts(choice.cols);
-    for (int i = 0; i < choice.grid.nprow; ++i)
-      for (int j = 0; j < choice.grid.npcol; ++j) {
-        const int k = choice.order[at(i * choice.grid.npcol + j)];
-        const double part = by_row[at(i)] * by_col[at(j)];
-        const double own_work = r_.work_s * part / process(k).speed, own_messages = messages(choice.grid, k);
-        longest_work = std::max(longest_work, part / process(k).speed);
-        if (own_work + own_messages < work + messages_s + waits_s) continue;
-        work = own_work;
-        waits_s = waiting(choice.grid, k);
-        messages_s = own_messages - waits_s;
-      }
+    const std::vector<double> parts = work_.parts(choice.rows, choice.cols);
+    for (std::size_t place = 0; place < parts.size(); ++place) {
+      const int k = choice.order[place];
+      const double own_work = r_.work_s * parts[place] / process(k).speed, own_messages = messages(choice.grid, k);
+      longest_work = std::max(longest_work, parts[place] / process(k).speed);
+      if (own_work + own_messages < work + messages_s + waits_s) continue;
+      work = own_work;
+      waits_s = waiting(choice.grid, k);
+      messages_s = own_messages - waits_s;
+    }
     choice.power = 1 / longest_work;
     choice.step.terms = {{"fixed", r_.fixed_s}, {"work", work}, {"messages", messages_s}};
     if (waits_s > 0) choice.step.terms.push_back({"waiting", waits_s});
@@ -277,14 +241,10 @@ private:
   void finish(BalanceChoice& choice, const Axis& rows, const Axis& cols) const {
     set_step(choice);
     choice.step *= correction_;
-    for (const MeasuredStep& known : r_.measured) {
-      choice.is_measured = known.grid == choice.grid && known.order == choice.order && known.rows == choice.rows &&
-                           known.cols == choice.cols;
-      if (!choice.is_measured) continue;
-      choice.step *= known.step_s / choice.step_s();
-      break;
-    }
-    const Overlap by_row = overlap(rows_now_, rows), by_col = overlap(cols_now_, cols);
+    const auto known = std::find(r_.measured.begin(), r_.measured.end(), choice);
+    choice.is_measured = known != r_.measured.end();
+    if (choice.is_measured) choice.step *= known->step_s / choice.step_s();
+    const gridmap::Overlap by_row = overlap(rows_now_, rows), by_col = overlap(cols_now_, cols);
     const int npcol = choice.grid.npcol, npcol_now = r_.grid.npcol;
     std::int64_t kept = 0, most_moved = 0, most_touched = 0; // elements; of the busiest process
     std::vector<char> stays(at(r_.grid.size()), 0);
@@ -338,12 +298,11 @@ private:
 
   /// Seconds of a step without any competitor.
   double alone_s(const BalanceChoice& choice) const {
-    const std::vector<double> by_row = row_work_.parts(choice.rows), by_col = col_work_.parts(choice.cols);
+    const std::vector<double> parts = work_.parts(choice.rows, choice.cols);
     double longest = 0;
-    for (int place = 0; place < choice.grid.size(); ++place) {
-      const BalanceProcess& p = process(choice.order[at(place)]);
-      const double part = by_row[at(place / choice.grid.npcol)] * by_col[at(place % choice.grid.npcol)];
-      longest = std::max(longest, r_.work_s * part * p.share / p.speed);
+    for (std::size_t place = 0; place < parts.size(); ++place) {
+      const BalanceProcess& p = process(choice.order[place]);
+      longest = std::max(longest, r_.work_s * parts[place] * p.share / p.speed);
     }
     return r_.fixed_s + longest + messages(choice.grid);
   }
@@ -365,7 +324,7 @@ private:
   double all_s(const BalanceChoice& choice) const {
     const bool is_cut_anew = (choice.grid.nprow > 1 && !r_.rows_were_cut && r_.grid.nprow == 1) ||
                              (choice.grid.npcol > 1 && !r_.cols_were_cut && r_.grid.npcol == 1);
-    const double error = is_cut_anew && !choice.is_measured ? 2 * r_.error : 0;
+    const double error = is_cut_anew && !choice.is_measured ? r_.rules.errors * r_.error : 0;
     return steps_ * choice.step_s() * (1 + error) + price_s(choice);
   }
 
@@ -386,9 +345,9 @@ private:
     const bool is_soon = has_recent(choice);
     const double before = is_soon ? without_recent : now_.step_s();
     const double factor = is_soon ? r_.rules.soon_factor : 1;
-    const double sure = r_.rules.gain / 2; // where nothing is predicted
-    const double gain = std::min(
-        choice.is_measured ? factor * sure + 2 * r_.measured_error : factor * r_.rules.gain + 2 * r_.error, 1.0);
+    const double least = r_.rules.gain * (choice.is_measured ? r_.rules.sure_part : 1);
+    const double error = choice.is_measured ? r_.measured_error : r_.error;
+    const double gain = std::min(factor * least + r_.rules.errors * error, 1.0);
     const std::string soon = is_soon
                                  ? fmt::format(" ({:.3g} times as much for a process that left less than {:.3g} s ago)",
                                                factor, r_.rules.soon_s)
@@ -463,13 +422,9 @@ private:
     return found;
   }
 
-  template <class Parts> bool is_as_now(const Parts& parts) const {
-    return parts.grid == now_.grid && parts.order == now_.order && parts.rows == now_.rows && parts.cols == now_.cols;
-  }
-
   /// Processes that must stay are in it, sleeping ones may join.
   bool may_be(const MeasuredStep& known) const {
-    if (is_as_now(known)) return false;
+    if (known == now_) return false;
     const std::vector<int> eligible = strongest(true);
     const auto is_in = [](const std::vector<int>& list, int k) {
       return std::find(list.begin(), list.end(), k) != list.end();
@@ -482,10 +437,7 @@ private:
 
   BalanceChoice as_it_was(const MeasuredStep& known) const {
     BalanceChoice choice;
-    choice.grid = known.grid;
-    choice.order = known.order;
-    choice.rows = known.rows;
-    choice.cols = known.cols;
+    static_cast<BalanceLayout&>(choice) = known;
     finish(choice, Axis::variable(known.rows), Axis::variable(known.cols));
     return choice;
   }
@@ -523,7 +475,7 @@ private:
         newcomers.push_back(k);
     const bool keep_first = bonus[0] > 0;
     // old ones that leave have to make room: place() keeps old processes while there are places
-    PlacementRequest request{rows_now_, cols_now_, rows, cols, Placement::optimal, bonus, keep_first};
+    gridmap::PlacementRequest request{rows_now_, cols_now_, rows, cols, gridmap::Placement::optimal, bonus, keep_first};
     std::vector<int> numbers = place(request).grid;
     std::size_t next = 0;
     for (const int number : numbers) {
@@ -534,7 +486,8 @@ private:
     for (const int k : candidate.members)
       if (std::count(choice.order.begin(), choice.order.end(), k) == 0)
         *std::find(choice.order.begin(), choice.order.end(), -1) = k;
-    set_parts(choice, rows, cols);
+    choice.rows = rows.local_sizes();
+    choice.cols = cols.local_sizes();
     finish(choice, rows, cols);
     return choice;
   }
@@ -552,7 +505,7 @@ private:
   template <class Map> BalanceChoice best_parts(GridShape grid, std::vector<int> members, Map map) const {
     BalanceChoice best;
     best.grid = grid;
-    const auto try_parts = [&](const Mapping& mapping) {
+    const auto try_parts = [&](const gridmap::Mapping& mapping) {
       BalanceChoice choice;
       choice.grid = grid;
       choice.rows = mapping.rows;
@@ -565,7 +518,7 @@ private:
     };
     const std::int64_t m = blocks(r_.m, r_.mb), n = blocks(r_.n, r_.nb);
     const auto request = [&](const std::vector<double>& speeds) {
-      return MappingRequest{speeds, grid.nprow, grid.npcol, m, n, MapMethod::best};
+      return gridmap::MappingRequest{speeds, grid.nprow, grid.npcol, m, n, gridmap::MapMethod::best};
     };
     const double infinity = std::numeric_limits<double>::infinity();
     try_parts(map(request(speeds(grid, members, infinity))));
@@ -580,7 +533,7 @@ private:
     const int rounds = grid.size() <= 16 || grid.nprow == 1 || grid.npcol == 1 ? 16 : 4;
     for (int round = 0; round < rounds; ++round) {
       const double middle = (least + most) / 2;
-      const Mapping mapping = map_in_place(request(speeds(grid, members, middle)));
+      const gridmap::Mapping mapping = gridmap::map_in_place(request(speeds(grid, members, middle)));
       try_parts(mapping);
       const double needed = r_.work_s * mapping.t_continuous / (static_cast<double>(m) * static_cast<double>(n));
       (needed <= middle ? most : least) = middle;
@@ -620,7 +573,7 @@ private:
   void cut_axis(BalanceChoice& choice, const ItemCosts& items, bool is_row) const {
     const int count = is_row ? choice.grid.nprow : choice.grid.npcol;
     const int others = is_row ? choice.grid.npcol : choice.grid.nprow;
-    const std::vector<double> other = is_row ? col_work_.parts(choice.cols) : row_work_.parts(choice.rows);
+    const std::vector<double> other = is_row ? work_.cols.parts(choice.cols) : work_.rows.parts(choice.rows);
     ChainRequest request;
     const double all = std::accumulate(items.costs.begin(), items.costs.end(), 0.0);
     for (const double cost : items.costs) request.costs.push_back(all > 0 ? cost / all * r_.work_s : 0);
@@ -665,7 +618,7 @@ private:
 
   /// All processes keep their places, the parts are new.
   BalanceChoice new_parts() const {
-    BalanceChoice choice = best_parts(r_.grid, now_.order, map_in_place);
+    BalanceChoice choice = best_parts(r_.grid, now_.order, gridmap::map_in_place);
     cut_by_costs(choice);
     finish(choice, Axis::variable(choice.rows), Axis::variable(choice.cols));
     return choice;
@@ -673,11 +626,11 @@ private:
 
   /// Arranged by speed; then rows and columns in the order in which least moves.
   BalanceChoice with_parts(const Candidate& candidate) const {
-    BalanceChoice choice = best_parts(candidate.grid, candidate.members, map_processors);
-    GridOrderRequest request{rows_now_, cols_now_, choice.rows, choice.cols, {}};
+    BalanceChoice choice = best_parts(candidate.grid, candidate.members, gridmap::map_processors);
+    gridmap::GridOrderRequest request{rows_now_, cols_now_, choice.rows, choice.cols, {}};
     int next_new = r_.grid.size();
     for (const int k : choice.order) request.grid.push_back(is_now(k) ? process(k).place : next_new++);
-    const GridOrder order = order_grid(request);
+    const gridmap::GridOrder order = order_grid(request);
     BalanceChoice ordered = choice;
     for (int i = 0; i < choice.grid.nprow; ++i) {
       ordered.rows[at(i)] = choice.rows[at(order.row_order[at(i)])];
@@ -698,19 +651,8 @@ private:
 } // namespace
 
 const char* to_string(BalanceAction action) {
-  switch (action) {
-  case BalanceAction::stay:
-    return "stay";
-  case BalanceAction::rebalance:
-    return "rebalance";
-  case BalanceAction::remove:
-    return "remove";
-  case BalanceAction::take_back:
-    return "take back";
-  case BalanceAction::replace:
-    return "replace";
-  }
-  return "?";
+  static const base::Names names{"stay", "rebalance", "remove", "take back", "replace"};
+  return base::name_of(action, names);
 }
 
 Balance decide_balance(const BalanceRequest& request) {

@@ -19,28 +19,22 @@ constexpr std::size_t most_steps = 512, most_observations = 32; ///< that are ke
 constexpr const char* beyond_plan_term = "beyond plan";         ///< a term of the cost of a change
 constexpr BalanceRules rules;
 
-/// The distribution of the work of a step.
-class Work {
-public:
-  explicit Work(const BalanceRequest& s) : rows_(s.m, s.row_costs), cols_(s.n, s.col_costs) {}
-  /// By place, of all work at speed 1.
-  std::vector<double> parts(base::GridShape grid, const std::vector<std::int64_t>& rows,
-                            const std::vector<std::int64_t>& cols, const std::vector<double>& speeds) const {
-    const std::vector<double> by_row = rows_.parts(rows), by_col = cols_.parts(cols);
-    std::vector<double> parts;
-    for (int place = 0; place < grid.size(); ++place)
-      parts.push_back(by_row[at(place / grid.npcol)] * by_col[at(place % grid.npcol)] / speeds[at(place)]);
-    return parts;
-  }
-  double slowest(base::GridShape grid, const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& cols,
-                 const std::vector<double>& speeds) const {
-    const std::vector<double> all = parts(grid, rows, cols, speeds);
-    return *std::max_element(all.begin(), all.end());
-  }
+WorkOnGrid work_of(const BalanceRequest& s) {
+  return {{s.m, s.row_costs}, {s.n, s.col_costs}};
+}
 
-private:
-  WorkAlong rows_, cols_;
-};
+/// Of the slowest process, if all work of a step were a second at speed 1. speeds: by place.
+double slowest_s(const WorkOnGrid& work, const BalanceLayout& layout, const std::vector<double>& speeds) {
+  const std::vector<double> parts = work.parts(layout.rows, layout.cols);
+  double longest = 0;
+  for (std::size_t place = 0; place < parts.size(); ++place) longest = std::max(longest, parts[place] / speeds[place]);
+  return longest;
+}
+
+/// Above 0, as decide_balance() needs it.
+double share_of(const ProcessLoad& load) {
+  return std::clamp(load.share, 1e-3, 1.0);
+}
 
 bool is_near(double a, double b, double within) {
   return std::abs(a - b) <= within * std::max(std::abs(a), std::abs(b));
@@ -120,55 +114,39 @@ std::vector<double> all_speeds(const BalanceMemory& memory) {
   return speeds;
 }
 
-/// The conditions of a step's time: the slowest part, and the most shared processor.
-StepObservation conditions(const BalanceMemory& memory, const BalanceRequest& s) {
-  StepObservation o;
-  o.grid = s.grid;
-  std::vector<double> speeds(at(s.grid.size()), 1);
-  for (const ProcessLoad& load : memory.loads) {
-    if (load.place < 0) continue;
-    speeds[at(load.place)] = memory.speed_of(load);
-    o.share = std::min(o.share, std::clamp(load.share, 1e-3, 1.0));
-  }
-  o.work = Work(s).slowest(s.grid, s.rows, s.cols, speeds);
-  return o;
+/// The layout there is: indices in memory.loads, by place.
+BalanceLayout layout_now(const BalanceMemory& memory, const BalanceRequest& s) {
+  BalanceLayout now{s.grid, std::vector<int>(at(s.grid.size())), s.rows, s.cols};
+  for (std::size_t k = 0; k < memory.loads.size(); ++k)
+    if (const int place = memory.loads[k].place; place >= 0 && place < s.grid.size())
+      now.order[at(place)] = static_cast<int>(k);
+  return now;
 }
 
-/// Of the last decision, with its speeds.
-BalanceMemory::Measured measured(const BalanceMemory& memory, const BalanceChoice& choice,
-                                 const BalanceRequest& request) {
-  BalanceMemory::Measured m{{choice.grid, {}, choice.rows, choice.cols, 0}, {}, 0};
-  for (const int k : choice.order) {
-    m.step.order.push_back(memory.id_of(k));
-    m.speeds.push_back(memory.speed_of(memory.loads[at(k)]));
+/// A layout with ids of processes in place of indices, and their speeds; without the time of a step.
+BalanceMemory::Measured with_speeds(const BalanceMemory& memory, const BalanceLayout& layout,
+                                    const BalanceRequest& request) {
+  BalanceMemory::Measured m{{layout, 0}, {}, 0};
+  for (int& process : m.step.order) {
+    m.speeds.push_back(memory.speed_of(memory.loads[at(process)]));
+    process = memory.id_of(process);
   }
-  m.work = Work(request).slowest(choice.grid, choice.rows, choice.cols, m.speeds);
+  m.work = slowest_s(work_of(request), layout, m.speeds);
   return m;
 }
 
-void remember(BalanceMemory& memory, BalanceMemory::Measured now) {
-  const auto same = std::find_if(memory.known.measured.begin(), memory.known.measured.end(),
-                                 [&](const BalanceMemory::Measured& other) {
-                                   return other.step.grid == now.step.grid && other.step.order == now.step.order &&
-                                          other.step.rows == now.step.rows && other.step.cols == now.step.cols &&
-                                          are_near(other.speeds, now.speeds);
-                                 });
-  if (same != memory.known.measured.end()) memory.known.measured.erase(same); // the newest counts
-  memory.known.measured.push_back(std::move(now));
-  if (memory.known.measured.size() > most_observations) memory.known.measured.erase(memory.known.measured.begin());
+/// In place of one that is the same; of too many the oldest is forgotten.
+template <class T, class Same> void keep_newest(std::vector<T>& list, T newest, Same same) {
+  const auto old = std::find_if(list.begin(), list.end(), [&](const T& other) { return same(other, newest); });
+  if (old != list.end()) list.erase(old);
+  list.push_back(std::move(newest));
+  if (list.size() > most_observations) list.erase(list.begin());
 }
 
-void remember(BalanceMemory& memory, const BalanceRequest& s, double step_s) {
-  BalanceMemory::Measured now{{s.grid, {}, s.rows, s.cols, step_s}, {}, 0};
-  now.step.order.resize(at(s.grid.size()));
-  now.speeds.resize(at(s.grid.size()));
-  for (const ProcessLoad& load : memory.loads) {
-    if (load.place < 0) continue;
-    now.step.order[at(load.place)] = load.process;
-    now.speeds[at(load.place)] = memory.speed_of(load);
-  }
-  now.work = Work(s).slowest(s.grid, s.rows, s.cols, now.speeds);
-  remember(memory, std::move(now));
+void remember(BalanceMemory& memory, BalanceMemory::Measured now) {
+  keep_newest(memory.known.measured, std::move(now), [](const auto& one, const auto& other) {
+    return one.step == other.step && are_near(one.speeds, other.speeds);
+  });
 }
 
 void observe(BalanceMemory& memory, const BalanceRequest& subject, double now_s) {
@@ -176,31 +154,29 @@ void observe(BalanceMemory& memory, const BalanceRequest& subject, double now_s)
   const bool is_sure = steady.count() >= rules.sure_steps;
   if (steady.count() == 0 && memory.known.observed.empty()) steady = steady_steps(memory, now_s, now_s);
   if (steady.count() == 0) return;
-  StepObservation o = conditions(memory, subject);
-  o.step_s = steady.seconds();
+  BalanceMemory::Measured now = with_speeds(memory, layout_now(memory, subject), subject);
+  now.step.step_s = steady.seconds();
+  StepObservation o{subject.grid, now.work, 1, now.step.step_s};
+  for (const ProcessLoad& load : memory.loads)
+    if (load.place >= 0) o.share = std::min(o.share, share_of(load));
   memory.known.rows_were_cut |= o.grid.nprow > 1;
   memory.known.cols_were_cut |= o.grid.npcol > 1;
   memory.known.one_process_ran |= o.grid.size() == 1;
-  const auto same =
-      std::find_if(memory.known.observed.begin(), memory.known.observed.end(), [&](const StepObservation& other) {
-        return other.grid == o.grid && is_near(other.work, o.work, rules.same_conditions) &&
-               is_near(other.share, o.share, rules.same_conditions);
-      });
-  if (same != memory.known.observed.end()) memory.known.observed.erase(same); // the newest counts
-  memory.known.observed.push_back(o);
-  if (memory.known.observed.size() > most_observations) memory.known.observed.erase(memory.known.observed.begin());
-  if (is_sure) remember(memory, subject, o.step_s);
+  keep_newest(memory.known.observed, o, [](const StepObservation& one, const StepObservation& other) {
+    return one.grid == other.grid && is_near(one.work, other.work, rules.same_conditions) &&
+           is_near(one.share, other.share, rules.same_conditions);
+  });
+  if (is_sure) remember(memory, std::move(now));
 }
 
 /// Steps measured with the present speeds and costs, by processes that still exist.
 std::vector<MeasuredStep> remembered(const BalanceMemory& memory, const BalanceRequest& s) {
   const bool have_no_costs = s.row_costs.are_alike() && s.col_costs.are_alike();
-  const Work work(s);
+  const WorkOnGrid work = work_of(s);
+  const BalanceLayout now = layout_now(memory, s);
   const auto is_as_now = [&](const MeasuredStep& step) { // `order` has indices
-    if (!(step.grid == s.grid) || !are_alike(step.rows, s.rows) || !are_alike(step.cols, s.cols)) return false;
-    for (int place = 0; place < s.grid.size(); ++place)
-      if (memory.loads[at(step.order[at(place)])].place != place) return false;
-    return true;
+    return step.grid == now.grid && step.order == now.order && are_alike(step.rows, now.rows) &&
+           are_alike(step.cols, now.cols);
   };
   std::vector<MeasuredStep> list;
   for (const BalanceMemory::Measured& known : memory.known.measured) {
@@ -215,9 +191,7 @@ std::vector<MeasuredStep> remembered(const BalanceMemory& memory, const BalanceR
     }
     if (!are_near(speeds, known.speeds)) continue;
     if (is_as_now(step)) continue;
-    if (!have_no_costs &&
-        !is_near(work.slowest(step.grid, step.rows, step.cols, known.speeds), known.work, rules.same_conditions))
-      continue;
+    if (!have_no_costs && !is_near(slowest_s(work, step, known.speeds), known.work, rules.same_conditions)) continue;
     list.push_back(std::move(step));
   }
   return list;
@@ -248,7 +222,7 @@ void learn(BalanceMemory& memory, BalanceRequest& r, double now_s) {
   std::copy_if(memory.known.observed.begin(), memory.known.observed.end(), std::back_inserter(calm),
                [&](const StepObservation& o) { return o.share >= competing.below; });
   if (!calm.empty()) set_terms(apart, calm);
-  const std::vector<double> parts = Work(r).parts(r.grid, r.rows, r.cols, std::vector<double>(at(r.grid.size()), 1));
+  const std::vector<double> parts = work_of(r).parts(r.rows, r.cols);
   bool is_told = false;
   for (const int k : competing.processes) {
     BalanceProcess& p = apart.processes[at(k)];
@@ -307,7 +281,7 @@ double BalanceMemory::alone_speed_of(const ProcessLoad& load) const {
 }
 
 double BalanceMemory::speed_of(const ProcessLoad& load) const {
-  return std::max(alone_speed_of(load) * std::clamp(load.share, 1e-3, 1.0), std::numeric_limits<double>::min());
+  return std::max(alone_speed_of(load) * share_of(load), std::numeric_limits<double>::min());
 }
 
 void BalanceMemory::speed_given(int id, double speed) {
@@ -376,7 +350,7 @@ BalanceDecision decide_balance(BalanceRequest subject, BalanceMemory& memory, do
   for (const ProcessLoad& load : memory.loads) {
     BalanceProcess p;
     p.speed = memory.speed_of(load);
-    p.share = std::clamp(load.share, 1e-3, 1.0);
+    p.share = share_of(load);
     p.place = load.place;
     p.may_leave = load.process != 0;
     p.calm_s = load.samples > 0 ? load.calm_s : 0;
@@ -411,14 +385,14 @@ void BalanceMemory::carried_out(const BalanceDecision& verdict, double change_s,
   trial.outcome.change_s = change_s;
   beyond_plan.add(std::max(0.0, change_s - (balance.then.change.total() - balance.then.change.of(beyond_plan_term))));
   trial.speeds = all_speeds(*this);
-  trial.from = measured(*this, balance.now, verdict.request);
-  trial.to = measured(*this, balance.then, verdict.request);
+  trial.from = with_speeds(*this, balance.now, verdict.request);
+  trial.to = with_speeds(*this, balance.then, verdict.request);
   known.trial = std::move(trial);
   grid_changed(now_s);
 }
 
 std::optional<BalanceOutcome> BalanceMemory::outcome(double now_s) {
-  if (!known.trial || known.trial->after.count() < rules.judged_steps) return std::nullopt;
+  if (!has_outcome()) return std::nullopt;
   BalanceOutcome outcome = known.trial->outcome;
   outcome.after_s = known.trial->after.seconds();
   outcome.steps = static_cast<int>(known.trial->after.count());

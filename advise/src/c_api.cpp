@@ -43,17 +43,13 @@ extern "C" {
 
 int dyngrid_topology(int procs, double aspect_p, double aspect_q, int from_nprow, int from_npcol, int* nprow,
                      int* npcol) {
-  return guard([&] {
-    advise::TopologyRequest request;
-    request.procs = procs;
-    request.aspect_p = aspect_p;
-    request.aspect_q = aspect_q;
-    request.from_nprow = from_nprow;
-    request.from_npcol = from_npcol;
-    const advise::Topology t = advise::choose_topology(request);
-    put(nprow, t.nprow);
-    put(npcol, t.npcol);
-  });
+  dyngrid_topology_request request{};
+  request.procs = procs;
+  request.aspect_p = aspect_p;
+  request.aspect_q = aspect_q;
+  request.from_nprow = from_nprow;
+  request.from_npcol = from_npcol;
+  return dyngrid_topology_choose(&request, nprow, npcol, nullptr, nullptr, 0);
 }
 
 int dyngrid_topology_choose(const dyngrid_topology_request* request, int* nprow, int* npcol, double* seconds, char* why,

@@ -2,9 +2,7 @@
 #include "advise/calls.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -120,35 +118,12 @@ namespace {
 constexpr CallChoiceRules rules;
 } // namespace
 
-void Recent::add(double value) {
-  if (count() == rules.kept) values_.erase(values_.begin());
-  values_.push_back(value);
-}
-
-double Recent::at(double part) const {
-  if (values_.empty()) return std::numeric_limits<double>::quiet_NaN();
-  std::vector<double> sorted = values_;
-  std::sort(sorted.begin(), sorted.end());
-  const double where = part * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(where);
-  const double above = sorted[std::min(below + 1, sorted.size() - 1)];
-  return sorted[below] + (where - static_cast<double>(below)) * (above - sorted[below]);
-}
-
-double Recent::usual() const {
-  return at(count() < rules.quartile_of ? 0 : 0.25);
-}
-
-double Recent::spread() const {
-  const auto n = static_cast<double>(count());
-  return std::max(rules.unsure_of_quartile * (usual() - at(0)) / std::sqrt(n), rules.unsure_of_one / n * usual());
-}
-
 void CallSpeeds::add(const CallSample& sample) {
   if (!std::isfinite(sample.seconds) || sample.seconds <= 0 || sample.count < 1) return;
   Size& size = known_[{sample.routine, sample.aspect, sample.place}][sample.n];
   size.work = sample.work;
-  for (std::int64_t k = 0; k < std::min(sample.count, rules.kept); ++k) size.seconds.add(sample.seconds);
+  const auto kept = static_cast<std::int64_t>(rules.kept);
+  for (std::int64_t k = 0; k < std::min(sample.count, kept); ++k) size.seconds.add(sample.seconds);
 }
 
 /// By all sizes but one; NaN where there is no other.
@@ -157,7 +132,7 @@ double CallSpeeds::fitted(const Sizes& sizes, std::int64_t n, double work, std::
   for (const auto& [size, known] : sizes) {
     if (size == without) continue;
     const double far = std::log2(static_cast<double>(size) / static_cast<double>(n));
-    const double t = known.seconds.usual();
+    const double t = known.seconds.quartile_s();
     const double weight = 1 / (t * t * (1 + far * far));
     const double x = static_cast<double>(size), y = known.work;
     nn += weight * x * x, nw += weight * x * y, ww += weight * y * y;
@@ -185,15 +160,16 @@ CallExpectation CallSpeeds::expect(const std::string& routine, int aspect, const
   const auto same = sizes.find(n);
   const double by_others = fitted(sizes, n, work, n);
   if (same == sizes.end()) return {by_others, rules.unsure_of_one * by_others};
-  const Recent& known = same->second.seconds;
+  const UsualTime& known = same->second.seconds;
+  const bool are_few = static_cast<std::int64_t>(known.count()) < rules.few;
   // one disturbed call must not close a place for good, nor make the caller's own place look bad
-  if (known.count() < rules.few && by_others < known.usual()) return {by_others, rules.unsure_of_one * by_others};
-  return {known.usual(), known.spread()};
+  if (are_few && by_others < known.quartile_s()) return {by_others, rules.unsure_of_one * by_others};
+  return {known.quartile_s(), known.quartile_error_s()};
 }
 
 // ---- what is decided
 
-CallVerdict decide_call(const std::vector<CallOption>& options, const CallChoiceRules& by) {
+CallVerdict decide_call(const std::vector<CallOption>& options) {
   const CallOption& stay = options[0];
   CallVerdict verdict;
   verdict.stay_s = stay.seconds();
@@ -206,9 +182,9 @@ CallVerdict decide_call(const std::vector<CallOption>& options, const CallChoice
   verdict.best = options[best].place;
   verdict.run_s = options[best].run_s;
   verdict.copy_s = options[best].copy_s;
-  verdict.needed_s = std::max(by.gain * verdict.stay_s, stay.spread_s + options[best].spread_s);
+  verdict.needed_s = std::max(rules.gain * verdict.stay_s, stay.spread_s + options[best].spread_s);
   const double gain = verdict.stay_s - options[best].seconds();
-  if (gain > by.gain * verdict.stay_s && gain >= verdict.needed_s) verdict.chosen = best; // false with NaN
+  if (gain > rules.gain * verdict.stay_s && gain >= verdict.needed_s) verdict.chosen = best; // false with NaN
   return verdict;
 }
 
@@ -243,8 +219,8 @@ void CallGain::add(double seconds) {
 void CallGain::choose() {
   if (calls_ == 0) return;
   CallOption& stay = options_[0];
-  stay.run_s = stayed_.usual();
-  stay.spread_s = stayed_.spread();
+  stay.run_s = stayed_.quartile_s();
+  stay.spread_s = stayed_.quartile_error_s();
   if (calls_ < rules.few && expected_s_ < stay.run_s) stay.run_s = expected_s_; // as CallSpeeds::expect() has it
   chosen_ = decide_call(options_).chosen;
 }

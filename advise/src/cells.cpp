@@ -2,13 +2,13 @@
 #include "advise/cells.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/index.hpp"
 #include "base/status.hpp"
+#include "refusal.hpp"
 
 namespace advise {
 namespace {
@@ -93,25 +93,20 @@ private:
   Cells cells_;
 };
 
-void check_all(std::string_view what, const std::vector<double>& values, std::int64_t count, bool may_be_0) {
+void check_count(std::string_view what, const std::vector<double>& values, std::int64_t count) {
   if (static_cast<std::int64_t>(values.size()) != count)
     throw base::Error(base::Status::shape_mismatch,
                       fmt::format("advise: cells: {} {}s, expected {}", values.size(), what, count));
-  for (std::size_t k = 0; k < values.size(); ++k)
-    if (!std::isfinite(values[k]) || values[k] < 0 || (values[k] == 0 && !may_be_0))
-      throw base::Error(base::Status::bad_argument,
-                        fmt::format("advise: cells: {} {} is {}, expected a finite number {}", what, k, values[k],
-                                    may_be_0 ? "from 0" : "above 0"));
 }
 
 void check(const CellsRequest& r) {
   if (r.m < 0 || r.n < 0 || r.nprow < 1 || r.npcol < 1)
-    throw base::Error(base::Status::bad_argument,
-                      fmt::format("advise: cells: {} x {} cells on a {}x{} grid, expected cells from 0 and a grid from "
-                                  "1x1",
-                                  r.m, r.n, r.nprow, r.npcol));
-  check_all("cost", r.costs, r.m * r.n, true);
-  check_all("speed", r.speeds, std::int64_t{r.nprow} * r.npcol, false);
+    refuse(fmt::format("cells: {} x {} cells on a {}x{} grid, expected cells from 0 and a grid from 1x1", r.m, r.n,
+                       r.nprow, r.npcol));
+  check_count("cost", r.costs, r.m * r.n);
+  check_all("cells: cost", r.costs, true);
+  check_count("speed", r.speeds, std::int64_t{r.nprow} * r.npcol);
+  check_all("cells: speed", r.speeds, false);
 }
 
 } // namespace

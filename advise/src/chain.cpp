@@ -1,45 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "advise/chain.hpp"
 
-#include <cmath>
 #include <numeric>
-#include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/cut.hpp"
 #include "base/status.hpp"
+#include "refusal.hpp"
 
 namespace advise {
-
-using base::Error;
-using base::Status;
 namespace {
 
-[[noreturn]] void bad_chain(const std::string& message) {
-  throw Error(Status::bad_argument, "advise: balance: " + message);
-}
-
-void check_all(std::string_view what, const std::vector<double>& values, bool may_be_0) {
-  for (std::size_t k = 0; k < values.size(); ++k)
-    if (!std::isfinite(values[k]) || values[k] < 0 || (values[k] == 0 && !may_be_0))
-      bad_chain(
-          fmt::format("{} {} is {}, expected a finite number {}", what, k, values[k], may_be_0 ? "from 0" : "above 0"));
-}
-
-void check_processes(const std::vector<double>& speeds, const std::vector<double>& fixed_s) {
-  if (speeds.empty()) bad_chain("the list of speeds is empty, expected one per process");
-  check_all("speed", speeds, false);
-  if (!fixed_s.empty() && fixed_s.size() != speeds.size())
-    throw Error(Status::shape_mismatch,
-                fmt::format("advise: balance: {} fixed times for {} processes, expected one each", fixed_s.size(),
-                            speeds.size()));
-  check_all("fixed time", fixed_s, true);
-}
-
-void check(const ChainRequest& request) {
-  check_processes(request.speeds, request.fixed_s);
-  check_all("cost", request.costs, true);
+void check(const ChainRequest& r) {
+  if (r.speeds.empty()) refuse("balance: the list of speeds is empty, expected one per process");
+  check_all("balance: speed", r.speeds, false);
+  if (!r.fixed_s.empty() && r.fixed_s.size() != r.speeds.size())
+    throw base::Error(base::Status::shape_mismatch,
+                      fmt::format("advise: balance: {} fixed times for {} processes, expected one each",
+                                  r.fixed_s.size(), r.speeds.size()));
+  check_all("balance: fixed time", r.fixed_s, true);
+  check_all("balance: cost", r.costs, true);
 }
 
 } // namespace

@@ -72,7 +72,8 @@ Cost exchange_cost(const Machine& machine, const PlanVolume& volume) {
 }
 
 double usual_spawn_s(int n) {
-  return n <= 0 ? 0 : 0.2 + 0.05 * n;
+  constexpr GridRules rules;
+  return n <= 0 ? 0 : rules.start_s + rules.start_each_s * n;
 }
 
 double predict_spawn(const std::vector<ChangeCost>& growths, int n, double otherwise) {
@@ -126,7 +127,6 @@ std::optional<Forecast> CostModel::forecast(GridShape from, GridShape to, int st
   f.now = *now;
   f.then = *then;
   f.change = change(from, to, started, planned);
-  f.spawn_s = f.change.of("spawn");
   f.payoff_steps = payoff_point(f.resize_s(), now->seconds, then->seconds);
   f.payoff_at_best = payoff_point(f.resize_s(), now->seconds + now->error, std::max(0.0, then->seconds - then->error));
   return f;

@@ -21,6 +21,17 @@ Decision declined(std::string why) {
   return d;
 }
 
+Decision not_allowed(const Situation& s, GridShape to) {
+  return declined(
+      fmt::format("{} is not among the grids that the application allows ({})", to_string(to), s.allowed.text()));
+}
+
+/// Where no allowed grid has as few, or as many, processes.
+Decision none_allowed(const Situation& s, const std::string& processes) {
+  return declined(fmt::format("no allowed grid has {}{}", processes,
+                              s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
+}
+
 std::string shown(const Prediction& p) {
   return p.is_measured ? fmt::format("{:.3g} s", p.seconds)
                        : fmt::format("{:.3g} s (predicted, +-{:.2g})", p.seconds, p.error);
@@ -142,23 +153,18 @@ std::optional<Forecast> forecast(const Situation& s, GridShape to) {
   f->then.is_measured = false;
   f->then.seconds /= s.gain;
   f->change = change_cost(s, to);
-  f->spawn_s = f->change.of("spawn");
   f->payoff_steps = f->payoff_at_best = payoff_point(f->resize_s(), f->now.seconds, f->then.seconds);
   return f;
 }
 
 Decision decide_resize(const Situation& s, GridShape to, bool force) {
   if (to == s.grid) return declined(fmt::format("the grid is {} already", to_string(to)));
-  if (!force && !s.allowed.permits(to))
-    return declined(
-        fmt::format("{} is not among the grids that the application allows ({})", to_string(to), s.allowed.text()));
+  if (!force && !s.allowed.permits(to)) return not_allowed(s, to);
   return accepted(s, to, "as asked", force);
 }
 
 Decision decide_resize_without(const Situation& s, GridShape to, const Without& without, bool force) {
-  if (!force && !s.allowed.permits(to))
-    return declined(
-        fmt::format("{} is not among the grids that the application allows ({})", to_string(to), s.allowed.text()));
+  if (!force && !s.allowed.permits(to)) return not_allowed(s, to);
   std::vector<int> named;
   try {
     named = without.among(s.processes);
@@ -189,9 +195,7 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
   while (!force && largest && !no_data(s, *largest).empty()) // perhaps a smaller one, or one of another form
     largest = s.allowed.largest(largest->size() - 1, s.grid.size() + 1);
   if (first && !largest) return declined(no_data(s, *first));
-  if (!largest)
-    return declined(fmt::format("no allowed grid has {} to {} processes{}", s.grid.size() + 1, room,
-                                s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
+  if (!largest) return none_allowed(s, fmt::format("{} to {} processes", s.grid.size() + 1, room));
   if (force || !reaches(s, *largest))
     return accepted(s, *largest,
                     fmt::format("{} of the {} processes offered make {}, the largest allowed grid",
@@ -247,9 +251,7 @@ Decision decide_shrink(const Situation& s, std::int64_t by) {
     return declined(fmt::format("{} has {} processes, {} cannot be given back", to_string(s.grid), s.grid.size(), by));
   const auto most = static_cast<int>(rest);
   std::optional<GridShape> to = s.allowed.largest(most);
-  if (!to)
-    return declined(fmt::format("no allowed grid has {} processes or fewer{}", most,
-                                s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
+  if (!to) return none_allowed(s, fmt::format("{} processes or fewer", most));
   std::string why = fmt::format("the largest allowed grid of at most {} processes", most);
   if (reaches(s, *to))
     if (const auto quickest = s.allowed.quickest(most, StepModel(s.steps, s.cores))) {

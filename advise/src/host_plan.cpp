@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/status.hpp"
+#include "refusal.hpp"
 
 namespace advise {
 namespace {
@@ -45,17 +45,13 @@ void check(const std::vector<HostSpeed>& hosts, int processes) {
   std::int64_t cores = 0;
   for (const HostSpeed& host : hosts) {
     if (host.cores < 1 || !(host.alone > 0) || !(host.full > 0) || !std::isfinite(host.alone + host.full))
-      throw base::Error(
-          base::Status::bad_argument,
-          fmt::format("advise: hosts: host {} has {} cores of speed {} and {}, expected at least one core and "
-                      "speeds above 0",
-                      host.name, host.cores, host.alone, host.full));
+      refuse(fmt::format("hosts: host {} has {} cores of speed {} and {}, expected at least one core and speeds "
+                         "above 0",
+                         host.name, host.cores, host.alone, host.full));
     cores += host.cores;
   }
   if (processes < 1 || processes > cores)
-    throw base::Error(
-        base::Status::bad_argument,
-        fmt::format("advise: hosts: {} processes for hosts of {} cores, expected 1 to {}", processes, cores, cores));
+    refuse(fmt::format("hosts: {} processes for hosts of {} cores, expected 1 to {}", processes, cores, cores));
 }
 
 } // namespace

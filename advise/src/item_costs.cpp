@@ -8,6 +8,7 @@
 
 #include "base/index.hpp"
 #include "base/status.hpp"
+#include "refusal.hpp"
 
 namespace advise {
 
@@ -26,8 +27,7 @@ WorkAlong::WorkAlong(std::int64_t n, const ItemCosts& items) : n_(n), group_(ite
   for (std::size_t k = 0; k < items.costs.size(); ++k) {
     const double cost = items.costs[k];
     if (!std::isfinite(cost) || cost < 0)
-      throw Error(Status::bad_argument,
-                  fmt::format("advise: balance: cost {} is {}, expected a finite number of at least 0", k, cost));
+      refuse(fmt::format("balance: cost {} is {}, expected a finite number of at least 0", k, cost));
     before_.push_back(before_.back() + cost);
   }
   const double all = before_.back();
@@ -54,6 +54,15 @@ std::vector<double> WorkAlong::parts(const std::vector<std::int64_t>& stretches)
     parts.push_back(before_.empty() ? static_cast<double>(stretch) / static_cast<double>(n_) : here - last);
     last = here;
   }
+  return parts;
+}
+
+std::vector<double> WorkOnGrid::parts(const std::vector<std::int64_t>& grid_rows,
+                                      const std::vector<std::int64_t>& grid_cols) const {
+  const std::vector<double> by_row = rows.parts(grid_rows), by_col = cols.parts(grid_cols);
+  std::vector<double> parts;
+  for (const double row : by_row)
+    for (const double col : by_col) parts.push_back(row * col);
   return parts;
 }
 

@@ -16,7 +16,6 @@ namespace advise {
 namespace {
 
 using base::GridShape;
-using gridmap::Strategy;
 
 constexpr std::size_t most_looked_at = 256; ///< slots, the fastest; with more the search takes longer than it saves
 constexpr std::int64_t any_size = 1 << 20;  ///< of a matrix: shares are what counts here

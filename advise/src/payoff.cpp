@@ -5,19 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "base/status.hpp"
+#include "refusal.hpp"
 
 namespace advise {
-
-using base::Error;
-using base::Status;
 namespace {
 
 void check(const char* name, double seconds) {
   if (!std::isfinite(seconds) || seconds < 0)
-    throw Error(
-        Status::bad_argument,
-        fmt::format("advise: payoff: {} is {}, expected a finite number of seconds, at least 0", name, seconds));
+    refuse(fmt::format("payoff: {} is {}, expected a finite number of seconds, at least 0", name, seconds));
 }
 
 std::int64_t ceil_of(double steps) {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/index.hpp"
 #include "base/statistics.hpp"
 
 namespace advise {
@@ -20,10 +19,6 @@ PhaseTrials::PhaseTrials(const std::vector<std::size_t>& candidates) {
   for (const std::size_t count : candidates) times_.emplace_back(count);
 }
 
-const PhaseTrials::Times& PhaseTrials::of(int phase, int candidate) const {
-  return times_[at(phase)][at(candidate)];
-}
-
 std::size_t PhaseTrials::Times::runs() const {
   return known >= 0 ? rules.settled : std::min(rules.settled, last.count());
 }
@@ -31,26 +26,6 @@ std::size_t PhaseTrials::Times::runs() const {
 double PhaseTrials::Times::typical() const {
   if (known >= 0 && last.count() < rules.tries) return known;
   return last.count() == 0 ? -1 : last.seconds();
-}
-
-void PhaseTrials::knows(int phase, int candidate, double seconds) {
-  times_[at(phase)][at(candidate)].known = seconds;
-}
-
-void PhaseTrials::took(int phase, int candidate, double seconds) {
-  times_[at(phase)][at(candidate)].last.add(seconds);
-}
-
-double PhaseTrials::typical_s(int phase, int candidate) const {
-  return of(phase, candidate).typical();
-}
-
-void PhaseTrials::moved(const PhaseMoveKey& move, double times_predicted) {
-  moves_[move].last.add(times_predicted);
-}
-
-void PhaseTrials::knows_move(const PhaseMoveKey& move, double times_predicted) {
-  moves_[move].known = times_predicted;
 }
 
 double PhaseTrials::move_factor(const PhaseMoveKey& move) const {

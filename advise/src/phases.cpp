@@ -2,30 +2,22 @@
 #include "advise/phases.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <map>
 #include <numeric>
-#include <optional>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "advise/phase_machine.hpp"
 #include "base/index.hpp"
-#include "base/status.hpp"
 
 namespace advise {
 namespace {
 
 using base::at;
-using base::Error;
-using base::Status;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t most_states = std::size_t{1} << 20;
 constexpr std::int64_t most_layers = 1000000;
 
 /// A state that a layer of the dynamic programme has reached, and how.
@@ -87,13 +79,21 @@ std::vector<PhaseStep> steps_of(PhaseMachine& machine, const std::vector<Layer>&
   return steps;
 }
 
+/// The same, to a state by its number.
+std::vector<PhaseStep> steps_to(PhaseMachine& machine, const std::vector<Layer>& layers, int first,
+                                std::size_t number) {
+  const Layer& last = layers.back();
+  const auto end = std::find_if(last.begin(), last.end(), [&](const Reached& r) { return r.number == number; });
+  return steps_of(machine, layers, first, at(end - last.begin()));
+}
+
 double sum_of(const std::vector<PhaseStep>& steps) {
   return std::accumulate(steps.begin(), steps.end(), 0.0,
                          [](double s, const PhaseStep& step) { return s + step.seconds; });
 }
 
-/// One cycle of phases from phase `first` on, from one state: all layers, without leaving any state out.
-std::vector<Layer> one_cycle(PhaseMachine& machine, int first, Copies state, int phases) {
+/// Phases from phase `first` on, from one state: all layers, without leaving any state out.
+std::vector<Layer> layers_from(PhaseMachine& machine, int first, Copies state, int phases) {
   std::vector<Layer> layers{{{state, machine.number_of(first, state), 0, -1, -1}}};
   for (int k = 0; k < phases; ++k) layers.push_back(advance(machine, (first + k) % machine.phases(), layers.back()));
   return layers;
@@ -115,7 +115,7 @@ struct StateGraph {
   std::vector<std::vector<Ways>> ways_from;
   bool is_whole = true; ///< else there are more states before some phase than were looked for
 
-  explicit StateGraph(PhaseMachine& machine, std::size_t most = most_states)
+  explicit StateGraph(PhaseMachine& machine, std::size_t most = std::numeric_limits<std::size_t>::max())
       : edges(at(machine.phases())), ways_from(edges.size()) {
     std::vector<std::pair<int, std::size_t>> open{{0, machine.number_of(0, machine.start())}};
     while (!open.empty() && is_whole) {
@@ -230,10 +230,8 @@ private:
     const auto [found, is_new] = steps_.try_emplace({from, to});
     if (!is_new) return found->second;
     const auto [layers, is_first] = layers_.try_emplace(from);
-    if (is_first) layers->second = one_cycle(machine_, 0, machine_.state(0, from), machine_.phases());
-    const Layer& last = layers->second.back();
-    const auto end = std::find_if(last.begin(), last.end(), [&](const Reached& r) { return r.number == to; });
-    return found->second = steps_of(machine_, layers->second, 0, at(end - last.begin()));
+    if (is_first) layers->second = layers_from(machine_, 0, machine_.state(0, from), machine_.phases());
+    return found->second = steps_to(machine_, layers->second, 0, to);
   }
 
   PhaseMachine& machine_;
@@ -246,7 +244,7 @@ private:
 
 /// The same, a phase at a time, for few cycles or many states: of a layer only what may be part of the best is kept.
 std::vector<PhaseStep> steps_by_phases(PhaseMachine& machine, std::int64_t cycles) {
-  std::vector<Layer> layers{{{machine.start(), machine.number_of(0, machine.start()), 0, -1, -1}}};
+  std::vector<Layer> layers = layers_from(machine, 0, machine.start(), 0);
   for (std::int64_t cycle = 0; cycle < cycles; ++cycle)
     for (int phase = 0; phase < machine.phases(); ++phase) {
       layers.push_back(advance(machine, phase, layers.back()));
@@ -358,52 +356,6 @@ std::vector<std::size_t> way_to(const CycleGraph& g, const std::vector<double>& 
   return way;
 }
 
-class Endless {
-public:
-  explicit Endless(const PhaseProblem& problem) : machine_(problem), graph_(machine_) {
-    for (int p = 1; p < machine_.phases(); ++p)
-      if (graph_.states[at(p)] < graph_.states[at(first_)]) first_ = p;
-  }
-
-  PhasePlan plan() {
-    const CycleGraph g(graph_, at(first_));
-    std::vector<std::size_t> cycle = least_mean_cycle(g);
-    double sum = 0;
-    for (std::size_t k = 0; k < cycle.size(); ++k) sum += g.weight(cycle[k], cycle[(k + 1) % cycle.size()]);
-    const double mean = sum / static_cast<double>(cycle.size());
-
-    const std::vector<Layer> entry = one_cycle(machine_, 0, machine_.start(), first_);
-    std::vector<double> entries(g.nodes, infinity);
-    for (const Reached& r : entry.back()) entries[r.number] = r.seconds;
-    const std::vector<std::size_t> way = way_to(g, entries, cycle, mean);
-    PhasePlan plan;
-    const auto entered = std::find_if(entry.back().begin(), entry.back().end(),
-                                      [&](const Reached& r) { return r.number == way.front(); });
-    plan.steps = steps_of(machine_, entry, 0, at(entered - entry.back().begin()));
-    for (std::size_t k = 1; k < way.size(); ++k) add(plan, way[k - 1], way[k]);
-    plan.lead_in = plan.steps.size();
-    std::rotate(cycle.begin(), std::find(cycle.begin(), cycle.end(), way.back()), cycle.end());
-    for (std::size_t k = 0; k < cycle.size(); ++k) add(plan, cycle[k], cycle[(k + 1) % cycle.size()]);
-    plan.period = static_cast<int>(cycle.size());
-    plan.cycle_s = mean;
-    plan.seconds = sum_of(plan.steps);
-    return plan;
-  }
-
-private:
-  void add(PhasePlan& plan, std::size_t from, std::size_t to) {
-    const std::vector<Layer> layers = one_cycle(machine_, first_, machine_.state(first_, from), machine_.phases());
-    const auto end =
-        std::find_if(layers.back().begin(), layers.back().end(), [&](const Reached& r) { return r.number == to; });
-    const std::vector<PhaseStep> steps = steps_of(machine_, layers, first_, at(end - layers.back().begin()));
-    plan.steps.insert(plan.steps.end(), steps.begin(), steps.end());
-  }
-
-  PhaseMachine machine_;
-  StateGraph graph_;
-  int first_ = 0; ///< the place of the cycle with the fewest states
-};
-
 } // namespace
 
 PhasePlan plan_phases(const PhaseProblem& problem, std::int64_t cycles) {
@@ -420,7 +372,36 @@ PhasePlan plan_phases(const PhaseProblem& problem, std::int64_t cycles) {
 }
 
 PhasePlan plan_endless_phases(const PhaseProblem& problem) {
-  return Endless(problem).plan();
+  PhaseMachine machine(problem);
+  const StateGraph graph(machine);
+  int first = 0; // the place of the cycle with the fewest states
+  for (int p = 1; p < machine.phases(); ++p)
+    if (graph.states[at(p)] < graph.states[at(first)]) first = p;
+  const CycleGraph g(graph, at(first));
+  std::vector<std::size_t> cycle = least_mean_cycle(g);
+  double sum = 0;
+  for (std::size_t k = 0; k < cycle.size(); ++k) sum += g.weight(cycle[k], cycle[(k + 1) % cycle.size()]);
+  const double mean = sum / static_cast<double>(cycle.size());
+
+  const std::vector<Layer> entry = layers_from(machine, 0, machine.start(), first);
+  std::vector<double> entries(g.nodes, infinity);
+  for (const Reached& r : entry.back()) entries[r.number] = r.seconds;
+  const std::vector<std::size_t> way = way_to(g, entries, cycle, mean);
+  PhasePlan plan;
+  plan.steps = steps_to(machine, entry, 0, way.front());
+  const auto add = [&](std::size_t from, std::size_t to) {
+    const std::vector<Layer> layers = layers_from(machine, first, machine.state(first, from), machine.phases());
+    const std::vector<PhaseStep> steps = steps_to(machine, layers, first, to);
+    plan.steps.insert(plan.steps.end(), steps.begin(), steps.end());
+  };
+  for (std::size_t k = 1; k < way.size(); ++k) add(way[k - 1], way[k]);
+  plan.lead_in = plan.steps.size();
+  std::rotate(cycle.begin(), std::find(cycle.begin(), cycle.end(), way.back()), cycle.end());
+  for (std::size_t k = 0; k < cycle.size(); ++k) add(cycle[k], cycle[(k + 1) % cycle.size()]);
+  plan.period = static_cast<int>(cycle.size());
+  plan.cycle_s = mean;
+  plan.seconds = sum_of(plan.steps);
+  return plan;
 }
 
 } // namespace advise

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cmath>
+#include <cstddef>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "base/status.hpp"
 
@@ -10,6 +16,15 @@ namespace advise {
 /// @throws Error{bad_argument}
 [[noreturn]] inline void refuse(const std::string& why) {
   throw base::Error(base::Status::bad_argument, "advise: " + why);
+}
+
+/// Finite numbers of at least 0, or above 0. what: "balance: speed".
+/// @throws Error{bad_argument}
+inline void check_all(std::string_view what, const std::vector<double>& values, bool may_be_0) {
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (!std::isfinite(values[k]) || values[k] < 0 || (values[k] == 0 && !may_be_0))
+      refuse(
+          fmt::format("{} {} is {}, expected a finite number {}", what, k, values[k], may_be_0 ? "from 0" : "above 0"));
 }
 
 } // namespace advise

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "advise/rules.hpp"
-
 namespace advise {
 namespace {
 

@@ -81,22 +81,16 @@ private:
   bool local() const { return r_.from_nprow > 0; }
   bool is_from(int p, int q) const { return p == r_.from_nprow && q == r_.from_npcol; }
 
-  bool in_aspect(int p, int q) const {
-    return (r_.aspect_p <= 0 || within(q, r_.aspect_p * p)) && (r_.aspect_q <= 0 || within(p, r_.aspect_q * q));
-  }
   /// Longest side of a local piece over its shortest.
   double distortion(int p, int q) const {
     if (r_.data_m == 0) return 1;
     const double a = static_cast<double>(r_.data_m) / p, b = static_cast<double>(r_.data_n) / q;
     return std::max(a, b) / std::min(a, b);
   }
-  bool in_sets(int p, int q) const {
-    return holds(r_.valid_rows, p) && holds(r_.valid_cols, q) && holds(r_.valid_procs, p * q);
-  }
   bool allowed(int p, int q) const {
     if (local() && is_from(p, q)) return true;
     if (local() && (p < r_.from_nprow || q < r_.from_npcol)) return false;
-    return in_aspect(p, q) && in_sets(p, q) && (r_.data_m == 0 || within(distortion(p, q), r_.data_aspect));
+    return is_within(r_, {p, q}) && (r_.data_m == 0 || within(distortion(p, q), r_.data_aspect));
   }
   /// Smaller is better, among equally many processes.
   std::array<double, 3> rank(int p, int q) const {
@@ -182,9 +176,7 @@ private:
       for (int q = range.least.npcol; q <= std::min(range.most.npcol, r_.procs / p); ++q) {
         if (!allowed(p, q)) continue;
         const Prediction step = *model.at({p, q});
-        Topology here;
-        here.nprow = p;
-        here.npcol = q;
+        Topology here = finish({p, q}, {});
         here.seconds = std::clamp(step.seconds, range.quickest, range.slowest);
         here.interpolated = !step.is_measured;
         if (is_better(here, best)) best = here;
@@ -195,8 +187,6 @@ private:
           fmt::format("advise: topology: no measured grid, and none between them, has at most {} processes and is "
                       "within the limits and valid sets",
                       r_.procs));
-    best.used = best.nprow * best.npcol;
-    best.idle = r_.procs - best.used;
     best.why = fmt::format("{} {:g} s, the best of the grids in the measured range",
                            best.interpolated ? "interpolated" : "measured", best.seconds);
     if (best.idle > 0)
@@ -230,6 +220,12 @@ int number(const std::string& text, const std::string& whole) {
 Topology choose_topology(const TopologyRequest& request) {
   check(request);
   return Chooser(request).run();
+}
+
+bool is_within(const TopologyRequest& r, GridShape s) {
+  return (r.aspect_p <= 0 || within(s.npcol, r.aspect_p * s.nprow)) &&
+         (r.aspect_q <= 0 || within(s.nprow, r.aspect_q * s.npcol)) && holds(r.valid_rows, s.nprow) &&
+         holds(r.valid_cols, s.npcol) && holds(r.valid_procs, s.size());
 }
 
 std::vector<int> parse_set(const std::string& text) {

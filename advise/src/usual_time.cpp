@@ -9,6 +9,11 @@
 #include "base/statistics.hpp"
 
 namespace advise {
+namespace {
+
+constexpr CallChoiceRules of_calls;
+
+} // namespace
 
 void UsualTime::add(double seconds) {
   if (last_.size() == most_) last_.erase(last_.begin());
@@ -20,8 +25,7 @@ double UsualTime::least_s() const {
 }
 
 double UsualTime::seconds() const {
-  constexpr std::size_t few = 3;
-  return last_.size() < few ? least_s() : base::median(last_);
+  return last_.size() < UsualRules().few ? least_s() : base::median(last_);
 }
 
 double UsualTime::error_s() const {
@@ -31,6 +35,22 @@ double UsualTime::error_s() const {
   std::vector<double> off;
   for (const double s : last_) off.push_back(std::abs(s - middle));
   return of_one * of_median * base::median(std::move(off)) / std::sqrt(static_cast<double>(last_.size()));
+}
+
+double UsualTime::quartile_s() const {
+  if (last_.size() < of_calls.quartile_of) return least_s();
+  std::vector<double> sorted = last_;
+  std::sort(sorted.begin(), sorted.end());
+  const double where = 0.25 * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(where);
+  return sorted[below] + (where - static_cast<double>(below)) * (sorted[below + 1] - sorted[below]);
+}
+
+double UsualTime::quartile_error_s() const {
+  const auto n = static_cast<double>(last_.size());
+  const double usual_s = quartile_s();
+  return std::max(of_calls.unsure_of_quartile * (usual_s - least_s()) / std::sqrt(n),
+                  of_calls.unsure_of_one / n * usual_s);
 }
 
 } // namespace advise

@@ -2,13 +2,13 @@
 #include "advise/without.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/status.hpp"
 #include "base/text.hpp"
+#include "refusal.hpp"
 
 namespace advise {
 
@@ -46,20 +46,18 @@ int slowest_of(const std::vector<ProcessInfo>& all, const std::vector<int>& name
     if (!slowest || is_slower) slowest = &process;
   }
   if (!slowest)
-    throw Error(Status::bad_argument, "advise: without the slowest: no process but process 0 is left in the "
-                                      "grid, and it stays there");
+    refuse("without the slowest: no process but process 0 is left in the grid, and it stays there");
   if (slowest->speed >= fastest)
-    throw Error(Status::bad_argument, fmt::format("advise: without the slowest: no process but process 0, which stays, "
-                                                  "is slower than the others (speed {:.6g}); name it by its id",
-                                                  fastest));
+    refuse(fmt::format("without the slowest: no process but process 0, which stays, is slower than the others (speed "
+                       "{:.6g}); name it by its id",
+                       fastest));
   return slowest->id;
 }
 
 /// For processes that are named one by one, or by their host.
 [[noreturn]] void refuse_process0(const std::string& what, const std::string& advice) {
-  throw Error(Status::bad_argument,
-              fmt::format("advise: without {}: process 0 stays in every grid, since it answers for the application; {}",
-                          what, advice));
+  refuse(fmt::format("without {}: process 0 stays in every grid, since it answers for the application; {}", what,
+                     advice));
 }
 
 std::string advice_for_host(const std::string& host, const std::vector<ProcessInfo>& all) {

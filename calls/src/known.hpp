@@ -39,7 +39,7 @@ struct ReportedCalls {
 /// Of the processes of a context. Each of them has the same, as all come to the same calls.
 struct Known {
   advise::CallSpeeds speeds;
-  advise::Recent copy_factors;                                      ///< measured over predicted seconds of copies
+  advise::UsualTime copy_factors{advise::CallChoiceRules().kept};   ///< measured over predicted seconds of copies
   std::int64_t forced = 0;                                          ///< calls moved by Mode::forced
   std::map<std::pair<std::string, int>, advise::CallsSoFar> so_far; ///< by routine and aspect
   std::map<std::pair<std::int64_t, CallPlace>, double> copies_s;    ///< predicted, by a call's hash
@@ -52,7 +52,7 @@ struct Known {
   };
   Last last;
 
-  double copy_factor() const { return copy_factors.count() > 0 ? copy_factors.usual() : 1; }
+  double copy_factor() const { return copy_factors.count() > 0 ? copy_factors.quartile_s() : 1; }
   void keep(CallInHand& call, const CallPlace& place, double run_s, double copy_s, double predicted_copy_s);
   /// Whether all make the same call; what the last one took becomes known. Collective over the context.
   /// @param undecided_s  of calls that nothing was agreed on; becomes what it was for the slowest process

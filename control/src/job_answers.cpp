@@ -90,7 +90,7 @@ Json json_of(const Prediction& p) {
 
 Json json_of(const advise::Forecast& f) {
   return {{"step_now", json_of(f.now)},     {"step_then", json_of(f.then)},
-          {"spawn_s", f.spawn_s},           {"exchange_s", f.exchange_s()},
+          {"spawn_s", f.spawn_s()},         {"exchange_s", f.exchange_s()},
           {"other_s", f.other_s()},         {"resize_s", f.resize_s()},
           {"payoff_steps", f.payoff_steps}, {"payoff_steps_at_best", f.payoff_at_best},
           {"terms", to_json(f.change)}};

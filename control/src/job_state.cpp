@@ -64,10 +64,9 @@ void JobState::add_owed() {
 }
 
 void JobState::add_step(const TimedStep& step) {
-  constexpr double least_panel = 0.05; // of a panel whose time still depends on work
   ++step_;
   last_step_s_ = step.step_s;
-  if (step.size < least_panel) return;
+  if (step.size < advise::BalanceRules().least_size) return;
   const double step_s = step.step_s / step.size;
   if (!stay_.add(step_s)) return;
   recent_.add(step_s);

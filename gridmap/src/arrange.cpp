@@ -51,6 +51,21 @@ Arrangement transposed(const Arrangement& a, int p, int q) { // a is p x q
   return t;
 }
 
+/// Rows and columns by falling share: the same grid in the order that reads best.
+void tidy(Arrangement& a, int p, int q) {
+  std::vector<int> rows(at(p)), cols(at(q));
+  std::iota(rows.begin(), rows.end(), 0);
+  std::iota(cols.begin(), cols.end(), 0);
+  std::stable_sort(rows.begin(), rows.end(), [&](int x, int y) { return a.shares.r[at(x)] > a.shares.r[at(y)]; });
+  std::stable_sort(cols.begin(), cols.end(), [&](int x, int y) { return a.shares.c[at(x)] > a.shares.c[at(y)]; });
+  const Arrangement old = a;
+  for (int i = 0; i < p; ++i) {
+    a.shares.r[at(i)] = old.shares.r[at(rows[at(i)])];
+    for (int j = 0; j < q; ++j) a.rank[at(i) * at(q) + at(j)] = old.rank[at(rows[at(i)]) * at(q) + at(cols[at(j)])];
+  }
+  for (int j = 0; j < q; ++j) a.shares.c[at(j)] = old.shares.c[at(cols[at(j)])];
+}
+
 /// Branch and bound over the arrangements with falling rows and columns: any other can be sorted into one
 /// without loss. Speeds are placed in falling order, so the filled places always form a staircase. The bound
 /// gives each open place the largest speed it can still get (everything above and left of it comes first) and
@@ -135,8 +150,7 @@ Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q,
     rank.resize(descending.size());
     std::iota(rank.begin(), rank.end(), 0);
   }
-  // the text claims convergence for all inputs; there are cycles, and the last arrangement is often not the
-  // best one
+  // the text claims convergence for all inputs; there are cycles, and the last arrangement is often not the best one
   while (seen.size() < 200 && seen.insert(rank).second) {
     const Speeds speeds = speeds_at(descending, rank, p, q);
     Shares shares = svd_shares(speeds);
@@ -161,8 +175,7 @@ Arrangement svd_arrangement(const std::vector<double>& descending, int p, int q,
 }
 
 void climb(const std::vector<double>& descending, int p, int q, Arrangement& arrangement) {
-  // sorting keeps the shares possible: if any order of the speeds covers all demands r_i*c_j, the sorted one
-  // does
+  // sorting keeps the shares possible: if any order of the speeds covers all demands r_i*c_j, the sorted one does
   for (int round = 0; round < 100; ++round) {
     std::vector<int> rank = rearranged(arrangement.rank, arrangement.shares, p, q, {});
     const Speeds speeds = speeds_at(descending, rank, p, q);
@@ -194,23 +207,6 @@ Arrangement quick_arrangement(const std::vector<double>& descending, int p, int 
   return best;
 }
 
-namespace {
-/// Rows and columns by falling share: the same grid in the order that reads best.
-void tidy(Arrangement& a, int p, int q) {
-  std::vector<int> rows(at(p)), cols(at(q));
-  std::iota(rows.begin(), rows.end(), 0);
-  std::iota(cols.begin(), cols.end(), 0);
-  std::stable_sort(rows.begin(), rows.end(), [&](int x, int y) { return a.shares.r[at(x)] > a.shares.r[at(y)]; });
-  std::stable_sort(cols.begin(), cols.end(), [&](int x, int y) { return a.shares.c[at(x)] > a.shares.c[at(y)]; });
-  const Arrangement old = a;
-  for (int i = 0; i < p; ++i) {
-    a.shares.r[at(i)] = old.shares.r[at(rows[at(i)])];
-    for (int j = 0; j < q; ++j) a.rank[at(i) * at(q) + at(j)] = old.rank[at(rows[at(i)]) * at(q) + at(cols[at(j)])];
-  }
-  for (int j = 0; j < q; ++j) a.shares.c[at(j)] = old.shares.c[at(cols[at(j)])];
-}
-} // namespace
-
 Arrangement best_arrangement(const std::vector<double>& descending, int p, int q, double work) {
   Arrangement best = svd_arrangement(descending, p, q);
   const auto keep = [&](Arrangement a) {
@@ -227,16 +223,14 @@ Arrangement best_arrangement(const std::vector<double>& descending, int p, int q
     for (int j = 0; j < p; ++j) turned.start[at(i) * at(p) + at(j)] = j * q + i;
   const double size = static_cast<double>(descending.size());
   const bool large = size > 600; // a decomposition per round costs more than what the further starts have ever gained
-  if (large) {
-    keep(quick_arrangement(descending, p, q));
-  } else {
+  if (!large) {
     keep(svd_arrangement(descending, p, q, by_columns));
     if (p > 1 && q > 1) {
       keep(transposed(svd_arrangement(descending, q, p), q, p));
       keep(transposed(svd_arrangement(descending, q, p, turned), q, p));
     }
-    keep(quick_arrangement(descending, p, q));
   }
+  keep(quick_arrangement(descending, p, q));
   if (p == 1 || q == 1) {
     best.proved = true; // one row: every processor is used in full
     tidy(best, p, q);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "gridmap/mapping.hpp"
 #include "shares.hpp"
 
 namespace gridmap::detail {
@@ -56,5 +57,8 @@ void climb(const std::vector<double>& descending, int p, int q, Arrangement& arr
 Arrangement best_arrangement(const std::vector<double>& descending, int p, int q, double work);
 /// Cheap: one start and a climb. For searches that look at very many sets of processors.
 Arrangement quick_arrangement(const std::vector<double>& descending, int p, int q);
+
+/// Completes a mapping whose `order` is set: speeds, shares, integer rows and columns, times.
+void finish_mapping(const MappingRequest& request, Shares shares, Mapping& map);
 
 } // namespace gridmap::detail

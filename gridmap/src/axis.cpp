@@ -229,6 +229,12 @@ std::int64_t Axis::local_size(int p) const {
   return count(*this, p, n);
 }
 
+std::vector<std::int64_t> Axis::local_sizes() const {
+  std::vector<std::int64_t> sizes_of;
+  for (int p = 0; p < nprocs; ++p) sizes_of.push_back(local_size(p));
+  return sizes_of;
+}
+
 std::int64_t Axis::count_before(int p, std::int64_t i_glo) const {
   return p < 0 || p >= nprocs || n == 0 || i_glo <= 0 ? 0 : count(*this, p, std::min(i_glo, n));
 }

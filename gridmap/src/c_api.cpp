@@ -19,15 +19,12 @@ Axis axis_of(const dyngrid_axis* axis, const char* name) {
   return {axis->n, list(axis->sizes, axis->n_sizes, name), axis->src, axis->nprocs};
 }
 
-void put_mapping(const gridmap::Mapping& map, int* order, double* r, double* c, int64_t* rows, int64_t* cols,
-                 double* t_continuous, double* t_theory) {
+void put_mapping(const gridmap::Mapping& map, int* order, double* r, double* c, int64_t* rows, int64_t* cols) {
   put_all(order, map.order);
   put_all(r, map.r);
   put_all(c, map.c);
   put_all(rows, map.rows);
   put_all(cols, map.cols);
-  put(t_continuous, map.t_continuous);
-  put(t_theory, map.t_theory);
 }
 
 /// The method and, beside it, whether (0,0) is free.
@@ -40,17 +37,13 @@ gridmap::MappingRequest mapping_request(int nprow, int npcol, const double* spee
   return {list(speeds, places(nprow, npcol), "speeds"), nprow, npcol, m, n, static_cast<gridmap::MapMethod>(method)};
 }
 
-void put_placement(const gridmap::PlacementRequest& request, int* grid, int64_t* moved, int64_t* retained,
-                   int64_t* max_in, int64_t* max_out, int64_t* kept, int64_t* in, int64_t* out) {
-  const gridmap::PlacementResult result = gridmap::place(request);
+void put_placement(const gridmap::PlacementResult& result, int* grid, int64_t* moved, int64_t* retained,
+                   int64_t* max_in, int64_t* max_out) {
   put_all(grid, result.grid);
   put(moved, result.moved_elements);
   put(retained, result.retained_elements);
   put(max_in, result.max_in);
   put(max_out, result.max_out);
-  put_all(kept, result.kept);
-  put_all(in, result.in);
-  put_all(out, result.out);
 }
 
 } // namespace
@@ -69,7 +62,7 @@ int dyngrid_place(int nprow_from, int npcol_from, int nprow_to, int npcol_to, in
     gridmap::PlacementRequest request{axis(m, mb, nprow_from), axis(n, nb, npcol_from), axis(m, mb, nprow_to),
                                       axis(n, nb, npcol_to)};
     set_placement(request, placement);
-    put_placement(request, grid, moved, retained, max_in, max_out, nullptr, nullptr, nullptr);
+    put_placement(gridmap::place(request), grid, moved, retained, max_in, max_out);
   });
 }
 
@@ -82,23 +75,31 @@ int dyngrid_place_axes(const dyngrid_axis* rows_from, const dyngrid_axis* cols_f
     set_placement(request, placement);
     if (stay_bonus)
       request.stay_bonus = list(stay_bonus, places(request.rows_from.nprocs, request.cols_from.nprocs), "stay_bonus");
-    put_placement(request, grid, moved, retained, max_in, max_out, kept, in, out);
+    const gridmap::PlacementResult result = gridmap::place(request);
+    put_placement(result, grid, moved, retained, max_in, max_out);
+    put_all(kept, result.kept);
+    put_all(in, result.in);
+    put_all(out, result.out);
   });
 }
 
 int dyngrid_map(int nprow, int npcol, const double* speeds, int64_t m, int64_t n, int method, int* order, double* r,
                 double* c, int64_t* rows, int64_t* cols, double* t_continuous, double* t_theory) {
   return guard([&] {
-    put_mapping(gridmap::map_processors(mapping_request(nprow, npcol, speeds, m, n, method)), order, r, c, rows, cols,
-                t_continuous, t_theory);
+    const gridmap::Mapping map = gridmap::map_processors(mapping_request(nprow, npcol, speeds, m, n, method));
+    put_mapping(map, order, r, c, rows, cols);
+    put(t_continuous, map.t_continuous);
+    put(t_theory, map.t_theory);
   });
 }
 
 int dyngrid_map_in_place(int nprow, int npcol, const double* speeds, int64_t m, int64_t n, int method, double* r,
                          double* c, int64_t* rows, int64_t* cols, double* t_continuous, double* t_theory) {
   return guard([&] {
-    put_mapping(gridmap::map_in_place(mapping_request(nprow, npcol, speeds, m, n, method)), nullptr, r, c, rows, cols,
-                t_continuous, t_theory);
+    const gridmap::Mapping map = gridmap::map_in_place(mapping_request(nprow, npcol, speeds, m, n, method));
+    put_mapping(map, nullptr, r, c, rows, cols);
+    put(t_continuous, map.t_continuous);
+    put(t_theory, map.t_theory);
   });
 }
 
@@ -142,7 +143,8 @@ int dyngrid_select(int nprow, int npcol, const double* grid, int count, const do
     put_all(chosen, s.chosen);
     put(new_nprow, s.mapping.nprow);
     put(new_npcol, s.mapping.npcol);
-    put_mapping(s.mapping, order, nullptr, nullptr, rows, cols, t, nullptr);
+    put_mapping(s.mapping, order, nullptr, nullptr, rows, cols);
+    put(t, s.mapping.t_continuous);
     put(tpp_used, s.tpp_used);
   });
 }

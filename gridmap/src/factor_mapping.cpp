@@ -23,11 +23,6 @@ class Blocks {
 public:
   Blocks(std::int64_t n, std::int64_t nb, int nprocs, std::vector<int> owners)
       : n_(n), nb_(nb), nprocs_(nprocs), owners_(std::move(owners)), left_((owners_.size() + 1) * at(nprocs)) {
-    if (static_cast<std::int64_t>(owners_.size()) != (n + nb - 1) / nb ||
-        std::any_of(owners_.begin(), owners_.end(), [&](int owner) { return owner < 0 || owner >= nprocs; }))
-      throw base::Error(base::Status::shape_mismatch,
-                        fmt::format("gridmap: factor mapping: {} owners, expected one of 0 .. {} for each of {} blocks",
-                                    owners_.size(), nprocs - 1, (n + nb - 1) / nb));
     count(owners_.size());
   }
   std::size_t size() const { return owners_.size(); }
@@ -130,16 +125,6 @@ std::vector<int> in_turn(std::int64_t n, std::int64_t nb, int nprocs) {
 }
 
 } // namespace
-
-double factor_time(const Mapping& places, std::int64_t nb, const std::vector<int>& row_owners,
-                   const std::vector<int>& col_owners) {
-  const auto length = [](const std::vector<std::int64_t>& parts) {
-    return std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
-  };
-  const Blocks rows(length(places.rows), nb, places.nprow, row_owners);
-  const Blocks cols(length(places.cols), nb, places.npcol, col_owners);
-  return time_before(places, rows, cols, rows.size());
-}
 
 FactorMapping map_for_factors(const MappingRequest& request, std::int64_t nb, bool in_place) {
   if (nb < 1)

@@ -10,7 +10,6 @@
 
 #include "arrange.hpp"
 #include "base/status.hpp"
-#include "mapping_impl.hpp"
 
 namespace gridmap {
 
@@ -85,8 +84,7 @@ std::vector<std::int64_t> fair(std::int64_t n, const std::vector<double>& speeds
   return x;
 }
 
-/// The best whole rows for the columns there are (or columns for the rows); false when there are too few to
-/// give out.
+/// The best whole rows for the columns there are (or columns for the rows); false when there are too few to give out.
 bool refit(Mapping& map, bool rows, std::int64_t total) {
   std::vector<double> speeds(at(rows ? map.nprow : map.npcol), std::numeric_limits<double>::infinity());
   for (int i = 0; i < map.nprow; ++i)
@@ -159,8 +157,7 @@ detail::Shares natural_shares(const detail::Speeds& speeds) {
 
 } // namespace
 
-namespace detail {
-void finish_mapping(const MappingRequest& request, Shares shares, Mapping& map) {
+void detail::finish_mapping(const MappingRequest& request, Shares shares, Mapping& map) {
   map.nprow = request.nprow;
   map.npcol = request.npcol;
   for (const int k : map.order) map.speeds.push_back(request.speeds[at(k)]);
@@ -179,23 +176,15 @@ void finish_mapping(const MappingRequest& request, Shares shares, Mapping& map) 
   if (request.method == MapMethod::best) improve_integers(map, request.m, request.n);
   map.t_theory = largest_time(map);
 }
-} // namespace detail
 
 double Mapping::mean_utilization() const {
   return std::accumulate(r.begin(), r.end(), 0.0) * std::accumulate(c.begin(), c.end(), 0.0) /
          std::accumulate(speeds.begin(), speeds.end(), 0.0);
 }
 
-namespace {
-detail::Arrangement published_arrangement(const std::vector<double>& descending, int p, int q) {
-  detail::SvdSearch search;
-  search.tries_vector_before = true;
-  return detail::svd_arrangement(descending, p, q, search);
-}
-} // namespace
-
 Mapping map_processors(const MappingRequest& request) {
   check(request);
+  const int p = request.nprow, q = request.npcol;
   std::vector<int> by_speed(request.speeds.size());
   std::iota(by_speed.begin(), by_speed.end(), 0);
   std::stable_sort(by_speed.begin(), by_speed.end(),
@@ -203,32 +192,32 @@ Mapping map_processors(const MappingRequest& request) {
   std::vector<double> descending;
   for (const int k : by_speed) descending.push_back(request.speeds[at(k)]);
 
-  detail::Arrangement arrangement;
-  switch (request.method) {
-  case MapMethod::best:
-    arrangement = detail::best_arrangement(descending, request.nprow, request.npcol, search_work);
-    break;
-  case MapMethod::svd:
-    arrangement = published_arrangement(descending, request.nprow, request.npcol);
-    break;
-  case MapMethod::natural:
-    arrangement.rank.resize(descending.size());
-    std::iota(arrangement.rank.begin(), arrangement.rank.end(), 0);
-    arrangement.shares = natural_shares({request.nprow, request.npcol, descending});
-    break;
+  const auto mapped = [&](detail::Arrangement arrangement) {
+    Mapping map;
+    for (const int rank : arrangement.rank) map.order.push_back(by_speed[at(rank)]);
+    map.proved = arrangement.proved;
+    detail::finish_mapping(request, std::move(arrangement.shares), map);
+    return map;
+  };
+  const auto as_published = [&] {
+    detail::SvdSearch search;
+    search.tries_vector_before = true;
+    return mapped(detail::svd_arrangement(descending, p, q, search));
+  };
+  if (request.method == MapMethod::svd) return as_published();
+  if (request.method == MapMethod::natural) {
+    detail::Arrangement in_order;
+    in_order.rank.resize(descending.size());
+    std::iota(in_order.rank.begin(), in_order.rank.end(), 0);
+    in_order.shares = natural_shares({p, q, descending});
+    return mapped(std::move(in_order));
   }
-  Mapping map;
-  for (const int rank : arrangement.rank) map.order.push_back(by_speed[at(rank)]);
-  map.proved = arrangement.proved;
-  detail::finish_mapping(request, std::move(arrangement.shares), map);
-  if (request.method != MapMethod::best || map.proved) return map;
+  Mapping map = mapped(detail::best_arrangement(descending, p, q, search_work));
+  if (map.proved) return map;
 
   // Rounding to whole rows may cost what the better shares gain: then the published arrangement, its rows improved as
   // well, is the faster one. A proved optimum of the shares stays what it is.
-  Mapping published;
-  arrangement = published_arrangement(descending, request.nprow, request.npcol);
-  for (const int rank : arrangement.rank) published.order.push_back(by_speed[at(rank)]);
-  detail::finish_mapping(request, std::move(arrangement.shares), published);
+  Mapping published = as_published();
   return published.t_theory < map.t_theory ? published : map;
 }
 

@@ -11,7 +11,9 @@
 
 #include "assignment.hpp"
 #include "base/index.hpp"
+#include "base/names.hpp"
 #include "base/status.hpp"
+#include "base/text.hpp"
 
 namespace gridmap {
 
@@ -306,17 +308,14 @@ private:
     for (int& process : grid)
       if (process < 0) process = next++;
     PlacementResult result;
-    result.nprow = rows_.to;
-    result.npcol = cols_.to;
     const std::size_t processes = at(process_count());
     result.kept.assign(processes, 0);
     result.in.assign(processes, 0);
     result.out.assign(processes, 0);
-    std::vector<std::int64_t> old_rows, old_cols, new_rows, new_cols;
-    for (int p = 0; p < rows_.from; ++p) old_rows.push_back(request_.rows_from.local_size(p));
-    for (int q = 0; q < cols_.from; ++q) old_cols.push_back(request_.cols_from.local_size(q));
-    for (int p = 0; p < rows_.to; ++p) new_rows.push_back(request_.rows_to.local_size(p));
-    for (int q = 0; q < cols_.to; ++q) new_cols.push_back(request_.cols_to.local_size(q));
+    const std::vector<std::int64_t> old_rows = request_.rows_from.local_sizes();
+    const std::vector<std::int64_t> old_cols = request_.cols_from.local_sizes();
+    const std::vector<std::int64_t> new_rows = request_.rows_to.local_sizes();
+    const std::vector<std::int64_t> new_cols = request_.cols_to.local_sizes();
     for (int i = 0; i < old_count_; ++i)
       result.out[at(i)] = old_rows[at(i / cols_.from)] * old_cols[at(i % cols_.from)];
     for (std::size_t k = 0; k < grid.size(); ++k) {
@@ -375,6 +374,19 @@ void check(const PlacementRequest& request) {
 }
 
 } // namespace
+
+const base::Names& placement_names() {
+  static const base::Names names{"optimal", "global", "local1", "local2"};
+  return names;
+}
+
+const char* to_string(Placement placement) {
+  return base::name_of(placement, placement_names());
+}
+
+Placement parse_placement(std::string_view text, std::string_view where) {
+  return base::value_of_name<Placement>(base::trimmed(text), placement_names(), where);
+}
 
 Overlap overlap(const Axis& from, const Axis& to) {
   from.validate();

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "arrange.hpp"
+#include "base/grid_shape.hpp"
 #include "base/status.hpp"
-#include "mapping_impl.hpp"
 
 namespace gridmap {
 
@@ -48,19 +48,10 @@ void check(const SelectionRequest& request) {
 }
 
 int smaller_side(int count) { // of the grid nearest to square
-  int p = static_cast<int>(std::sqrt(static_cast<double>(count)));
-  while (count % p != 0) --p;
-  return p;
+  return base::squarest(count).nprow;
 }
 bool is_prime(int count) {
   return count > 1 && smaller_side(count) == 1;
-}
-
-detail::SvdSearch search_on(const SelectionRequest& request) {
-  detail::SvdSearch search;
-  search.m = request.m;
-  search.n = request.n;
-  return search;
 }
 
 class Selector {
@@ -72,6 +63,8 @@ public:
     for (int k = old_; k < all_; ++k) free_.push_back(k);
     std::stable_sort(free_.begin(), free_.end(), [&](int a, int b) { return speeds_[at(a)] > speeds_[at(b)]; });
     limit_ = request.tpp * (1 + 1e-12); // sums of decimal fractions
+    svd_.m = request.m;
+    svd_.n = request.n;
   }
 
   Selection run() {
@@ -128,7 +121,7 @@ private:
     const std::vector<double> list = descending(set);
     const int p = smaller_side(static_cast<int>(set.size()));
     const int q = static_cast<int>(set.size()) / p;
-    return to_plan(detail::svd_arrangement(list, p, q, search_on(request_)), set, p, q);
+    return to_plan(detail::svd_arrangement(list, p, q, svd_), set, p, q);
   }
 
   /// Largest free speed at most `limit`, neither chosen nor banned; -1 for none.
@@ -289,7 +282,7 @@ private:
     const std::vector<double> list = descending(set);
     std::vector<int> rank_of(at(all_));
     for (std::size_t k = 0; k < set.size(); ++k) rank_of[at(set[k])] = static_cast<int>(k);
-    detail::SvdSearch search = search_on(request_);
+    detail::SvdSearch search = svd_;
     for (const int k : plan.places) {
       search.start.push_back(rank_of[at(k)]);
       search.movable.push_back(mix || k >= old_);
@@ -302,7 +295,6 @@ private:
   /// Search state: a set of processors on a p x q grid and shares to start the next look from.
   struct State {
     std::vector<int> chosen;
-    double used = 0;
     detail::Shares shares;
   };
 
@@ -509,7 +501,7 @@ private:
       if (!shape) continue;
       const Plan mapped = best_map(chosen_of(plan), shape->first, shape->second, 5e6, plan.by);
       winner.see(mapped);
-      shapes.push_back({mapped.p, mapped.q, {chosen_of(mapped), 0, mapped.shares}});
+      shapes.push_back({mapped.p, mapped.q, {chosen_of(mapped), mapped.shares}});
     }
     for (Shape& shape : first_shapes()) shapes.push_back(std::move(shape));
     search(shapes);
@@ -567,6 +559,7 @@ private:
   std::vector<double> speeds_; ///< of the old grid, then of the list
   std::vector<int> free_;      ///< numbers of the list's processors, descending by speed
   double limit_ = 0;
+  detail::SvdSearch svd_;
   mutable std::map<std::pair<int, int>, double> prices_; ///< that were asked for
 };
 

@@ -139,8 +139,8 @@ std::vector<std::vector<Edge>> labelled_trees(int p) {
 void try_trees(const Speeds& speeds, const std::vector<Edge>& tree, std::size_t depth, std::vector<double>& r,
                Shares& best) {
   if (depth == tree.size()) {
-    double rows = 0, cols = 0;
-    for (const double x : r) rows += x;
+    const double rows = sum(r);
+    double cols = 0;
     for (int j = 0; j < speeds.q; ++j) {
       double c = speeds(0, j) / r[0];
       for (int i = 1; i < speeds.p; ++i) c = std::min(c, speeds(i, j) / r[at(i)]);

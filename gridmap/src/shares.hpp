@@ -27,12 +27,10 @@ struct Shares {
 /// c from r and r from c, each as large as the speeds allow.
 Shares tighten(const Speeds& speeds, const std::vector<double>& r);
 
-/// r is the leading left singular vector, then tightened. Chinnusamy 2004, 6.2.1.2 in the reading of its
-/// tables.
+/// r is the leading left singular vector, then tightened. Chinnusamy 2004, 6.2.1.2 in the reading of its tables.
 Shares svd_shares(const Speeds& speeds);
 
-/// Changes one share at a time to its exact optimum given the others, rows and columns in turn, until nothing
-/// improves.
+/// Changes one share at a time to its exact optimum given the others, rows and columns in turn, until nothing improves.
 void ascend(const Speeds& speeds, Shares& shares);
 
 /// The true optimum for this arrangement, found at a spanning tree of tight entries; for min(p, q) <= 4.

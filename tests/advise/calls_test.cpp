@@ -84,13 +84,11 @@ TEST(CallChoice, IsTheLeastOfAll) {
     std::vector<CallOption> options;
     for (int k = 0; k < 1 + t % 9; ++k)
       options.push_back(option(t % 5 == 0 && k % 3 == 2 ? unknown : some(random), k == 0 ? 0 : some(random)));
-    advise::CallChoiceRules rules;
-    if (t % 2 != 0) rules.gain = 0;
     double least = options[0].seconds();
     for (const CallOption& o : options)
       if (!std::isnan(o.run_s)) least = std::min(least, o.run_s + o.copy_s);
-    const std::size_t chosen = advise::decide_call(options, rules).chosen;
-    if (least < (1 - rules.gain) * options[0].seconds())
+    const std::size_t chosen = advise::decide_call(options).chosen;
+    if (least < (1 - advise::CallChoiceRules().gain) * options[0].seconds())
       EXPECT_EQ(options[chosen].seconds(), least);
     else
       EXPECT_EQ(chosen, 0u);

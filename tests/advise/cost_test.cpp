@@ -79,7 +79,7 @@ TEST(Change, TermsAddUpToWhatTheDecisionGoesBy) {
   const auto forecast = model.forecast({2, 2}, {3, 3}, 5, planned);
   ASSERT_TRUE(forecast);
   EXPECT_DOUBLE_EQ(forecast->resize_s(), cost.total());
-  EXPECT_DOUBLE_EQ(forecast->spawn_s + forecast->other_s() + forecast->exchange_s(), cost.total());
+  EXPECT_DOUBLE_EQ(forecast->spawn_s() + forecast->other_s() + forecast->exchange_s(), cost.total());
   EXPECT_EQ(forecast->payoff_steps, advise::payoff_point(cost.total(), 1.0, 0.5));
   EXPECT_EQ(names(model.change({2, 2}, {2, 3}, 2, planned)), "spawn merge plan exchange"); // this very change
 }

@@ -270,7 +270,7 @@ TEST(Decide, PayoffPoint) {
   advise::Situation s = at_2x2();
   const auto f = advise::forecast(s, {3, 3});
   ASSERT_TRUE(f);
-  EXPECT_DOUBLE_EQ(f->spawn_s, 0.5);
+  EXPECT_DOUBLE_EQ(f->spawn_s(), 0.5);
   EXPECT_DOUBLE_EQ(f->resize_s(), 1.0);
   EXPECT_EQ(f->payoff_steps, 3); // ceil(1.0 / 0.4)
   s.parked = 3;                  // two to start instead of five

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks for a factorization, against all ways to deal them out, and the sum over steps against counting elements.
+// Blocks for a factorization, against all ways to deal them out, and the sum over steps against counting blocks.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -8,12 +8,10 @@
 
 #include <gtest/gtest.h>
 
-#include "advise/factor_layout.hpp"
 #include "base/status.hpp"
 #include "gridmap/factor_mapping.hpp"
 
 namespace {
-using advise::factor_time;
 using gridmap::FactorMapping;
 using gridmap::map_for_factors;
 using gridmap::MapMethod;
@@ -21,16 +19,18 @@ using gridmap::Mapping;
 using gridmap::MappingRequest;
 using Owners = std::vector<int>;
 
-/// Element by element.
+/// Block by block.
 double counted(const Mapping& places, std::int64_t m, std::int64_t n, std::int64_t nb, const Owners& rows,
                const Owners& cols) {
+  const auto size = [nb](std::int64_t all, std::size_t block) {
+    return static_cast<double>(std::min(nb, all - static_cast<std::int64_t>(block) * nb));
+  };
   double sum = 0;
-  for (std::int64_t k = 0; k < std::min(m, n); k += nb) {
+  for (std::size_t k = 0; k < std::min(rows.size(), cols.size()); ++k) {
     std::vector<double> work(places.speeds.size());
-    for (std::int64_t i = k; i < m; ++i)
-      for (std::int64_t j = k; j < n; ++j)
-        work[static_cast<std::size_t>(rows[static_cast<std::size_t>(i / nb)] * places.npcol +
-                                      cols[static_cast<std::size_t>(j / nb)])] += 1;
+    for (std::size_t i = k; i < rows.size(); ++i)
+      for (std::size_t j = k; j < cols.size(); ++j)
+        work[static_cast<std::size_t>(rows[i] * places.npcol + cols[j])] += size(m, i) * size(n, j);
     double slowest = 0;
     for (std::size_t at = 0; at < work.size(); ++at) slowest = std::max(slowest, work[at] / places.speeds[at]);
     sum += slowest;
@@ -49,11 +49,14 @@ template <class F> void for_all(std::size_t blocks, int nprocs, F&& f) {
   }
 }
 
+/// Of a matrix of whole blocks.
 double least_of_all(const FactorMapping& found, std::int64_t nb) {
+  const auto length = [nb](const Owners& owners) { return nb * static_cast<std::int64_t>(owners.size()); };
   double least = std::numeric_limits<double>::infinity();
   for_all(found.row_owners.size(), found.map.nprow, [&](const Owners& rows) {
-    for_all(found.col_owners.size(), found.map.npcol,
-            [&](const Owners& cols) { least = std::min(least, factor_time(found.map, nb, rows, cols)); });
+    for_all(found.col_owners.size(), found.map.npcol, [&](const Owners& cols) {
+      least = std::min(least, counted(found.map, length(rows), length(cols), nb, rows, cols));
+    });
   });
   return least;
 }
@@ -63,7 +66,6 @@ TEST(FactorMapping, TimeIsCounted) {
        {std::array<std::int64_t, 3>{24, 24, 4}, {25, 18, 4}, {7, 30, 3}, {1, 1, 5}, {0, 4, 2}}) {
     const FactorMapping f = map_for_factors({{5, 3, 2, 2, 1, 1}, 2, 3, m, n, MapMethod::best}, nb);
     EXPECT_DOUBLE_EQ(f.t_steps, counted(f.map, m, n, nb, f.row_owners, f.col_owners)) << m << "x" << n;
-    EXPECT_DOUBLE_EQ(f.t_steps, factor_time(f.map, nb, f.row_owners, f.col_owners));
     Owners rows_in_turn, cols_in_turn;
     for (int b = 0; b < (m + nb - 1) / nb; ++b) rows_in_turn.push_back(b % 2);
     for (int b = 0; b < (n + nb - 1) / nb; ++b) cols_in_turn.push_back(b % 3);
@@ -140,9 +142,6 @@ TEST(FactorMapping, InPlaceNobodyMoves) {
 TEST(FactorMapping, RefusesWhatCannotBe) {
   EXPECT_THROW(map_for_factors({{1, 2}, 1, 2, 8, 8, MapMethod::best}, 0), base::Error);
   EXPECT_THROW(map_for_factors({{1, 0}, 1, 2, 8, 8, MapMethod::best}, 4), base::Error);
-  const FactorMapping f = map_for_factors({{1, 2}, 1, 2, 8, 8, MapMethod::best}, 4);
-  EXPECT_THROW(factor_time(f.map, 4, {0, 0}, {0, 2}), base::Error);
-  EXPECT_THROW(factor_time(f.map, 4, {0, 0}, {0}), base::Error);
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "advise/allowed.hpp"
+#include "advise/topology.hpp"
 #include "base/status.hpp"
 
 namespace sched {
@@ -35,7 +35,7 @@ Sizes Sizes::parse(std::string_view text, int most, std::string_view where) {
     return Sizes(std::move(list));
   }
   try {
-    return Sizes(advise::numbers_of_processes(std::string(text)));
+    return Sizes(advise::parse_set(std::string(text)));
   } catch (const base::Error& error) {
     fail(text, where, error.what());
   }

@@ -8,7 +8,7 @@ namespace sched {
 
 /// The numbers of processors a job can use, ascending, at least one of them.
 ///
-/// Written as the numbers of dyngrid_allow (advise::numbers_of_processes): "6", "2:9", "8:32:4", "4:32:*2", lists of
+/// Written as the numbers of dyngrid_allow (advise::parse_set): "6", "2:9", "8:32:4", "4:32:*2", lists of
 /// these with commas; or "any": 1 to the number of processors.
 class Sizes {
 public:

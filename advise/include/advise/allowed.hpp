@@ -9,10 +9,6 @@
 
 namespace advise {
 
-/// Numbers of processes as clauses name them: "6", "2:9", "8:32:4", "4:32:*2", and lists of these with commas.
-/// @throws base::Error{bad_argument}
-std::vector<int> numbers_of_processes(const std::string& text);
-
 /// The grids that an application can use. Pure.
 class Allowed {
 public:
@@ -24,8 +20,8 @@ public:
   ///   any                    every grid, 1 x n too (alone)
   ///   4:32:*2   4,9,16       numbers of processes, as parse_set
   ///   2x2,2x4,4x4            these grids
-  ///   aspect 2               longer side over shorter side at most 2; `aspect_p`, `aspect_q` as in
-  ///   TopologyRequest rows 1:4   cols 2,4,8  rows, columns
+  ///   aspect 2               longer side over shorter side at most 2; `aspect_p`, `aspect_q` as in TopologyRequest
+  ///   rows 1:4   cols 2,4,8  rows, columns
   /// e.g. "4:32:*2; aspect 2". Empty text: no limit.
   /// @throws base::Error{bad_argument} that quotes the clause.
   static Allowed parse(const std::string& text);
@@ -45,8 +41,7 @@ private:
 
   std::string text_;
   bool is_any_ = false;
-  double aspect_p_ = 0, aspect_q_ = 0;
-  std::vector<int> procs_, rows_, cols_;
+  TopologyRequest limits_; ///< aspects and valid sets
   std::vector<base::GridShape> grids_;
 };
 

@@ -27,12 +27,20 @@ struct BalanceProcess {
 };
 
 /// One way to spread the work: over which processes, on which grid, in which parts.
-struct BalanceChoice {
+struct BalanceLayout {
   GridShape grid;
   std::vector<int> order;               ///< row-major, index of the process at each place
   std::vector<std::int64_t> rows, cols; ///< elements of each grid row and column
-  double power = 0;                     ///< speed that can be used: all work / time of the slowest part
-  Cost step; ///< predicted seconds of the slowest process: "fixed", "work", "messages", and "waiting" if it does
+
+  bool operator==(const BalanceLayout& other) const {
+    return grid == other.grid && order == other.order && rows == other.rows && cols == other.cols;
+  }
+};
+
+/// With the step there, and what going there costs.
+struct BalanceChoice : BalanceLayout {
+  double power = 0; ///< speed that can be used: all work / time of the slowest part
+  Cost step;        ///< predicted seconds of the slowest process: "fixed", "work", "messages", and "waiting" if it does
   std::int64_t moved_elements = 0; ///< whose owner changes
   Cost change;                     ///< what going there costs
   bool is_measured = false;        ///< the step is not predicted: see BalanceRequest::measured
@@ -41,10 +49,7 @@ struct BalanceChoice {
 };
 
 /// A step that was measured: where it ran, with the speeds that processes have now.
-struct MeasuredStep {
-  GridShape grid;
-  std::vector<int> order; ///< as in BalanceChoice
-  std::vector<std::int64_t> rows, cols;
+struct MeasuredStep : BalanceLayout {
   double step_s = 0;
 };
 
@@ -81,7 +86,7 @@ struct BalanceRequest {
   /// moved for one that comes and goes faster than a move pays off.
   double held_s = std::numeric_limits<double>::infinity();
   bool may_remove = true, may_return = true;
-  double max_aspect = 3;                            ///< longer side of a new grid over its shorter one; 0: any
+  double max_aspect = GridRules().aspect;           ///< longer side of a new grid over its shorter one; 0: any
   std::function<bool(GridShape)> allowed;           ///< empty: all
   std::function<Cost(const BalanceChoice&)> change; ///< empty: exchange_cost of what moves, on `machine`
   Machine machine;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "advise/rules.hpp"
+#include "advise/usual_time.hpp"
 #include "base/grid_shape.hpp"
 
 namespace advise {
@@ -67,21 +68,6 @@ struct CallSample {
   std::int64_t count = 1;
 };
 
-/// The last eight of some measurements: one that was disturbed does not count.
-class Recent {
-public:
-  void add(double value);
-  std::int64_t count() const { return static_cast<std::int64_t>(values_.size()); }
-  /// The lower quartile, since a disturbance only makes a call longer; of fewer than five the least. NaN of none.
-  double usual() const;
-  /// What that may be off by: twice its standard error, from the least one.
-  double spread() const;
-
-private:
-  double at(double part) const;
-  std::vector<double> values_;
-};
-
 /// What is expected of a call, and what that may be off by.
 struct CallExpectation {
   double seconds = std::numeric_limits<double>::quiet_NaN();
@@ -102,7 +88,7 @@ public:
 private:
   struct Size {
     double work = 0;
-    Recent seconds;
+    UsualTime seconds{CallChoiceRules().kept};
   };
   using Sizes = std::map<std::int64_t, Size>;
   static double fitted(const Sizes& sizes, std::int64_t n, double work, std::int64_t without);
@@ -134,7 +120,7 @@ struct CallVerdict {
 };
 /// The first option is to stay. The fastest other option is chosen if it saves at least the gain of the rules, and more
 /// than the spreads of both. The call stays where the time of the first option is not known.
-CallVerdict decide_call(const std::vector<CallOption>& options, const CallChoiceRules& by = {});
+CallVerdict decide_call(const std::vector<CallOption>& options);
 std::string to_string(const CallVerdict& verdict); ///< "moves to 2x2/64: 0.1 s + 0.01 s of copies, here 0.5 s"
 
 /// What calls of a routine took so far, and what its places were measured for.
@@ -167,7 +153,7 @@ public:
 private:
   void choose();
   std::vector<CallOption> options_{CallOption{}};
-  Recent stayed_;
+  UsualTime stayed_{CallChoiceRules().kept};
   double expected_s_ = std::numeric_limits<double>::quiet_NaN(), seconds_ = 0;
   std::int64_t calls_ = 0;
   std::size_t chosen_ = 0;

@@ -30,13 +30,13 @@ double predict_spawn(const std::vector<ChangeCost>& growths, int n, double other
 
 /// Predicted cost and gain of a change.
 struct Forecast {
-  Prediction now, then; ///< seconds of a step before and after
-  double spawn_s = 0;
+  Prediction now, then;             ///< seconds of a step before and after
   Cost change;                      ///< all of it
   std::int64_t payoff_steps = -1;   ///< payoff_point; -1 never
   std::int64_t payoff_at_best = -1; ///< the same when the new step is shorter, the old one longer, by one error each
 
   double resize_s() const { return change.total(); }
+  double spawn_s() const { return change.of("spawn"); }
   double other_s() const { return change.of("merge") + change.of("plan"); }
   double exchange_s() const; ///< the terms that are left
 };

@@ -29,4 +29,12 @@ private:
   std::vector<double> before_; ///< each group, and the end; empty: all items are alike
 };
 
+/// Where the work of a matrix lies: an element costs its row times its column.
+struct WorkOnGrid {
+  WorkAlong rows, cols;
+  /// The part of all work at each place of a grid with these rows and columns, row-major.
+  std::vector<double> parts(const std::vector<std::int64_t>& grid_rows,
+                            const std::vector<std::int64_t>& grid_cols) const;
+};
+
 } // namespace advise

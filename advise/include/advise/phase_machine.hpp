@@ -37,7 +37,6 @@ class PhaseMachine {
 public:
   explicit PhaseMachine(const PhaseProblem& problem);
 
-  const PhaseProblem& problem() const { return p_; }
   int phases() const { return static_cast<int>(p_.phases.size()); }
   Copies start() const;
 

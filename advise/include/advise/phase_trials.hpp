@@ -11,6 +11,7 @@
 #include "advise/phases.hpp"
 #include "advise/rules.hpp"
 #include "advise/usual_time.hpp"
+#include "base/index.hpp"
 
 namespace advise {
 
@@ -24,8 +25,8 @@ public:
   explicit PhaseTrials(const std::vector<std::size_t>& candidates);
 
   /// Times of an earlier run: no trial is needed, and measurements of this run replace them.
-  void knows(int phase, int candidate, double seconds);
-  void took(int phase, int candidate, double seconds);
+  void knows(int phase, int candidate, double seconds) { of(phase, candidate).known = seconds; }
+  void took(int phase, int candidate, double seconds) { of(phase, candidate).last.add(seconds); }
 
   /// Before there is a plan: the candidate to try next, the one that ran least often. A candidate that took three times
   /// as long as another at its first try is not tried again. None: all were tried.
@@ -33,15 +34,15 @@ public:
   bool is_all_tried() const;
   bool has_times(int phase, int candidate) const { return typical_s(phase, candidate) >= 0; }
   /// UsualTime::seconds() of the last ones. -1: not known.
-  double typical_s(int phase, int candidate) const;
+  double typical_s(int phase, int candidate) const { return of(phase, candidate).typical(); }
   /// The time to plan with, as a part of the typical time. After nine runs it is 1. Before, it is somewhat below the
   /// least measured time: a candidate that was slow by chance is tried again where its time and its moves could pay.
   double hope(int phase, int candidate) const;
 
   /// A copy of a matrix was made, in `times_predicted` times the predicted seconds.
-  void moved(const PhaseMoveKey& move, double times_predicted);
+  void moved(const PhaseMoveKey& move, double times_predicted) { moves_[move].last.add(times_predicted); }
   /// The same, of an earlier run.
-  void knows_move(const PhaseMoveKey& move, double times_predicted);
+  void knows_move(const PhaseMoveKey& move, double times_predicted) { moves_[move].known = times_predicted; }
   /// How many times the predicted seconds that copy takes: as measured, else as the others took, else 1.
   double move_factor(const PhaseMoveKey& move) const;
 
@@ -78,7 +79,8 @@ private:
   void use(int phase, int candidate);
   void use(const PhaseMoveKey& move);
   std::size_t move_runs(const PhaseMoveKey& move) const;
-  const Times& of(int phase, int candidate) const;
+  Times& of(int phase, int candidate) { return times_[base::at(phase)][base::at(candidate)]; }
+  const Times& of(int phase, int candidate) const { return times_[base::at(phase)][base::at(candidate)]; }
   bool wants_try(int phase, int candidate) const;
 
   std::vector<std::vector<Times>> times_;

@@ -6,10 +6,18 @@
 
 namespace advise {
 
+/// What a step usually takes.
+struct UsualRules {
+  std::size_t kept = 9; ///< the newest ones: their median ignores four disturbed ones
+  std::size_t few = 3;  ///< of fewer the least counts: a first one may fill caches
+};
+
 /// Whether work is redistributed, and processes leave the grid or come back. docs/decisions/0045.
 struct BalanceRules {
   // ---- whether a change is worth it
-  double gain = 0.05;           ///< least part of a step that is saved; half of it where both steps were measured
+  double gain = 0.05;           ///< least part of a step that is saved
+  double sure_part = 0.5;       ///< of that gain: enough where nothing is predicted
+  double errors = 2;            ///< so many times the error of a step has to be saved, too
   double payoff_part = 0.5;     ///< pays off within this part of the steps, where it is a guess how many there are
   double worth = 0.01;          ///< where that is known: least part of the time left that is saved, the change included
   double seen_s = 2;            ///< a load has gone for so long when that is seen
@@ -72,9 +80,9 @@ struct PhaseRules {
 /// Where a call of an unmodified program runs. docs/decisions/0076.
 struct CallChoiceRules {
   double gain = 0.1;               ///< least part of a call that a move saves
-  std::int64_t kept = 8;           ///< the newest times of one size at one place
+  std::size_t kept = 8;            ///< the newest times of one size at one place
   std::int64_t few = 3;            ///< one disturbed call can move the median of fewer
-  std::int64_t quartile_of = 5;    ///< a quartile of fewer lies above the least even where no call was disturbed
+  std::size_t quartile_of = 5;     ///< a quartile of fewer lies above the least even where no call was disturbed
   double unsure_of_one = 0.15;     ///< part of one measurement, and of a fitted time; of two half of it, and so on
   double unsure_of_quartile = 3.6; ///< 2 standard errors, 1.36 s / sqrt(n), and s = 4/3 of the quartile less the least
   // ---- when all places are measured
@@ -89,6 +97,14 @@ struct TrialRules {
   std::size_t most = 9;  ///< steps after which the grid stays
   double slower = 0.05;  ///< relative: less is not worth the way back
   double errors = 3;     ///< standard errors of both times together: chance reaches that about once in 700 times
+};
+
+/// Grids that dyngrid chooses, and what a change to them costs.
+struct GridRules {
+  double aspect = 3;          ///< longest side over the shortest one, where the application has no limits
+  double sweet_spot = 0.05;   ///< relative: a smaller grid that is so near the quickest one is as good
+  double start_s = 0.2;       ///< of a process group, where none was ever started: docs/results.md "Groups"
+  double start_each_s = 0.05; ///< of each of its processes, too
 };
 
 /// The predicted time of a step, relative errors.

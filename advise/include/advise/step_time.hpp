@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "advise/rules.hpp"
 #include "advise/topology.hpp"
 
 namespace advise {
@@ -94,6 +95,6 @@ private:
 std::optional<Prediction> predict_step(const StepTable& measured, GridShape shape, int cores = 0);
 
 /// The measured grid with the fewest processes that is within `tolerance` of the quickest measured one.
-std::optional<GridShape> sweet_spot(const StepTable& measured, double tolerance = 0.05);
+std::optional<GridShape> sweet_spot(const StepTable& measured, double tolerance = GridRules().sweet_spot);
 
 } // namespace advise

@@ -55,6 +55,9 @@ struct Topology {
 /// @throws Error{bad_argument, shape_mismatch}; not_found when no shape is allowed.
 Topology choose_topology(const TopologyRequest& request);
 
+/// Whether a grid keeps to the aspects and the valid sets of a request.
+bool is_within(const TopologyRequest& request, GridShape shape);
+
 /// "1,2,4,9", "4:32" (step 1), "4:32:4" (step 4), "4:32:*2" (4, 8, 16, 32), and lists of these. Ascending,
 /// each once; all at least 1.
 /// @throws Error{bad_argument}

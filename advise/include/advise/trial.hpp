@@ -2,7 +2,6 @@
 // Steps on a grid, the judgement of a change by them, and grids to try. Pure.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

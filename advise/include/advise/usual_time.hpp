@@ -4,15 +4,17 @@
 #include <cstddef>
 #include <vector>
 
+#include "advise/rules.hpp"
+
 namespace advise {
 
-/// What a step or a phase usually takes: the last times under the same conditions. A single disturbed time changes it
-/// little. Calls are judged by a lower quartile (calls.hpp, Recent): with the median of eight, calls on a disturbed
-/// machine lost up to 10 %; the quartile keeps that below 2 %.
+/// What a step, a phase or a call usually takes: the last times under the same conditions. A single disturbed time
+/// changes it little. Calls are judged by the lower quartile, since a disturbance only makes a call longer: with the
+/// median of eight, calls on a disturbed machine lost up to 10 %; the quartile keeps that below 2 %.
 class UsualTime {
 public:
   /// most: times that count; older ones are forgotten.
-  explicit UsualTime(std::size_t most = 9) : most_(most) {}
+  explicit UsualTime(std::size_t most = UsualRules().kept) : most_(most) {}
   void add(double seconds);
   void forget() { last_.clear(); } ///< the conditions have changed
   std::size_t count() const { return last_.size(); }
@@ -23,6 +25,11 @@ public:
   /// distance from the median if the times are normally distributed. 0 of fewer than two.
   double error_s() const;
   double least_s() const; ///< not a number when there is none
+
+  /// The lower quartile, with CallChoiceRules; of fewer than five the least. Not a number when there is none.
+  double quartile_s() const;
+  /// What that may be off by: twice its standard error, from the least one.
+  double quartile_error_s() const;
 
 private:
   std::size_t most_;

@@ -12,9 +12,8 @@ using base::GridShape;
 
 /// How one axis (the rows or the columns) of a matrix lies on the nprocs positions of one axis of a grid.
 ///
-/// Blocks of sizes s_0 .. s_{k-1}, repeated with period k, cover 0 .. n-1; block j lies on position (src + j)
-/// mod nprocs. The last block may be cut short. Zero sizes are allowed, as long as one period covers
-/// something when n > 0.
+/// Blocks of sizes s_0 .. s_{k-1}, repeated with period k, cover 0 .. n-1; block j lies on position (src + j) mod
+/// nprocs. The last block may be cut short. Zero sizes are allowed, as long as one period covers something when n > 0.
 ///
 ///     n = 10, sizes {2,1}, nprocs 2, src 0:   0 0 1 0 0 1 0 0 1 0      (uniform block-cyclic is k = 1)
 ///
@@ -48,6 +47,7 @@ struct Axis {
 
   /// Elements on position p; NUMROC of this distribution. O(k).
   std::int64_t local_size(int p) const;
+  std::vector<std::int64_t> local_sizes() const; ///< of all positions
   /// Elements of position p among the first i of all, 0 <= i <= n. O(k).
   std::int64_t count_before(int p, std::int64_t i_glo) const;
   /// Position that owns global index i (0-based, below n); INDXG2P. O(k).

@@ -13,19 +13,14 @@ namespace gridmap {
 struct FactorMapping {
   Mapping map;                             ///< places and shares; rows and cols are those of the blocks
   std::vector<int> row_owners, col_owners; ///< of each block, the grid row or column
-  double t_steps = 0;                      ///< sum over steps of the slowest: factor_time()
+  double t_steps = 0;                      ///< sum over steps of the slowest processor's rows * cols / speed
   double t_cyclic = 0;                     ///< the same with blocks dealt out in turn, on the same places
   double t_least = 0;                      ///< if all speed were used in all steps
 };
 
-/// Step k works on the rows and columns of all blocks from the k-th on: the sum over the steps of the largest
-/// rows * cols / speed of a processor. speeds: row-major.
-double factor_time(const Mapping& places, std::int64_t nb, const std::vector<int>& row_owners,
-                   const std::vector<int>& col_owners);
-
-/// Places as map_processors() has them (in_place: as they are given), blocks of rows and columns in factor_order() of
-/// their shares, then exchanges of owners while they make factor_time() less. On one axis of whole blocks that is the
-/// least there is.
+/// Step k works on the rows and columns of all blocks from the k-th on. Places as map_processors() has them (in_place:
+/// as they are given), blocks of rows and columns in factor_order() of their shares, then exchanges of owners while
+/// they make t_steps less. On one axis of whole blocks that is the least there is.
 /// @throws Error{bad_argument, shape_mismatch}
 FactorMapping map_for_factors(const MappingRequest& request, std::int64_t nb, bool in_place = false);
 

@@ -46,26 +46,24 @@ struct Mapping {
 /// Arranges the processors in an nprow x npcol grid and gives every grid row and column its share. Pure; the
 /// same answer everywhere.
 ///
-/// - svd: Beaumont et al. 2001 as Chinnusamy 2004, section 6.2.1 uses it, in the reading that reproduces its
-/// tables: speeds descending
-///   row-major; r = leading left singular vector of the speeds, c_j = min_i P_ij/r_i, r_i = min_j P_ij/c_j;
-///   the k-th largest speed goes where r_i*c_j is k-th largest, until nothing moves, an arrangement comes
+/// - svd: Beaumont et al. 2001 as Chinnusamy 2004, section 6.2.1 uses it, in the reading that reproduces its tables:
+///   speeds descending row-major; r = leading left singular vector of the speeds, c_j = min_i P_ij/r_i, r_i = min_j
+///   P_ij/c_j; the k-th largest speed goes where r_i*c_j is k-th largest, until nothing moves, an arrangement comes
 ///   back or 200 rounds; the best arrangement seen is the answer, with its own vector or the one that has led to it.
-/// - best: from that and from the column-major and transposed starts, coordinate-wise exact shares and
-/// re-sorting in turn, which never
-///   makes it worse, and kicks out of local optima by a fixed random sequence; with nprow or npcol up to 4
-///   and at most 16 processors a branch and bound over all arrangements, each solved exactly (`proved`,
-///   unless it ran into its limit of work). Never slower than svd.
+/// - best: from that and from the column-major and transposed starts, coordinate-wise exact shares and re-sorting in
+///   turn, which never makes it worse, and kicks out of local optima by a fixed random sequence; with nprow or npcol up
+///   to 4 and at most 16 processors a branch and bound over all arrangements, each solved exactly (`proved`, unless it
+///   ran into its limit of work). Never slower than svd.
 /// - natural: Chinnusamy 2004, section 3.5.2, once per dimension.
-/// Integer rows and columns: largest remainder, at least one each (svd, natural); best improves them by exact
-/// turns of rows and columns.
+///
+/// Integer rows and columns: largest remainder, at least one each (svd, natural); best improves them by exact turns of
+/// rows and columns.
 /// @throws Error{bad_argument, shape_mismatch}
 Mapping map_processors(const MappingRequest& request);
 
-/// The same for processors whose places are given (speeds row-major): only the shares are worked out. `best`
-/// is the exact optimum
-/// (`proved`) for nprow or npcol up to 4 where that takes at most a few million steps, otherwise an optimum
-/// no single share can improve.
+/// The same for processors whose places are given (speeds row-major): only the shares are worked out. `best` is the
+/// exact optimum (`proved`) for nprow or npcol up to 4 where that takes at most a few million steps, otherwise an
+/// optimum no single share can improve.
 Mapping map_in_place(const MappingRequest& request);
 
 /// Natural block decomposition of one axis: n * speed / sum of speeds, rounded by largest remainder, at least
@@ -91,10 +89,9 @@ struct GridOrder {
 
 /// The order of grid rows and columns in which most elements stay where they are.
 ///
-/// Rows for given columns are exact up to 12 rows (dynamic programming over subsets), otherwise moves of
-/// single rows while they help; rows and columns in turn until nothing improves. Where one side is short (all
-/// its orders times 2^rows * rows are at most a few million steps) all its orders are tried, and no other order keeps
-/// more.
+/// Rows for given columns are exact up to 12 rows (dynamic programming over subsets), otherwise moves of single rows
+/// while they help; rows and columns in turn until nothing improves. Where one side is short (all its orders times
+/// 2^rows * rows are at most a few million steps) all its orders are tried, and no other order keeps more.
 /// @throws Error{bad_argument, shape_mismatch}
 GridOrder order_grid(const GridOrderRequest& request);
 

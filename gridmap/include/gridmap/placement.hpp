@@ -28,8 +28,7 @@ struct Overlap {
   }
 };
 
-/// Exact counts, by walking both lists of blocks once through one common period (or through n when that is
-/// shorter).
+/// Exact counts, by walking both lists of blocks once through one common period (or through n when that is shorter).
 /// @throws Error{bad_argument, shape_mismatch}
 Overlap overlap(const Axis& from, const Axis& to);
 
@@ -51,7 +50,6 @@ struct PlacementRequest {
 };
 
 struct PlacementResult {
-  int nprow = 0, npcol = 0;
   std::vector<int> grid;                ///< row-major, number of the process at each position of the new grid
   std::int64_t moved_elements = 0;      ///< whose owner changes
   std::int64_t retained_elements = 0;   ///< whose owner stays
@@ -66,28 +64,24 @@ struct PlacementResult {
 /// those that have no position yet.
 ///
 /// - global: position k (row-major) gets process k; shrinking keeps the first ones.
-/// - local1: per axis, the old rows keep their order and new ones come after the last; shrinking drops the
-/// last.
-/// - local2: per axis, of r new rows among p the i-th (0-based) has floor(((2i+1) p + r) / (2r)) old ones
-/// before it, that is (2i+1)p/(2r)
-///   rounded half up; r > p is fine. Shrinking takes out the rows that the growth back would put in.
-///   'Row' 0 of both local methods is the one that holds the first block (src), so that the amount moved does
-///   not depend on src. Where a local method drops processes although there are positions for them (2x8 ->
-///   4x4), they take the free ones row-major, ascending.
-/// - optimal: exact assignment of old processes to positions, most elements (plus stay_bonus) kept; never
-/// worse than the others. Up to
-///   `max_assignment_arcs` pairs with common elements; beyond that the exact assignment per axis, improved,
-///   or another method if better. Of equally good placements the product of the best row and column
+/// - local1: per axis, the old rows keep their order and new ones come after the last; shrinking drops the last.
+/// - local2: per axis, of r new rows among p the i-th (0-based) has floor(((2i+1) p + r) / (2r)) old ones before it,
+///   that is (2i+1)p/(2r) rounded half up; r > p is fine. Shrinking takes out the rows that the growth back would put
+///   in. 'Row' 0 of both local methods is the one that holds the first block (src), so that the amount moved does not
+///   depend on src. Where a local method drops processes although there are positions for them (2x8 -> 4x4), they take
+///   the free ones row-major, ascending.
+/// - optimal: exact assignment of old processes to positions, most elements (plus stay_bonus) kept; never worse than
+///   the others. Up to `max_assignment_arcs` pairs with common elements; beyond that the exact assignment per axis,
+///   improved, or another method if better. Of equally good placements the product of the best row and column
 ///   assignment is preferred, because it keeps old rows and columns together.
 /// - keep_first: where a local method puts another row or column at 0 (local2 with r > p, any with sources
-/// that are not 0), the two change places; `optimal` is the exact optimum of the placements that keep it.
+///   that are not 0), the two change places; `optimal` is the exact optimum of the placements that keep it.
 /// Source: Chinnusamy 2004, sections 4.2-4.5; we differ in the rounding, in r > p and in `optimal`, see
 /// docs/decisions/0032.
 /// @throws Error{bad_argument, shape_mismatch}
 PlacementResult place(const PlacementRequest& request);
 
-/// The figures of a placement that is given, numbered as in PlacementResult::grid; of the request only the
-/// axes count.
+/// The figures of a placement that is given, numbered as in PlacementResult::grid; of the request only the axes count.
 /// @throws Error{bad_argument, shape_mismatch}
 PlacementResult figures_of(const PlacementRequest& request, const std::vector<int>& grid);
 

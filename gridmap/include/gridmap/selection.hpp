@@ -52,15 +52,14 @@ struct Selection {
 /// Chooses processors from the list, their speeds together at most tpp, and maps old and new ones onto a
 /// grid. Pure; the same answer everywhere. Times are t_continuous of the mapping, m*n / (sum r * sum c).
 ///
-/// - global: descending, skipping what does not fit; grid nearest to square with nprow <= npcol (a prime
-/// count above 3 is avoided: instead
-///   of the last one two that share the rest), mapped by `svd`. Then the new processor used least gives way
-///   to the smallest free speed that its place needs and the rest is filled again, as long as that is faster.
+/// - global: descending, skipping what does not fit; grid nearest to square with nprow <= npcol (a prime count above 3
+///   is avoided: instead of the last one two that share the rest), mapped by `svd`. Then the new processor used least
+///   gives way to the smallest free speed that its place needs and the rest is filled again, as long as that is faster.
 /// - local: whole new rows or columns, each proportional to the shares of the grid it joins; only new
-/// processors change places.
+///   processors change places.
 /// - mixed: the processors and the grid of local, all of them mapped by `svd`.
 /// - best: these three and a search over grid shapes and sets (fixed random sequence), all mapped by `best`;
-/// the fastest.
+///   the fastest.
 ///
 /// Source: Chinnusamy 2004, section 6.3.1, which leaves points open. These readings reproduce table 6.7, except for the
 /// entries that REFERENCES.md calls wrong: a replacement considers new processors used less than a third; a new row is
