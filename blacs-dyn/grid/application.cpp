@@ -22,6 +22,7 @@
 #include "processes/launchers/background.hpp"
 #include "processes/launchers/linger.hpp"
 #include "processes/launchers/this_mpi.hpp"
+#include "processes/messages.hpp"
 #include "processes/preflight.hpp"
 
 namespace blacs_dyn {
@@ -202,9 +203,9 @@ void Application::read_environment() {
       std::fprintf(stderr, "dyngrid: %s\n", remark.c_str());
   Packet packet;
   together(processes.world(), [&] { settings = Settings::from_environment(settings.pool); });
-  settings.write(packet); // rank 0's word counts, so that all decide alike
+  packet.put(settings); // rank 0's word counts, so that all decide alike
   broadcast(packet.bytes(), 0, processes.world());
-  settings.read(packet);
+  packet.get(settings); // what is of this process alone stays
   checkpoints.heed_signal();
   settings.known_cores = hosts.find(processes.world(), settings.group_policy);
   const LauncherKind way = first_way();
@@ -311,10 +312,7 @@ void Application::begin(std::optional<Shape> first_grid, MPI_Comm first) {
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_init in an application that grew by blacs_setup");
   Shape shape;
   together(processes.world(), [&] { shape = choose_first_grid(first_grid); });
-  Packet packet;
-  packet.put(shape);
-  broadcast(packet.bytes(), 0, processes.world());
-  shape = Packet(packet.bytes()).get<Shape>();
+  shape = value_of_root(shape, 0, processes.world());
   const bool is_in_grid =
       processes.form_first_grid(shape, hosts.of_ranks(), settings.group_policy) == Processes::Fate::stays;
   if (is_in_grid) {

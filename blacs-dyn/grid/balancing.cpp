@@ -17,6 +17,7 @@
 #include "base/parse_json.hpp"
 #include "dyngrid/balance.h"
 #include "gridmap/dealing.hpp"
+#include "processes/messages.hpp"
 #include "redist/plan.hpp"
 
 namespace blacs_dyn {
@@ -141,10 +142,7 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
   verdict.report = last_;
   // broadcast
   if (all[0].has_verdict == 0) return {};
-  Packet packet;
-  packet.put(verdict);
-  broadcast(packet.bytes(), 0, grid);
-  if (!is_0) packet.get(verdict);
+  verdict = value_of_root(verdict, 0, grid);
   set_mode(verdict.mode);
   last_ = verdict.report;
   is_doing_ = verdict.kind != Verdict::Kind::nothing;

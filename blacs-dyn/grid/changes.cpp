@@ -16,6 +16,7 @@
 #include "grid/newcomer_command.hpp"
 #include "grid/place.hpp"
 #include "grid/relayout.hpp"
+#include "processes/messages.hpp"
 
 namespace blacs_dyn {
 
@@ -106,11 +107,7 @@ Resize::Goal Changes::agree_on_goal(const Asked& asked, bool is_own) {
   const int size = parts_.processes.process_set().grid.shape.size();
   const double bandwidth = parts_.machine.figures().bandwidth_bytes_per_s;
   goal.growth.seconds_to_move_all = parts_.registered.matrices.bytes() / bandwidth / size;
-  Packet packet;
-  packet.put(goal);
-  broadcast(packet.bytes(), root, grid);
-  goal = Packet(packet.bytes()).get<Resize::Goal>();
-  return goal;
+  return value_of_root(goal, root, grid);
 }
 
 // ---- what is done

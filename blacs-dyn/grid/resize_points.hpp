@@ -6,7 +6,6 @@
 #include "grid/balancing.hpp"
 #include "grid/changes.hpp"
 #include "grid/place.hpp"
-#include "processes/packet.hpp"
 
 namespace blacs_dyn {
 
