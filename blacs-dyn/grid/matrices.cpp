@@ -15,45 +15,31 @@
 #include "processes/mpi_util.hpp"
 #include "redist/descriptor.hpp"
 
+// What of a matrix goes to those that join.
+namespace gridmap {
+template <class Archive> void fields(Archive& a, Axis& axis) {
+  a(axis.n, axis.src, axis.nprocs, axis.sizes, axis.owners);
+}
+} // namespace gridmap
+namespace redist {
+template <class Archive> void fields(Archive& a, Grid& grid) {
+  a(grid.nprow, grid.npcol, grid.ranks);
+}
+template <class Archive> void fields(Archive& a, Layout& layout) {
+  a(layout.rows, layout.cols, layout.grid, layout.rows_replicated, layout.cols_replicated);
+}
+} // namespace redist
+/// Rules are each process's own.
+template <class Archive> void fields(Archive& a, dyngrid_matrix& matrix) {
+  a(matrix.name, matrix.type, matrix.order, matrix.relayouts, matrix.is_adopted, matrix.lies_on);
+  a(matrix.rows.nb, matrix.cols.nb, matrix.rows.field, matrix.cols.field, matrix.layout);
+}
+
 namespace blacs_dyn {
 namespace {
 
 using base::Error;
 using base::Status;
-using gridmap::Axis;
-
-void put_axis(Packet& packet, const Axis& axis) {
-  packet.put(axis.n).put(axis.src).put(axis.nprocs).put(axis.sizes).put(axis.owners);
-}
-
-Axis get_axis(Packet& packet) {
-  Axis axis;
-  axis.n = packet.get<std::int64_t>();
-  axis.src = packet.get<int>();
-  axis.nprocs = packet.get<int>();
-  axis.sizes = packet.get_vector<std::int64_t>();
-  axis.owners = packet.get_vector<int>();
-  return axis;
-}
-
-void put_layout(Packet& packet, const redist::Layout& layout) {
-  put_axis(packet, layout.rows);
-  put_axis(packet, layout.cols);
-  packet.put(layout.grid.nprow).put(layout.grid.npcol).put(layout.grid.ranks);
-  packet.put(layout.rows_replicated).put(layout.cols_replicated);
-}
-
-redist::Layout get_layout(Packet& packet) {
-  redist::Layout layout;
-  layout.rows = get_axis(packet);
-  layout.cols = get_axis(packet);
-  layout.grid.nprow = packet.get<int>();
-  layout.grid.npcol = packet.get<int>();
-  layout.grid.ranks = packet.get_vector<int>();
-  layout.rows_replicated = packet.get<bool>();
-  layout.cols_replicated = packet.get<bool>();
-  return layout;
-}
 
 /// The same on all processes of the grid? Collective. @throws agreed Error{rank_mismatch}
 void compare_forms(const Matrix& a, MPI_Comm grid) {
@@ -350,13 +336,7 @@ Matrix* Matrices::largest() const {
 
 void Matrices::write(Packet& packet) const {
   packet.put(static_cast<int>(matrices_.size()));
-  for (const auto& a : matrices_) {
-    packet.put(a->name).put(a->type).put(a->order).put(a->relayouts).put(a->is_adopted).put(a->lies_on);
-    packet.put(a->rows.has_rule()).put(a->rows.nb);
-    packet.put(a->cols.has_rule()).put(a->cols.nb);
-    packet.put(a->rows.field).put(a->cols.field);
-    put_layout(packet, a->layout);
-  }
+  for (const auto& a : matrices_) packet.put(*a).put(a->rows.has_rule()).put(a->cols.has_rule());
 }
 
 bool Matrices::may_lack_rules(bool some_wake) const {
@@ -398,14 +378,12 @@ Matrices::Layouts Matrices::missing_layouts(MPI_Comm comm, const std::vector<Mat
                                 "dyngrid_matrix_set_rule again, or wake a process that has it",
                                 asked[i]->name));
       if (sender[i] != rank) continue;
-      put_layout(packets[i], asked[i]->on(map));
+      packets[i].put(asked[i]->on(map));
     }
   });
   for (std::size_t i = 0; i < asked.size(); ++i) {
     broadcast(packets[i].bytes(), sender[i], comm);
-    if (!asked[i]->lacks_rule()) continue;
-    Packet packet(std::move(packets[i].bytes()));
-    received.emplace(asked[i], get_layout(packet));
+    if (asked[i]->lacks_rule()) received.emplace(asked[i], packets[i].get<redist::Layout>());
   }
   return received;
 }
@@ -426,19 +404,10 @@ Received receive_matrix(Packet& packet) {
   Received received;
   received.matrix = std::make_unique<Matrix>();
   Matrix& a = *received.matrix;
-  a.name = packet.get_text();
-  a.type = packet.get<char>();
-  a.order = packet.get<int>();
-  a.relayouts = packet.get<int>();
-  a.is_adopted = packet.get<bool>();
-  packet.get(a.lies_on);
+  packet.get(a);
   received.rows_have_rule = packet.get<bool>();
-  a.rows.nb = packet.get<std::int64_t>();
   received.cols_have_rule = packet.get<bool>();
-  a.cols.nb = packet.get<std::int64_t>();
-  packet.get(a.rows.field);
-  packet.get(a.cols.field);
-  received.layout = get_layout(packet);
+  received.layout = std::move(a.layout);
   a.rows.n = received.layout.rows.n;
   a.cols.n = received.layout.cols.n;
   return received;
