@@ -9,40 +9,20 @@
 #include "grid/phases.hpp"
 #include "processes/mpi_util.hpp"
 
+// What of a plan goes to all.
+namespace advise {
+template <class Archive> void fields(Archive& a, PhaseStep& step) {
+  a(step.phase, step.candidate, step.copied_from, step.seconds, step.move_s);
+}
+template <class Archive> void fields(Archive& a, PhasePlan& plan) {
+  a(plan.steps, plan.lead_in);
+}
+} // namespace advise
+
 namespace blacs_dyn {
 
 using base::Error;
 using base::Status;
-
-namespace {
-
-Packet packed(const advise::PhasePlan& plan, const std::vector<std::vector<int>>& tried) {
-  Packet packet;
-  packet.put(static_cast<std::int64_t>(plan.lead_in)).put(static_cast<std::int64_t>(plan.steps.size()));
-  for (const advise::PhaseStep& step : plan.steps)
-    packet.put(step.phase)
-        .put(tried[static_cast<std::size_t>(step.phase)][static_cast<std::size_t>(step.candidate)])
-        .put(step.seconds)
-        .put(step.move_s)
-        .put(step.copied_from);
-  return packet;
-}
-
-advise::PhasePlan unpacked(Packet& packet) {
-  advise::PhasePlan plan;
-  plan.lead_in = static_cast<std::size_t>(packet.get<std::int64_t>());
-  plan.steps.resize(static_cast<std::size_t>(packet.get<std::int64_t>()));
-  for (advise::PhaseStep& step : plan.steps) {
-    packet.get(step.phase);
-    packet.get(step.candidate);
-    packet.get(step.seconds);
-    packet.get(step.move_s);
-    packet.get(step.copied_from);
-  }
-  return plan;
-}
-
-} // namespace
 
 /// Of each phase the numbers of the candidates that have times, in the order in which they are planned.
 std::vector<std::vector<int>> Phases::known() const {
@@ -103,10 +83,12 @@ void Phases::plan_for(std::int64_t cycles) {
     const advise::PhaseProblem asked = problem(all, size);
     advise::PhasePlan planned = cycles == 0 ? advise::plan_endless_phases(asked) : advise::plan_phases(asked, cycles);
     if (cycles > 0) planned.lead_in = planned.steps.size() - phases_.size(); // longer than announced: the last cycle
-    packet = packed(planned, tried);
+    for (advise::PhaseStep& step : planned.steps)
+      step.candidate = tried[static_cast<std::size_t>(step.phase)][static_cast<std::size_t>(step.candidate)];
+    packet.put(planned);
   });
   broadcast(packet.bytes(), 0, comm);
-  plan_ = unpacked(packet);
+  plan_ = packet.get<advise::PhasePlan>();
   for (advise::PhaseStep& step : plan_.steps) // what is expected, not what is hoped for
     step.seconds += trials_.typical_s(step.phase, step.candidate) * (1 - trials_.hope(step.phase, step.candidate));
   cursor_ = 0;
