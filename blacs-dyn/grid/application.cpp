@@ -125,9 +125,9 @@ Application& Application::instance() {
 Application::Application() {
   calls::belong_to(processes, control);
   grid.on_close = [this] {
+    phases.grid_changes();
     copier.close();
     borders.close();
-    phases.grid_changes();
     relayout.forget();
   };
 }

@@ -147,15 +147,8 @@ void Phases::forget() {
   ended_.reset();
 }
 
-void Phases::grid_changes() {
-  forget();
-  if (executor_) executor_->close();
-  executor_.reset();
-}
-
 void Phases::clear() {
   forget();
-  executor_.reset();
   phases_.clear();
 }
 
@@ -279,10 +272,8 @@ void Phases::begin(Phase* phase) {
       comm, checked,
       "blacs-dyn: dyngrid_phase_begin: the processes begin different phases, or declared them differently");
   const int p = index_of(phase);
-  if (!executor_) {
-    machine_.measure_once(comm);
-    executor_.emplace(comm);
-  }
+  if (is_new) machine_.measure_once(comm);
+  copier_.executor(); // collective the first time
   const double t0 = MPI_Wtime();
   if (is_new) recall();
   for (Shared& shared : shared_)
@@ -391,11 +382,8 @@ void Phases::make_room(int phase, const Candidate& candidate) {
 
 redist::Plan Phases::plan_between(int shared, int from, int to) const {
   const Shared& s = shared_[static_cast<std::size_t>(shared)];
-  redist::PlanOptions options;
-  options.element_bytes = static_cast<int>(element_bytes(s.matrix->type));
-  options.machine = machine_.agreed();
-  if (executor_->ranks_on_host() == grid_.shape().size()) options.schedule = redist::Schedule::async;
-  return {s.copies[static_cast<std::size_t>(from)].layout, s.copies[static_cast<std::size_t>(to)].layout, options};
+  return {s.copies[static_cast<std::size_t>(from)].layout, s.copies[static_cast<std::size_t>(to)].layout,
+          copier_.plan_options(s.matrix->type)};
 }
 
 /// Of each process. The same on all processes: what a move took in proportion to it decides when all plan again.
@@ -416,7 +404,7 @@ Phases::Move& Phases::move_between(int shared, int from, int to) {
     made.plan = plan.for_rank(grid_.rank(), type);
   });
   Move& kept = moves_[{shared, from, to}] = std::move(made);
-  kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, *executor_));
+  kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, copier_.executor()));
   return kept;
 }
 

@@ -16,7 +16,6 @@
 #include "grid/grid.hpp"
 #include "grid/matrices.hpp"
 #include "redist/exchange.hpp"
-#include "redist/executor.hpp"
 #include "redist/plan.hpp"
 #include "redist/rank_plan.hpp"
 
@@ -72,8 +71,8 @@ public:
   void begin(Phase* phase);
   void end(Phase* phase); ///< local; its time is sent at the next begin or plan
   void plan(std::int64_t cycles);
-  void grid_changes(); ///< copies and times go; what the matrices hold now stays
-  void clear();        ///< local
+  void grid_changes() { forget(); } ///< local: copies and times go; what the matrices hold now stays
+  void clear();                     ///< local
 
 private:
   /// A matrix in one layout. The array of the one in use is the matrix's own. On another grid the matrix lies as it was
@@ -158,7 +157,6 @@ private:
   std::vector<Shared> shared_;
   std::vector<double> shares_; ///< of rows and columns of the grid; none where no layout looks at them
   std::vector<std::vector<Candidate>> candidates_; ///< of each phase
-  std::optional<redist::Executor> executor_;
   std::map<MoveKey, Move> moves_;
   advise::PhaseTrials trials_; ///< the same on all processes
   std::optional<Ended> ended_;
