@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -108,6 +109,7 @@ private:
   };
 
   bool is_living(const Phase::Use& use) const;
+  std::size_t shared_of(const Matrix* matrix) const;
   bool is_laid_out() const;
   bool has_order() const; ///< a layout that looks at speeds
   std::vector<double> shares_now() const;
@@ -123,6 +125,7 @@ private:
   void settle();
   void recall();
   void plan_for(std::int64_t cycles);
+  std::size_t step_behind(std::size_t step) const;
   int choose(int phase);
   std::string layout_name(int shared, int layout) const;
   std::string layouts_name(const Candidate& candidate) const;
@@ -134,6 +137,7 @@ private:
   void fill_and_take(int phase, const Candidate& candidate);
   void give_back_spare_of_program();
   void make_room(int phase, const Candidate& candidate);
+  double longest_of(double mine) const;
   void fill(int shared, int from, int to);
   void take(int shared, int to);
   void trim();

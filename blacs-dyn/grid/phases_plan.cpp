@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "advise/phase_trials.hpp"
+#include "base/index.hpp"
 #include "base/statistics.hpp"
 #include "grid/phases.hpp"
 #include "processes/mpi_util.hpp"
@@ -21,6 +22,7 @@ template <class Archive> void fields(Archive& a, PhasePlan& plan) {
 
 namespace blacs_dyn {
 
+using base::at;
 using base::Error;
 using base::Status;
 
@@ -67,13 +69,13 @@ void Phases::plan_for(std::int64_t cycles) {
   std::vector<double> mine, all;
   together(comm, [&] {
     for (int p = 0; p < static_cast<int>(tried.size()); ++p)
-      for (const int k : tried[static_cast<std::size_t>(p)]) {
-        const auto& seconds = candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(k)].seconds;
+      for (const int k : tried[at(p)]) {
+        const auto& seconds = candidates_[at(p)][at(k)].seconds;
         const double own =
             seconds.size() < advise::PhaseRules().tries ? trials_.typical_s(p, k) : base::median(seconds);
         mine.push_back(std::min(own, trials_.typical_s(p, k)) * trials_.hope(p, k));
       }
-    all.resize(rank == 0 ? mine.size() * static_cast<std::size_t>(size) : 0);
+    all.resize(rank == 0 ? mine.size() * at(size) : 0);
   });
   const auto count = static_cast<int>(mine.size());
   check_mpi(MPI_Gather(mine.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm), "MPI_Gather");
@@ -83,8 +85,7 @@ void Phases::plan_for(std::int64_t cycles) {
     const advise::PhaseProblem asked = problem(all, size);
     advise::PhasePlan planned = cycles == 0 ? advise::plan_endless_phases(asked) : advise::plan_phases(asked, cycles);
     if (cycles > 0) planned.lead_in = planned.steps.size() - phases_.size(); // longer than announced: the last cycle
-    for (advise::PhaseStep& step : planned.steps)
-      step.candidate = tried[static_cast<std::size_t>(step.phase)][static_cast<std::size_t>(step.candidate)];
+    for (advise::PhaseStep& step : planned.steps) step.candidate = tried[at(step.phase)][at(step.candidate)];
     packet.put(planned);
   });
   broadcast(packet.bytes(), 0, comm);
@@ -94,9 +95,8 @@ void Phases::plan_for(std::int64_t cycles) {
   cursor_ = 0;
   is_endless_ = cycles == 0;
   remember_single_runs();
-  trials_.planned(plan_.steps, [&](int p, int c) -> const std::vector<int>& {
-    return candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(c)].layouts;
-  });
+  trials_.planned(plan_.steps,
+                  [&](int p, int c) -> const std::vector<int>& { return candidates_[at(p)][at(c)].layouts; });
   tell_of_plan();
 }
 
@@ -111,22 +111,19 @@ advise::PhaseProblem Phases::problem(const std::vector<double>& seconds, int pro
   }
   asked.memory_bytes = keep_bytes_ < 0 ? -1 : keep_bytes_ + in_use;
   const auto tried = known();
-  const std::size_t columns = seconds.size() / static_cast<std::size_t>(processes);
+  const std::size_t columns = seconds.size() / at(processes);
   std::size_t column = 0;
   for (std::size_t p = 0; p < phases_.size(); ++p) {
     advise::Phase phase;
     phase.name = phases_[p]->name;
     phase.uses.assign(shared_.size(), advise::PhaseUse::none);
     for (const Phase::Use& use : phases_[p]->uses)
-      for (std::size_t m = 0; m < shared_.size(); ++m)
-        if (shared_[m].matrix == use.matrix)
-          phase.uses[m] = use.use == DYNGRID_READ    ? advise::PhaseUse::read
-                          : use.use == DYNGRID_WRITE ? advise::PhaseUse::write
-                                                     : advise::PhaseUse::read_write;
+      phase.uses[shared_of(use.matrix)] = use.use == DYNGRID_READ    ? advise::PhaseUse::read
+                                          : use.use == DYNGRID_WRITE ? advise::PhaseUse::write
+                                                                     : advise::PhaseUse::read_write;
     for (const int k : tried[p]) {
-      advise::PhaseCandidate candidate{{}, candidates_[p][static_cast<std::size_t>(k)].layouts, {}};
-      for (std::size_t r = 0; r < static_cast<std::size_t>(processes); ++r)
-        candidate.seconds.push_back(seconds[r * columns + column]);
+      advise::PhaseCandidate candidate{{}, candidates_[p][at(k)].layouts, {}};
+      for (std::size_t r = 0; r < at(processes); ++r) candidate.seconds.push_back(seconds[r * columns + column]);
       // the slowest process changes from run to run: the longest of the typical times is less than the typical longest
       const double longest = *std::max_element(candidate.seconds.begin(), candidate.seconds.end());
       const double typical = trials_.typical_s(static_cast<int>(p), k) * trials_.hope(static_cast<int>(p), k);
