@@ -2,15 +2,38 @@
 #include "grid/matrix_move.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/memory.hpp"
+#include "grid/change_routines.hpp"
+#include "grid/checkpoints.hpp"
+#include "grid/machine_figures.hpp"
+#include "grid/settings.hpp"
 #include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
 
 using base::Error;
 using base::Status;
+
+MoveOrders::MoveOrders(const Settings& settings, const MachineFigures& figures, bool has_data, Checkpoints& checkpoints,
+                       ChangeRoutines& routines)
+    : schedule(settings.exchange_order), machine(figures.agreed()), is_low(settings.is_exchange_low) {
+  if (!has_data) return;
+  before_slabs = [&settings, &checkpoints] {
+    if (settings.checkpoint.empty()) return;
+    const std::string why = checkpoints.save();
+    if (!why.empty())
+      throw Error(Status::io_failure,
+                  fmt::format("blacs-dyn: the matrices would move in slabs, and the checkpoint before it was not "
+                              "written: {}",
+                              why));
+  };
+  before_exchange = [&routines] { routines.call_before(); };
+}
 
 void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, const MoveOrders& orders) {
   const double t0 = MPI_Wtime();

@@ -1,17 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "grid/matrices.hpp"
 #include "grid/move_memory.hpp"
-#include "grid/move_orders.hpp"
 #include "processes/participants.hpp"
 #include "redist/executor.hpp"
 #include "redist/plan.hpp"
 #include "redist/rank_plan.hpp"
 
 namespace blacs_dyn {
+
+class ChangeRoutines;
+class Checkpoints;
+class MachineFigures;
+struct Settings;
+
+/// How matrices are to move. The same on all processes but for the functions.
+struct MoveOrders {
+  /// As the settings say. On a process that has data, which are those of the old grid, with a checkpoint before slabs
+  /// where one is configured, and with the program's routines. The others outlive it.
+  MoveOrders(const Settings& settings, const MachineFigures& figures, bool has_data, Checkpoints& checkpoints,
+             ChangeRoutines& routines);
+
+  redist::Schedule schedule;
+  redist::Machine machine;                       ///< by which an automatic one is chosen
+  bool is_low;                                   ///< in slabs, though there may be memory for a second copy
+  std::function<void()> before_slabs = [] {};    ///< before a move in slabs, which cannot be taken back. @throws
+                                                 ///< Error, on any process, to refuse it
+  std::function<void()> before_exchange = [] {}; ///< when nothing can refuse the move any more
+};
 
 /// Matrices from the old grid into new arrays of the new one, which may be the same grid. The old arrays stay as they
 /// are until use_new(), or go in slabs where the memory of a host is too small for both.

@@ -12,7 +12,7 @@
 #include "grid/change_reports.hpp"
 #include "grid/change_routines.hpp"
 #include "grid/copier.hpp"
-#include "grid/move_orders.hpp"
+#include "grid/matrix_move.hpp"
 #include "grid/whereabouts.hpp"
 #include "processes/mpi_util.hpp"
 
@@ -137,7 +137,7 @@ void Relayout::move(std::vector<Matrix*> moving) {
   try {
     move.received = Matrices::missing_layouts(grid_.comm(), moving, grid_.map());
     move.run_by(copier_.executor(), grid_.comm(), grid_.map(), std::move(moving),
-                move_orders(settings_, machine_, true, checkpoints_, routines_));
+                MoveOrders(settings_, machine_, true, checkpoints_, routines_));
   } catch (...) {
     if (routines_.owes_after()) routines_.call_after();
     throw;

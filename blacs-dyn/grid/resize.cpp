@@ -14,7 +14,6 @@
 #include "grid/change_reports.hpp"
 #include "grid/control.hpp"
 #include "grid/headroom.hpp"
-#include "grid/move_orders.hpp"
 #include "grid/newcomer_command.hpp"
 #include "grid/state_transfer.hpp"
 #include "processes/messages.hpp"
@@ -322,8 +321,8 @@ Resize::Outcome Resize::move_and_commit() {
     const GridMap& to = gathered_->change.to;
     move.received = Matrices::missing_layouts(gathered_->comm.get(), parts_->registered.matrices.list(), to);
     move.run(gathered_->comm.get(), to, parts_->registered.matrices.list(),
-             move_orders(parts_->settings, parts_->machine, !who_->is_joining, parts_->checkpoints,
-                         parts_->registered.routines));
+             MoveOrders(parts_->settings, parts_->machine, !who_->is_joining, parts_->checkpoints,
+                        parts_->registered.routines));
   } catch (const Error& error) {
     if (error.status() == Status::mpi_failure) throw; // not agreed: the union's communicator is of no use any more
     const Outcome outcome = abandon();
