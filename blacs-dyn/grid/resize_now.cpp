@@ -40,7 +40,7 @@ int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* wit
              "blacs-dyn: dyngrid_resize_without: the processes to be left out differ between processes");
   goal.to = to;
   goal.placement = placement;
-  return change_now(std::move(goal));
+  return changes_.make(std::move(goal));
 }
 
 int ResizePoints::need(const char* grids) {
@@ -59,11 +59,6 @@ int ResizePoints::need(const char* grids) {
   Resize::Goal goal;
   goal.need = needed.text();
   goal.placement = settings_.placement;
-  return change_now(std::move(goal));
-}
-
-/// The program waits for it.
-int ResizePoints::change_now(Resize::Goal goal) {
   return changes_.make(std::move(goal));
 }
 

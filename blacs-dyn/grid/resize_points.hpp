@@ -62,7 +62,6 @@ private:
   int act_on(Findings found);
   bool save_as_asked(Findings& found);
   int balance();
-  int change_now(Resize::Goal goal);
   int go_on_where_led();
 
   const Grid& grid_;

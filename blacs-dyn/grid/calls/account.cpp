@@ -52,10 +52,6 @@ control::CallsBoard& counts() {
   return *board;
 }
 
-const control::CallsBoard& board() {
-  return counts();
-}
-
 void belong_to(const Processes& processes, const std::unique_ptr<Control>& control) {
   application = {&processes, &control};
 }

@@ -115,10 +115,6 @@ void run_on_end() {
   unroute_if_idle();
 }
 
-void contexts_are_closed() {
-  forget_places();
-}
-
 } // namespace blacs_dyn::calls
 
 blacs_dyn::calls::CallHost* dyngrid_calls_attach(blacs_dyn::calls::CallDecider* decider) {
