@@ -63,7 +63,7 @@ public:
   [[noreturn]] void end_without_restore(const std::string& why) const;
 
 private:
-  void restore_from(const std::string& name, int reader);
+  void restore_from(const std::string& name);
 
   Processes& processes_;
   Settings& settings_;
