@@ -2,7 +2,6 @@
 #include "grid/matrices.hpp"
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <cstdint>
 #include <tuple>

@@ -8,7 +8,6 @@
 
 #include "base/fnv1a.hpp"
 #include "base/index.hpp"
-#include "base/statistics.hpp"
 #include "grid/control.hpp"
 #include "grid/copier.hpp"
 #include "grid/machine_figures.hpp"

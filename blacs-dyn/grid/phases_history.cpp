@@ -6,11 +6,9 @@
 
 #include "base/index.hpp"
 #include "base/parse_json.hpp"
-#include "base/statistics.hpp"
 #include "grid/control.hpp"
 #include "grid/phases.hpp"
 #include "processes/mpi_util.hpp"
-#include "redist/plan.hpp"
 
 namespace blacs_dyn {
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "grid/relayout.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cstdio>
 #include <optional>
 
 #include <fmt/format.h>

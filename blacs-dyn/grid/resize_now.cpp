@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the program itself changes the grid, and waits for it.
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>

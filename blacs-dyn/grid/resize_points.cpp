@@ -2,7 +2,6 @@
 #include "grid/resize_points.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <cstdio>
 #include <utility>
 
