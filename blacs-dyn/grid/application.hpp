@@ -40,7 +40,7 @@ public:
   Grid grid{processes, registered.matrices};
   MachineFigures machine{control};
   Copier copier{grid, registered.matrices, machine};
-  Borders borders;
+  Borders borders{grid, registered.matrices};
   Headroom headroom{processes, settings, hosts, registered.matrices};
   Checkpoints checkpoints{processes, settings, grid, registered, control};
   ChangeReports reports{processes, settings, control};
