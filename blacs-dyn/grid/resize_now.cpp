@@ -46,14 +46,14 @@ int ResizePoints::need(const char* grids) {
   if (const std::optional<int> outcome = come_in(Place())) return *outcome;
   whereabouts_.agree_on_call("dyngrid_need");
   advise::Allowed needed;
-  together(grid_.comm(), [&] {
+  const auto read = [&] {
     if (!grids) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_need: the text is null");
     needed = advise::Allowed::parse(grids);
     if (needed.text().empty())
       throw Error(Status::bad_argument, "blacs-dyn: dyngrid_need: no grids are named, expected e.g. \"8:32\"");
-  });
-  check_same(grid_.comm(), base::Fnv1a().text(needed.text()).positive(),
-             "blacs-dyn: dyngrid_need: the grids differ between processes");
+    return base::Fnv1a().text(needed.text()).positive();
+  };
+  together_on_number(grid_.comm(), read, "blacs-dyn: dyngrid_need: the grids differ between processes");
   if (needed.permits(grid_.shape())) return DYNGRID_SAME;
   Resize::Goal goal;
   goal.need = needed.text();
