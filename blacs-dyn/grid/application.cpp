@@ -17,7 +17,6 @@
 #include "grid/calls/calls.hpp"
 #include "grid/contexts.hpp"
 #include "grid/stock_blacs.hpp"
-#include "grid/stock_program.hpp"
 #include "pblas/stock_calls.hpp"
 #include "processes/launchers/background.hpp"
 #include "processes/launchers/linger.hpp"

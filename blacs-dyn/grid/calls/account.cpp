@@ -12,7 +12,6 @@
 #include "grid/calls/calls.hpp"
 #include "grid/control.hpp"
 #include "grid/stock_blacs.hpp"
-#include "grid/stock_program.hpp"
 #include "processes/preflight.hpp"
 #include "processes/processes.hpp"
 
