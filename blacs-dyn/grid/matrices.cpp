@@ -150,19 +150,17 @@ Matrix* Matrices::create(const Asked& asked, const Site& site) {
   redist::Layout layout;
   redist::LocalSize size;
   LocalArray local;
-  std::int64_t print = 0;
-  together(site.grid, [&] {
+  const auto laid_out = [&] {
     int at = 0;
     MPI_Comm_rank(site.grid, &at);
     layout = a->on(*site.map);
     size = a->local_size_on(layout, at);
-    print = fingerprint({&layout});
     local = a->array_of(size);
-  });
-  if (a->has_rule())
-    check_same(
-        site.grid, print,
-        "blacs-dyn: dyngrid_matrix_create: the rules give different block sizes or owners on different processes");
+    return fingerprint({&layout});
+  };
+  together_on_number(
+      site.grid, laid_out,
+      "blacs-dyn: dyngrid_matrix_create: the rules give different block sizes or owners on different processes");
   together(site.grid, [&] { a->place(std::move(layout), size, std::move(local), site.context); });
   return keep(std::move(a));
 }

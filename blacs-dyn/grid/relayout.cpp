@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "grid/relayout.hpp"
 
-#include <array>
 #include <optional>
 
 #include <fmt/format.h>
@@ -100,19 +99,15 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
   const Place here(Place::Kind::call, routine);
   constexpr std::uint64_t has_something = PlaceWord::own_request;
   if ((whereabouts_.agree(here, is_quiet ? 0 : has_something) & has_something) == 0) return {};
-  const std::int64_t print = hash.positive();
-  const std::array<std::int64_t, 3> mine{objection ? 1 : 0, print, -print};
-  std::array<std::int64_t, 3> most{};
-  check_mpi(MPI_Allreduce(mine.data(), most.data(), 3, MPI_INT64_T, MPI_MAX, grid_.comm()), "MPI_Allreduce");
-  if (most[0] != 0)
-    together(grid_.comm(), [&] {
-      if (objection) throw *objection;
-    });
-  if (most[1] != -most[2])
-    throw Error(Status::rank_mismatch,
-                fmt::format("blacs-dyn: {}: the processes of the grid name different matrices or give different block "
-                            "sizes or owners; expected the same on all",
-                            routine));
+  const auto compared = [&] {
+    if (objection) throw *objection;
+    return hash.positive();
+  };
+  together_on_number(grid_.comm(), compared,
+                     fmt::format("blacs-dyn: {}: the processes of the grid name different matrices or give different "
+                                 "block sizes or owners; expected the same on all",
+                                 routine)
+                         .c_str());
   return moving;
 }
 
