@@ -4,7 +4,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 
 #include <unistd.h>
@@ -60,9 +59,7 @@ std::string checked_pool(MPI_Comm comm, const char* name) {
     if (!name) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_init_on: the name is null");
     control::check_pool_name(name, "dyngrid_init_on: the name of the pool");
   });
-  std::vector<char> first(name, name + std::strlen(name));
-  broadcast(first, 0, ours.get());
-  const std::string expected(first.begin(), first.end());
+  const std::string expected = value_of_root(std::string(name), 0, ours.get());
   all([&] {
     if (expected != name)
       throw Error(Status::rank_mismatch,
