@@ -19,7 +19,7 @@ using base::Error;
 using base::Status;
 
 int Relayout::all() {
-  return carry_out("dyngrid_relayout", matrices_.list(), [] {});
+  return carry_out("dyngrid_relayout", parts_.registered.matrices.list(), [] {});
 }
 
 int Relayout::reblock(Matrix* matrix, std::int64_t mb, std::int64_t nb) {
@@ -36,7 +36,7 @@ int Relayout::set_owner_rule(Matrix* matrix, dyngrid_owner_rule rule, void* cont
 }
 
 int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule cols, bool wants_rule) {
-  const bool is_known = matrices_.has(matrix);
+  const bool is_known = parts_.registered.matrices.has(matrix);
   AxisRule rows_before, cols_before;
   const int order_before = is_known ? matrix->order : 0;
   const bool was_missing = is_known && matrix->is_rule_missing;
@@ -84,8 +84,8 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
 std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::vector<Matrix*>& asked,
                                                const std::function<void()>& check) const {
   std::vector<Matrix*> moving;
-  const GridMap& grid = grid_.map();
-  const Matrices::Layouts received = Matrices::missing_layouts(grid_.comm(), asked, grid);
+  const GridMap& grid = parts_.grid.map();
+  const Matrices::Layouts received = Matrices::missing_layouts(parts_.grid.comm(), asked, grid);
   base::Fnv1a hash;
   const std::optional<Error> objection = attempt([&] {
     check();
@@ -95,7 +95,7 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
       if (!(layout.rows == a->layout.rows && layout.cols == a->layout.cols)) moving.push_back(a);
     }
   });
-  const bool is_quiet = !objection && moving.empty() && asked.size() == matrices_.list().size();
+  const bool is_quiet = !objection && moving.empty() && asked.size() == parts_.registered.matrices.list().size();
   const Place here(Place::Kind::call, routine);
   constexpr std::uint64_t has_something = PlaceWord::own_request;
   if ((whereabouts_.agree(here, is_quiet ? 0 : has_something) & has_something) == 0) return {};
@@ -103,7 +103,7 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
     if (objection) throw *objection;
     return hash.positive();
   };
-  together_on_number(grid_.comm(), compared,
+  together_on_number(parts_.grid.comm(), compared,
                      fmt::format("blacs-dyn: {}: the processes of the grid name different matrices or give different "
                                  "block sizes or owners; expected the same on all",
                                  routine)
@@ -112,7 +112,7 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
 }
 
 int Relayout::carry_out(const char* routine, const std::vector<Matrix*>& asked, const std::function<void()>& check) {
-  if (!grid_.has_me()) {
+  if (!parts_.grid.has_me()) {
     check();
     return DYNGRID_SAME;
   }
@@ -124,21 +124,23 @@ int Relayout::carry_out(const char* routine, const std::vector<Matrix*>& asked, 
 
 void Relayout::move(std::vector<Matrix*> moving) {
   const double started = MPI_Wtime();
-  const Participants who = grid_.participants();
+  const Grid& grid = parts_.grid;
+  ChangeRoutines& routines = parts_.registered.routines;
+  const Participants who = grid.participants();
   MatrixMove move(who);
   move.spare = &spare_;
   try {
-    move.received = Matrices::missing_layouts(grid_.comm(), moving, grid_.map());
-    move.run_by(copier_.executor(), grid_.comm(), grid_.map(), std::move(moving),
-                MoveOrders(settings_, machine_, true, checkpoints_, routines_));
+    move.received = Matrices::missing_layouts(grid.comm(), moving, grid.map());
+    move.run_by(copier_.executor(), grid.comm(), grid.map(), std::move(moving),
+                MoveOrders(parts_.settings, parts_.machine, true, parts_.checkpoints, routines));
   } catch (...) {
-    if (routines_.owes_after()) routines_.call_after();
+    if (routines.owes_after()) routines.call_after();
     throw;
   }
   move.use_new();
-  matrices_.changed();
-  reports_.relaid(move, started);
-  routines_.call_after();
+  parts_.registered.matrices.changed();
+  parts_.reports.relaid(move, started);
+  routines.call_after();
 }
 
 } // namespace blacs_dyn

@@ -4,27 +4,20 @@
 #include <functional>
 #include <vector>
 
-#include "grid/grid.hpp"
-#include "grid/registered.hpp"
+#include "grid/resize.hpp"
 
 namespace blacs_dyn {
 
-class ChangeReports;
-class Checkpoints;
 class Copier;
-class MachineFigures;
 class Whereabouts;
-struct Settings;
 
 /// New layouts on the current grid: matrices move, no process joins or leaves, and contexts stay open. Collective over
 /// the grid; on a process that is not in it yet, a change of what it declared. @return a dyngrid_outcome. @throws
 /// agreed Error, all as before.
 class Relayout {
 public:
-  Relayout(const Grid& grid, Registered& registered, const Settings& settings, Whereabouts& whereabouts, Copier& copier,
-           const MachineFigures& machine, Checkpoints& checkpoints, ChangeReports& reports)
-      : grid_(grid), matrices_(registered.matrices), routines_(registered.routines), settings_(settings),
-        whereabouts_(whereabouts), copier_(copier), machine_(machine), checkpoints_(checkpoints), reports_(reports) {}
+  Relayout(const Resize::Parts& parts, Whereabouts& whereabouts, Copier& copier)
+      : parts_(parts), whereabouts_(whereabouts), copier_(copier) {}
 
   int all(); ///< asks all rules again
   /// The matrix in blocks of mb x nb from here on, on every grid.
@@ -41,15 +34,9 @@ private:
   int carry_out(const char* routine, const std::vector<Matrix*>& asked, const std::function<void()>& check);
   void move(std::vector<Matrix*> moving);
 
-  const Grid& grid_;
-  Matrices& matrices_;
-  ChangeRoutines& routines_;
-  const Settings& settings_;
+  const Resize::Parts parts_;
   Whereabouts& whereabouts_;
   Copier& copier_;
-  const MachineFigures& machine_;
-  Checkpoints& checkpoints_;
-  ChangeReports& reports_;
   redist::SharedArray spare_; ///< layouts that change often would wait for fresh pages longer than for their data
 };
 
