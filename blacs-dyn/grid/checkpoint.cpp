@@ -83,30 +83,11 @@ struct Lane {
   }
 };
 
-std::vector<Slab> slabs_for(const SavedMatrix& a) {
-  return slabs_of(a.m, a.n, static_cast<std::int64_t>(element_bytes(a.type)), slab_bytes);
-}
-
 /// HDF5 1.10 writes to null pointers where it gets no memory while it opens a file.
 void require_memory_of_hdf5() {
   constexpr std::size_t enough = 16 << 20;
   base::require_addresses("HDF5", enough);
 }
-
-/// First error of one rank in a run of steps that all must go through, whatever happened, because others wait for its
-/// messages.
-class FirstError {
-public:
-  template <class Step> void run(Step&& step) {
-    if (!error_) error_ = attempt(step);
-  }
-  void rethrow() const {
-    if (error_) throw *error_;
-  }
-
-private:
-  std::optional<Error> error_;
-};
 
 /// The slabs of all matrices between the ranks and root, with all the memory that they take: it is there before the
 /// first message.
@@ -120,7 +101,9 @@ public:
   /// From root, which gets each slab by `give(slab, bytes)`, to all ranks. Collective.
   template <class Give> void scatter(std::size_t matrix, Give&& give);
 
-  FirstError error; ///< of reading or writing the file, on root
+  /// The first one of reading or writing the file, on root. It goes through all steps whatever happened, because the
+  /// others wait for its messages.
+  std::optional<Error> error;
 
 private:
   void send_part(Lane& lane, const SpreadMatrix& a, const Slab& slab);
@@ -146,7 +129,7 @@ SlabTransfer::SlabTransfer(MPI_Comm comm, const std::vector<SpreadMatrix>& matri
   std::size_t packed = 0;
   for (const SpreadMatrix& a : matrices) {
     const std::size_t bytes = element_bytes(a.saved.type);
-    slabs_.push_back(slabs_for(a.saved));
+    slabs_.push_back(blacs_dyn::slabs_of(a.saved.m, a.saved.n, static_cast<std::int64_t>(bytes), slab_bytes));
     for (const Slab& slab : slabs_.back()) {
       const std::int64_t count = rank_ == root ? slab.rows * slab.cols : part_of(a, slab, rank_).count();
       packed = std::max(packed, static_cast<std::size_t>(count) * bytes);
@@ -272,7 +255,7 @@ template <class Take> void SlabTransfer::gather(std::size_t matrix, Take&& take)
     lane.wait();
     resize_whole(a, slab);
     for (int r = 0; r < size_; ++r) copy_part_of(r, lane, a, slab, true);
-    error.run([&] { take(slab, whole_.data()); });
+    if (!error) error = attempt([&] { take(slab, whole_.data()); });
   }
   wait();
 }
@@ -294,7 +277,7 @@ template <class Give> void SlabTransfer::scatter(std::size_t matrix, Give&& give
     lane.wait();
     lane.lay_out(a, slab, size_);
     resize_whole(a, slab);
-    error.run([&] { give(slab, whole_.data()); });
+    if (!error) error = attempt([&] { give(slab, whole_.data()); });
     for (int r = 0; r < size_; ++r) {
       copy_part_of(r, lane, a, slab, false);
       send_part_of(r, lane);
@@ -351,11 +334,12 @@ void write_checkpoint(MPI_Comm grid, const std::string& path, SavedState state,
     });
     for (std::size_t k = 0; k < matrices.size(); ++k) {
       const std::vector<Slab>& all = slabs->slabs_of(k);
-      if (writes) slabs->error.run([&] { writer->begin_matrix(matrices[k].saved, all.empty() ? Slab{} : all[0]); });
+      if (writes && !slabs->error)
+        slabs->error = attempt([&] { writer->begin_matrix(matrices[k].saved, all.empty() ? Slab{} : all[0]); });
       slabs->gather(k, [&](const Slab& slab, const void* bytes) { writer->write(slab, bytes); });
     }
     together(comm.get(), [&] {
-      slabs->error.rethrow();
+      if (slabs->error) throw *slabs->error;
       if (writes) writer->commit();
     });
   } catch (const Error& error) {
@@ -422,7 +406,9 @@ void read_checkpoint(MPI_Comm grid, const std::string& path, const std::vector<S
       slabs->scatter(k, [&](const Slab& slab, void* bytes) { reader->read(at[k], slab, bytes); });
       if (matrices[k].layout.is_replicated()) spread_copies(comm, matrices[k]);
     }
-    together(comm.get(), [&] { slabs->error.rethrow(); });
+    together(comm.get(), [&] {
+      if (slabs->error) throw *slabs->error;
+    });
   } catch (const Error& error) {
     if (error.status() != Status::mpi_failure) comm.close();
     throw;
