@@ -94,8 +94,7 @@ redist::PlanOptions Copier::plan_options(char type) const {
 
 /// Makes it the first of the kept ones.
 void Copier::plan(redist::Op op, const Matrix& from, const Matrix& to) {
-  int rank = 0;
-  MPI_Comm_rank(grid_.comm(), &rank);
+  const int rank = grid_.rank();
   redist::PlanOptions options = plan_options(from.type);
   options.op = op;
   const bool is_transposed = op != redist::Op::none;
