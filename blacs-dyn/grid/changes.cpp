@@ -316,11 +316,11 @@ int Changes::lay_out_anew(const GridMap& to) {
   }
 }
 
-int Changes::grow(Change change, const std::function<void()>& before_gather) {
+int Changes::grow(Change change) {
   Resize growth(parts_, {}, std::nullopt);
   growth.decide_by(std::move(change));
   if (growth.must_await()) growth.await_newcomers();
-  before_gather();
+  parts_.grid.close_all_contexts();
   growth.gather();
   return see_through(growth);
 }
