@@ -126,9 +126,8 @@ void Checkpoints::restore(const char* path) {
   }
 }
 
-bool Checkpoints::restore_if_due(const std::function<void()>& before) {
+bool Checkpoints::restore_if_due() {
   if (!must_restore_) return false;
-  before();
   registered_.routines.call_before();
   restore(nullptr);
   registered_.routines.call_after();
