@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "grid/matrices.hpp"
@@ -18,19 +17,13 @@ class Checkpoints;
 class MachineFigures;
 struct Settings;
 
-/// How matrices are to move. The same on all processes but for the functions.
+/// How matrices are to move. The same on all processes but for `has_data`.
 struct MoveOrders {
-  /// As the settings say. On a process that has data, which are those of the old grid, with a checkpoint before slabs
-  /// where one is configured, and with the program's routines. The others outlive it.
-  MoveOrders(const Settings& settings, const MachineFigures& figures, bool has_data, Checkpoints& checkpoints,
-             ChangeRoutines& routines);
-
-  redist::Schedule schedule;
-  redist::Machine machine;                       ///< by which an automatic one is chosen
-  bool is_low;                                   ///< in slabs, though there may be memory for a second copy
-  std::function<void()> before_slabs = [] {};    ///< before a move in slabs, which cannot be taken back. @throws
-                                                 ///< Error, on any process, to refuse it
-  std::function<void()> before_exchange = [] {}; ///< when nothing can refuse the move any more
+  const Settings& settings;
+  const MachineFigures& machine; ///< by which an automatic schedule is chosen
+  bool has_data;                 ///< of the old grid: this process writes the checkpoint and calls the routines
+  Checkpoints& checkpoints;      ///< one is written before a move in slabs, where one is configured
+  ChangeRoutines& routines;      ///< the program's
 };
 
 /// Matrices from the old grid into new arrays of the new one, which may be the same grid. The old arrays stay as they

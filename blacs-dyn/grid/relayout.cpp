@@ -132,7 +132,7 @@ void Relayout::move(std::vector<Matrix*> moving) {
   try {
     move.received = Matrices::missing_layouts(grid.comm(), moving, grid.map());
     move.run_by(copier_.executor(), grid.comm(), grid.map(), std::move(moving),
-                MoveOrders(parts_.settings, parts_.machine, true, parts_.checkpoints, routines));
+                {parts_.settings, parts_.machine, true, parts_.checkpoints, routines});
   } catch (...) {
     if (routines.owes_after()) routines.call_after();
     throw;

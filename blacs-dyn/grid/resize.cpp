@@ -321,8 +321,7 @@ Resize::Outcome Resize::move_and_commit() {
     const GridMap& to = gathered_->change.to;
     move.received = Matrices::missing_layouts(gathered_->comm.get(), parts_->registered.matrices.list(), to);
     move.run(gathered_->comm.get(), to, parts_->registered.matrices.list(),
-             MoveOrders(parts_->settings, parts_->machine, !who_->is_joining, parts_->checkpoints,
-                        parts_->registered.routines));
+             {parts_->settings, parts_->machine, !who_->is_joining, parts_->checkpoints, parts_->registered.routines});
   } catch (const Error& error) {
     if (error.status() == Status::mpi_failure) throw; // not agreed: the union's communicator is of no use any more
     const Outcome outcome = abandon();
