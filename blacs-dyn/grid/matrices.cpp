@@ -344,13 +344,10 @@ bool Matrices::may_lack_rules(bool some_wake) const {
 
 void Matrices::compare_rules(MPI_Comm gathered) {
   std::vector<int> missing;
-  for (const auto& a : matrices_)
-    if (a->rows.has_rule() || a->cols.has_rule()) missing.push_back(a->lacks_rule() ? 1 : 0);
+  for (const auto& a : matrices_) missing.push_back(a->lacks_rule() ? 1 : 0);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, missing.data(), static_cast<int>(missing.size()), MPI_INT, MPI_MAX, gathered),
             "MPI_Allreduce");
-  std::size_t next = 0;
-  for (const auto& a : matrices_)
-    a->is_rule_missing = (a->rows.has_rule() || a->cols.has_rule()) && missing[next++] != 0;
+  for (std::size_t k = 0; k < missing.size(); ++k) matrices_[k]->is_rule_missing = missing[k] != 0;
 }
 
 Matrices::Layouts Matrices::missing_layouts(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map) {
