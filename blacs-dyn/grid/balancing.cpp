@@ -190,8 +190,7 @@ void Balancing::joined(double change_s) {
 }
 
 void Balancing::work_items(const Matrix* a, const ItemTimes::Report& report) {
-  if (!matrices_.has(a))
-    throw Error(base::Status::not_found, "blacs-dyn: dyngrid_work_items: the handle is of no living matrix");
+  matrices_.require("dyngrid_work_items", a);
   const int rank = grid_.has_me() ? grid_.rank() : -1;
   items_.record(*a, report, a->stretches(report.axis == 'R', rank));
 }

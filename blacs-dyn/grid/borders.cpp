@@ -15,22 +15,6 @@
 using base::Error;
 using base::Status;
 
-namespace {
-
-/// @throws Error{null_pointer, not_found}
-void require_matrix(const char* routine, const dyngrid_matrix* matrix, bool has_place,
-                    const blacs_dyn::Matrices& matrices) {
-  const auto null = [&](const char* what) {
-    return Error(Status::null_pointer, fmt::format("blacs-dyn: {}: {} is null", routine, what));
-  };
-  if (!matrix) throw null("the matrix");
-  if (!has_place) throw null("the place for the handle");
-  if (!matrices.has(matrix))
-    throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the handle is of no living matrix", routine));
-}
-
-} // namespace
-
 std::int64_t dyngrid_borders::print() const {
   return base::Fnv1a()
       .text(matrix->name)
@@ -75,7 +59,7 @@ namespace blacs_dyn {
 dyngrid_borders* Borders::create(dyngrid_matrix* matrix, const Asked& asked, const void* boundary) {
   auto made = std::make_unique<dyngrid_borders>();
   const auto read = [&] {
-    require_matrix("dyngrid_borders_create", matrix, asked.has_place, matrices_);
+    require("dyngrid_borders_create", matrix, asked);
     made->matrix = matrix;
     made->matrix_number = matrix->number;
     made->sides = redist::sides_of(matrix->dims(), asked.lo, asked.hi, asked.periodic);
@@ -100,7 +84,7 @@ dyngrid_borders* Borders::create(dyngrid_matrix* matrix, const Asked& asked, con
 redist::HaloPlan Borders::halo_plan(const dyngrid_matrix* matrix, const Asked& asked) const {
   std::optional<redist::HaloPlan> plan;
   const auto make = [&] {
-    require_matrix("dyngrid_matrix_halo", matrix, asked.has_place, matrices_);
+    require("dyngrid_matrix_halo", matrix, asked);
     const std::vector<redist::HaloSides> sides = redist::sides_of(matrix->dims(), asked.lo, asked.hi, asked.periodic);
     const redist::Neighbours neighbours = redist::neighbours_of(asked.neighbours);
     if (!matrix->is_placed)
@@ -115,6 +99,12 @@ redist::HaloPlan Borders::halo_plan(const dyngrid_matrix* matrix, const Asked& a
                      "blacs-dyn: dyngrid_matrix_halo: matrix, lo, hi, periodic or neighbours differ between the "
                      "processes of the grid, expected the same");
   return std::move(*plan);
+}
+
+void Borders::require(const char* routine, const dyngrid_matrix* matrix, const Asked& asked) const {
+  matrices_.require(routine, matrix);
+  if (!asked.has_place)
+    throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the place for the handle is null", routine));
 }
 
 void Borders::require(const char* routine, const dyngrid_borders* borders) const {

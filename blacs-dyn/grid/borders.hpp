@@ -62,6 +62,7 @@ public:
 
 private:
   /// @throws Error{null_pointer, not_found}
+  void require(const char* routine, const dyngrid_matrix* matrix, const Asked& asked) const;
   void require(const char* routine, const dyngrid_borders* borders) const;
   void require_current(const char* routine, const dyngrid_borders* borders) const;
 

@@ -63,7 +63,7 @@ void Factoring::check() const {
   if ((asked_.options & ~DYNGRID_GIVE_BACK) != 0)
     fail(Status::bad_argument,
          fmt::format("options is {}, expected 0 or DYNGRID_GIVE_BACK ({})", asked_.options, int{DYNGRID_GIVE_BACK}));
-  if (!parts_.registered.matrices.has(a)) fail(Status::not_found, "the handle is of no living matrix");
+  parts_.registered.matrices.require(asked_.routine, a);
   if (!a->is_ordinary())
     fail(Status::unsupported,
          fmt::format("\"{}\" lies{}, expected a matrix over the whole grid; dyngrid_copy fills one", a->name,

@@ -283,9 +283,14 @@ bool Matrices::has(const Matrix* matrix) const {
   return std::any_of(matrices_.begin(), matrices_.end(), [&](const auto& a) { return a.get() == matrix; });
 }
 
-void Matrices::written(const Matrix* matrix) {
+void Matrices::require(const char* routine, const Matrix* matrix) const {
+  if (!matrix) throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the matrix is null", routine));
   if (!has(matrix))
-    throw Error(Status::not_found, "blacs-dyn: dyngrid_matrix_written: the handle is of no living matrix");
+    throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the handle is of no living matrix", routine));
+}
+
+void Matrices::written(const Matrix* matrix) {
+  require("dyngrid_matrix_written", matrix);
   for (const auto& a : matrices_)
     if (a.get() == matrix) ++a->writes;
 }

@@ -56,8 +56,7 @@ Phase& Phases::known(const char* routine, Phase* phase) const {
 
 Phase::Use& Phases::use_of(const char* routine, Phase* phase, Matrix* matrix) const {
   known(routine, phase);
-  if (!matrix) throw wrong(Status::null_pointer, routine, "the matrix is null");
-  if (!matrices_.has(matrix)) throw wrong(Status::not_found, routine, "the handle is of no living matrix");
+  matrices_.require(routine, matrix);
   if (!matrix->is_ordinary())
     throw wrong(Status::unsupported, routine,
                 fmt::format("matrix \"{}\" lies{}, expected one over the whole grid (DYNGRID_ON_GRID)", matrix->name,

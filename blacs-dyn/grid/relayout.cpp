@@ -48,9 +48,7 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
     cols.n = cols_before.n;
   }
   const auto check = [&] {
-    if (!matrix) throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the matrix is null", routine));
-    if (!is_known)
-      throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the handle is of no living matrix", routine));
+    parts_.registered.matrices.require(routine, matrix);
     if (matrix->is_field())
       throw Error(Status::unsupported,
                   fmt::format("blacs-dyn: {}: matrix \"{}\" is a field, whose blocks stay as it was made with; copy it "
