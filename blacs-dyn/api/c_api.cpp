@@ -640,16 +640,26 @@ double dyngrid_speed(void) {
 }
 
 int dyngrid_matrix_reblock(dyngrid_matrix* matrix, int64_t mb, int64_t nb) {
-  return guard([&] { return changing("dyngrid_matrix_reblock").relayout.reblock(matrix, mb, nb); });
+  return guard([&] {
+    const char* const routine = "dyngrid_matrix_reblock";
+    return changing(routine).relayout.one(routine, matrix, {'R', 0, mb}, {'C', 0, nb});
+  });
 }
 
 int dyngrid_matrix_set_rule(dyngrid_matrix* matrix, dyngrid_distribution rule, void* context) {
-  return guard([&] { return changing("dyngrid_matrix_set_rule").relayout.set_rule(matrix, rule, context); });
+  return guard([&] {
+    const char* const routine = "dyngrid_matrix_set_rule";
+    return changing(routine).relayout.one(routine, matrix, {'R', 0, 1, rule, context}, {'C', 0, 1, rule, context},
+                                          true);
+  });
 }
 
 int dyngrid_matrix_set_owner_rule(dyngrid_matrix* matrix, dyngrid_owner_rule rule, void* context) {
-  return guard(
-      [&] { return changing("dyngrid_matrix_set_owner_rule").relayout.set_owner_rule(matrix, rule, context); });
+  return guard([&] {
+    const char* const routine = "dyngrid_matrix_set_owner_rule";
+    return changing(routine).relayout.one(routine, matrix, {'R', 0, 1, nullptr, context, rule},
+                                          {'C', 0, 1, nullptr, context, rule}, true);
+  });
 }
 
 int64_t dyngrid_block_rule(void*, char axis, int64_t length, int nprow, int npcol, int64_t* sizes) {

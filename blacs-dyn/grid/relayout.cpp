@@ -22,19 +22,6 @@ int Relayout::all() {
   return carry_out("dyngrid_relayout", parts_.registered.matrices.list(), [] {});
 }
 
-int Relayout::reblock(Matrix* matrix, std::int64_t mb, std::int64_t nb) {
-  return one("dyngrid_matrix_reblock", matrix, {'R', 0, mb}, {'C', 0, nb});
-}
-
-int Relayout::set_rule(Matrix* matrix, dyngrid_distribution rule, void* context) {
-  return one("dyngrid_matrix_set_rule", matrix, {'R', 0, 1, rule, context}, {'C', 0, 1, rule, context}, true);
-}
-
-int Relayout::set_owner_rule(Matrix* matrix, dyngrid_owner_rule rule, void* context) {
-  return one("dyngrid_matrix_set_owner_rule", matrix, {'R', 0, 1, nullptr, context, rule},
-             {'C', 0, 1, nullptr, context, rule}, true);
-}
-
 int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule cols, bool wants_rule) {
   const bool is_known = parts_.registered.matrices.has(matrix);
   AxisRule rows_before, cols_before;

@@ -20,15 +20,13 @@ public:
       : parts_(parts), whereabouts_(whereabouts), copier_(copier) {}
 
   int all(); ///< asks all rules again
-  /// The matrix in blocks of mb x nb from here on, on every grid.
-  int reblock(Matrix* matrix, std::int64_t mb, std::int64_t nb);
-  int set_rule(Matrix* matrix, dyngrid_distribution rule, void* context);
-  int set_owner_rule(Matrix* matrix, dyngrid_owner_rule rule, void* context);
+  /// The matrix in these blocks, or by these rules, from here on, on every grid; its lengths stay. wants_rule: blocks
+  /// alone are refused.
+  int one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule cols, bool wants_rule = false);
   /// Frees what is kept for the next time on this grid. Local.
   void forget() { spare_.clear(); }
 
 private:
-  int one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule cols, bool wants_rule = false);
   std::vector<Matrix*> those_that_move(const char* routine, const std::vector<Matrix*>& asked,
                                        const std::function<void()>& check) const;
   int carry_out(const char* routine, const std::vector<Matrix*>& asked, const std::function<void()>& check);
