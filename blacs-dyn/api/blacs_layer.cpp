@@ -11,7 +11,6 @@
 #include "grid/calls/calls.hpp"
 #include "grid/contexts.hpp"
 #include "grid/stock_blacs.hpp"
-#include "grid/stock_program.hpp"
 #include "processes/launchers/this_mpi.hpp"
 #include "processes/setup_file.hpp"
 

@@ -566,8 +566,7 @@ int dyngrid_matrix_halo(const dyngrid_matrix* matrix, const int* lo, const int* 
       throw base::Error(base::Status::bad_state,
                         "blacs-dyn: dyngrid_matrix_halo: this process is not in the grid, expected one that is");
     a.whereabouts.agree_on_call("dyngrid_matrix_halo");
-    const redist::HaloPlan plan = blacs_dyn::Borders::halo_plan(matrix, {lo, hi, periodic, neighbours, halo != nullptr},
-                                                                a.registered.matrices, a.grid.comm());
+    const redist::HaloPlan plan = a.borders.halo_plan(matrix, {lo, hi, periodic, neighbours, halo != nullptr});
     *halo =
         new dyngrid_halo{redist::Halo(a.grid.comm(), plan, static_cast<int>(blacs_dyn::element_bytes(matrix->type)))};
   });
@@ -578,8 +577,8 @@ int dyngrid_borders_create(dyngrid_matrix* matrix, const int* lo, const int* hi,
   return guard([&] {
     Application& a = begun("dyngrid_borders_create");
     a.whereabouts.agree_on_call("dyngrid_borders_create");
-    dyngrid_borders* const made = a.borders.create(matrix, {lo, hi, periodic, neighbours, borders != nullptr}, boundary,
-                                                   a.registered.matrices, a.grid.site());
+    dyngrid_borders* const made =
+        a.borders.create(matrix, {lo, hi, periodic, neighbours, borders != nullptr}, boundary);
     *borders = made;
   });
 }
@@ -588,31 +587,22 @@ int dyngrid_borders_update(dyngrid_borders* borders, void** ghosted) {
   return guard([&] {
     Application& a = begun("dyngrid_borders_update");
     a.whereabouts.agree_on_call("dyngrid_borders_update");
-    void* const array = a.borders.update(borders, a.registered.matrices, a.grid.site());
+    void* const array = a.borders.update(borders);
     if (ghosted) *ghosted = array;
   });
 }
 
 int dyngrid_borders_exchange(dyngrid_borders* borders) {
-  return guard([&] {
-    Application& a = begun("dyngrid_borders_exchange");
-    a.borders.exchange(borders, a.registered.matrices);
-  });
+  return guard([&] { begun("dyngrid_borders_exchange").borders.exchange(borders); });
 }
 
 int dyngrid_borders_store(dyngrid_borders* borders) {
-  return guard([&] {
-    Application& a = begun("dyngrid_borders_store");
-    a.borders.store(borders, a.registered.matrices);
-  });
+  return guard([&] { begun("dyngrid_borders_store").borders.store(borders); });
 }
 
 dyngrid_halo* dyngrid_borders_halo(dyngrid_borders* borders) {
   dyngrid_halo* halo = nullptr;
-  guard([&] {
-    Application& a = begun("dyngrid_borders_halo");
-    halo = a.borders.halo(borders, a.registered.matrices);
-  });
+  guard([&] { halo = begun("dyngrid_borders_halo").borders.halo(borders); });
   return halo;
 }
 
@@ -650,16 +640,26 @@ double dyngrid_speed(void) {
 }
 
 int dyngrid_matrix_reblock(dyngrid_matrix* matrix, int64_t mb, int64_t nb) {
-  return guard([&] { return changing("dyngrid_matrix_reblock").relayout.reblock(matrix, mb, nb); });
+  return guard([&] {
+    const char* const routine = "dyngrid_matrix_reblock";
+    return changing(routine).relayout.one(routine, matrix, {'R', 0, mb}, {'C', 0, nb});
+  });
 }
 
 int dyngrid_matrix_set_rule(dyngrid_matrix* matrix, dyngrid_distribution rule, void* context) {
-  return guard([&] { return changing("dyngrid_matrix_set_rule").relayout.set_rule(matrix, rule, context); });
+  return guard([&] {
+    const char* const routine = "dyngrid_matrix_set_rule";
+    return changing(routine).relayout.one(routine, matrix, {'R', 0, 1, rule, context}, {'C', 0, 1, rule, context},
+                                          true);
+  });
 }
 
 int dyngrid_matrix_set_owner_rule(dyngrid_matrix* matrix, dyngrid_owner_rule rule, void* context) {
-  return guard(
-      [&] { return changing("dyngrid_matrix_set_owner_rule").relayout.set_owner_rule(matrix, rule, context); });
+  return guard([&] {
+    const char* const routine = "dyngrid_matrix_set_owner_rule";
+    return changing(routine).relayout.one(routine, matrix, {'R', 0, 1, nullptr, context, rule},
+                                          {'C', 0, 1, nullptr, context, rule}, true);
+  });
 }
 
 int64_t dyngrid_block_rule(void*, char axis, int64_t length, int nprow, int npcol, int64_t* sizes) {

@@ -77,7 +77,7 @@ void Application::grow_as_setup_says() {
   headroom.check(setup.processes, {1, grid.shape().size() + setup.processes}, policy, false);
   Change change;
   together(grid.comm(), [&] { change = grown(processes.process_set(), setup.processes, policy); });
-  changes.grow(std::move(change), [this] { grid.close_all_contexts(); });
+  changes.grow(std::move(change));
 }
 
 void Application::classical_join() {

@@ -4,7 +4,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 
 #include <unistd.h>
@@ -17,11 +16,11 @@
 #include "grid/calls/calls.hpp"
 #include "grid/contexts.hpp"
 #include "grid/stock_blacs.hpp"
-#include "grid/stock_program.hpp"
 #include "pblas/stock_calls.hpp"
 #include "processes/launchers/background.hpp"
 #include "processes/launchers/linger.hpp"
 #include "processes/launchers/this_mpi.hpp"
+#include "processes/messages.hpp"
 #include "processes/preflight.hpp"
 
 namespace blacs_dyn {
@@ -60,9 +59,7 @@ std::string checked_pool(MPI_Comm comm, const char* name) {
     if (!name) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_init_on: the name is null");
     control::check_pool_name(name, "dyngrid_init_on: the name of the pool");
   });
-  std::vector<char> first(name, name + std::strlen(name));
-  broadcast(first, 0, ours.get());
-  const std::string expected(first.begin(), first.end());
+  const std::string expected = value_of_root(std::string(name), 0, ours.get());
   all([&] {
     if (expected != name)
       throw Error(Status::rank_mismatch,
@@ -124,9 +121,9 @@ Application& Application::instance() {
 Application::Application() {
   calls::belong_to(processes, control);
   grid.on_close = [this] {
+    phases.grid_changes();
     copier.close();
     borders.close();
-    phases.grid_changes();
     relayout.forget();
   };
 }
@@ -202,9 +199,9 @@ void Application::read_environment() {
       std::fprintf(stderr, "dyngrid: %s\n", remark.c_str());
   Packet packet;
   together(processes.world(), [&] { settings = Settings::from_environment(settings.pool); });
-  settings.write(packet); // rank 0's word counts, so that all decide alike
+  packet.put(settings); // rank 0's word counts, so that all decide alike
   broadcast(packet.bytes(), 0, processes.world());
-  settings.read(packet);
+  packet.get(settings); // what is of this process alone stays
   checkpoints.heed_signal();
   settings.known_cores = hosts.find(processes.world(), settings.group_policy);
   const LauncherKind way = first_way();
@@ -311,10 +308,7 @@ void Application::begin(std::optional<Shape> first_grid, MPI_Comm first) {
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_init in an application that grew by blacs_setup");
   Shape shape;
   together(processes.world(), [&] { shape = choose_first_grid(first_grid); });
-  Packet packet;
-  packet.put(shape);
-  broadcast(packet.bytes(), 0, processes.world());
-  shape = Packet(packet.bytes()).get<Shape>();
+  shape = value_of_root(shape, 0, processes.world());
   const bool is_in_grid =
       processes.form_first_grid(shape, hosts.of_ranks(), settings.group_policy) == Processes::Fate::stays;
   if (is_in_grid) {

@@ -40,22 +40,19 @@ public:
   Grid grid{processes, registered.matrices};
   MachineFigures machine{control};
   Copier copier{grid, registered.matrices, machine};
-  Borders borders;
+  Borders borders{grid, registered.matrices};
   Headroom headroom{processes, settings, hosts, registered.matrices};
   Checkpoints checkpoints{processes, settings, grid, registered, control};
   ChangeReports reports{processes, settings, control};
-  Relayout relayout{grid, registered, settings, whereabouts, copier, machine, checkpoints, reports};
   Phases phases{grid, registered.matrices, machine, copier, control};
   std::unique_ptr<Control> control; ///< on process 0; destroyed after `changes`, whose requests use it
   Balancing balancing{processes, settings, grid, registered.matrices, machine, control};
   Whereabouts whereabouts{grid};
   NewcomerCommand newcomers{processes, settings, whereabouts};
   StateTransfer transfer{processes, settings, registered, whereabouts, machine, balancing};
-  Changes changes{{processes, grid, settings, registered, newcomers, transfer, checkpoints, reports, machine},
-                  headroom,
-                  relayout,
-                  balancing,
-                  control};
+  const Resize::Parts parts{processes, grid, settings, registered, newcomers, transfer, checkpoints, reports, machine};
+  Relayout relayout{parts, whereabouts, copier};
+  Changes changes{parts, headroom, relayout, balancing, control};
   ResizePoints points{grid, settings, whereabouts, checkpoints, balancing, changes};
 
   /// True from dyngrid_init, a classical growth, or the start of a spawned process on: the BLACS set-up layer is ours

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cmath>
 #include <cstdio>
 #include <map>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "base/parse_json.hpp"
 #include "dyngrid/balance.h"
 #include "gridmap/dealing.hpp"
+#include "processes/messages.hpp"
 #include "redist/plan.hpp"
 
 namespace blacs_dyn {
@@ -141,10 +141,7 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
   verdict.report = last_;
   // broadcast
   if (all[0].has_verdict == 0) return {};
-  Packet packet;
-  packet.put(verdict);
-  broadcast(packet.bytes(), 0, grid);
-  if (!is_0) packet.get(verdict);
+  verdict = value_of_root(verdict, 0, grid);
   set_mode(verdict.mode);
   last_ = verdict.report;
   is_doing_ = verdict.kind != Verdict::Kind::nothing;
@@ -193,8 +190,7 @@ void Balancing::joined(double change_s) {
 }
 
 void Balancing::work_items(const Matrix* a, const ItemTimes::Report& report) {
-  if (!matrices_.has(a))
-    throw Error(base::Status::not_found, "blacs-dyn: dyngrid_work_items: the handle is of no living matrix");
+  matrices_.require("dyngrid_work_items", a);
   const int rank = grid_.has_me() ? grid_.rank() : -1;
   items_.record(*a, report, a->stretches(report.axis == 'R', rank));
 }
@@ -269,7 +265,7 @@ advise::Cost Balancing::price(const advise::BalanceChoice& choice, std::int64_t 
 
 BalanceRequest Balancing::subject() const {
   BalanceRequest s;
-  const Matrix* a = factored_.is_under_way() ? matrices_.find(factored_.matrix) : nullptr;
+  const Matrix* a = panels_ ? &panels_->matrix_ : nullptr;
   if (!a) a = items_.known_of(matrices_);
   if (!a) a = matrices_.largest();
   const Shape shape = grid_.shape();
@@ -290,8 +286,8 @@ BalanceRequest Balancing::subject() const {
     if (!control_->state().allowed().text().empty()) s.max_aspect = 0; // it alone limits the shapes
     s.allowed = [allowed = control_->state().allowed()](base::GridShape to) { return allowed.permits(to); };
   }
-  if (factored_.is_under_way()) {
-    s.steps_left = factored_.left;
+  if (panels_) {
+    s.steps_left = panels_->left_;
   } else {
     s.row_costs = items_.costs(*a, true);
     s.col_costs = items_.costs(*a, false);
@@ -322,9 +318,9 @@ Balancing::Verdict Balancing::verdict_of(const BalanceDecision& decided) const {
 /// The matrix that is being factored, where it is dealt out by speed in another order than DYNGRID_ORDER_FACTOR. Null:
 /// there is no such matrix.
 const Matrix* Balancing::may_get_factor_order() const {
-  if (!factored_.is_under_way() || factored_.next <= factored_.last) return nullptr;
-  const Matrix* a = matrices_.find(factored_.matrix);
-  return a && a->order != 0 && a->order != DYNGRID_ORDER_FACTOR ? a : nullptr;
+  if (!panels_ || panels_->next_ <= panels_->last_) return nullptr;
+  const Matrix& a = panels_->matrix_;
+  return a.order != 0 && a.order != DYNGRID_ORDER_FACTOR ? &a : nullptr;
 }
 
 std::vector<double> Balancing::speeds_on(const GridMap& map) const {
@@ -339,10 +335,10 @@ std::vector<double> Balancing::speeds_on(const GridMap& map) const {
 /// shares get uneven towards the end, the work seems to be more than it is.
 double Balancing::factor_unit_s(const Matrix& a, const std::vector<double>& speeds,
                                 const advise::BalanceRequest& r) const {
-  const Factored& f = factored_;
-  const double alike = gridmap::factor_work(a.rows.n, a.cols.n, f.last, f.next);
-  const double slowest = advise::factor_time(a.layout.rows, a.layout.cols, speeds, f.last, f.next);
-  return std::min(r.work_s, slowest > 0 ? r.step_s * alike / slowest : 0) / f.first;
+  const Panels& p = *panels_;
+  const double alike = gridmap::factor_work(a.rows.n, a.cols.n, p.last_, p.next_);
+  const double slowest = advise::factor_time(a.layout.rows, a.layout.cols, speeds, p.last_, p.next_);
+  return std::min(r.work_s, slowest > 0 ? r.step_s * alike / slowest : 0) / p.first_;
 }
 
 /// The rest of the factorization in DYNGRID_ORDER_FACTOR on the current grid, where the time saved exceeds the cost of
@@ -358,12 +354,12 @@ std::optional<Balance> Balancing::factor_order(const BalanceDecision& stays) con
   const redist::Plan plan = move_of(a, to);
   const advise::Cost change = advise::exchange_cost(machine_.figures(), volume_of(plan, a));
   const advise::FactorLayoutDecision decision =
-      advise::decide_factor_layout({a.layout.rows, a.layout.cols, to.rows, to.cols, speeds, factored_.next,
+      advise::decide_factor_layout({a.layout.rows, a.layout.cols, to.rows, to.cols, speeds, panels_->next_,
                                     factor_unit_s(a, speeds, stays.request), change.total(), stays.request.rules});
   if (!decision.pays) return std::nullopt;
   Balance balance = *stays.balance;
   balance.action = BalanceAction::rebalance;
-  balance.steps = static_cast<double>(std::max<std::int64_t>(1, factored_.left));
+  balance.steps = static_cast<double>(std::max<std::int64_t>(1, panels_->left_));
   balance.now.step = {{{"work", decision.now_s / balance.steps}}};
   balance.then = balance.now;
   balance.then.step = {{{"work", decision.then_s / balance.steps}}};
@@ -385,7 +381,7 @@ Balancing::Verdict Balancing::verdict_for_factors() const {
   verdict.mode = settings_.balance;
   verdict.kind = Verdict::Kind::relayout;
   verdict.to = processes_.process_set().grid;
-  verdict.for_factors = factored_.matrix;
+  verdict.for_factors = panels_->matrix_.name;
   return verdict;
 }
 

@@ -67,17 +67,6 @@ public:
     GridMap grid;
   };
 
-  /// A factorization that is under way.
-  struct Factored {
-    std::string place;               ///< its resize point; empty: none is under way
-    std::string matrix;              ///< its name
-    std::int64_t left = -1;          ///< panels as long as the first one; -1: not known
-    std::int64_t last = 0, next = 0; ///< columns: of the last panel, after it
-    double first = 0;                ///< work of the first panel; 0: none is done yet
-
-    bool is_under_way() const { return !place.empty(); }
-  };
-
   /// A factorization, from before its first resize point to its end. A step is one of its panels. Its length is scaled
   /// so that it equals that of the first panel where nothing has changed: panels get shorter as less of the matrix is
   /// left. Local.
@@ -95,11 +84,13 @@ public:
     friend class Balancing;
     Balancing& balancing_;
     Matrix& matrix_;
-    double size_ = 1; ///< of the last panel, in such panels
-    Factored what_;
-    double begun_s_;     ///< on process 0: of the step of the program that it is in
-    Seen there_;         ///< as of that
-    std::int64_t known_; ///< Balancing::seen_.revision, as of that
+    double size_ = 1;                  ///< of the last panel, in such panels
+    std::int64_t left_ = -1;           ///< panels as long as the first one; -1: not known
+    std::int64_t last_ = 0, next_ = 0; ///< columns: of the last panel, after it
+    double first_ = 0;                 ///< work of the first panel; 0: none is done yet
+    double begun_s_;                   ///< on process 0: of the step of the program that it is in
+    Seen there_;                       ///< as of that
+    std::int64_t known_;               ///< Balancing::seen_.revision, as of that
   };
 
   /// To the resize point that this process is in: the step has ended, which was that of the slowest. Local; once for
@@ -144,7 +135,6 @@ private:
   };
   void point_left();
   void step_ended(double size);
-  void know_factored(const Factored& what);
   Seen seen_now() const { return {matrices_.revision(), processes_.process_set().grid}; }
   bool is_now(const Seen& seen) const;
   /// Each with the host of its process.
@@ -181,12 +171,11 @@ private:
   bool is_wanted_here_ = false;            ///< requested by this process's program
   control::BalanceReport last_;
   ItemTimes items_;
-  Panels* panels_ = nullptr; ///< that this process is inside of
+  Panels* panels_ = nullptr; ///< of the factorization that is under way
   bool is_doing_ = false;    ///< the decision of the last exchange is being carried out, and last_ is of it
 
   // of process 0
   advise::BalanceMemory memory_;
-  Factored factored_;
   double begun_s_ = -1; ///< of this step
   double gathered_s_ = -1e9;
   bool is_decision_near_ = false; ///< it may be another one in less than a second

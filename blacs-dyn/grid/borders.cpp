@@ -15,22 +15,6 @@
 using base::Error;
 using base::Status;
 
-namespace {
-
-/// @throws Error{null_pointer, not_found}
-void require_matrix(const char* routine, const dyngrid_matrix* matrix, bool has_place,
-                    const blacs_dyn::Matrices& matrices) {
-  const auto null = [&](const char* what) {
-    return Error(Status::null_pointer, fmt::format("blacs-dyn: {}: {} is null", routine, what));
-  };
-  if (!matrix) throw null("the matrix");
-  if (!has_place) throw null("the place for the handle");
-  if (!matrices.has(matrix))
-    throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the handle is of no living matrix", routine));
-}
-
-} // namespace
-
 std::int64_t dyngrid_borders::print() const {
   return base::Fnv1a()
       .text(matrix->name)
@@ -72,11 +56,10 @@ void dyngrid_borders::close() {
 
 namespace blacs_dyn {
 
-dyngrid_borders* Borders::create(dyngrid_matrix* matrix, const Asked& asked, const void* boundary,
-                                 const Matrices& matrices, const Matrices::Site& site) {
+dyngrid_borders* Borders::create(dyngrid_matrix* matrix, const Asked& asked, const void* boundary) {
   auto made = std::make_unique<dyngrid_borders>();
   const auto read = [&] {
-    require_matrix("dyngrid_borders_create", matrix, asked.has_place, matrices);
+    require("dyngrid_borders_create", matrix, asked);
     made->matrix = matrix;
     made->matrix_number = matrix->number;
     made->sides = redist::sides_of(matrix->dims(), asked.lo, asked.hi, asked.periodic);
@@ -88,21 +71,20 @@ dyngrid_borders* Borders::create(dyngrid_matrix* matrix, const Asked& asked, con
     if (matrix->is_placed) static_cast<void>(matrix->halo_plan(made->sides, made->neighbours));
     return made->print();
   };
-  if (site.grid == MPI_COMM_NULL)
+  if (!grid_.has_me())
     read();
   else
-    together_on_number(site.grid, read,
+    together_on_number(grid_.comm(), read,
                        "blacs-dyn: dyngrid_borders_create: matrix, lo, hi, periodic, neighbours or boundary differ "
                        "between the processes of the grid, expected the same");
   all_.push_back(std::move(made));
   return all_.back().get();
 }
 
-redist::HaloPlan Borders::halo_plan(const dyngrid_matrix* matrix, const Asked& asked, const Matrices& matrices,
-                                    MPI_Comm grid) {
+redist::HaloPlan Borders::halo_plan(const dyngrid_matrix* matrix, const Asked& asked) const {
   std::optional<redist::HaloPlan> plan;
   const auto make = [&] {
-    require_matrix("dyngrid_matrix_halo", matrix, asked.has_place, matrices);
+    require("dyngrid_matrix_halo", matrix, asked);
     const std::vector<redist::HaloSides> sides = redist::sides_of(matrix->dims(), asked.lo, asked.hi, asked.periodic);
     const redist::Neighbours neighbours = redist::neighbours_of(asked.neighbours);
     if (!matrix->is_placed)
@@ -113,42 +95,48 @@ redist::HaloPlan Borders::halo_plan(const dyngrid_matrix* matrix, const Asked& a
     plan.emplace(matrix->halo_plan(sides, neighbours));
     return base::Fnv1a().text(matrix->name).number(redist::number_of(sides, neighbours)).positive();
   };
-  together_on_number(grid, make,
+  together_on_number(grid_.comm(), make,
                      "blacs-dyn: dyngrid_matrix_halo: matrix, lo, hi, periodic or neighbours differ between the "
                      "processes of the grid, expected the same");
   return std::move(*plan);
 }
 
-void Borders::require(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const {
+void Borders::require(const char* routine, const dyngrid_matrix* matrix, const Asked& asked) const {
+  matrices_.require(routine, matrix);
+  if (!asked.has_place)
+    throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the place for the handle is null", routine));
+}
+
+void Borders::require(const char* routine, const dyngrid_borders* borders) const {
   if (!borders) throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: borders is null", routine));
   if (std::none_of(all_.begin(), all_.end(), [&](const auto& one) { return one.get() == borders; }))
     throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the handle is of no living borders", routine));
-  if (!matrices.has(borders->matrix) || borders->matrix->number != borders->matrix_number)
+  if (!matrices_.has(borders->matrix) || borders->matrix->number != borders->matrix_number)
     throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the matrix of these borders was freed, which ends them; "
                                                "free them, too",
                                                routine));
 }
 
-void Borders::require_current(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const {
-  require(routine, borders, matrices);
+void Borders::require_current(const char* routine, const dyngrid_borders* borders) const {
+  require(routine, borders);
   if (!borders->is_current())
     throw Error(Status::bad_state, fmt::format("blacs-dyn: {}: there is no ghosted array of matrix \"{}\" as it lies "
                                                "now; call dyngrid_borders_update first",
                                                routine, borders->matrix->name));
 }
 
-void* Borders::update(dyngrid_borders* borders, const Matrices& matrices, const Matrices::Site& site) const {
+void* Borders::update(dyngrid_borders* borders) const {
   const auto check = [&] {
-    require("dyngrid_borders_update", borders, matrices);
+    require("dyngrid_borders_update", borders);
     return borders->print();
   };
-  if (site.grid == MPI_COMM_NULL) {
+  if (!grid_.has_me()) {
     check();
     return nullptr;
   }
-  together_on_number(site.grid, check,
+  together_on_number(grid_.comm(), check,
                      "blacs-dyn: dyngrid_borders_update: called for different borders on different processes");
-  if (!borders->fits()) borders->make(site.grid);
+  if (!borders->fits()) borders->make(grid_.comm());
   const Matrix& of = *borders->matrix;
   borders->placements = of.placements;
   borders->halo->halo.to_ghosted(of.local.data(), of.lld(), borders->ghosted.data());
@@ -156,20 +144,20 @@ void* Borders::update(dyngrid_borders* borders, const Matrices& matrices, const 
   return borders->ghosted.data();
 }
 
-void Borders::exchange(dyngrid_borders* borders, const Matrices& matrices) const {
-  require_current("dyngrid_borders_exchange", borders, matrices);
+void Borders::exchange(dyngrid_borders* borders) const {
+  require_current("dyngrid_borders_exchange", borders);
   borders->halo->halo.exchange(borders->ghosted.data());
 }
 
-void Borders::store(const dyngrid_borders* borders, const Matrices& matrices) const {
-  require_current("dyngrid_borders_store", borders, matrices);
+void Borders::store(const dyngrid_borders* borders) const {
+  require_current("dyngrid_borders_store", borders);
   Matrix& to = *borders->matrix;
   borders->halo->halo.from_ghosted(borders->ghosted.data(), to.local.data(), to.lld());
   ++to.writes;
 }
 
-dyngrid_halo* Borders::halo(dyngrid_borders* borders, const Matrices& matrices) const {
-  require_current("dyngrid_borders_halo", borders, matrices);
+dyngrid_halo* Borders::halo(dyngrid_borders* borders) const {
+  require_current("dyngrid_borders_halo", borders);
   return &*borders->halo;
 }
 

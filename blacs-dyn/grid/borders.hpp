@@ -8,7 +8,7 @@
 #include <mpi.h>
 
 #include "dyngrid/layout.h"
-#include "grid/matrices.hpp"
+#include "grid/grid.hpp"
 #include "redist/halo_handle.hpp"
 #include "redist/shared_array.hpp"
 
@@ -37,34 +37,37 @@ struct dyngrid_borders {
 
 namespace blacs_dyn {
 
-/// The borders of a program. Collective calls are collective over `site.grid`, on a process outside they are local.
+/// The borders of a program. Collective calls are collective over the grid, on a process outside they are local.
 class Borders {
 public:
+  Borders(const Grid& grid, const Matrices& matrices) : grid_(grid), matrices_(matrices) {}
+
   struct Asked {
     const int *lo, *hi, *periodic;
     int neighbours;
     bool has_place; ///< for the handle
   };
-  dyngrid_borders* create(dyngrid_matrix* matrix, const Asked& asked, const void* boundary, const Matrices& matrices,
-                          const Matrices::Site& site);
+  dyngrid_borders* create(dyngrid_matrix* matrix, const Asked& asked, const void* boundary);
   /// Of a halo without borders, for a matrix as it lies now. Collective over the grid. @throws agreed Error
-  static redist::HaloPlan halo_plan(const dyngrid_matrix* matrix, const Asked& asked, const Matrices& matrices,
-                                    MPI_Comm grid);
+  redist::HaloPlan halo_plan(const dyngrid_matrix* matrix, const Asked& asked) const;
   /// @return the ghosted array; null outside the grid
-  void* update(dyngrid_borders* borders, const Matrices& matrices, const Matrices::Site& site) const;
+  void* update(dyngrid_borders* borders) const;
   /// Waits for the neighbours only.
-  void exchange(dyngrid_borders* borders, const Matrices& matrices) const;
-  void store(const dyngrid_borders* borders, const Matrices& matrices) const;   ///< local
-  dyngrid_halo* halo(dyngrid_borders* borders, const Matrices& matrices) const; ///< of now
+  void exchange(dyngrid_borders* borders) const;
+  void store(const dyngrid_borders* borders) const;   ///< local
+  dyngrid_halo* halo(dyngrid_borders* borders) const; ///< of now
   void free(dyngrid_borders* borders);
   void close(); ///< the grid changes, or ends: all halos and arrays. Collective over it
   void clear() { all_.clear(); }
 
 private:
   /// @throws Error{null_pointer, not_found}
-  void require(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const;
-  void require_current(const char* routine, const dyngrid_borders* borders, const Matrices& matrices) const;
+  void require(const char* routine, const dyngrid_matrix* matrix, const Asked& asked) const;
+  void require(const char* routine, const dyngrid_borders* borders) const;
+  void require_current(const char* routine, const dyngrid_borders* borders) const;
 
+  const Grid& grid_;
+  const Matrices& matrices_;
   std::vector<std::unique_ptr<dyngrid_borders>> all_;
 };
 

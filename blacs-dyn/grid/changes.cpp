@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +15,7 @@
 #include "grid/newcomer_command.hpp"
 #include "grid/place.hpp"
 #include "grid/relayout.hpp"
+#include "processes/messages.hpp"
 
 namespace blacs_dyn {
 
@@ -106,11 +106,7 @@ Resize::Goal Changes::agree_on_goal(const Asked& asked, bool is_own) {
   const int size = parts_.processes.process_set().grid.shape.size();
   const double bandwidth = parts_.machine.figures().bandwidth_bytes_per_s;
   goal.growth.seconds_to_move_all = parts_.registered.matrices.bytes() / bandwidth / size;
-  Packet packet;
-  packet.put(goal);
-  broadcast(packet.bytes(), root, grid);
-  goal = Packet(packet.bytes()).get<Resize::Goal>();
-  return goal;
+  return value_of_root(goal, root, grid);
 }
 
 // ---- what is done
@@ -320,11 +316,11 @@ int Changes::lay_out_anew(const GridMap& to) {
   }
 }
 
-int Changes::grow(Change change, const std::function<void()>& before_gather) {
+int Changes::grow(Change change) {
   Resize growth(parts_, {}, std::nullopt);
   growth.decide_by(std::move(change));
   if (growth.must_await()) growth.await_newcomers();
-  before_gather();
+  parts_.grid.close_all_contexts();
   growth.gather();
   return see_through(growth);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,9 +53,8 @@ public:
   int leave();
   int pop();                                      ///< dyngrid_pop
   int balance(const Balancing::Verdict& verdict); ///< @throws agreed Error when it could not be done
-  /// A growth that is decided already, by blacs_setup.dat. before_gather: called before the processes
-  /// are brought together.
-  int grow(Change change, const std::function<void()>& before_gather);
+  /// A growth that is decided already, by blacs_setup.dat. Closes all contexts, as blacs_exit does.
+  int grow(Change change);
 
   // ---- the one that is under way: new processes start while the application computes on, or this process is led to
   // where the others wait. Local

@@ -21,6 +21,7 @@ using base::Status;
 using control::CheckpointReader;
 using control::CheckpointWriter;
 
+constexpr int root = 0; ///< reads and writes the file
 constexpr std::int64_t slab_bytes = 8 << 20;
 using base::tag_slab;
 
@@ -82,36 +83,17 @@ struct Lane {
   }
 };
 
-std::vector<Slab> slabs_for(const SavedMatrix& a) {
-  return slabs_of(a.m, a.n, static_cast<std::int64_t>(element_bytes(a.type)), slab_bytes);
-}
-
 /// HDF5 1.10 writes to null pointers where it gets no memory while it opens a file.
 void require_memory_of_hdf5() {
   constexpr std::size_t enough = 16 << 20;
   base::require_addresses("HDF5", enough);
 }
 
-/// First error of one rank in a run of steps that all must go through, whatever happened, because others wait for its
-/// messages.
-class FirstError {
-public:
-  template <class Step> void run(Step&& step) {
-    if (!error_) error_ = attempt(step);
-  }
-  void rethrow() const {
-    if (error_) throw *error_;
-  }
-
-private:
-  std::optional<Error> error_;
-};
-
 /// The slabs of all matrices between the ranks and root, with all the memory that they take: it is there before the
 /// first message.
 class SlabTransfer {
 public:
-  SlabTransfer(MPI_Comm comm, int root, const std::vector<SpreadMatrix>& matrices);
+  SlabTransfer(MPI_Comm comm, const std::vector<SpreadMatrix>& matrices);
 
   const std::vector<Slab>& slabs_of(std::size_t matrix) const { return slabs_[matrix]; }
   /// From all ranks to root, which hands each slab to `take(slab, bytes)`. Collective.
@@ -119,7 +101,9 @@ public:
   /// From root, which gets each slab by `give(slab, bytes)`, to all ranks. Collective.
   template <class Give> void scatter(std::size_t matrix, Give&& give);
 
-  FirstError error; ///< of reading or writing the file, on root
+  /// The first one of reading or writing the file, on root. It goes through all steps whatever happened, because the
+  /// others wait for its messages.
+  std::optional<Error> error;
 
 private:
   void send_part(Lane& lane, const SpreadMatrix& a, const Slab& slab);
@@ -131,21 +115,21 @@ private:
   void wait();
 
   MPI_Comm comm_;
-  int root_, rank_ = 0, size_ = 0;
+  int rank_ = 0, size_ = 0;
   const std::vector<SpreadMatrix>& matrices_;
   std::vector<std::vector<Slab>> slabs_; ///< of each matrix
   std::array<Lane, 2> lanes_;
   std::vector<char> whole_; ///< a slab; root only
 };
 
-SlabTransfer::SlabTransfer(MPI_Comm comm, int root, const std::vector<SpreadMatrix>& matrices)
-    : comm_(comm), root_(root), matrices_(matrices) {
+SlabTransfer::SlabTransfer(MPI_Comm comm, const std::vector<SpreadMatrix>& matrices)
+    : comm_(comm), matrices_(matrices) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size_);
   std::size_t packed = 0;
   for (const SpreadMatrix& a : matrices) {
     const std::size_t bytes = element_bytes(a.saved.type);
-    slabs_.push_back(slabs_for(a.saved));
+    slabs_.push_back(blacs_dyn::slabs_of(a.saved.m, a.saved.n, static_cast<std::int64_t>(bytes), slab_bytes));
     for (const Slab& slab : slabs_.back()) {
       const std::int64_t count = rank_ == root ? slab.rows * slab.cols : part_of(a, slab, rank_).count();
       packed = std::max(packed, static_cast<std::size_t>(count) * bytes);
@@ -167,7 +151,7 @@ void SlabTransfer::send_part(Lane& lane, const SpreadMatrix& a, const Slab& slab
   lane.packed.resize(static_cast<std::size_t>(mine.count()) * element_bytes(a.saved.type));
   pack_or_unpack(a, mine, lane.packed.data(), true);
   lane.requests.resize(1);
-  check_mpi(MPI_Isend(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root_, tag_slab, comm_,
+  check_mpi(MPI_Isend(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root, tag_slab, comm_,
                       &lane.requests[0]),
             "MPI_Isend");
 }
@@ -178,7 +162,7 @@ void SlabTransfer::receive_part(Lane& lane, const SpreadMatrix& a, const Slab& s
   if (mine.count() == 0) return;
   lane.packed.resize(static_cast<std::size_t>(mine.count()) * element_bytes(a.saved.type));
   lane.requests.resize(1);
-  check_mpi(MPI_Irecv(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root_, tag_slab, comm_,
+  check_mpi(MPI_Irecv(lane.packed.data(), static_cast<int>(lane.packed.size()), MPI_BYTE, root, tag_slab, comm_,
                       &lane.requests[0]),
             "MPI_Irecv");
 }
@@ -187,7 +171,7 @@ void SlabTransfer::receive_part(Lane& lane, const SpreadMatrix& a, const Slab& s
 void SlabTransfer::receive_parts(Lane& lane, const SpreadMatrix& a, const Slab& slab) {
   lane.lay_out(a, slab, size_);
   for (int r = 0; r < size_; ++r) {
-    if (r == root_ || lane.bytes_of(r) == 0) continue;
+    if (r == root || lane.bytes_of(r) == 0) continue;
     lane.requests.emplace_back();
     check_mpi(MPI_Irecv(lane.of(r), lane.bytes_of(r), MPI_BYTE, r, tag_slab, comm_, &lane.requests.back()),
               "MPI_Irecv");
@@ -196,7 +180,7 @@ void SlabTransfer::receive_parts(Lane& lane, const SpreadMatrix& a, const Slab& 
 
 /// On root.
 void SlabTransfer::send_part_of(int rank, Lane& lane) {
-  if (rank == root_ || lane.bytes_of(rank) == 0) return;
+  if (rank == root || lane.bytes_of(rank) == 0) return;
   lane.requests.emplace_back();
   check_mpi(MPI_Isend(lane.of(rank), lane.bytes_of(rank), MPI_BYTE, rank, tag_slab, comm_, &lane.requests.back()),
             "MPI_Isend");
@@ -256,7 +240,7 @@ template <class Take> void SlabTransfer::gather(std::size_t matrix, Take&& take)
   const SpreadMatrix& a = matrices_[matrix];
   const std::vector<Slab>& slabs = slabs_[matrix];
   const auto begin = [&](std::size_t k) {
-    if (rank_ == root_)
+    if (rank_ == root)
       receive_parts(lanes_[k % 2], a, slabs[k]);
     else
       send_part(lanes_[k % 2], a, slabs[k]);
@@ -264,14 +248,14 @@ template <class Take> void SlabTransfer::gather(std::size_t matrix, Take&& take)
   if (!slabs.empty()) begin(0);
   for (std::size_t k = 0; k < slabs.size(); ++k) {
     if (k + 1 < slabs.size()) begin(k + 1);
-    if (rank_ != root_) continue;
+    if (rank_ != root) continue;
     Lane& lane = lanes_[k % 2];
     const Slab& slab = slabs[k];
-    pack_or_unpack(a, part_of(a, slab, root_), lane.of(root_), true);
+    pack_or_unpack(a, part_of(a, slab, root), lane.of(root), true);
     lane.wait();
     resize_whole(a, slab);
     for (int r = 0; r < size_; ++r) copy_part_of(r, lane, a, slab, true);
-    error.run([&] { take(slab, whole_.data()); });
+    if (!error) error = attempt([&] { take(slab, whole_.data()); });
   }
   wait();
 }
@@ -279,11 +263,11 @@ template <class Take> void SlabTransfer::gather(std::size_t matrix, Take&& take)
 template <class Give> void SlabTransfer::scatter(std::size_t matrix, Give&& give) {
   const SpreadMatrix& a = matrices_[matrix];
   const std::vector<Slab>& slabs = slabs_[matrix];
-  if (rank_ != root_ && !slabs.empty()) receive_part(lanes_[0], a, slabs[0]);
+  if (rank_ != root && !slabs.empty()) receive_part(lanes_[0], a, slabs[0]);
   for (std::size_t k = 0; k < slabs.size(); ++k) {
     Lane& lane = lanes_[k % 2];
     const Slab& slab = slabs[k];
-    if (rank_ != root_) {
+    if (rank_ != root) {
       if (k + 1 < slabs.size()) receive_part(lanes_[(k + 1) % 2], a, slabs[k + 1]);
       const bool has_part = !lane.requests.empty();
       lane.wait();
@@ -293,12 +277,12 @@ template <class Give> void SlabTransfer::scatter(std::size_t matrix, Give&& give
     lane.wait();
     lane.lay_out(a, slab, size_);
     resize_whole(a, slab);
-    error.run([&] { give(slab, whole_.data()); });
+    if (!error) error = attempt([&] { give(slab, whole_.data()); });
     for (int r = 0; r < size_; ++r) {
       copy_part_of(r, lane, a, slab, false);
       send_part_of(r, lane);
     }
-    pack_or_unpack(a, part_of(a, slab, root_), lane.of(root_), false);
+    pack_or_unpack(a, part_of(a, slab, root), lane.of(root), false);
   }
   wait();
 }
@@ -311,10 +295,7 @@ void spread_copies(const Comm& comm, const SpreadMatrix& a) {
   MPI_Comm split = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(comm.get(), p * a.layout.grid.npcol + q, comm.rank(), &split), "MPI_Comm_split");
   Comm with_part = Comm::adopt(split);
-  for (std::int64_t at = 0; at < bytes; at += slab_bytes)
-    check_mpi(MPI_Bcast(static_cast<char*>(a.local) + at, static_cast<int>(std::min(slab_bytes, bytes - at)), MPI_BYTE,
-                        0, with_part.get()),
-              "MPI_Bcast");
+  broadcast(a.local, static_cast<std::size_t>(bytes), 0, with_part.get(), slab_bytes);
   with_part.close();
 }
 
@@ -335,7 +316,7 @@ std::vector<Slab> slabs_of(std::int64_t m, std::int64_t n, std::int64_t element_
   return slabs;
 }
 
-void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedState state,
+void write_checkpoint(MPI_Comm grid, const std::string& path, SavedState state,
                       const std::vector<SpreadMatrix>& matrices) {
   Comm comm = Comm::duplicate(grid);
   const bool writes = comm.rank() == root;
@@ -343,7 +324,7 @@ void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedSta
   std::optional<SlabTransfer> slabs;
   try {
     together(comm.get(), [&] { // first what fails most often: a folder that is not there
-      slabs.emplace(comm.get(), root, matrices);
+      slabs.emplace(comm.get(), matrices);
       if (!writes) return;
       require_memory_of_hdf5();
       writer.emplace(path);
@@ -353,11 +334,12 @@ void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedSta
     });
     for (std::size_t k = 0; k < matrices.size(); ++k) {
       const std::vector<Slab>& all = slabs->slabs_of(k);
-      if (writes) slabs->error.run([&] { writer->begin_matrix(matrices[k].saved, all.empty() ? Slab{} : all[0]); });
+      if (writes && !slabs->error)
+        slabs->error = attempt([&] { writer->begin_matrix(matrices[k].saved, all.empty() ? Slab{} : all[0]); });
       slabs->gather(k, [&](const Slab& slab, const void* bytes) { writer->write(slab, bytes); });
     }
     together(comm.get(), [&] {
-      slabs->error.rethrow();
+      if (slabs->error) throw *slabs->error;
       if (writes) writer->commit();
     });
   } catch (const Error& error) {
@@ -367,7 +349,7 @@ void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedSta
   comm.close();
 }
 
-SavedState look_into_checkpoint(MPI_Comm grid, int root, const std::string& path) {
+SavedState look_into_checkpoint(MPI_Comm grid, const std::string& path) {
   int rank = 0;
   MPI_Comm_rank(grid, &rank);
   Packet packet;
@@ -380,7 +362,7 @@ SavedState look_into_checkpoint(MPI_Comm grid, int root, const std::string& path
   return Packet(packet.bytes()).get<SavedState>();
 }
 
-void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std::vector<SpreadMatrix>& matrices,
+void read_checkpoint(MPI_Comm grid, const std::string& path, const std::vector<SpreadMatrix>& matrices,
                      const std::vector<SavedShared>& shared) {
   Comm comm = Comm::duplicate(grid);
   const bool reads = comm.rank() == root;
@@ -389,7 +371,7 @@ void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std
   std::optional<SlabTransfer> slabs;
   try {
     together(comm.get(), [&] {
-      slabs.emplace(comm.get(), root, matrices);
+      slabs.emplace(comm.get(), matrices);
       if (!reads) return;
       require_memory_of_hdf5();
       reader.emplace(path);
@@ -424,7 +406,9 @@ void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std
       slabs->scatter(k, [&](const Slab& slab, void* bytes) { reader->read(at[k], slab, bytes); });
       if (matrices[k].layout.is_replicated()) spread_copies(comm, matrices[k]);
     }
-    together(comm.get(), [&] { slabs->error.rethrow(); });
+    together(comm.get(), [&] {
+      if (slabs->error) throw *slabs->error;
+    });
   } catch (const Error& error) {
     if (error.status() != Status::mpi_failure) comm.close();
     throw;

@@ -30,21 +30,21 @@ struct SpreadMatrix {
 };
 
 /// Writes one file with the state and all matrices. Collective over `grid`, whose ranks are row-major in the grid of
-/// the matrices' layouts; `root` writes. The data of the other ranks come to it in slabs. So it needs some 32 MB more,
-/// and every other rank 16 MB, whatever the matrices' size. `state`: that of root counts; its matrices are taken from
+/// the matrices' layouts; rank 0 writes. The data of the other ranks come to it in slabs. So it needs some 32 MB more,
+/// and every other rank 16 MB, whatever the matrices' size. `state`: that of rank 0 counts; its matrices are taken from
 /// `matrices`.
 /// @throws agreed Error{io_failure, unsupported}; an older file of that name is whole then.
-void write_checkpoint(MPI_Comm grid, int root, const std::string& path, SavedState state,
+void write_checkpoint(MPI_Comm grid, const std::string& path, SavedState state,
                       const std::vector<SpreadMatrix>& matrices);
 
-/// The content of a file, the same on every rank: root reads it. Collective. @throws agreed Error{not_found,
+/// The content of a file, the same on every rank: rank 0 reads it. Collective. @throws agreed Error{not_found,
 /// io_failure, unsupported}
-SavedState look_into_checkpoint(MPI_Comm grid, int root, const std::string& path);
+SavedState look_into_checkpoint(MPI_Comm grid, const std::string& path);
 
 /// Fills the local arrays from a file; matrices are found by their names. Shared state goes to where `shared` says, on
-/// root alone. Collective as above. A failure leaves the arrays half filled.
+/// rank 0 alone. Collective as above. A failure leaves the arrays half filled.
 /// @throws agreed Error{not_found, io_failure, rank_mismatch}
-void read_checkpoint(MPI_Comm grid, int root, const std::string& path, const std::vector<SpreadMatrix>& matrices,
+void read_checkpoint(MPI_Comm grid, const std::string& path, const std::vector<SpreadMatrix>& matrices,
                      const std::vector<SavedShared>& shared);
 
 } // namespace blacs_dyn

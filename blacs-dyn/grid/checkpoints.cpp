@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "grid/checkpoints.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -106,31 +105,29 @@ void Checkpoints::write(const char* path) {
     for (const auto& a : registered_.matrices.all())
       matrices.push_back(spread(*a, a->layout, a->local.data(), a->lld()));
   });
-  write_checkpoint(grid_.comm(), 0, name, std::move(state), matrices);
+  write_checkpoint(grid_.comm(), name, std::move(state), matrices);
 }
 
 void Checkpoints::restore(const char* path) {
   if (grid_.is_still_outside()) return; // what was read comes with the first change that wakes this process
   if (!grid_.has_me())
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_restore before this process's first resize point");
-  constexpr int reader = 0;
   int is_environments = !(path && *path) && !settings_.restore.empty();
-  check_mpi(MPI_Bcast(&is_environments, 1, MPI_INT, reader, grid_.comm()), "MPI_Bcast");
+  check_mpi(MPI_Bcast(&is_environments, 1, MPI_INT, 0, grid_.comm()), "MPI_Bcast");
   std::string name;
   together(grid_.comm(), [&] {
     if (processes_.id() == 0) name = path_of("dyngrid_restore", path, "DYNGRID_RESTORE", settings_.restore);
   });
   try {
-    restore_from(name, reader);
+    restore_from(name);
   } catch (const std::exception& error) {
     if (!is_environments) throw;
     end_without_restore(error.what());
   }
 }
 
-bool Checkpoints::restore_if_due(const std::function<void()>& before) {
+bool Checkpoints::restore_if_due() {
   if (!must_restore_) return false;
-  before();
   registered_.routines.call_before();
   restore(nullptr);
   registered_.routines.call_after();
@@ -152,13 +149,13 @@ void Checkpoints::end_without_restore(const std::string& why) const {
   std::abort();
 }
 
-void Checkpoints::restore_from(const std::string& name, int reader) {
-  SavedState state = look_into_checkpoint(grid_.comm(), reader, name);
+void Checkpoints::restore_from(const std::string& name) {
+  SavedState state = look_into_checkpoint(grid_.comm(), name);
   std::vector<std::unique_ptr<Matrix>> unknown; // what the program made must be there; what it did not make comes along
   std::vector<redist::LocalSize> sizes;
   std::vector<LocalArray> arrays;
   std::vector<SpreadMatrix> matrices;
-  std::vector<std::vector<char>> contents; // of shared state, on the reader
+  std::vector<std::vector<char>> contents; // of shared state, on process 0, which reads
   std::vector<char> buffer;
   const std::size_t shared_before = registered_.shared.count();
   // speeds that this run was given go before those of the file, which are for its grid alone
@@ -181,12 +178,12 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
       registered_.shared.expect(state.shared, false);
       buffer = SharedState::buffer_for(state.shared);
       for (SavedShared& one : state.shared) {
-        if (grid_.rank() != reader) break;
+        if (grid_.rank() != 0) break;
         contents.emplace_back(static_cast<std::size_t>(one.bytes));
         one.data = contents.back().data();
       }
     });
-    read_checkpoint(grid_.comm(), reader, name, matrices, state.shared);
+    read_checkpoint(grid_.comm(), name, matrices, state.shared);
   } catch (...) {
     registered_.shared.forget_from(shared_before);
     throw;
@@ -202,7 +199,7 @@ void Checkpoints::restore_from(const std::string& name, int reader) {
   grid_.open_contexts_of_matrices();
   if (takes_speeds) processes_.take_speeds(state.speeds, std::move(map));
   registered_.matrices.changed();
-  registered_.shared.spread(grid_.comm(), reader, state.shared, true, buffer);
+  registered_.shared.spread(grid_.comm(), 0, state.shared, true, buffer);
   settings_.points = state.resize_points;
   if (control_) control_->state().restored(state.resize_points);
   must_restore_ = false;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -27,8 +26,8 @@ public:
   /// the run to go on from there. A program that does not look at statuses would compute on from zeros.
   void restore(const char* path);
   /// At a resize point: what DYNGRID_RESTORE asks for. All local arrays have moved then, as in a change of the grid.
-  /// before: called when something is restored. @return false: nothing was
-  bool restore_if_due(const std::function<void()>& before);
+  /// @return false: nothing was restored
+  bool restore_if_due();
   /// At this resize point the environment may ask for a checkpoint. Local, alike on all processes of the grid.
   bool may_be_due() const;
   /// It does ask for one. Local; process 0 decides, since clocks differ.
@@ -63,7 +62,7 @@ public:
   [[noreturn]] void end_without_restore(const std::string& why) const;
 
 private:
-  void restore_from(const std::string& name, int reader);
+  void restore_from(const std::string& name);
 
   Processes& processes_;
   Settings& settings_;

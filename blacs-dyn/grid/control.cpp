@@ -2,7 +2,6 @@
 #include "grid/control.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -12,12 +11,14 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/files.hpp"
 #include "base/parse_json.hpp"
 #include "control/runtime_dir.hpp"
-#include "grid/calls/calls.hpp"
+#include "grid/calls/account.hpp"
 #include "grid/place.hpp"
+#include "grid/stock_blacs.hpp"
 #include "processes/preflight.hpp"
 #include "redist/predict.hpp"
 
@@ -42,11 +43,6 @@ std::string size_of(const Matrices& matrices) {
     text += (text.empty() ? "" : "+") + (count > 1 ? std::to_string(count) + "*" : "") + kind;
   if (text.size() > 200) text = fmt::format("{} matrices of {} kinds", matrices.all().size(), kinds.size());
   return text.empty() ? "-" : text;
-}
-
-/// Seconds on the clock of everything here.
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// As they are called outside.
@@ -81,14 +77,14 @@ Control::Control(const Settings& settings, Shape first_grid, const std::string& 
   info.per_core = settings.per_core;
   info.undoes = settings.undoes;
   name_ = info.job;
-  state_ = std::make_unique<control::JobState>(std::move(info), first_grid, now());
+  state_ = std::make_unique<control::JobState>(std::move(info), first_grid, base::monotonic_s());
   state_->set_allowed(settings.allowed);
-  state_->show_calls(calls::board());
+  state_->show_calls(calls::counts());
   if (settings.steps > 0) state_->set_steps(settings.steps);
   if (settings.experiment) state_->set_experiment(*settings.experiment);
   if (!settings.is_controlled) return;
   try {
-    server_ = std::make_unique<control::JobServer>(*state_, control::runtime_directory(), now);
+    server_ = std::make_unique<control::JobServer>(*state_, control::runtime_directory(), base::monotonic_s);
   } catch (const base::Error& error) {
     std::fprintf(stderr, "dyngrid: job %s cannot be controlled from outside: %s\n", name_.c_str(), error.what());
   }
@@ -155,7 +151,7 @@ std::optional<control::Grant> Control::ask(const std::string& grids, bool waits,
 }
 
 std::optional<control::ResizeRequest> Control::resize_point(const Matrices& matrices, bool wants_itself) {
-  const double t = now();
+  const double t = base::monotonic_s();
   know(matrices);
   state_->step_ended(t);
   state_->step_begins(t);
@@ -174,11 +170,11 @@ void Control::checkpointed(const std::optional<control::CheckpointRequest>& requ
   std::error_code no_folder; // the working folder may have been deleted: then the path as it was given
   const std::string full = std::filesystem::absolute(path, no_folder).string();
   if (request) state_->checkpointed(*request, no_folder ? path : full, failure);
-  state_->step_begins(now());
+  state_->step_begins(base::monotonic_s());
 }
 
 void Control::relaid() {
-  state_->step_begins(now());
+  state_->step_begins(base::monotonic_s());
 }
 
 void Control::failed(Shape to, base::Status status, const std::string& why,
@@ -187,7 +183,7 @@ void Control::failed(Shape to, base::Status status, const std::string& why,
     request->refused(status, why);
   else
     state_->failed(to, status, why);
-  state_->step_begins(now());
+  state_->step_begins(base::monotonic_s());
 }
 
 void Control::changed(const dyngrid_resize_report& report, int parked, std::optional<control::ResizeRequest>& request) {
@@ -209,11 +205,43 @@ void Control::changed(const dyngrid_resize_report& report, int parked, std::opti
   r.total_s = report.total_s;
   r.kept_bytes = report.kept_bytes;
   if (request)
-    request->done(r, parked, now());
+    request->done(r, parked, base::monotonic_s());
   else
-    state_->changed(r, parked, now());
+    state_->changed(r, parked, base::monotonic_s());
   if (!server_) state_->save_history(); // otherwise the other thread does it
-  state_->step_begins(now());
+  state_->step_begins(base::monotonic_s());
+}
+
+// ---- a program without an application of ours
+
+namespace {
+std::unique_ptr<Control> stock_program;
+} // namespace
+
+void show_stock_program(Shape grid, bool always) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank); // there is no application of ours with another one
+  if (rank != 0 || environment("DYNGRID_NEWCOMER")) return;
+  say_whose_copier();
+  static bool is_shown = false;
+  if (is_shown || (!always && !environment("DYNGRID_CHECKED"))) return;
+  is_shown = true;
+  try {
+    stock_program = std::make_unique<Control>(
+        Settings::from_environment(), grid,
+        "this program has no resize points: it never called dyngrid_init, so its grid cannot be changed (dyngrid(7))");
+    std::atexit(hide_stock_program);
+  } catch (const base::Error& error) {
+    std::fprintf(stderr, "dyngrid: %s\n", error.what());
+  }
+}
+
+const Control* shown_stock_program() {
+  return stock_program.get();
+}
+
+void hide_stock_program() {
+  stock_program.reset();
 }
 
 } // namespace blacs_dyn

@@ -84,15 +84,19 @@ redist::Executor& Copier::executor() {
   return *executor_;
 }
 
+redist::PlanOptions Copier::plan_options(char type) const {
+  redist::PlanOptions options;
+  options.machine = machine_.agreed();
+  options.element_bytes = static_cast<int>(element_bytes(type));
+  if (executor_->ranks_on_host() == grid_.shape().size()) options.schedule = redist::Schedule::async;
+  return options;
+}
+
 /// Makes it the first of the kept ones.
 void Copier::plan(redist::Op op, const Matrix& from, const Matrix& to) {
-  int rank = 0;
-  MPI_Comm_rank(grid_.comm(), &rank);
-  redist::PlanOptions options;
+  const int rank = grid_.rank();
+  redist::PlanOptions options = plan_options(from.type);
   options.op = op;
-  options.machine = machine_.agreed();
-  options.element_bytes = static_cast<int>(element_bytes(from.type));
-  if (executor_->ranks_on_host() == grid_.shape().size()) options.schedule = redist::Schedule::async;
   const bool is_transposed = op != redist::Op::none;
   const MatrixExtents extents = copied_as(from, is_transposed, to).value();
   const Matrix::View source = from.as(is_transposed ? extents.transposed() : extents, rank),

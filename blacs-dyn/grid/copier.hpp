@@ -15,8 +15,8 @@ namespace blacs_dyn {
 
 class MachineFigures;
 
-/// Copies between matrices on one grid. Keeps its executor, which new layouts use too, and the last exchanges until
-/// the grid changes.
+/// Copies between matrices on one grid. Keeps its executor, which new layouts and phases use too, and the last
+/// exchanges until the grid changes.
 class Copier {
 public:
   Copier(const Grid& grid, const Matrices& matrices, const MachineFigures& machine)
@@ -30,6 +30,8 @@ public:
   void add(char op, const void* alpha, const Matrix* from, const void* beta, Matrix* to);
   /// The executor that moves data on this grid. Collective over it the first time.
   redist::Executor& executor();
+  /// How a copy of elements of this type is planned on this grid. Local, once executor() is there.
+  redist::PlanOptions plan_options(char type) const;
   void forget() { kept_.clear(); } ///< local: a matrix lies otherwise, though none was made or freed
   void close();                    ///< collective over the grid of the last copy; nothing when there was none
 

@@ -63,7 +63,7 @@ void Factoring::check() const {
   if ((asked_.options & ~DYNGRID_GIVE_BACK) != 0)
     fail(Status::bad_argument,
          fmt::format("options is {}, expected 0 or DYNGRID_GIVE_BACK ({})", asked_.options, int{DYNGRID_GIVE_BACK}));
-  if (!parts_.registered.matrices.has(a)) fail(Status::not_found, "the handle is of no living matrix");
+  parts_.registered.matrices.require(asked_.routine, a);
   if (!a->is_ordinary())
     fail(Status::unsupported,
          fmt::format("\"{}\" lies{}, expected a matrix over the whole grid; dyngrid_copy fills one", a->name,
@@ -77,17 +77,15 @@ void Factoring::check() const {
 
 /// All are at the same factorization.
 void Factoring::agree() const {
-  const MPI_Comm grid = parts_.grid.comm();
-  together(grid, [&] { check(); });
-  const base::Fnv1a mine = base::Fnv1a()
-                               .text(place_.text)
-                               .text(asked_.matrix->name)
-                               .number(static_cast<std::int64_t>(asked_.kind))
-                               .number(asked_.options);
-  check_same(grid, mine.positive(),
-             fmt::format("blacs-dyn: {}: called with another matrix, triangle or option on different processes",
-                         asked_.routine)
-                 .c_str());
+  const auto checked = [&] {
+    check();
+    const auto kind = static_cast<std::int64_t>(asked_.kind);
+    return base::Fnv1a().text(place_.text).text(asked_.matrix->name).number(kind).number(asked_.options).positive();
+  };
+  together_on_number(parts_.grid.comm(), checked,
+                     fmt::format("blacs-dyn: {}: called with another matrix, triangle or option on different processes",
+                                 asked_.routine)
+                         .c_str());
 }
 
 int Factoring::run() {

@@ -126,10 +126,13 @@ void Grid::check_choice(const char* routine, const char* what, int value, int le
     if (value < least || value > most)
       throw Error(Status::bad_argument,
                   fmt::format("blacs-dyn: {}: {} is {}, expected {} .. {}", routine, what, value, least, most));
+    return std::int64_t{value};
   };
-  if (!has_me()) return check();
-  together(comm(), check);
-  check_same(comm(), value, fmt::format("blacs-dyn: {}: {} differs between the processes", routine, what).c_str());
+  if (has_me())
+    together_on_number(comm(), check,
+                       fmt::format("blacs-dyn: {}: {} differs between the processes", routine, what).c_str());
+  else
+    check();
 }
 
 } // namespace blacs_dyn

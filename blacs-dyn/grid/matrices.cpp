@@ -2,7 +2,6 @@
 #include "grid/matrices.hpp"
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <cstdint>
 #include <tuple>
@@ -15,45 +14,31 @@
 #include "processes/mpi_util.hpp"
 #include "redist/descriptor.hpp"
 
+// What of a matrix goes to those that join.
+namespace gridmap {
+template <class Archive> void fields(Archive& a, Axis& axis) {
+  a(axis.n, axis.src, axis.nprocs, axis.sizes, axis.owners);
+}
+} // namespace gridmap
+namespace redist {
+template <class Archive> void fields(Archive& a, Grid& grid) {
+  a(grid.nprow, grid.npcol, grid.ranks);
+}
+template <class Archive> void fields(Archive& a, Layout& layout) {
+  a(layout.rows, layout.cols, layout.grid, layout.rows_replicated, layout.cols_replicated);
+}
+} // namespace redist
+/// Rules are each process's own.
+template <class Archive> void fields(Archive& a, dyngrid_matrix& matrix) {
+  a(matrix.name, matrix.type, matrix.order, matrix.relayouts, matrix.is_adopted, matrix.lies_on);
+  a(matrix.rows.nb, matrix.cols.nb, matrix.rows.field, matrix.cols.field, matrix.layout);
+}
+
 namespace blacs_dyn {
 namespace {
 
 using base::Error;
 using base::Status;
-using gridmap::Axis;
-
-void put_axis(Packet& packet, const Axis& axis) {
-  packet.put(axis.n).put(axis.src).put(axis.nprocs).put(axis.sizes).put(axis.owners);
-}
-
-Axis get_axis(Packet& packet) {
-  Axis axis;
-  axis.n = packet.get<std::int64_t>();
-  axis.src = packet.get<int>();
-  axis.nprocs = packet.get<int>();
-  axis.sizes = packet.get_vector<std::int64_t>();
-  axis.owners = packet.get_vector<int>();
-  return axis;
-}
-
-void put_layout(Packet& packet, const redist::Layout& layout) {
-  put_axis(packet, layout.rows);
-  put_axis(packet, layout.cols);
-  packet.put(layout.grid.nprow).put(layout.grid.npcol).put(layout.grid.ranks);
-  packet.put(layout.rows_replicated).put(layout.cols_replicated);
-}
-
-redist::Layout get_layout(Packet& packet) {
-  redist::Layout layout;
-  layout.rows = get_axis(packet);
-  layout.cols = get_axis(packet);
-  layout.grid.nprow = packet.get<int>();
-  layout.grid.npcol = packet.get<int>();
-  layout.grid.ranks = packet.get_vector<int>();
-  layout.rows_replicated = packet.get<bool>();
-  layout.cols_replicated = packet.get<bool>();
-  return layout;
-}
 
 /// The same on all processes of the grid? Collective. @throws agreed Error{rank_mismatch}
 void compare_forms(const Matrix& a, MPI_Comm grid) {
@@ -165,19 +150,17 @@ Matrix* Matrices::create(const Asked& asked, const Site& site) {
   redist::Layout layout;
   redist::LocalSize size;
   LocalArray local;
-  std::int64_t print = 0;
-  together(site.grid, [&] {
+  const auto laid_out = [&] {
     int at = 0;
     MPI_Comm_rank(site.grid, &at);
     layout = a->on(*site.map);
     size = a->local_size_on(layout, at);
-    print = fingerprint({&layout});
     local = a->array_of(size);
-  });
-  if (a->has_rule())
-    check_same(
-        site.grid, print,
-        "blacs-dyn: dyngrid_matrix_create: the rules give different block sizes or owners on different processes");
+    return fingerprint({&layout});
+  };
+  together_on_number(
+      site.grid, laid_out,
+      "blacs-dyn: dyngrid_matrix_create: the rules give different block sizes or owners on different processes");
   together(site.grid, [&] { a->place(std::move(layout), size, std::move(local), site.context); });
   return keep(std::move(a));
 }
@@ -300,9 +283,14 @@ bool Matrices::has(const Matrix* matrix) const {
   return std::any_of(matrices_.begin(), matrices_.end(), [&](const auto& a) { return a.get() == matrix; });
 }
 
-void Matrices::written(const Matrix* matrix) {
+void Matrices::require(const char* routine, const Matrix* matrix) const {
+  if (!matrix) throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the matrix is null", routine));
   if (!has(matrix))
-    throw Error(Status::not_found, "blacs-dyn: dyngrid_matrix_written: the handle is of no living matrix");
+    throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the handle is of no living matrix", routine));
+}
+
+void Matrices::written(const Matrix* matrix) {
+  require("dyngrid_matrix_written", matrix);
   for (const auto& a : matrices_)
     if (a.get() == matrix) ++a->writes;
 }
@@ -350,13 +338,7 @@ Matrix* Matrices::largest() const {
 
 void Matrices::write(Packet& packet) const {
   packet.put(static_cast<int>(matrices_.size()));
-  for (const auto& a : matrices_) {
-    packet.put(a->name).put(a->type).put(a->order).put(a->relayouts).put(a->is_adopted).put(a->lies_on);
-    packet.put(a->rows.has_rule()).put(a->rows.nb);
-    packet.put(a->cols.has_rule()).put(a->cols.nb);
-    packet.put(a->rows.field).put(a->cols.field);
-    put_layout(packet, a->layout);
-  }
+  for (const auto& a : matrices_) packet.put(*a).put(a->rows.has_rule()).put(a->cols.has_rule());
 }
 
 bool Matrices::may_lack_rules(bool some_wake) const {
@@ -367,13 +349,10 @@ bool Matrices::may_lack_rules(bool some_wake) const {
 
 void Matrices::compare_rules(MPI_Comm gathered) {
   std::vector<int> missing;
-  for (const auto& a : matrices_)
-    if (a->rows.has_rule() || a->cols.has_rule()) missing.push_back(a->lacks_rule() ? 1 : 0);
+  for (const auto& a : matrices_) missing.push_back(a->lacks_rule() ? 1 : 0);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, missing.data(), static_cast<int>(missing.size()), MPI_INT, MPI_MAX, gathered),
             "MPI_Allreduce");
-  std::size_t next = 0;
-  for (const auto& a : matrices_)
-    a->is_rule_missing = (a->rows.has_rule() || a->cols.has_rule()) && missing[next++] != 0;
+  for (std::size_t k = 0; k < missing.size(); ++k) matrices_[k]->is_rule_missing = missing[k] != 0;
 }
 
 Matrices::Layouts Matrices::missing_layouts(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map) {
@@ -398,14 +377,12 @@ Matrices::Layouts Matrices::missing_layouts(MPI_Comm comm, const std::vector<Mat
                                 "dyngrid_matrix_set_rule again, or wake a process that has it",
                                 asked[i]->name));
       if (sender[i] != rank) continue;
-      put_layout(packets[i], asked[i]->on(map));
+      packets[i].put(asked[i]->on(map));
     }
   });
   for (std::size_t i = 0; i < asked.size(); ++i) {
     broadcast(packets[i].bytes(), sender[i], comm);
-    if (!asked[i]->lacks_rule()) continue;
-    Packet packet(std::move(packets[i].bytes()));
-    received.emplace(asked[i], get_layout(packet));
+    if (asked[i]->lacks_rule()) received.emplace(asked[i], packets[i].get<redist::Layout>());
   }
   return received;
 }
@@ -426,19 +403,10 @@ Received receive_matrix(Packet& packet) {
   Received received;
   received.matrix = std::make_unique<Matrix>();
   Matrix& a = *received.matrix;
-  a.name = packet.get_text();
-  a.type = packet.get<char>();
-  a.order = packet.get<int>();
-  a.relayouts = packet.get<int>();
-  a.is_adopted = packet.get<bool>();
-  packet.get(a.lies_on);
+  packet.get(a);
   received.rows_have_rule = packet.get<bool>();
-  a.rows.nb = packet.get<std::int64_t>();
   received.cols_have_rule = packet.get<bool>();
-  a.cols.nb = packet.get<std::int64_t>();
-  packet.get(a.rows.field);
-  packet.get(a.cols.field);
-  received.layout = get_layout(packet);
+  received.layout = std::move(a.layout);
   a.rows.n = received.layout.rows.n;
   a.cols.n = received.layout.cols.n;
   return received;

@@ -63,6 +63,8 @@ public:
   std::int64_t bytes_of_mine() const;       ///< of the local arrays of this process
   const std::vector<std::unique_ptr<Matrix>>& all() const { return matrices_; }
   std::vector<Matrix*> list() const;
+  /// @throws Error{null_pointer, not_found} where it is no living one
+  void require(const char* routine, const Matrix* matrix) const;
   bool has(const Matrix* matrix) const;               ///< a living one
   void written(const Matrix* matrix);                 ///< by the program. @throws Error{not_found}
   std::int64_t revision() const { return revision_; } ///< another one when a matrix was made, freed or laid out anew

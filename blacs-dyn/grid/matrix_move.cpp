@@ -2,15 +2,36 @@
 #include "grid/matrix_move.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/memory.hpp"
+#include "grid/change_routines.hpp"
+#include "grid/checkpoints.hpp"
+#include "grid/machine_figures.hpp"
+#include "grid/settings.hpp"
 #include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
 
 using base::Error;
 using base::Status;
+
+namespace {
+
+/// A move in slabs cannot be taken back. @throws Error to refuse it
+void save_before_slabs(const MoveOrders& orders) {
+  if (!orders.has_data || orders.settings.checkpoint.empty()) return;
+  const std::string why = orders.checkpoints.save();
+  if (!why.empty())
+    throw Error(Status::io_failure, fmt::format("blacs-dyn: the matrices would move in slabs, and the checkpoint "
+                                                "before it was not written: {}",
+                                                why));
+}
+
+} // namespace
 
 void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, const MoveOrders& orders) {
   const double t0 = MPI_Wtime();
@@ -33,20 +54,21 @@ void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const Gri
   matrices_ = std::move(matrices);
   to_ = to.shape;
   // on one host nothing is gained by steps; between hosts the plan chooses by predicted cost
-  const bool is_free = orders.schedule == redist::Schedule::automatic;
+  const redist::Schedule schedule = orders.settings.exchange_order;
+  const bool is_free = schedule == redist::Schedule::automatic;
   bool is_short = false;
   const auto planned = [&] {
     const std::int64_t print = lay_out(to);
-    is_short = must_go_in_slabs(memory_of_host(executor), orders.is_low);
-    plan(is_free && executor.is_on_one_host() ? redist::Schedule::async : orders.schedule, orders.machine);
+    is_short = must_go_in_slabs(memory_of_host(executor), orders.settings.is_exchange_low);
+    plan(is_free && executor.is_on_one_host() ? redist::Schedule::async : schedule, orders.machine.agreed());
     return print;
   };
   together_on_number(
       gathered, planned,
       "blacs-dyn: the rules of the matrices give different block sizes or owners on different processes");
   is_in_slabs = executor.range(is_short ? 1 : 0).second != 0;
-  if (is_in_slabs) together(gathered, orders.before_slabs);
-  orders.before_exchange();
+  if (is_in_slabs) together(gathered, [&] { save_before_slabs(orders); });
+  if (orders.has_data) orders.routines.call_before(); // nothing can refuse the move any more
   exchange(executor);
 }
 

@@ -5,13 +5,26 @@
 
 #include "grid/matrices.hpp"
 #include "grid/move_memory.hpp"
-#include "grid/move_orders.hpp"
 #include "processes/participants.hpp"
 #include "redist/executor.hpp"
 #include "redist/plan.hpp"
 #include "redist/rank_plan.hpp"
 
 namespace blacs_dyn {
+
+class ChangeRoutines;
+class Checkpoints;
+class MachineFigures;
+struct Settings;
+
+/// How matrices are to move. The same on all processes but for `has_data`.
+struct MoveOrders {
+  const Settings& settings;
+  const MachineFigures& machine; ///< by which an automatic schedule is chosen
+  bool has_data;                 ///< of the old grid: this process writes the checkpoint and calls the routines
+  Checkpoints& checkpoints;      ///< one is written before a move in slabs, where one is configured
+  ChangeRoutines& routines;      ///< the program's
+};
 
 /// Matrices from the old grid into new arrays of the new one, which may be the same grid. The old arrays stay as they
 /// are until use_new(), or go in slabs where the memory of a host is too small for both.

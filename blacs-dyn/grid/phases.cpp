@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/fnv1a.hpp"
-#include "base/statistics.hpp"
+#include "base/index.hpp"
 #include "grid/control.hpp"
 #include "grid/copier.hpp"
 #include "grid/machine_figures.hpp"
@@ -16,18 +16,13 @@
 
 namespace blacs_dyn {
 
+using base::at;
 using base::Error;
 using base::Status;
 
 namespace {
 
 constexpr int most_candidates = 1 << 8; ///< of one phase
-
-double longest_of(MPI_Comm comm, double mine) {
-  double longest = 0;
-  check_mpi(MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, comm), "MPI_Allreduce");
-  return longest;
-}
 
 Error wrong(Status status, const char* routine, const std::string& text) {
   return Error(status, fmt::format("blacs-dyn: {}: {}", routine, text));
@@ -61,8 +56,7 @@ Phase& Phases::known(const char* routine, Phase* phase) const {
 
 Phase::Use& Phases::use_of(const char* routine, Phase* phase, Matrix* matrix) const {
   known(routine, phase);
-  if (!matrix) throw wrong(Status::null_pointer, routine, "the matrix is null");
-  if (!matrices_.has(matrix)) throw wrong(Status::not_found, routine, "the handle is of no living matrix");
+  matrices_.require(routine, matrix);
   if (!matrix->is_ordinary())
     throw wrong(Status::unsupported, routine,
                 fmt::format("matrix \"{}\" lies{}, expected one over the whole grid (DYNGRID_ON_GRID)", matrix->name,
@@ -105,8 +99,14 @@ void Phases::Shared::was_written() {
   for (std::size_t k = 0; k < copies.size(); ++k) copies[k].is_valid = static_cast<int>(k) == now;
 }
 
+/// Which of them; their number when it is none.
+std::size_t Phases::shared_of(const Matrix* matrix) const {
+  const auto found = std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.matrix == matrix; });
+  return static_cast<std::size_t>(found - shared_.begin());
+}
+
 void Phases::freed(const Matrix* matrix) {
-  if (std::any_of(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.matrix == matrix; })) forget();
+  if (shared_of(matrix) < shared_.size()) forget();
 }
 
 // ---- layouts and candidates on this grid
@@ -130,7 +130,7 @@ std::vector<double> Phases::shares_now() const {
 /// And no other routine has moved a matrix since, nor given a process another speed that matters.
 bool Phases::is_laid_out() const {
   const auto is_there = [](const Shared& s) {
-    const redist::Layout &known = s.copies[static_cast<std::size_t>(s.now)].layout, &now = s.matrix->layout;
+    const redist::Layout &known = s.copies[at(s.now)].layout, &now = s.matrix->layout;
     return now.rows == known.rows && now.cols == known.cols;
   };
   return !candidates_.empty() && shares_ == shares_now() && std::all_of(shared_.begin(), shared_.end(), is_there);
@@ -147,15 +147,8 @@ void Phases::forget() {
   ended_.reset();
 }
 
-void Phases::grid_changes() {
-  forget();
-  if (executor_) executor_->close();
-  executor_.reset();
-}
-
 void Phases::clear() {
   forget();
-  executor_.reset();
   phases_.clear();
 }
 
@@ -185,13 +178,13 @@ void Phases::lay_out() {
         if (!is_living(use))
           throw wrong(Status::not_found, "dyngrid_phase_begin",
                       fmt::format("a matrix of phase \"{}\" was freed", phase->name));
-        auto at = std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.matrix == use.matrix; });
-        if (at == shared_.end()) {
+        const std::size_t m = shared_of(use.matrix);
+        if (m == shared_.size()) {
           const Matrix& a = *use.matrix;
-          at = shared_.insert(shared_.end(), Shared{use.matrix, {}, 0, a.writes});
-          at->copies.push_back({a.layout, a.local_size, {}, true});
+          shared_.push_back(Shared{use.matrix, {}, 0, a.writes});
+          shared_.back().copies.push_back({a.layout, a.local_size, {}, true});
         }
-        for (const OfferedLayout& offered : use.offered) layout_number(*at, offered);
+        for (const OfferedLayout& offered : use.offered) layout_number(shared_[m], offered);
       }
     list_candidates();
     shares_ = shares_now();
@@ -206,13 +199,11 @@ void Phases::list_candidates() {
   for (const auto& phase : phases_) {
     std::vector<Candidate> list{{std::vector<int>(shared_.size(), -1), {}}};
     for (const Phase::Use& use : phase->uses) {
-      const auto at =
-          std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.matrix == use.matrix; });
-      const auto m = static_cast<std::size_t>(at - shared_.begin());
+      const std::size_t m = shared_of(use.matrix);
       std::vector<int> layouts;
-      for (const OfferedLayout& offered : use.offered) layouts.push_back(layout_number(*at, offered));
+      for (const OfferedLayout& offered : use.offered) layouts.push_back(layout_number(shared_[m], offered));
       if (layouts.empty())
-        for (std::size_t k = 0; k < at->copies.size(); ++k) layouts.push_back(static_cast<int>(k));
+        for (std::size_t k = 0; k < shared_[m].copies.size(); ++k) layouts.push_back(static_cast<int>(k));
       std::sort(layouts.begin(), layouts.end());
       layouts.erase(std::unique(layouts.begin(), layouts.end()), layouts.end());
       if (list.size() * layouts.size() > most_candidates)
@@ -250,8 +241,8 @@ std::int64_t Phases::fingerprint_of_all() const {
 void Phases::check_begin(const Phase* phase) const {
   if (open_ >= 0)
     throw wrong(Status::bad_state, "dyngrid_phase_begin",
-                fmt::format("phase \"{}\" was begun, expected its end before \"{}\"",
-                            phases_[static_cast<std::size_t>(open_)]->name, phase->name));
+                fmt::format("phase \"{}\" was begun, expected its end before \"{}\"", phases_[at(open_)]->name,
+                            phase->name));
   if (phase->uses.empty())
     throw wrong(Status::bad_state, "dyngrid_phase_begin",
                 fmt::format("phase \"{}\" uses no matrix, expected dyngrid_phase_uses before", phase->name));
@@ -279,10 +270,8 @@ void Phases::begin(Phase* phase) {
       comm, checked,
       "blacs-dyn: dyngrid_phase_begin: the processes begin different phases, or declared them differently");
   const int p = index_of(phase);
-  if (!executor_) {
-    machine_.measure_once(comm);
-    executor_.emplace(comm);
-  }
+  if (is_new) machine_.measure_once(comm);
+  copier_.executor(); // collective the first time
   const double t0 = MPI_Wtime();
   if (is_new) recall();
   for (Shared& shared : shared_)
@@ -292,10 +281,10 @@ void Phases::begin(Phase* phase) {
   last_ = {};
   last_.is_planned = plan_.steps.empty() ? 0 : 1;
   chosen_ = choose(p);
-  const auto& list = candidates_[static_cast<std::size_t>(p)];
+  const auto& list = candidates_[at(p)];
   last_.candidate = chosen_;
   last_.candidates = static_cast<int>(list.size());
-  go_to(p, list[static_cast<std::size_t>(chosen_)]);
+  go_to(p, list[at(chosen_)]);
   open_ = p;
   begun_s_ = MPI_Wtime();
   last_.move_s = begun_s_ - t0;
@@ -306,10 +295,14 @@ void Phases::end(Phase* phase) {
     throw wrong(Status::bad_state, "dyngrid_phase_end",
                 open_ < 0 ? "no phase was begun, expected dyngrid_phase_begin before"
                           : fmt::format("the phase that was begun is \"{}\", expected its end",
-                                        phases_[static_cast<std::size_t>(open_)]->name));
+                                        phases_[at(open_)]->name));
   last_.seconds = MPI_Wtime() - begun_s_;
   ended_ = Ended{open_, chosen_, last_.seconds};
   open_ = -1;
+}
+
+std::size_t Phases::step_behind(std::size_t step) const {
+  return step + 1 < plan_.steps.size() ? step + 1 : plan_.lead_in;
 }
 
 /// The plan's next candidate of that phase, wherever the program goes on in its cycle. Before there is a plan the first
@@ -317,7 +310,6 @@ void Phases::end(Phase* phase) {
 int Phases::choose(int phase) {
   copy_from_.assign(shared_.size(), -1);
   if (plan_.steps.empty()) return trials_.next(phase).value_or(0);
-  const auto step_behind = [&](std::size_t at) { return at + 1 < plan_.steps.size() ? at + 1 : plan_.lead_in; };
   for (std::size_t k = 0; k < plan_.steps.size() && plan_.steps[cursor_].phase != phase; ++k)
     cursor_ = step_behind(cursor_);
   const advise::PhaseStep& step = plan_.steps[cursor_];
@@ -351,33 +343,32 @@ void Phases::give_back_spare_of_program() {
 }
 
 void Phases::fill_and_take(int phase, const Candidate& candidate) {
-  for (const Phase::Use& use : phases_[static_cast<std::size_t>(phase)]->uses) {
-    const auto at =
-        std::find_if(shared_.begin(), shared_.end(), [&](const Shared& s) { return s.matrix == use.matrix; });
-    const auto m = static_cast<int>(at - shared_.begin());
-    const int to = candidate.layouts[static_cast<std::size_t>(m)];
-    if (to != at->now) {
-      if (!at->copies[static_cast<std::size_t>(to)].is_valid && (use.use & DYNGRID_READ) != 0) {
-        const int planned = copy_from_[static_cast<std::size_t>(m)];
-        const bool is_there = planned >= 0 && at->copies[static_cast<std::size_t>(planned)].is_valid;
-        fill(m, is_there ? planned : at->now, to);
+  for (const Phase::Use& use : phases_[at(phase)]->uses) {
+    const std::size_t m = shared_of(use.matrix);
+    Shared& shared = shared_[m];
+    const int to = candidate.layouts[m];
+    if (to != shared.now) {
+      if (!shared.copies[at(to)].is_valid && (use.use & DYNGRID_READ) != 0) {
+        const int planned = copy_from_[m];
+        const bool is_there = planned >= 0 && shared.copies[at(planned)].is_valid;
+        fill(static_cast<int>(m), is_there ? planned : shared.now, to);
       }
-      take(m, to);
+      take(static_cast<int>(m), to);
     }
-    if ((use.use & DYNGRID_WRITE) != 0) at->was_written();
+    if ((use.use & DYNGRID_WRITE) != 0) shared.was_written();
   }
 }
 
 /// Arrays for the layouts that have none. Collective where one has: all know it.
 void Phases::make_room(int phase, const Candidate& candidate) {
   std::vector<std::pair<Shared*, Copy*>> missing;
-  for (const Phase::Use& use : phases_[static_cast<std::size_t>(phase)]->uses)
-    for (std::size_t m = 0; m < shared_.size(); ++m) {
-      const int to = candidate.layouts[m];
-      if (shared_[m].matrix != use.matrix || to == shared_[m].now) continue;
-      Copy& copy = shared_[m].copies[static_cast<std::size_t>(to)];
-      if (!copy.is_allocated) missing.emplace_back(&shared_[m], &copy);
-    }
+  for (const Phase::Use& use : phases_[at(phase)]->uses) {
+    const std::size_t m = shared_of(use.matrix);
+    const int to = candidate.layouts[m];
+    if (to == shared_[m].now) continue;
+    Copy& copy = shared_[m].copies[at(to)];
+    if (!copy.is_allocated) missing.emplace_back(&shared_[m], &copy);
+  }
   if (missing.empty()) return;
   std::vector<LocalArray> arrays;
   together(grid_.comm(), [&] {
@@ -390,12 +381,8 @@ void Phases::make_room(int phase, const Candidate& candidate) {
 }
 
 redist::Plan Phases::plan_between(int shared, int from, int to) const {
-  const Shared& s = shared_[static_cast<std::size_t>(shared)];
-  redist::PlanOptions options;
-  options.element_bytes = static_cast<int>(element_bytes(s.matrix->type));
-  options.machine = machine_.agreed();
-  if (executor_->ranks_on_host() == grid_.shape().size()) options.schedule = redist::Schedule::async;
-  return {s.copies[static_cast<std::size_t>(from)].layout, s.copies[static_cast<std::size_t>(to)].layout, options};
+  const Shared& s = shared_[at(shared)];
+  return {s.copies[at(from)].layout, s.copies[at(to)].layout, copier_.plan_options(s.matrix->type)};
 }
 
 /// Of each process. The same on all processes: what a move took in proportion to it decides when all plan again.
@@ -404,9 +391,9 @@ std::vector<double> Phases::predicted_seconds(const redist::Plan& plan, int proc
 }
 
 Phases::Move& Phases::move_between(int shared, int from, int to) {
-  const auto at = moves_.find({shared, from, to});
-  if (at != moves_.end() && at->second.exchange) return at->second;
-  const char type = shared_[static_cast<std::size_t>(shared)].matrix->type;
+  const auto known = moves_.find({shared, from, to});
+  if (known != moves_.end() && known->second.exchange) return known->second;
+  const char type = shared_[at(shared)].matrix->type;
   Move made;
   together(grid_.comm(), [&] {
     const redist::Plan plan = plan_between(shared, from, to);
@@ -416,20 +403,27 @@ Phases::Move& Phases::move_between(int shared, int from, int to) {
     made.plan = plan.for_rank(grid_.rank(), type);
   });
   Move& kept = moves_[{shared, from, to}] = std::move(made);
-  kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, *executor_));
+  kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, copier_.executor()));
   return kept;
+}
+
+/// On the slowest process. Collective.
+double Phases::longest_of(double mine) const {
+  double longest = 0;
+  check_mpi(MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, grid_.comm()), "MPI_Allreduce");
+  return longest;
 }
 
 /// The copy in layout `to`, of the valid one in layout `from`.
 void Phases::fill(int shared, int from, int to) {
-  Shared& s = shared_[static_cast<std::size_t>(shared)];
+  Shared& s = shared_[at(shared)];
   Move& move = move_between(shared, from, to);
-  Copy &source = s.copies[static_cast<std::size_t>(from)], &copy = s.copies[static_cast<std::size_t>(to)];
+  Copy &source = s.copies[at(from)], &copy = s.copies[at(to)];
   const bool is_in_use = from == s.now;
   const double t0 = MPI_Wtime();
   move.exchange->run({{is_in_use ? s.matrix->local.data() : source.array.data(),
                        is_in_use ? s.matrix->lld() : source.size.lld(), copy.array.data(), copy.size.lld()}});
-  const double seconds = longest_of(grid_.comm(), MPI_Wtime() - t0);
+  const double seconds = longest_of(MPI_Wtime() - t0);
   copy.is_valid = true;
   last_.moved_bytes += move.moved_bytes;
   if (move.predicted_s > 0) trials_.moved({shared, from, to}, seconds / move.predicted_s);
@@ -438,9 +432,9 @@ void Phases::fill(int shared, int from, int to) {
 
 /// The copy in layout `to` becomes the matrix. Local.
 void Phases::take(int shared, int to) {
-  Shared& s = shared_[static_cast<std::size_t>(shared)];
-  Copy& before = s.copies[static_cast<std::size_t>(s.now)];
-  Copy& now = s.copies[static_cast<std::size_t>(to)];
+  Shared& s = shared_[at(shared)];
+  Copy& before = s.copies[at(s.now)];
+  Copy& now = s.copies[at(to)];
   if (s.matrix->is_adopted) { // the program has one array of it: place() has it free the old one
     before.is_allocated = before.is_valid = false;
   } else {
@@ -479,12 +473,12 @@ void Phases::trim() {
 
 /// In how many steps of the plan; a large number when in none.
 int Phases::next_use(int shared, int layout) const {
-  std::size_t at = cursor_;
+  std::size_t next = cursor_;
   for (std::size_t k = 0; k < plan_.steps.size(); ++k) {
-    const advise::PhaseStep& step = plan_.steps[at];
-    const Candidate& c = candidates_[static_cast<std::size_t>(step.phase)][static_cast<std::size_t>(step.candidate)];
-    if (c.layouts[static_cast<std::size_t>(shared)] == layout) return static_cast<int>(k);
-    at = at + 1 < plan_.steps.size() ? at + 1 : plan_.lead_in;
+    const advise::PhaseStep& step = plan_.steps[next];
+    const Candidate& c = candidates_[at(step.phase)][at(step.candidate)];
+    if (c.layouts[at(shared)] == layout) return static_cast<int>(k);
+    next = step_behind(next);
   }
   return INT_MAX - 1;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "advise/phase_trials.hpp"
@@ -16,7 +16,6 @@
 #include "grid/grid.hpp"
 #include "grid/matrices.hpp"
 #include "redist/exchange.hpp"
-#include "redist/executor.hpp"
 #include "redist/plan.hpp"
 #include "redist/rank_plan.hpp"
 
@@ -72,8 +71,8 @@ public:
   void begin(Phase* phase);
   void end(Phase* phase); ///< local; its time is sent at the next begin or plan
   void plan(std::int64_t cycles);
-  void grid_changes(); ///< copies and times go; what the matrices hold now stays
-  void clear();        ///< local
+  void grid_changes() { forget(); } ///< local: copies and times go; what the matrices hold now stays
+  void clear();                     ///< local
 
 private:
   /// A matrix in one layout. The array of the one in use is the matrix's own. On another grid the matrix lies as it was
@@ -109,6 +108,7 @@ private:
   };
 
   bool is_living(const Phase::Use& use) const;
+  std::size_t shared_of(const Matrix* matrix) const;
   bool is_laid_out() const;
   bool has_order() const; ///< a layout that looks at speeds
   std::vector<double> shares_now() const;
@@ -124,6 +124,7 @@ private:
   void settle();
   void recall();
   void plan_for(std::int64_t cycles);
+  std::size_t step_behind(std::size_t step) const;
   int choose(int phase);
   std::string layout_name(int shared, int layout) const;
   std::string layouts_name(const Candidate& candidate) const;
@@ -135,6 +136,7 @@ private:
   void fill_and_take(int phase, const Candidate& candidate);
   void give_back_spare_of_program();
   void make_room(int phase, const Candidate& candidate);
+  double longest_of(double mine) const;
   void fill(int shared, int from, int to);
   void take(int shared, int to);
   void trim();
@@ -158,7 +160,6 @@ private:
   std::vector<Shared> shared_;
   std::vector<double> shares_; ///< of rows and columns of the grid; none where no layout looks at them
   std::vector<std::vector<Candidate>> candidates_; ///< of each phase
-  std::optional<redist::Executor> executor_;
   std::map<MoveKey, Move> moves_;
   advise::PhaseTrials trials_; ///< the same on all processes
   std::optional<Ended> ended_;

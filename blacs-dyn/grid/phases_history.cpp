@@ -4,14 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "base/index.hpp"
 #include "base/parse_json.hpp"
-#include "base/statistics.hpp"
 #include "grid/control.hpp"
 #include "grid/phases.hpp"
 #include "processes/mpi_util.hpp"
-#include "redist/plan.hpp"
 
 namespace blacs_dyn {
+
+using base::at;
 
 namespace {
 
@@ -24,7 +25,7 @@ struct Recalled { ///< a candidate of a phase, or a move of a matrix
 
 /// "64x64"; for one that has no block size, its distinguishing name.
 std::string Phases::layout_name(int shared, int layout) const {
-  const redist::Layout& l = shared_[static_cast<std::size_t>(shared)].copies[static_cast<std::size_t>(layout)].layout;
+  const redist::Layout& l = shared_[at(shared)].copies[at(layout)].layout;
   if (l.rows.is_uniform() && l.cols.is_uniform() && l.rows.src == 0 && l.cols.src == 0)
     return fmt::format("{}x{}", l.rows.sizes[0], l.cols.sizes[0]);
   return fmt::format("uneven-{:08x}", fingerprint({&l}) & 0xffffffff);
@@ -41,18 +42,15 @@ std::string Phases::layouts_name(const Candidate& candidate) const {
 
 control::PhaseKey Phases::key_of(int phase, int candidate) const {
   const Shape shape = grid_.shape();
-  const auto& list = candidates_[static_cast<std::size_t>(phase)];
-  return {{shape.nprow, shape.npcol},
-          phases_[static_cast<std::size_t>(phase)]->name,
-          "",
-          layouts_name(list[static_cast<std::size_t>(candidate)])};
+  const auto& list = candidates_[at(phase)];
+  return {{shape.nprow, shape.npcol}, phases_[at(phase)]->name, "", layouts_name(list[at(candidate)])};
 }
 
 control::PhaseKey Phases::key_of(const MoveKey& move) const {
   const auto [shared, from, to] = move;
   const Shape shape = grid_.shape();
   return {{shape.nprow, shape.npcol},
-          shared_[static_cast<std::size_t>(shared)].matrix->name,
+          shared_[at(shared)].matrix->name,
           layout_name(shared, from),
           layout_name(shared, to)};
 }
@@ -62,9 +60,8 @@ void Phases::settle() {
   if (!ended_) return;
   const auto [phase, candidate, seconds] = *ended_;
   ended_.reset();
-  double longest = 0;
-  check_mpi(MPI_Allreduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, grid_.comm()), "MPI_Allreduce");
-  std::vector<double>& own = candidates_[static_cast<std::size_t>(phase)][static_cast<std::size_t>(candidate)].seconds;
+  const double longest = longest_of(seconds);
+  std::vector<double>& own = candidates_[at(phase)][at(candidate)].seconds;
   const bool is_first = own.empty();
   if (own.size() == advise::PhaseRules().kept) own.erase(own.begin());
   own.push_back(seconds);
@@ -77,8 +74,8 @@ void Phases::remember_single_runs() {
   if (!control_) return;
   const control::PhaseTimes known = control_->state().phases();
   for (int p = 0; p < static_cast<int>(candidates_.size()); ++p)
-    for (int c = 0; c < static_cast<int>(candidates_[static_cast<std::size_t>(p)].size()); ++c) {
-      if (candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(c)].seconds.size() != 1) continue;
+    for (int c = 0; c < static_cast<int>(candidates_[at(p)].size()); ++c) {
+      if (candidates_[at(p)][at(c)].seconds.size() != 1) continue;
       const control::PhaseKey key = key_of(p, c);
       if (known.count(key) == 0) control_->state().phase_took(key, trials_.typical_s(p, c));
     }
@@ -101,10 +98,9 @@ void Phases::recall() {
         list.push_back(what);
       };
       for (int p = 0; p < static_cast<int>(candidates_.size()); ++p)
-        for (int c = 0; c < static_cast<int>(candidates_[static_cast<std::size_t>(p)].size()); ++c)
-          recalled(key_of(p, c), {p, -1, c, 0});
+        for (int c = 0; c < static_cast<int>(candidates_[at(p)].size()); ++c) recalled(key_of(p, c), {p, -1, c, 0});
       for (int m = 0; m < static_cast<int>(shared_.size()) && !known.empty(); ++m) {
-        const int layouts = static_cast<int>(shared_[static_cast<std::size_t>(m)].copies.size());
+        const int layouts = static_cast<int>(shared_[at(m)].copies.size());
         for (int from = 0; from < layouts; ++from)
           for (int to = 0; to < layouts; ++to)
             if (from != to) recalled(key_of(MoveKey{m, from, to}), {m, from, to, 0});

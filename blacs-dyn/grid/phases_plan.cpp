@@ -5,44 +5,26 @@
 #include <fmt/format.h>
 
 #include "advise/phase_trials.hpp"
+#include "base/index.hpp"
 #include "base/statistics.hpp"
 #include "grid/phases.hpp"
 #include "processes/mpi_util.hpp"
 
+// What of a plan goes to all.
+namespace advise {
+template <class Archive> void fields(Archive& a, PhaseStep& step) {
+  a(step.phase, step.candidate, step.copied_from, step.seconds, step.move_s);
+}
+template <class Archive> void fields(Archive& a, PhasePlan& plan) {
+  a(plan.steps, plan.lead_in);
+}
+} // namespace advise
+
 namespace blacs_dyn {
 
+using base::at;
 using base::Error;
 using base::Status;
-
-namespace {
-
-Packet packed(const advise::PhasePlan& plan, const std::vector<std::vector<int>>& tried) {
-  Packet packet;
-  packet.put(static_cast<std::int64_t>(plan.lead_in)).put(static_cast<std::int64_t>(plan.steps.size()));
-  for (const advise::PhaseStep& step : plan.steps)
-    packet.put(step.phase)
-        .put(tried[static_cast<std::size_t>(step.phase)][static_cast<std::size_t>(step.candidate)])
-        .put(step.seconds)
-        .put(step.move_s)
-        .put(step.copied_from);
-  return packet;
-}
-
-advise::PhasePlan unpacked(Packet& packet) {
-  advise::PhasePlan plan;
-  plan.lead_in = static_cast<std::size_t>(packet.get<std::int64_t>());
-  plan.steps.resize(static_cast<std::size_t>(packet.get<std::int64_t>()));
-  for (advise::PhaseStep& step : plan.steps) {
-    packet.get(step.phase);
-    packet.get(step.candidate);
-    packet.get(step.seconds);
-    packet.get(step.move_s);
-    packet.get(step.copied_from);
-  }
-  return plan;
-}
-
-} // namespace
 
 /// Of each phase the numbers of the candidates that have times, in the order in which they are planned.
 std::vector<std::vector<int>> Phases::known() const {
@@ -87,13 +69,13 @@ void Phases::plan_for(std::int64_t cycles) {
   std::vector<double> mine, all;
   together(comm, [&] {
     for (int p = 0; p < static_cast<int>(tried.size()); ++p)
-      for (const int k : tried[static_cast<std::size_t>(p)]) {
-        const auto& seconds = candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(k)].seconds;
+      for (const int k : tried[at(p)]) {
+        const auto& seconds = candidates_[at(p)][at(k)].seconds;
         const double own =
             seconds.size() < advise::PhaseRules().tries ? trials_.typical_s(p, k) : base::median(seconds);
         mine.push_back(std::min(own, trials_.typical_s(p, k)) * trials_.hope(p, k));
       }
-    all.resize(rank == 0 ? mine.size() * static_cast<std::size_t>(size) : 0);
+    all.resize(rank == 0 ? mine.size() * at(size) : 0);
   });
   const auto count = static_cast<int>(mine.size());
   check_mpi(MPI_Gather(mine.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm), "MPI_Gather");
@@ -103,18 +85,18 @@ void Phases::plan_for(std::int64_t cycles) {
     const advise::PhaseProblem asked = problem(all, size);
     advise::PhasePlan planned = cycles == 0 ? advise::plan_endless_phases(asked) : advise::plan_phases(asked, cycles);
     if (cycles > 0) planned.lead_in = planned.steps.size() - phases_.size(); // longer than announced: the last cycle
-    packet = packed(planned, tried);
+    for (advise::PhaseStep& step : planned.steps) step.candidate = tried[at(step.phase)][at(step.candidate)];
+    packet.put(planned);
   });
   broadcast(packet.bytes(), 0, comm);
-  plan_ = unpacked(packet);
+  plan_ = packet.get<advise::PhasePlan>();
   for (advise::PhaseStep& step : plan_.steps) // what is expected, not what is hoped for
     step.seconds += trials_.typical_s(step.phase, step.candidate) * (1 - trials_.hope(step.phase, step.candidate));
   cursor_ = 0;
   is_endless_ = cycles == 0;
   remember_single_runs();
-  trials_.planned(plan_.steps, [&](int p, int c) -> const std::vector<int>& {
-    return candidates_[static_cast<std::size_t>(p)][static_cast<std::size_t>(c)].layouts;
-  });
+  trials_.planned(plan_.steps,
+                  [&](int p, int c) -> const std::vector<int>& { return candidates_[at(p)][at(c)].layouts; });
   tell_of_plan();
 }
 
@@ -129,22 +111,19 @@ advise::PhaseProblem Phases::problem(const std::vector<double>& seconds, int pro
   }
   asked.memory_bytes = keep_bytes_ < 0 ? -1 : keep_bytes_ + in_use;
   const auto tried = known();
-  const std::size_t columns = seconds.size() / static_cast<std::size_t>(processes);
+  const std::size_t columns = seconds.size() / at(processes);
   std::size_t column = 0;
   for (std::size_t p = 0; p < phases_.size(); ++p) {
     advise::Phase phase;
     phase.name = phases_[p]->name;
     phase.uses.assign(shared_.size(), advise::PhaseUse::none);
     for (const Phase::Use& use : phases_[p]->uses)
-      for (std::size_t m = 0; m < shared_.size(); ++m)
-        if (shared_[m].matrix == use.matrix)
-          phase.uses[m] = use.use == DYNGRID_READ    ? advise::PhaseUse::read
-                          : use.use == DYNGRID_WRITE ? advise::PhaseUse::write
-                                                     : advise::PhaseUse::read_write;
+      phase.uses[shared_of(use.matrix)] = use.use == DYNGRID_READ    ? advise::PhaseUse::read
+                                          : use.use == DYNGRID_WRITE ? advise::PhaseUse::write
+                                                                     : advise::PhaseUse::read_write;
     for (const int k : tried[p]) {
-      advise::PhaseCandidate candidate{{}, candidates_[p][static_cast<std::size_t>(k)].layouts, {}};
-      for (std::size_t r = 0; r < static_cast<std::size_t>(processes); ++r)
-        candidate.seconds.push_back(seconds[r * columns + column]);
+      advise::PhaseCandidate candidate{{}, candidates_[p][at(k)].layouts, {}};
+      for (std::size_t r = 0; r < at(processes); ++r) candidate.seconds.push_back(seconds[r * columns + column]);
       // the slowest process changes from run to run: the longest of the typical times is less than the typical longest
       const double longest = *std::max_element(candidate.seconds.begin(), candidate.seconds.end());
       const double typical = trials_.typical_s(static_cast<int>(p), k) * trials_.hope(static_cast<int>(p), k);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "grid/place.hpp"
 
+#include <utility>
+
 #include <dlfcn.h>
 #include <link.h>
 
@@ -8,6 +10,7 @@
 
 #include "base/files.hpp"
 #include "base/fnv1a.hpp"
+#include "base/status.hpp"
 #include "grid/registered_name.hpp"
 #include "processes/preflight.hpp"
 

@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <string>
 
-#include "processes/packet.hpp"
-
 namespace blacs_dyn {
 
 /// Where in the program a process waits for a change of the grid. A file and its line where the language has them, and
@@ -40,18 +38,10 @@ struct Place {
   /// Whether processes at the two can go on together.
   bool meets(const Place& other) const;
   std::string shown() const;
-  void write(Packet& packet) const;
-  static Place read(Packet& packet);
 };
 
 template <class Archive> void fields(Archive& a, Place& place) {
   a(place.kind, place.text, place.program);
-}
-inline void Place::write(Packet& packet) const {
-  packet.put(*this);
-}
-inline Place Place::read(Packet& packet) {
-  return packet.get<Place>();
 }
 
 /// The 8 bytes by which processes find out three things: whether they are at one place, whether any process requests

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "grid/relayout.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstdio>
 #include <optional>
 
 #include <fmt/format.h>
@@ -12,7 +9,7 @@
 #include "grid/change_reports.hpp"
 #include "grid/change_routines.hpp"
 #include "grid/copier.hpp"
-#include "grid/move_orders.hpp"
+#include "grid/matrix_move.hpp"
 #include "grid/whereabouts.hpp"
 #include "processes/mpi_util.hpp"
 
@@ -22,24 +19,11 @@ using base::Error;
 using base::Status;
 
 int Relayout::all() {
-  return carry_out("dyngrid_relayout", matrices_.list(), [] {});
-}
-
-int Relayout::reblock(Matrix* matrix, std::int64_t mb, std::int64_t nb) {
-  return one("dyngrid_matrix_reblock", matrix, {'R', 0, mb}, {'C', 0, nb});
-}
-
-int Relayout::set_rule(Matrix* matrix, dyngrid_distribution rule, void* context) {
-  return one("dyngrid_matrix_set_rule", matrix, {'R', 0, 1, rule, context}, {'C', 0, 1, rule, context}, true);
-}
-
-int Relayout::set_owner_rule(Matrix* matrix, dyngrid_owner_rule rule, void* context) {
-  return one("dyngrid_matrix_set_owner_rule", matrix, {'R', 0, 1, nullptr, context, rule},
-             {'C', 0, 1, nullptr, context, rule}, true);
+  return carry_out("dyngrid_relayout", parts_.registered.matrices.list(), [] {});
 }
 
 int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule cols, bool wants_rule) {
-  const bool is_known = matrices_.has(matrix);
+  const bool is_known = parts_.registered.matrices.has(matrix);
   AxisRule rows_before, cols_before;
   const int order_before = is_known ? matrix->order : 0;
   const bool was_missing = is_known && matrix->is_rule_missing;
@@ -51,9 +35,7 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
     cols.n = cols_before.n;
   }
   const auto check = [&] {
-    if (!matrix) throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the matrix is null", routine));
-    if (!is_known)
-      throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the handle is of no living matrix", routine));
+    parts_.registered.matrices.require(routine, matrix);
     if (matrix->is_field())
       throw Error(Status::unsupported,
                   fmt::format("blacs-dyn: {}: matrix \"{}\" is a field, whose blocks stay as it was made with; copy it "
@@ -87,8 +69,8 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
 std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::vector<Matrix*>& asked,
                                                const std::function<void()>& check) const {
   std::vector<Matrix*> moving;
-  const GridMap& grid = grid_.map();
-  const Matrices::Layouts received = Matrices::missing_layouts(grid_.comm(), asked, grid);
+  const GridMap& grid = parts_.grid.map();
+  const Matrices::Layouts received = Matrices::missing_layouts(parts_.grid.comm(), asked, grid);
   base::Fnv1a hash;
   const std::optional<Error> objection = attempt([&] {
     check();
@@ -98,28 +80,24 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
       if (!(layout.rows == a->layout.rows && layout.cols == a->layout.cols)) moving.push_back(a);
     }
   });
-  const bool is_quiet = !objection && moving.empty() && asked.size() == matrices_.list().size();
+  const bool is_quiet = !objection && moving.empty() && asked.size() == parts_.registered.matrices.list().size();
   const Place here(Place::Kind::call, routine);
   constexpr std::uint64_t has_something = PlaceWord::own_request;
   if ((whereabouts_.agree(here, is_quiet ? 0 : has_something) & has_something) == 0) return {};
-  const std::int64_t print = hash.positive();
-  const std::array<std::int64_t, 3> mine{objection ? 1 : 0, print, -print};
-  std::array<std::int64_t, 3> most{};
-  check_mpi(MPI_Allreduce(mine.data(), most.data(), 3, MPI_INT64_T, MPI_MAX, grid_.comm()), "MPI_Allreduce");
-  if (most[0] != 0)
-    together(grid_.comm(), [&] {
-      if (objection) throw *objection;
-    });
-  if (most[1] != -most[2])
-    throw Error(Status::rank_mismatch,
-                fmt::format("blacs-dyn: {}: the processes of the grid name different matrices or give different block "
-                            "sizes or owners; expected the same on all",
-                            routine));
+  const auto compared = [&] {
+    if (objection) throw *objection;
+    return hash.positive();
+  };
+  together_on_number(parts_.grid.comm(), compared,
+                     fmt::format("blacs-dyn: {}: the processes of the grid name different matrices or give different "
+                                 "block sizes or owners; expected the same on all",
+                                 routine)
+                         .c_str());
   return moving;
 }
 
 int Relayout::carry_out(const char* routine, const std::vector<Matrix*>& asked, const std::function<void()>& check) {
-  if (!grid_.has_me()) {
+  if (!parts_.grid.has_me()) {
     check();
     return DYNGRID_SAME;
   }
@@ -131,21 +109,23 @@ int Relayout::carry_out(const char* routine, const std::vector<Matrix*>& asked, 
 
 void Relayout::move(std::vector<Matrix*> moving) {
   const double started = MPI_Wtime();
-  const Participants who = grid_.participants();
+  const Grid& grid = parts_.grid;
+  ChangeRoutines& routines = parts_.registered.routines;
+  const Participants who = grid.participants();
   MatrixMove move(who);
   move.spare = &spare_;
   try {
-    move.received = Matrices::missing_layouts(grid_.comm(), moving, grid_.map());
-    move.run_by(copier_.executor(), grid_.comm(), grid_.map(), std::move(moving),
-                move_orders(settings_, machine_, true, checkpoints_, routines_));
+    move.received = Matrices::missing_layouts(grid.comm(), moving, grid.map());
+    move.run_by(copier_.executor(), grid.comm(), grid.map(), std::move(moving),
+                {parts_.settings, parts_.machine, true, parts_.checkpoints, routines});
   } catch (...) {
-    if (routines_.owes_after()) routines_.call_after();
+    if (routines.owes_after()) routines.call_after();
     throw;
   }
   move.use_new();
-  matrices_.changed();
-  reports_.relaid(move, started);
-  routines_.call_after();
+  parts_.registered.matrices.changed();
+  parts_.reports.relaid(move, started);
+  routines.call_after();
 }
 
 } // namespace blacs_dyn

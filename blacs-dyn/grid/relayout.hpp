@@ -4,52 +4,37 @@
 #include <functional>
 #include <vector>
 
-#include "grid/grid.hpp"
-#include "grid/registered.hpp"
+#include "grid/resize.hpp"
 
 namespace blacs_dyn {
 
-class ChangeReports;
-class Checkpoints;
 class Copier;
-class MachineFigures;
 class Whereabouts;
-struct Settings;
 
 /// New layouts on the current grid: matrices move, no process joins or leaves, and contexts stay open. Collective over
 /// the grid; on a process that is not in it yet, a change of what it declared. @return a dyngrid_outcome. @throws
 /// agreed Error, all as before.
 class Relayout {
 public:
-  Relayout(const Grid& grid, Registered& registered, const Settings& settings, Whereabouts& whereabouts, Copier& copier,
-           const MachineFigures& machine, Checkpoints& checkpoints, ChangeReports& reports)
-      : grid_(grid), matrices_(registered.matrices), routines_(registered.routines), settings_(settings),
-        whereabouts_(whereabouts), copier_(copier), machine_(machine), checkpoints_(checkpoints), reports_(reports) {}
+  Relayout(const Resize::Parts& parts, Whereabouts& whereabouts, Copier& copier)
+      : parts_(parts), whereabouts_(whereabouts), copier_(copier) {}
 
   int all(); ///< asks all rules again
-  /// The matrix in blocks of mb x nb from here on, on every grid.
-  int reblock(Matrix* matrix, std::int64_t mb, std::int64_t nb);
-  int set_rule(Matrix* matrix, dyngrid_distribution rule, void* context);
-  int set_owner_rule(Matrix* matrix, dyngrid_owner_rule rule, void* context);
+  /// The matrix in these blocks, or by these rules, from here on, on every grid; its lengths stay. wants_rule: blocks
+  /// alone are refused.
+  int one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule cols, bool wants_rule = false);
   /// Frees what is kept for the next time on this grid. Local.
   void forget() { spare_.clear(); }
 
 private:
-  int one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule cols, bool wants_rule = false);
   std::vector<Matrix*> those_that_move(const char* routine, const std::vector<Matrix*>& asked,
                                        const std::function<void()>& check) const;
   int carry_out(const char* routine, const std::vector<Matrix*>& asked, const std::function<void()>& check);
   void move(std::vector<Matrix*> moving);
 
-  const Grid& grid_;
-  Matrices& matrices_;
-  ChangeRoutines& routines_;
-  const Settings& settings_;
+  const Resize::Parts parts_;
   Whereabouts& whereabouts_;
   Copier& copier_;
-  const MachineFigures& machine_;
-  Checkpoints& checkpoints_;
-  ChangeReports& reports_;
   redist::SharedArray spare_; ///< layouts that change often would wait for fresh pages longer than for their data
 };
 

@@ -14,9 +14,9 @@
 #include "grid/change_reports.hpp"
 #include "grid/control.hpp"
 #include "grid/headroom.hpp"
-#include "grid/move_orders.hpp"
 #include "grid/newcomer_command.hpp"
 #include "grid/state_transfer.hpp"
+#include "processes/messages.hpp"
 
 namespace blacs_dyn {
 
@@ -83,12 +83,7 @@ void Resize::ask_scheduler(Control* control) {
     else if (!request_ || request_->origin != control::ResizeRequest::Origin::outside)
       ask(*control);
   });
-  Packet packet;
-  packet.put(goal_.to).put(goal_.growth.hosts);
-  broadcast(packet.bytes(), 0, parts_->grid.comm());
-  packet = Packet(packet.bytes());
-  goal_.to = packet.get<Shape>();
-  goal_.growth.hosts = packet.get<std::vector<advise::OfferedHost>>();
+  goal_ = value_of_root(goal_, 0, parts_->grid.comm());
 }
 
 /// On process 0.
@@ -227,12 +222,8 @@ template <class Decision> void Resize::agree_to_begin(Decision&& decision) {
       decision();
       require_memory();
     });
-    if (is_by_speed(parts_->processes.process_set(), change_, goal_.growth)) { // process 0's counts
-      Packet packet;
-      packet.put(change_);
-      broadcast(packet.bytes(), 0, grid);
-      change_ = Packet(packet.bytes()).get<Change>();
-    }
+    if (is_by_speed(parts_->processes.process_set(), change_, goal_.growth)) // process 0's counts
+      change_ = value_of_root(change_, 0, grid);
     if (!change_.new_groups.empty()) together(grid, [&] { send_for(); });
   } catch (...) {
     parts_->processes.call_off(); // another process could not decide
@@ -330,8 +321,7 @@ Resize::Outcome Resize::move_and_commit() {
     const GridMap& to = gathered_->change.to;
     move.received = Matrices::missing_layouts(gathered_->comm.get(), parts_->registered.matrices.list(), to);
     move.run(gathered_->comm.get(), to, parts_->registered.matrices.list(),
-             move_orders(parts_->settings, parts_->machine, !who_->is_joining, parts_->checkpoints,
-                         parts_->registered.routines));
+             {parts_->settings, parts_->machine, !who_->is_joining, parts_->checkpoints, parts_->registered.routines});
   } catch (const Error& error) {
     if (error.status() == Status::mpi_failure) throw; // not agreed: the union's communicator is of no use any more
     const Outcome outcome = abandon();

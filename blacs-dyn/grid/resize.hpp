@@ -46,7 +46,7 @@ public:
   };
   enum class Outcome { resized, redirected, asleep, gone };
 
-  /// What a change of the grid works on.
+  /// What a change of the grid works on, and one of layouts on it.
   struct Parts {
     Processes& processes;
     Grid& grid;

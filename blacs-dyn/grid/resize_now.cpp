@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the program itself changes the grid, and waits for it.
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -40,30 +39,25 @@ int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* wit
              "blacs-dyn: dyngrid_resize_without: the processes to be left out differ between processes");
   goal.to = to;
   goal.placement = placement;
-  return change_now(std::move(goal));
+  return changes_.make(std::move(goal));
 }
 
 int ResizePoints::need(const char* grids) {
   if (const std::optional<int> outcome = come_in(Place())) return *outcome;
   whereabouts_.agree_on_call("dyngrid_need");
   advise::Allowed needed;
-  together(grid_.comm(), [&] {
+  const auto read = [&] {
     if (!grids) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_need: the text is null");
     needed = advise::Allowed::parse(grids);
     if (needed.text().empty())
       throw Error(Status::bad_argument, "blacs-dyn: dyngrid_need: no grids are named, expected e.g. \"8:32\"");
-  });
-  check_same(grid_.comm(), base::Fnv1a().text(needed.text()).positive(),
-             "blacs-dyn: dyngrid_need: the grids differ between processes");
+    return base::Fnv1a().text(needed.text()).positive();
+  };
+  together_on_number(grid_.comm(), read, "blacs-dyn: dyngrid_need: the grids differ between processes");
   if (needed.permits(grid_.shape())) return DYNGRID_SAME;
   Resize::Goal goal;
   goal.need = needed.text();
   goal.placement = settings_.placement;
-  return change_now(std::move(goal));
-}
-
-/// The program waits for it.
-int ResizePoints::change_now(Resize::Goal goal) {
   return changes_.make(std::move(goal));
 }
 

@@ -2,7 +2,6 @@
 #include "grid/resize_points.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <cstdio>
 #include <utility>
 
@@ -60,7 +59,8 @@ bool ResizePoints::agree_on_due(const Place& place) {
 }
 
 bool ResizePoints::restore_if_due() {
-  return checkpoints_.restore_if_due([this] { balancing_.all_came(); }); // it is no part of the step
+  if (checkpoints_.must_restore()) balancing_.all_came(); // it is no part of the step
+  return checkpoints_.restore_if_due();
 }
 
 /// A checkpoint by a signal or from outside. Collective over the grid. @return false: the run ends here

@@ -6,7 +6,6 @@
 #include "grid/balancing.hpp"
 #include "grid/changes.hpp"
 #include "grid/place.hpp"
-#include "processes/packet.hpp"
 
 namespace blacs_dyn {
 
@@ -63,7 +62,6 @@ private:
   int act_on(Findings found);
   bool save_as_asked(Findings& found);
   int balance();
-  int change_now(Resize::Goal goal);
   int go_on_where_led();
 
   const Grid& grid_;

@@ -12,7 +12,6 @@
 #include "control/job_state.hpp"
 #include "processes/launchers/launcher.hpp"
 #include "processes/names.hpp"
-#include "processes/packet.hpp"
 #include "processes/room.hpp"
 #include "redist/plan.hpp"
 
@@ -64,24 +63,17 @@ struct Settings {
 
   /// @throws Error{bad_argument} that names the variable, its value and what was expected.
   static Settings from_environment(const std::string& pool = "");
-  void write(Packet& packet) const; ///< without what is of one process alone
-  void read(Packet& packet);        ///< what is of this process alone stays
 };
 
 template <class Archive> void fields(Archive& a, GroupPolicy& policy) {
   a(policy.kind, policy.size, policy.hosts, policy.slots, policy.speeds, policy.started, policy.one_owner, policy.warm,
     policy.keeps);
 }
+/// Without what is of one process alone.
 template <class Archive> void fields(Archive& a, Settings& s) {
   a(s.placement, s.exchange_order, s.is_exchange_low, s.group_policy, s.way, s.is_way_asked_for, s.waits,
     s.is_scheduled, s.join_limit_s, s.points, s.warm, s.keep_s);
   a(s.checkpoint, s.checkpoint_signal, s.checkpoint_points, s.checkpoint_seconds, s.restore, s.balance, s.requests);
-}
-inline void Settings::write(Packet& packet) const {
-  packet.put(*this);
-}
-inline void Settings::read(Packet& packet) {
-  packet.get(*this);
 }
 
 } // namespace blacs_dyn

@@ -13,7 +13,7 @@ Packet StateTransfer::write(bool some_wake) const {
   packet.put(registered_.matrices.may_lack_rules(some_wake));
   packet.put(registered_.shared.list());
   whereabouts_.write(packet);
-  settings_.write(packet);
+  packet.put(settings_);
   balancing_.write(packet);
   machine_.write(packet);
   registered_.matrices.write(packet);
@@ -24,7 +24,7 @@ void StateTransfer::read(Packet& state, const std::vector<SavedShared>& shared, 
   const bool is_newcomer = processes_.is_newcomer();
   whereabouts_.read(state);
   registered_.shared.expect(shared, is_newcomer);
-  settings_.read(state);
+  state.get(settings_);
   balancing_.read(state);
   machine_.read(state);
   registered_.matrices.read(state, is_newcomer || is_outside, is_newcomer);
@@ -51,7 +51,7 @@ bool StateTransfer::share_with_joining(Processes::Union& gathered, const Partici
   Packet received(state.bytes());
   const bool may_lack_rules = received.get<bool>();
   const auto shared = received.get_vector<SavedShared>();
-  const Place others = Place::read(received);
+  const Place others = received.get<Place>();
   using Where = Whereabouts::Where;
   const Where where = who.is_joining ? whereabouts_.compare(others, !was_led) : Where::here;
   bool is_one_led = was_led;

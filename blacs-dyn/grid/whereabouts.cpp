@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "processes/messages.hpp"
 #include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
@@ -30,13 +31,9 @@ void Whereabouts::agree_on_call(const char* routine) {
 }
 
 void Whereabouts::check(const Place& place) const {
-  Packet packet;
-  place.write(packet);
-  broadcast(packet.bytes(), 0, grid_.comm());
+  const Place first = value_of_root(place, 0, grid_.comm());
   together(grid_.comm(), [&] {
     place.check_name();
-    Packet received(packet.bytes());
-    const Place first = Place::read(received);
     if (first.meets(place)) return;
     if (first.kind == Place::Kind::call || place.kind == Place::Kind::call)
       throw Error(Status::rank_mismatch,
@@ -64,8 +61,7 @@ std::string Whereabouts::name_for_newcomers() const {
 // ---- those that join
 
 void Whereabouts::write(Packet& packet) const {
-  place_.write(packet);
-  packet.put(plain_places_count_);
+  packet.put(place_).put(plain_places_count_);
 }
 
 void Whereabouts::read(Packet& packet) {

@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include "base/mpi/agree.hpp"
 #include "base/tags.hpp"
 #include "processes/packet.hpp"
 
@@ -24,6 +25,14 @@ std::optional<std::vector<char>> receive_if_there(MPI_Comm comm, base::Tag tag);
 /// Waits asleep for a message from `rank`; the back-off grows to `longest_ms`. meanwhile: called between two polls.
 Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms,
                       const std::function<void()>& meanwhile = {});
+
+/// What rank root has, on all ranks. Collective. Waits asleep. @throws agreed Error{out_of_memory}
+template <class T> T value_of_root(const T& mine, int root, MPI_Comm comm) {
+  Packet packet;
+  packet.put(mine);
+  base::broadcast(packet.bytes(), root, comm);
+  return packet.get<T>();
+}
 
 /// To all `count` processes of a new group, over the intercommunicator to it: they are not needed. A process that is
 /// not there yet finds it later.

@@ -12,7 +12,6 @@
 #include "grid/calls/calls.hpp"
 #include "grid/control.hpp"
 #include "grid/stock_blacs.hpp"
-#include "grid/stock_program.hpp"
 #include "processes/preflight.hpp"
 #include "processes/processes.hpp"
 
@@ -50,10 +49,6 @@ public:
 control::CallsBoard& counts() {
   static auto* board = new control::CallsBoard;
   return *board;
-}
-
-const control::CallsBoard& board() {
-  return counts();
 }
 
 void belong_to(const Processes& processes, const std::unique_ptr<Control>& control) {

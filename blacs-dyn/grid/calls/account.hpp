@@ -8,7 +8,7 @@
 
 namespace blacs_dyn::calls {
 
-/// Of this process; outlives everything.
+/// The statistics of the calls of this process; outlives everything.
 control::CallsBoard& counts();
 
 /// At the first call: the process that prints is process 0 of an application of ours, else of MPI_COMM_WORLD. Local.

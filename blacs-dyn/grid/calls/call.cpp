@@ -16,6 +16,7 @@
 #include "base/fnv1a.hpp"
 #include "base/thread.hpp"
 #include "grid/calls/account.hpp"
+#include "grid/contexts.hpp"
 #include "grid/matrix.hpp"
 #include "processes/mpi_util.hpp"
 #include "redist/plan.hpp"
@@ -96,7 +97,7 @@ Call::Call(const pblas::StockCall& stock, const Routine& routine, const std::str
   if (!here_.is_inside()) return;
   for (const int at : routine_.sizes) n_ = std::max<std::int64_t>(n_, integer(arguments(), at));
   hash_ = hash_of_arguments();
-  comm_ = comm_of_context(here_.ctxt);
+  comm_ = contexts::comm_of(here_.ctxt);
   callers_ = &callers_of(comm_);
 }
 

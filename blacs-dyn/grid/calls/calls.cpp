@@ -3,22 +3,94 @@
 // ScaLAPACK.
 #include "grid/calls/calls.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "advise/calls.hpp"
 #include "base/environment.hpp"
+#include "base/status.hpp"
 #include "grid/calls/account.hpp"
 #include "grid/calls/call.hpp"
-#include "grid/calls/run_on.hpp"
 
 extern "C" void Cblacs_abort(int ctxt, int code);
 
 namespace blacs_dyn::calls {
 namespace {
+
+using advise::CallRule;
+using advise::CallRules;
+using base::Error;
+using base::Status;
+
+/// "pdgetrf", "p?gemm,pdpotrf", "all": all of them at one place. Either number of the grid 0: both, and the caller's
+/// grid; nb 0: the caller's. Pure.
+/// @throws Error{bad_argument} naming `where`
+CallRules rules_at(int nprow, int npcol, int nb, const char* routines, const char* where) {
+  if (routines == nullptr || std::string_view(routines).find_first_of("=:") != std::string_view::npos)
+    throw Error(Status::bad_argument,
+                fmt::format("{}: routine is {}, expected names such as pdgetrf, p?gemm or all", where,
+                            routines == nullptr ? "NULL" : '"' + std::string(routines) + '"'));
+  if (nprow < 0 || npcol < 0 || (nprow == 0) != (npcol == 0))
+    throw Error(Status::bad_argument, fmt::format("{}: grid is {}x{}, expected both from 1, or both 0 for the caller's",
+                                                  where, nprow, npcol));
+  if (nb < 0)
+    throw Error(Status::bad_argument,
+                fmt::format("{}: nb is {}, expected a block size from 1, or 0 for the caller's", where, nb));
+  CallRules rules = advise::parse_call_rules(routines, where);
+  for (auto& entry : rules) {
+    if (entry.second.mode == CallRule::Mode::automatic) continue; // a name; `report` is none
+    rules.clear();
+    break;
+  }
+  if (rules.empty())
+    throw Error(Status::bad_argument,
+                fmt::format("{}: routine is \"{}\", expected names such as pdgetrf, p?gemm or all", where, routines));
+  CallRule rule;
+  rule.mode = CallRule::Mode::fixed;
+  rule.place.grid = {nprow, npcol};
+  rule.place.nb = nb;
+  for (auto& entry : rules) entry.second = rule;
+  return rules;
+}
+
+/// What the program itself has asked for (dyngrid_run_on), for the next call or all of a scope, and still holds. Pure.
+class AskedFor {
+public:
+  void next(CallRules rules) { once_.push_back(std::move(rules)); }
+  void begin(CallRules rules) { scopes_.push_back(std::move(rules)); }
+  /// @throws Error{bad_state} without a scope
+  void end() {
+    if (scopes_.empty())
+      throw Error(Status::bad_state, "blacs-dyn: dyngrid_run_on_end without dyngrid_run_on_begin before it");
+    scopes_.pop_back();
+  }
+  /// For a call that is made now: what was asked for the next one first, and it is used up; then the innermost scope
+  /// that has the routine.
+  std::optional<CallRule> take(const std::string& routine) {
+    const auto has = [&](const CallRules& rules) { return rules.count(routine) > 0; };
+    if (const auto first = std::find_if(once_.begin(), once_.end(), has); first != once_.end()) {
+      const CallRule rule = first->at(routine);
+      once_.erase(first);
+      return rule;
+    }
+    const auto innermost = std::find_if(scopes_.rbegin(), scopes_.rend(), has);
+    if (innermost == scopes_.rend()) return std::nullopt;
+    return innermost->at(routine);
+  }
+  bool is_empty() const { return once_.empty() && scopes_.empty(); }
+
+private:
+  std::vector<CallRules> once_, scopes_;
+};
 
 CallDecider* decider = nullptr; // of libdyngrid-calls.so
 bool is_any_seen = false;       // a call that the decider selects
@@ -68,7 +140,7 @@ void take(const pblas::StockCall& stock) {
   const Named& called = named(stock.name);
   const Routine* routine = Nested::depth() == 0 ? called.routine : nullptr;
   if (routine == nullptr || is_query(*routine, stock.arguments)) return run_stock(stock);
-  const std::optional<advise::CallRule> rule = asked().take(called.name);
+  const std::optional<CallRule> rule = asked().take(called.name);
   if (!rule && !called.is_decided) return run_stock(stock);
   is_any_seen = is_any_seen || called.is_decided;
   try {
@@ -113,10 +185,6 @@ bool is_library_missing() {
 void run_on_end() {
   asked().end();
   unroute_if_idle();
-}
-
-void contexts_are_closed() {
-  forget_places();
 }
 
 } // namespace blacs_dyn::calls

@@ -4,9 +4,6 @@
 #pragma once
 #include <memory>
 
-namespace control {
-class CallsBoard;
-}
 namespace blacs_dyn {
 class Control;
 class Processes;
@@ -17,8 +14,6 @@ namespace blacs_dyn::calls {
 /// The application whose process 0 prints the messages about calls, and whose clients see them. Both live as long as
 /// this process; control: null but on process 0. Local.
 void belong_to(const Processes& processes, const std::unique_ptr<Control>& control);
-/// The statistics of calls so far; outlives everything. Local.
-const control::CallsBoard& board();
 /// DYNGRID_CALLS names routines, and no call of one of them came here. Local.
 bool were_none_seen();
 /// DYNGRID_CALLS names routines, and libdyngrid-calls.so is not loaded. Local.

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <list>
 
-#include "grid/contexts.hpp"
+#include "grid/calls/calls.hpp"
 #include "processes/mpi_util.hpp"
 
 extern "C" {
@@ -54,24 +54,6 @@ Callers& callers_among_all(MPI_Comm comm) {
   return all_callers().back();
 }
 
-/// A context of a grid of the first processes of `comm`, which it is made of; it is kept in `contexts`. Collective the
-/// first time.
-Standing context_of(std::map<GridShape, int>& contexts, GridShape grid, MPI_Comm comm) {
-  const auto [at, is_new] = contexts.emplace(grid, -1);
-  if (is_new) {
-    std::vector<int> map; // by columns; ranks of a context go by rows
-    for (int q = 0; q < grid.npcol; ++q)
-      for (int p = 0; p < grid.nprow; ++p) map.push_back(p * grid.npcol + q);
-    const int handle = Csys2blacs_handle(comm);
-    at->second = handle;
-    Cblacs_gridmap(&at->second, map.data(), grid.nprow, grid.nprow, grid.npcol);
-    Cfree_blacs_system_handle(handle);
-  }
-  Standing there = standing_in(at->second);
-  there.grid = grid;
-  return there;
-}
-
 int owner_of_row(const Given& x, GridShape grid) {
   return (x.desc[rsrc_at] + (x.i - 1) / x.desc[mb_at]) % grid.nprow;
 }
@@ -118,10 +100,6 @@ bool is_acceptable(const Routine& routine, const Problem& problem, const Argumen
   return true;
 }
 
-MPI_Comm comm_of_context(int ctxt) {
-  return contexts::comm_of(ctxt);
-}
-
 Callers& callers_of(MPI_Comm comm) {
   static const int keyval = [] { // groups are compared once for each communicator
     int made = MPI_KEYVAL_INVALID;
@@ -139,10 +117,23 @@ Callers& callers_of(MPI_Comm comm) {
 }
 
 Standing place_context(Callers& callers, GridShape grid, const Standing& caller, MPI_Comm comm) {
-  return grid == caller.grid ? caller : context_of(callers.contexts, grid, comm);
+  if (grid == caller.grid) return caller;
+  const auto [at, is_new] = callers.contexts.emplace(grid, -1);
+  if (is_new) {
+    std::vector<int> map; // by columns; ranks of a context go by rows
+    for (int q = 0; q < grid.npcol; ++q)
+      for (int p = 0; p < grid.nprow; ++p) map.push_back(p * grid.npcol + q);
+    const int handle = Csys2blacs_handle(comm);
+    at->second = handle;
+    Cblacs_gridmap(&at->second, map.data(), grid.nprow, grid.nprow, grid.npcol);
+    Cfree_blacs_system_handle(handle);
+  }
+  Standing there = standing_in(at->second);
+  there.grid = grid;
+  return there;
 }
 
-void forget_places() {
+void contexts_are_closed() {
   for (Callers& callers : all_callers()) callers.contexts.clear();
 }
 

@@ -51,13 +51,10 @@ struct Callers {
   bool is_first = false;       ///< whose calls came first in this process
   std::map<GridShape, int> contexts;
 };
-MPI_Comm comm_of_context(int ctxt);
 /// The processes of `comm`; local. They stay where they are.
 Callers& callers_of(MPI_Comm comm);
 /// The context of a grid of the first ones of them, -1 outside; that of the caller where the shape is the same. It
 /// stays open. Collective the first time.
 Standing place_context(Callers& callers, GridShape grid, const Standing& caller, MPI_Comm comm);
-/// Contexts of places are closed, or the caller is about to close them. Local.
-void forget_places();
 
 } // namespace blacs_dyn::calls
