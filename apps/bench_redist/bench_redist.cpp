@@ -25,6 +25,7 @@
 
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
+#include "base/mpi/blacs.hpp"
 #include "base/status.hpp"
 #include "common/report.hpp"
 #include "common/timing.hpp"
@@ -41,11 +42,6 @@
 #endif
 
 extern "C" {
-int Csys2blacs_handle(MPI_Comm);
-void Cfree_blacs_system_handle(int);
-void Cblacs_gridmap(int*, int*, int, int, int);
-void Cblacs_gridexit(int);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
 using GeFunction = void(int, int, void*, int, int, int*, void*, int, int, int*, int);
 void dyngrid_Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <unistd.h>
 
+#include "base/mpi/blacs.hpp"
 #include "base/spellings.hpp"
 #include "dyngrid/status.h"
 #include "grid/application.hpp"
@@ -14,8 +15,6 @@
 #include "grid/stock_program.hpp"
 #include "processes/launchers/this_mpi.hpp"
 #include "processes/setup_file.hpp"
-
-extern "C" MPI_Comm Cblacs2sys_handle(int context);
 
 namespace {
 

@@ -11,14 +11,12 @@
 
 #include <mpi.h>
 
+#include "base/mpi/blacs.hpp"
 #include "dyngrid.h"
 #include "dyngrid/calls.h"
 
 extern "C" {
 extern int scalapack_calls;
-void Cblacs_get(int context, int what, int* value);
-void Cblacs_gridinit(int* context, const char* order, int nprow, int npcol);
-void Cblacs_gridexit(int context);
 int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, const int* nprocs);
 void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
              const int*, const int*, const double*, const int*, const int*, const int*, const double*, double*,

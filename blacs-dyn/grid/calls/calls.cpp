@@ -11,11 +11,10 @@
 #include <string_view>
 
 #include "base/environment.hpp"
+#include "base/mpi/blacs.hpp"
 #include "grid/calls/account.hpp"
 #include "grid/calls/call.hpp"
 #include "grid/calls/run_on.hpp"
-
-extern "C" void Cblacs_abort(int ctxt, int code);
 
 namespace blacs_dyn::calls {
 namespace {
