@@ -45,6 +45,13 @@ Application& holding(const char* routine) {
   return app();
 }
 
+/// And all processes make this call.
+Application& agreed(const char* routine, Application& (*entered)(const char*) = begun) {
+  Application& application = entered(routine);
+  application.whereabouts.agree_on_call(routine);
+  return application;
+}
+
 int index_in_grid() {
   return app().is_active() ? app().grid.rank() : -1;
 }
@@ -76,8 +83,7 @@ const char* lacks(const dyngrid_matrix* const* handle) {
 
 /// Of the routines that make a matrix; `routine` is compared between processes.
 void create(const char* routine, blacs_dyn::Matrices::Asked asked, dyngrid_matrix** matrix) {
-  Application& a = holding(routine);
-  a.whereabouts.agree_on_call(routine);
+  Application& a = agreed(routine, holding);
   if (!asked.lacks) asked.lacks = lacks(matrix);
   dyngrid_matrix* made = a.registered.matrices.create(asked, a.grid.site());
   if (!made->lies_on.is_whole() && a.grid.has_me()) a.grid.open_contexts_of_matrices();
@@ -123,8 +129,7 @@ const Place& call_at(const void* return_address) {
 template <class Finish>
 int factor(const char* routine, dyngrid_matrix* a, pblas::FactorKind kind, int options, int* info, Finish&& finish) {
   if (app().has_left()) return DYNGRID_LEAVE;
-  Application& all = changing(routine);
-  all.whereabouts.agree_on_call(routine);
+  Application& all = agreed(routine, changing);
   blacs_dyn::Factoring factoring({all.grid, all.registered, all.checkpoints, all.balancing, all.changes, all.points},
                                  {routine, a, kind, options, info != nullptr});
   const int outcome = factoring.run();
@@ -497,8 +502,7 @@ int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64
 int dyngrid_matrix_adopt(const char* name, char type, const int* desc, void* local, size_t bytes,
                          dyngrid_allocator allocate, void* data, dyngrid_matrix** matrix) {
   return guard([&] {
-    Application& a = holding("dyngrid_matrix_adopt");
-    a.whereabouts.agree_on_call("dyngrid_matrix_adopt");
+    Application& a = agreed("dyngrid_matrix_adopt", holding);
     const char* const lack = !desc ? "desc" : !allocate ? "allocate" : lacks(matrix);
     dyngrid_matrix* made = a.registered.matrices.adopt({name, type, {'R'}, {'C'}, lack},
                                                        {desc, local, bytes, {allocate, data}}, a.grid.site());
@@ -576,8 +580,7 @@ int dyngrid_matrix_halo(const dyngrid_matrix* matrix, const int* lo, const int* 
 int dyngrid_borders_create(dyngrid_matrix* matrix, const int* lo, const int* hi, const int* periodic, int neighbours,
                            const void* boundary, dyngrid_borders** borders) {
   return guard([&] {
-    Application& a = begun("dyngrid_borders_create");
-    a.whereabouts.agree_on_call("dyngrid_borders_create");
+    Application& a = agreed("dyngrid_borders_create");
     dyngrid_borders* const made = a.borders.create(matrix, {lo, hi, periodic, neighbours, borders != nullptr}, boundary,
                                                    a.registered.matrices, a.grid.site());
     *borders = made;
@@ -586,33 +589,23 @@ int dyngrid_borders_create(dyngrid_matrix* matrix, const int* lo, const int* hi,
 
 int dyngrid_borders_update(dyngrid_borders* borders, void** ghosted) {
   return guard([&] {
-    Application& a = begun("dyngrid_borders_update");
-    a.whereabouts.agree_on_call("dyngrid_borders_update");
+    Application& a = agreed("dyngrid_borders_update");
     void* const array = a.borders.update(borders, a.registered.matrices, a.grid.site());
     if (ghosted) *ghosted = array;
   });
 }
 
 int dyngrid_borders_exchange(dyngrid_borders* borders) {
-  return guard([&] {
-    Application& a = begun("dyngrid_borders_exchange");
-    a.borders.exchange(borders, a.registered.matrices);
-  });
+  return guard([&] { begun("dyngrid_borders_exchange").borders.exchange(borders, app().registered.matrices); });
 }
 
 int dyngrid_borders_store(dyngrid_borders* borders) {
-  return guard([&] {
-    Application& a = begun("dyngrid_borders_store");
-    a.borders.store(borders, a.registered.matrices);
-  });
+  return guard([&] { begun("dyngrid_borders_store").borders.store(borders, app().registered.matrices); });
 }
 
 dyngrid_halo* dyngrid_borders_halo(dyngrid_borders* borders) {
   dyngrid_halo* halo = nullptr;
-  guard([&] {
-    Application& a = begun("dyngrid_borders_halo");
-    halo = a.borders.halo(borders, a.registered.matrices);
-  });
+  guard([&] { halo = begun("dyngrid_borders_halo").borders.halo(borders, app().registered.matrices); });
   return halo;
 }
 
@@ -634,8 +627,7 @@ int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t
 
 int dyngrid_set_speed(double speed) {
   return guard([&] {
-    Application& a = holding("dyngrid_set_speed");
-    a.whereabouts.agree_on_call("dyngrid_set_speed");
+    Application& a = agreed("dyngrid_set_speed", holding);
     a.processes.set_speed(speed);
     if (a.control) a.control->know(a.processes);
   });
@@ -705,19 +697,11 @@ int dyngrid_matrix_free(dyngrid_matrix** matrix) {
 }
 
 int dyngrid_copy(const dyngrid_matrix* from, dyngrid_matrix* to) {
-  return guard([&] {
-    Application& a = begun("dyngrid_copy");
-    a.whereabouts.agree_on_call("dyngrid_copy");
-    a.copier.copy(from, to);
-  });
+  return guard([&] { agreed("dyngrid_copy").copier.copy(from, to); });
 }
 
 int dyngrid_add(char op, const void* alpha, const dyngrid_matrix* a, const void* beta, dyngrid_matrix* b) {
-  return guard([&] {
-    Application& application = begun("dyngrid_add");
-    application.whereabouts.agree_on_call("dyngrid_add");
-    application.copier.add(op, alpha, a, beta, b);
-  });
+  return guard([&] { agreed("dyngrid_add").copier.add(op, alpha, a, beta, b); });
 }
 
 int dyngrid_phase_create(const char* name, dyngrid_phase** phase) {
@@ -754,11 +738,7 @@ int dyngrid_phase_layout_weighted(dyngrid_phase* phase, dyngrid_matrix* matrix, 
 }
 
 int dyngrid_phase_begin(dyngrid_phase* phase) {
-  return guard([&] {
-    Application& a = changing("dyngrid_phase_begin");
-    a.whereabouts.agree_on_call("dyngrid_phase_begin");
-    a.phases.begin(phase);
-  });
+  return guard([&] { agreed("dyngrid_phase_begin", changing).phases.begin(phase); });
 }
 
 int dyngrid_phase_end(dyngrid_phase* phase) {
@@ -766,11 +746,7 @@ int dyngrid_phase_end(dyngrid_phase* phase) {
 }
 
 int dyngrid_phases_plan(int64_t cycles) {
-  return guard([&] {
-    Application& a = changing("dyngrid_phases_plan");
-    a.whereabouts.agree_on_call("dyngrid_phases_plan");
-    a.phases.plan(cycles);
-  });
+  return guard([&] { agreed("dyngrid_phases_plan", changing).phases.plan(cycles); });
 }
 
 int dyngrid_run_on(int nprow, int npcol, int nb, const char* routine) {
@@ -862,11 +838,7 @@ int dyngrid_checkpoint(const char* path) {
 }
 
 int dyngrid_restore(const char* path) {
-  return guard([&] {
-    Application& a = changing("dyngrid_restore");
-    a.whereabouts.agree_on_call("dyngrid_restore");
-    a.checkpoints.restore(path);
-  });
+  return guard([&] { agreed("dyngrid_restore", changing).checkpoints.restore(path); });
 }
 
 int dyngrid_is_restarted(void) {
