@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/mpi/blacs.hpp"
+#include "base/mpi/check.hpp"
 #include "base/spellings.hpp"
 #include "dyngrid/status.h"
 #include "grid/application.hpp"
@@ -116,9 +117,7 @@ void leave(int not_done) {
     app.grid.close_all_contexts();
     if (not_done) return;
     app.finalize();
-    int finalized = 0;
-    MPI_Finalized(&finalized);
-    if (!finalized) MPI_Finalize();
+    if (base::mpi_is_up()) MPI_Finalize();
   });
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "base/mpi/check.hpp"
 #include "grid/application.hpp"
 #include "grid/calls/calls.hpp"
 #include "grid/factoring.hpp"
@@ -139,14 +140,7 @@ int factor(const char* routine, dyngrid_matrix* a, pblas::FactorKind kind, int o
   return outcome;
 }
 
-/// Outside MPI no handle can be translated. Open MPI's and MPICH's null communicator is known even there.
-bool is_in_mpi() {
-  int initialized = 0, finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  return initialized != 0 && finalized == 0;
-}
-
+// Outside MPI no handle can be translated. Open MPI's and MPICH's null communicator is known even there.
 #ifdef OPEN_MPI
 constexpr MPI_Fint null_comm_f = 2;
 #else
@@ -170,7 +164,7 @@ int dyngrid_init_on(MPI_Comm comm, const char* name) {
 }
 
 int dyngrid_init_on_f(MPI_Fint comm, const char* name) {
-  return dyngrid_init_on(comm == null_comm_f || !is_in_mpi() ? MPI_COMM_NULL : MPI_Comm_f2c(comm), name);
+  return dyngrid_init_on(comm == null_comm_f || !base::mpi_is_up() ? MPI_COMM_NULL : MPI_Comm_f2c(comm), name);
 }
 
 const char* dyngrid_pool(void) {
@@ -208,7 +202,7 @@ MPI_Comm dyngrid_comm(void) {
 }
 
 MPI_Fint dyngrid_comm_f(void) {
-  return is_in_mpi() ? MPI_Comm_c2f(dyngrid_comm()) : null_comm_f;
+  return base::mpi_is_up() ? MPI_Comm_c2f(dyngrid_comm()) : null_comm_f;
 }
 
 int dyngrid_resize_point(void) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/mpi/check.hpp"
 #include "base/mpi/library.hpp"
 #include "base/mpi_version.hpp"
 #include "control/host.hpp"
@@ -103,10 +104,8 @@ std::string remote_spawn_trouble() {
 
 std::string trouble_with_integers() {
   constexpr const char* expected = "dyngrid's interfaces take integers of 4 bytes (LP64)";
-  int is_initialized = 0, is_finalized = 0, bytes = 4;
-  MPI_Initialized(&is_initialized);
-  MPI_Finalized(&is_finalized);
-  if (is_initialized && !is_finalized) MPI_Type_size(MPI_INTEGER, &bytes);
+  int bytes = 4;
+  if (base::mpi_is_up()) MPI_Type_size(MPI_INTEGER, &bytes);
   if (bytes > 4)
     return fmt::format("this MPI was built for Fortran integers of {} bytes (ILP64), and {}: take an MPI without",
                        bytes, expected);
