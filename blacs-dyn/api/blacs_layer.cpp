@@ -170,7 +170,7 @@ void grid_exit(int context) {
 
 } // namespace
 
-// Each entry point as C and as Fortran call it, and a twin of both that no other library can have.
+// Each entry point as C and as Fortran call it.
 extern "C" {
 
 DYNGRID_API void Cblacs_pinfo(int* iam, int* nprocs) {
@@ -191,24 +191,6 @@ DYNGRID_API void Cblacs_gridmap(int* context, int* map, int ld, int nprow, int n
 DYNGRID_API void Cblacs_gridexit(int context) {
   grid_exit(context);
 }
-DYNGRID_API void dyngrid_Cblacs_gridmap(int* context, int* map, int ld, int nprow, int npcol) {
-  grid_map(context, map, ld, nprow, npcol);
-}
-DYNGRID_API void dyngrid_Cblacs_gridexit(int context) {
-  grid_exit(context);
-}
-DYNGRID_API void dyngrid_Cblacs_pinfo(int* iam, int* nprocs) {
-  pinfo(iam, nprocs);
-}
-DYNGRID_API void dyngrid_Cblacs_setup(int* iam, int* nprocs) {
-  setup(iam, nprocs);
-}
-DYNGRID_API void dyngrid_Cblacs_get(int context, int what, int* value) {
-  get(context, what, value);
-}
-DYNGRID_API void dyngrid_Cblacs_exit(int not_done) {
-  leave(not_done);
-}
 
 DYNGRID_API void blacs_pinfo_(int* iam, int* nprocs) {
   pinfo(iam, nprocs);
@@ -228,30 +210,19 @@ DYNGRID_API void blacs_gridmap_(int* context, int* map, const int* ld, const int
 DYNGRID_API void blacs_gridexit_(const int* context) {
   grid_exit(*context);
 }
-DYNGRID_API void dyngrid_blacs_gridmap_(int* context, int* map, const int* ld, const int* nprow, const int* npcol) {
-  grid_map_fortran(context, map, ld, nprow, npcol);
-}
-DYNGRID_API void dyngrid_blacs_gridexit_(const int* context) {
-  grid_exit(*context);
-}
-DYNGRID_API void dyngrid_blacs_pinfo_(int* iam, int* nprocs) {
-  pinfo(iam, nprocs);
-}
-DYNGRID_API void dyngrid_blacs_setup_(int* iam, int* nprocs) {
-  setup(iam, nprocs);
-}
-DYNGRID_API void dyngrid_blacs_get_(const int* context, const int* what, int* value) {
-  get_fortran(*context, *what, value);
-}
-DYNGRID_API void dyngrid_blacs_exit_(const int* not_done) {
-  leave(*not_done);
-}
 
 } // extern "C"
 
-DYNGRID_SPELLINGS_WITH_TWIN(blacs_pinfo, BLACS_PINFO)
-DYNGRID_SPELLINGS_WITH_TWIN(blacs_setup, BLACS_SETUP)
-DYNGRID_SPELLINGS_WITH_TWIN(blacs_get, BLACS_GET)
-DYNGRID_SPELLINGS_WITH_TWIN(blacs_exit, BLACS_EXIT)
-DYNGRID_SPELLINGS_WITH_TWIN(blacs_gridmap, BLACS_GRIDMAP)
-DYNGRID_SPELLINGS_WITH_TWIN(blacs_gridexit, BLACS_GRIDEXIT)
+// A twin of both that no other library can have, at the same address.
+#define DYNGRID_TWIN(name)                                                                                             \
+  extern "C" decltype(name) dyngrid_##name __attribute__((alias(#name), visibility("default")));
+#define DYNGRID_BLACS_NAMES(lower, UPPER)                                                                              \
+  DYNGRID_TWIN(C##lower)                                                                                               \
+  DYNGRID_TWIN(lower##_)                                                                                               \
+  DYNGRID_SPELLINGS_WITH_TWIN(lower, UPPER)
+DYNGRID_BLACS_NAMES(blacs_pinfo, BLACS_PINFO)
+DYNGRID_BLACS_NAMES(blacs_setup, BLACS_SETUP)
+DYNGRID_BLACS_NAMES(blacs_get, BLACS_GET)
+DYNGRID_BLACS_NAMES(blacs_exit, BLACS_EXIT)
+DYNGRID_BLACS_NAMES(blacs_gridmap, BLACS_GRIDMAP)
+DYNGRID_BLACS_NAMES(blacs_gridexit, BLACS_GRIDEXIT)
