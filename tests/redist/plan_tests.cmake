@@ -18,14 +18,6 @@ foreach(what descriptor plan)
   dyngrid_test(redist.fuzz_${what} TARGET redist_fuzz_${what} ARGS ${rounds_${what}} LABELS fuzz)
 endforeach()
 
-# Every public header compiles alone.
-foreach(header redist/layout.hpp redist/rank_plan.hpp redist/schedule.hpp redist/plan.hpp redist/descriptor.hpp
-  redist/halo.hpp
-  redist/executor.hpp redist/exchange.hpp redist/shared_array.hpp
-    redist/measure.hpp redist/gemr2d.hpp dyngrid/redist.h dyngrid/halo.h)
-  string(REGEX REPLACE "[^a-z]" "_" unit "${header}")
-  file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/alone_${unit}.cpp" CONTENT "#include \"@header@\"\n" @ONLY)
-  list(APPEND alone "${CMAKE_CURRENT_BINARY_DIR}/alone_${unit}.cpp")
-endforeach()
-add_library(redist_headers_alone OBJECT ${alone})
-target_link_libraries(redist_headers_alone PRIVATE redist redist_halo)
+dyngrid_headers_alone(redist redist/layout.hpp redist/rank_plan.hpp redist/schedule.hpp redist/plan.hpp
+  redist/descriptor.hpp redist/halo.hpp redist/executor.hpp redist/exchange.hpp redist/shared_array.hpp
+  redist/measure.hpp redist/gemr2d.hpp dyngrid/redist.h dyngrid/halo.h)
