@@ -16,7 +16,6 @@
 #include "base/mpi/library.hpp"
 #include "base/mpi_version.hpp"
 #include "control/host.hpp"
-#include "processes/launchers/mpich.hpp"
 #include "processes/launchers/openmpi4.hpp"
 #include "processes/launchers/openmpi5.hpp"
 
@@ -51,6 +50,17 @@ std::string launcher_trouble() {
   return fmt::format("mpirun is of Open MPI {}, and the program's library of {}; start it with the mpirun of its "
                      "library",
                      is_of_5 ? version : "4 or older", base::to_string(base::mpi_library().version));
+}
+
+/// MPICH alone.
+std::string device_trouble(const base::MpiVersion& mpi) {
+  if (base::starts_processes(mpi)) return {};
+  return fmt::format("this MPI, MPICH {} over UCX (device ch4:ucx), cannot start processes or connect to others, so a "
+                     "grid has at most the processes that mpiexec started: start as many as the largest grid needs, by "
+                     "dyngrid run --spare N, and they sleep until then. Or take Open MPI, MPICH from {}.{}, or one "
+                     "built with ch4:ofi",
+                     base::to_string(mpi.version), base::mpich_spawns_over_ucx_from[0],
+                     base::mpich_spawns_over_ucx_from[1]);
 }
 
 /// Open MPI, 4 and 5, counts the users of its event library, for which every call of its progress engine looks into it.
@@ -90,7 +100,7 @@ Slots slots() {
 }
 
 std::string spawn_trouble(bool are_several_hosts) {
-  if (base::mpi_library().mpi == base::Mpi::mpich) return mpich::spawn_trouble(base::mpi_library());
+  if (base::mpi_library().mpi == base::Mpi::mpich) return device_trouble(base::mpi_library());
   if (base::mpi_library().mpi != base::Mpi::open_mpi) return {};
   if (const std::string why = launcher_trouble(); !why.empty()) return why;
   if (are_several_hosts && !base::starts_processes_elsewhere(base::mpi_library()))
