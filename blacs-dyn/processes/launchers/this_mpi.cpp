@@ -22,10 +22,6 @@
 namespace blacs_dyn {
 namespace {
 
-bool is_5() {
-  return base::is_open_mpi_5(base::mpi_library());
-}
-
 int universe_size() {
   int* universe = nullptr;
   int is_known = 0;
@@ -46,7 +42,7 @@ std::string network_trouble() {
 std::string launcher_trouble() {
   const char* version = base::environment("OMPI_VERSION");
   const bool is_of_5 = version && base::version_in(version)[0] >= 5; // images set one for 4, too
-  if (!base::environment("OMPI_COMM_WORLD_SIZE") || is_of_5 == is_5()) return {};
+  if (!base::environment("OMPI_COMM_WORLD_SIZE") || is_of_5 == is_open_mpi_5()) return {};
   return fmt::format("mpirun is of Open MPI {}, and the program's library of {}; start it with the mpirun of its "
                      "library",
                      is_of_5 ? version : "4 or older", base::to_string(base::mpi_library().version));
@@ -84,7 +80,7 @@ bool is_open_mpi() {
   return base::mpi_library().mpi == base::Mpi::open_mpi;
 }
 bool is_open_mpi_5() {
-  return is_5();
+  return base::is_open_mpi_5(base::mpi_library());
 }
 
 bool starts_all_by_process_0() {
@@ -92,11 +88,11 @@ bool starts_all_by_process_0() {
 }
 
 bool is_unbound() { // with 5 each gets a core of its own otherwise, or none is started where no core is left
-  return is_5() || (is_open_mpi() && !base::environment("OMPI_MCA_orte_bound_at_launch"));
+  return is_open_mpi_5() || (is_open_mpi() && !base::environment("OMPI_MCA_orte_bound_at_launch"));
 }
 
 Slots slots() {
-  return {universe_size(), is_5() ? openmpi5::may_oversubscribe() : openmpi4::may_oversubscribe()};
+  return {universe_size(), is_open_mpi_5() ? openmpi5::may_oversubscribe() : openmpi4::may_oversubscribe()};
 }
 
 std::string spawn_trouble(bool are_several_hosts) {
@@ -149,7 +145,7 @@ std::vector<std::pair<std::string, std::string>> spawn_info(const std::string& h
   std::vector<std::pair<std::string, std::string>> info;
   if (!host.empty()) info.emplace_back("host", fmt::format("{}:{}", host, count));
   if (is_unbound()) info.emplace_back("bind_to", "none");
-  if (is_5()) openmpi5::add_spawn_info(info, count);
+  if (is_open_mpi_5()) openmpi5::add_spawn_info(info, count);
   return info;
 }
 
