@@ -10,6 +10,8 @@
 #include <map>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "base/mpi/check.hpp"
 #include "grid/application.hpp"
 #include "grid/calls/calls.hpp"
@@ -57,12 +59,21 @@ int index_in_grid() {
   return app().is_active() ? app().grid.rank() : -1;
 }
 
+base::Error bad_argument(const char* routine, const std::string& what) {
+  return {base::Status::bad_argument, fmt::format("blacs-dyn: {}: {}", routine, what)};
+}
+base::Error null_argument(const char* routine, const char* what) {
+  return {base::Status::null_pointer, fmt::format("blacs-dyn: {}: {} is null", routine, what)};
+}
+base::Error null_text(const char* routine) {
+  return null_argument(routine, "the text");
+}
+
 /// @throws Error{bad_argument} for another letter than R or C
 bool is_row_axis(const char* routine, char axis) {
   const bool is_row = axis == 'R' || axis == 'r';
   if (!is_row && axis != 'C' && axis != 'c')
-    throw base::Error(base::Status::bad_argument, std::string("blacs-dyn: ") + routine + ": axis is '" + axis +
-                                                      "', expected R for rows or C for columns");
+    throw bad_argument(routine, fmt::format("axis is '{}', expected R for rows or C for columns", axis));
   return is_row;
 }
 
@@ -94,9 +105,7 @@ void create(const char* routine, blacs_dyn::Matrices::Asked asked, dyngrid_matri
 /// @return 1, or 0 when there is no k-th stretch. @throws Error{bad_argument}
 int range_of(const char* routine, const std::vector<gridmap::Axis::Stretch>& mine, int64_t k, int64_t* first,
              int64_t* last) {
-  if (k < 0)
-    throw base::Error(base::Status::bad_argument,
-                      std::string("blacs-dyn: ") + routine + ": k is " + std::to_string(k) + ", expected 0 or more");
+  if (k < 0) throw bad_argument(routine, fmt::format("k is {}, expected 0 or more", k));
   if (k >= static_cast<std::int64_t>(mine.size())) return 0;
   if (first) *first = mine[static_cast<std::size_t>(k)].first;
   if (last) *last = mine[static_cast<std::size_t>(k)].last;
@@ -105,19 +114,11 @@ int range_of(const char* routine, const std::vector<gridmap::Axis::Stretch>& min
 
 /// @throws Error{null_pointer, bad_argument}
 const blacs_dyn::FieldPart& my_part(const char* routine, const dyngrid_matrix* field) {
-  const std::string where = std::string("blacs-dyn: ") + routine + ": ";
-  base::detail::not_null(field, (where + "field").c_str());
+  if (!field) throw null_argument(routine, "field");
   if (!field->is_field())
-    throw base::Error(base::Status::bad_argument,
-                      where + "matrix \"" + field->name + "\" is not a field, expected one of dyngrid_field_create");
+    throw bad_argument(routine,
+                       fmt::format("matrix \"{}\" is not a field, expected one of dyngrid_field_create", field->name));
   return field->field_part(index_in_grid());
-}
-
-base::Error null_argument(const char* routine, const char* what) {
-  return {base::Status::null_pointer, std::string("blacs-dyn: ") + routine + ": " + what + " is null"};
-}
-base::Error null_text(const char* routine) {
-  return null_argument(routine, "the text");
 }
 
 const Place& call_at(const void* return_address) {
@@ -288,8 +289,7 @@ int dyngrid_set_steps(int64_t steps) {
   return guard([&] {
     Application& a = begun("dyngrid_set_steps");
     if (steps < 0)
-      throw base::Error(base::Status::bad_argument, "blacs-dyn: dyngrid_set_steps: steps is " + std::to_string(steps) +
-                                                        ", expected 0 (not known) or more");
+      throw bad_argument("dyngrid_set_steps", fmt::format("steps is {}, expected 0 (not known) or more", steps));
     if (a.control) a.control->set_steps(steps);
   });
 }
@@ -430,11 +430,8 @@ int dyngrid_work_items(const dyngrid_matrix* matrix, char axis, int64_t first, i
 
 int dyngrid_loads(dyngrid_load* loads, int capacity, int* count) {
   return guard([&] {
-    if (!count || (capacity > 0 && !loads))
-      throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_loads: loads or count is null");
-    if (capacity < 0)
-      throw base::Error(base::Status::bad_argument,
-                        "blacs-dyn: dyngrid_loads: capacity is " + std::to_string(capacity) + ", expected at least 0");
+    if (!count || (capacity > 0 && !loads)) throw null_argument("dyngrid_loads", "loads or count");
+    if (capacity < 0) throw bad_argument("dyngrid_loads", fmt::format("capacity is {}, expected at least 0", capacity));
     const auto& known = begun("dyngrid_loads").balancing.wanted_loads();
     const int npcol = app().grid.shape().npcol;
     *count = static_cast<int>(known.size());
@@ -550,8 +547,7 @@ int dyngrid_field_range(const dyngrid_matrix* field, int dim, int64_t k, int64_t
     const blacs_dyn::FieldPart& part = my_part("dyngrid_field_range", field);
     const auto dims = static_cast<int>(part.stretches.size());
     if (dim < 0 || dim >= dims)
-      throw base::Error(base::Status::bad_argument, "blacs-dyn: dyngrid_field_range: dim is " + std::to_string(dim) +
-                                                        ", expected 0 .. " + std::to_string(dims - 1));
+      throw bad_argument("dyngrid_field_range", fmt::format("dim is {}, expected 0 .. {}", dim, dims - 1));
     return range_of("dyngrid_field_range", part.stretches[static_cast<std::size_t>(dim)], k, first, last);
   });
 }
@@ -715,7 +711,7 @@ int dyngrid_phase_layout(dyngrid_phase* phase, dyngrid_matrix* matrix, int64_t m
 
 int dyngrid_phase_layout_by(dyngrid_phase* phase, dyngrid_matrix* matrix, dyngrid_distribution rule, void* context) {
   return guard([&] {
-    if (!rule) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_phase_layout_by: the rule is null");
+    if (!rule) throw null_argument("dyngrid_phase_layout_by", "the rule");
     holding("dyngrid_phase_layout_by")
         .phases.offer(phase, matrix, {'R', 0, 1, rule, context}, {'C', 0, 1, rule, context});
   });
@@ -724,9 +720,10 @@ int dyngrid_phase_layout_by(dyngrid_phase* phase, dyngrid_matrix* matrix, dyngri
 int dyngrid_phase_layout_weighted(dyngrid_phase* phase, dyngrid_matrix* matrix, int64_t mb, int64_t nb, int order) {
   return guard([&] {
     if (order < DYNGRID_ORDER_BLOCK || order > DYNGRID_ORDER_FACTOR)
-      throw base::Error(base::Status::bad_argument,
-                        "blacs-dyn: dyngrid_phase_layout_weighted: order is " + std::to_string(order) +
-                            ", expected DYNGRID_ORDER_BLOCK, DYNGRID_ORDER_CYCLIC or DYNGRID_ORDER_FACTOR");
+      throw bad_argument(
+          "dyngrid_phase_layout_weighted",
+          fmt::format("order is {}, expected DYNGRID_ORDER_BLOCK, DYNGRID_ORDER_CYCLIC or DYNGRID_ORDER_FACTOR",
+                      order));
     holding("dyngrid_phase_layout_weighted").phases.offer(phase, matrix, {'R', 0, mb}, {'C', 0, nb}, order);
   });
 }
@@ -758,8 +755,7 @@ int dyngrid_run_on_end(void) {
 int dyngrid_phases_keep(int64_t bytes) {
   return guard([&] {
     if (bytes < -1)
-      throw base::Error(base::Status::bad_argument, "blacs-dyn: dyngrid_phases_keep: bytes is " +
-                                                        std::to_string(bytes) + ", expected 0 or more, or -1 for any");
+      throw bad_argument("dyngrid_phases_keep", fmt::format("bytes is {}, expected 0 or more, or -1 for any", bytes));
     begun("dyngrid_phases_keep").phases.keep(bytes);
   });
 }
