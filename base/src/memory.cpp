@@ -79,9 +79,9 @@ std::string memory_left(const std::string& root) {
                         : fmt::format("{:.0f} MiB are free ({})", mib(static_cast<double>(free.bytes)), free.of);
 }
 
-Error out_of_memory(const std::string& what, std::size_t bytes, const std::string& root) {
+Error out_of_memory(const std::string& what, std::size_t bytes) {
   return {Status::out_of_memory, fmt::format("dyngrid: no memory for {}, {:.1f} MiB: {}", what,
-                                             mib(static_cast<double>(bytes)), memory_left(root))};
+                                             mib(static_cast<double>(bytes)), memory_left())};
 }
 
 void require_addresses(const std::string& what, std::size_t bytes) {

@@ -85,7 +85,8 @@ void broadcast(std::vector<char>& bytes, int root, MPI_Comm comm) {
   broadcast(bytes.data() + had, bytes.size() - had, root, comm);
 }
 
-void broadcast(void* data, std::size_t bytes, int root, MPI_Comm comm, std::size_t at_once) {
+void broadcast(void* data, std::size_t bytes, int root, MPI_Comm comm) {
+  constexpr std::size_t at_once = std::size_t{1} << 30;
   for (std::size_t at = 0; at < bytes; at += at_once) {
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Ibcast(static_cast<char*>(data) + at, mpi_count(std::min(at_once, bytes - at)), MPI_BYTE, root, comm,

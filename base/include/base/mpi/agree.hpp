@@ -65,7 +65,7 @@ void check_same(MPI_Comm comm, std::int64_t mine, const char* message);
 /// Broadcast of any length from rank root. Collective. @throws agreed Error{out_of_memory} where a rank has no room for
 /// a long one.
 void broadcast(std::vector<char>& bytes, int root, MPI_Comm comm);
-/// The same into memory that is there, as long on all ranks. `at_once`: bytes of one message at most.
-void broadcast(void* data, std::size_t bytes, int root, MPI_Comm comm, std::size_t at_once = std::size_t{1} << 30);
+/// The same into memory that is there, as long on all ranks.
+void broadcast(void* data, std::size_t bytes, int root, MPI_Comm comm);
 
 } // namespace base
