@@ -25,9 +25,9 @@ namespace stock = blacs_dyn::stock;
 
 bool context_was_closed = false; ///< blacs_exit(1) was called: the next blacs_setup may grow
 
-bool is_waiting_newcomer(const char* mode) {
+bool is_waiting_newcomer() {
   const char* newcomer = std::getenv("DYNGRID_NEWCOMER");
-  return newcomer && std::string_view(newcomer) == mode;
+  return newcomer && std::string_view(newcomer) == "classical";
 }
 
 /// The BLACS has no status to return: an error is printed, and ends the program as the BLACS's own errors do.
@@ -48,7 +48,7 @@ template <class Call> void guarded(const char* name, Call&& call) {
 void pinfo(int* iam, int* nprocs) {
   guarded("blacs_pinfo", [&] {
     Application& app = Application::instance();
-    if (is_waiting_newcomer("classical") || (app.is_active() && app.is_classical() && app.processes.is_newcomer()))
+    if (is_waiting_newcomer() || (app.is_active() && app.is_classical() && app.processes.is_newcomer()))
       app.classical_join();
     if (const int size = contexts::processes_in_making()) { // stock BLACS asks how large its tables are to be
       *iam = 0;
@@ -63,7 +63,7 @@ void pinfo(int* iam, int* nprocs) {
 void setup(int* iam, int* nprocs) {
   guarded("blacs_setup", [&] {
     Application& app = Application::instance();
-    if (is_waiting_newcomer("classical") || app.is_active()) {
+    if (is_waiting_newcomer() || app.is_active()) {
       const bool grows = app.is_active() && app.is_classical() && !app.processes.is_newcomer() && context_was_closed;
       context_was_closed = false;
       if (grows)
