@@ -10,7 +10,6 @@
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/host_list.hpp"
-#include "processes/hosts.hpp"
 #include "processes/launchers/join/group_mpirun.hpp"
 #include "processes/launchers/join/name_server.hpp"
 #include "processes/launchers/openmpi4.hpp"
