@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/mpi/blacs.hpp"
+#include "dyngrid/pblas.h"
 #include "follow.hpp"
 
 extern "C" {
@@ -19,9 +20,7 @@ void Cpdtrmr2d(const char*, const char*, int, int, const double*, int, int, cons
 void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
 void blacs_gridinit_(int* context, const char* order, const int* nprow, const int* npcol);
 void blacs_gridexit_(const int* context);
-void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
-             const int*, const int*, const double*, const int*, const int*, const int*, const double*, double*,
-             const int*, const int*, const int*);
+void pdgemm_(DYNGRID_GEMM_ARGS(double));
 }
 
 namespace {

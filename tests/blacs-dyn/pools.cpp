@@ -21,13 +21,12 @@
 
 #include "base/mpi/blacs.hpp"
 #include "dyngrid/checkpoint.h"
+#include "dyngrid/pblas.h"
 #include "dyngrid/pool.h"
 #include "figures.hpp"
 #include "follow.hpp"
 
-extern "C" void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
-                        const int*, const int*, const int*, const double*, const int*, const int*, const int*,
-                        const double*, double*, const int*, const int*, const int*);
+extern "C" void pdgemm_(DYNGRID_GEMM_ARGS(double));
 
 namespace {
 

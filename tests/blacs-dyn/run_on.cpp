@@ -14,11 +14,11 @@
 #include "base/mpi/blacs.hpp"
 #include "dyngrid.h"
 #include "dyngrid.hpp"
+#include "dyngrid/pblas.h"
 
 extern "C" {
 int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, const int* nprocs);
-void pdgetrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desc, int* ipiv,
-              int* info);
+void pdgetrf_(DYNGRID_GETRF_ARGS(double));
 void pdgeqrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desc, double* tau,
               double* work, const int* lwork, int* info);
 }
