@@ -59,10 +59,6 @@ else()
 endif()
 # ScaLAPACK is what was given, files or -l words; or a CMake package whose place was given; or what pkg-config knows by
 # one of its names; or a library of one of its names, also beside MPI's own.
-get_property(type CACHE SCALAPACK_LIBRARIES PROPERTY TYPE)
-if(type STREQUAL "INTERNAL") # pkg-config's, of a build folder that was configured before this was an option
-  unset(SCALAPACK_LIBRARIES CACHE)
-endif()
 set(SCALAPACK_LIBRARIES "" CACHE STRING
   "ScaLAPACK, its BLACS, LAPACK and BLAS, e.g. file;-lname; empty: looked for")
 set(DYNGRID_SCALAPACK_WORDS "") # of the link line, where it is not one library that the linker finds

@@ -20,8 +20,7 @@ if(DYNGRID_SANITIZE)
   target_link_options(dyngrid_flags INTERFACE -fsanitize=${DYNGRID_SANITIZE})
 endif()
 
-# dyngrid_module(<name> SOURCES ... LINK ...): one of the three layers, a static library that goes
-# whole into libdyngrid.so.
+# dyngrid_module(<name> SOURCES ... LINK ...): a static library that goes whole into libdyngrid.so.
 # Its public headers are <folder>/include; <folder>/src is visible to its own tests only (target <name>_private).
 function(dyngrid_module name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})

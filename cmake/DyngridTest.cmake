@@ -97,7 +97,7 @@ endfunction()
 
 # dyngrid_test(<module.behaviour> SOURCES a.cpp ... | COMMAND cmd args...
 #              [NP n] [SPAWN k] [MUST_SPAWN] [SANITIZED] [LABELS ...] [LINK ...] [ARGS ...]
-#              [ENV A=B ...] [TARGET name] [IN program])
+#              [ENV A=B ...] [TARGET name] [IN program] [PROCESSORS n])
 # IN: the sources belong to a program that several tests share, since a compiler takes them together in half the time;
 # each test runs the suites of its own sources. A later dyngrid_test of the same name, without SOURCES, runs them again.
 # SANITIZED: a test with NP that CI runs under the sanitizers too (label sanitized); those without NP all are.
@@ -107,8 +107,9 @@ endfunction()
 # without SOURCES runs one that exists.
 # Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed
 # (.npN_spareK), but for a test of what is started itself (MUST_SPAWN), which is skipped.
+# PROCESSORS: of a test without NP that starts processes itself. With the label spawn it takes the lock of spawn tests.
 function(dyngrid_test name)
-  cmake_parse_arguments(arg "MUST_SPAWN;SANITIZED" "NP;SPAWN;TARGET;IN"
+  cmake_parse_arguments(arg "MUST_SPAWN;SANITIZED" "NP;SPAWN;TARGET;IN;PROCESSORS"
     "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV" ${ARGN})
   if(arg_IN)
     set(arg_TARGET ${arg_IN})
@@ -179,6 +180,12 @@ function(dyngrid_test name)
       set_property(GLOBAL APPEND PROPERTY DYNGRID_MODULE_TESTS ${arg_TARGET})
       set_tests_properties(${test_name} PROPERTIES LABELS "pure;module;${arg_LABELS}")
     endif()
+    if(arg_PROCESSORS)
+      set_tests_properties(${test_name} PROPERTIES PROCESSORS ${arg_PROCESSORS})
+    endif()
+    if("spawn" IN_LIST arg_LABELS)
+      set_tests_properties(${test_name} PROPERTIES RESOURCE_LOCK spawn)
+    endif()
   endif()
   set(environment ${DYNGRID_TEST_ENV})
   if(arg_NP AND DYNGRID_SANITIZE)
@@ -197,7 +204,7 @@ function(dyngrid_test name)
     else()
       set(program TARGET ${arg_TARGET} ARGS ${arg_ARGS})
     endif()
-    foreach(what NP SPAWN)
+    foreach(what NP SPAWN PROCESSORS)
       if(arg_${what})
         list(APPEND program ${what} ${arg_${what}})
       endif()

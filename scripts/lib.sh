@@ -41,6 +41,8 @@ DYNGRID_SLURM_PACKAGES=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins mu
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 usage_error() { printf '%s: %s (see --help)\n' "${0##*/}" "$*" >&2; exit 2; }
+# number OPTION VALUE: a mistake unless the value is one.
+number() { case "$2" in '' | *[!0-9]* | 0*) usage_error "$1 is '$2', expected a number from 1" ;; esac; }
 
 # Names of those packages that are not installed, one per line. Asks dpkg only: no network.
 missing_packages() {

@@ -26,6 +26,7 @@
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
+#include "base/mpi/blacs.hpp"
 #include "base/statistics.hpp"
 #include "base/status.hpp"
 #include "common/mpi_main.hpp"
@@ -44,10 +45,6 @@
 #endif
 
 extern "C" {
-int Csys2blacs_handle(MPI_Comm);
-void Cfree_blacs_system_handle(int);
-void Cblacs_gridmap(int*, int*, int, int, int);
-void Cblacs_gridexit(int);
 using GeFunction = void(int, int, void*, int, int, int*, void*, int, int, int*, int);
 void dyngrid_Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
 }

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 namespace base {
 
@@ -54,14 +55,15 @@ std::optional<std::int64_t> number_in(const std::string& file) {
 }
 
 std::int64_t entry_in(const std::string& file, const std::string& name) {
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream words(line);
-    std::string first;
-    std::int64_t value = 0;
-    if (words >> first >> value && first == name) return value;
-  }
-  return -1;
+  // stdio takes little memory: this process may have no addresses left
+  std::FILE* in = std::fopen(file.c_str(), "r");
+  if (in == nullptr) return -1;
+  long long value = -1;
+  for (char line[256]; value < 0 && std::fgets(line, sizeof line, in) != nullptr;)
+    if (std::strncmp(line, name.c_str(), name.size()) == 0 && (line[name.size()] == ' ' || line[name.size()] == '\t'))
+      std::sscanf(line + name.size(), "%lld", &value);
+  std::fclose(in);
+  return value;
 }
 
 } // namespace base

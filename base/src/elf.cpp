@@ -110,8 +110,7 @@ std::string file_of(const void* address) {
     return {};
   if (object->l_name != nullptr && object->l_name[0] != '\0') return object->l_name;
   std::error_code error; // the program itself
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  return program;
+  return std::filesystem::read_symlink("/proc/self/exe", error).string();
 }
 
 std::string file_that_answers(const char* name) {

@@ -9,8 +9,8 @@
 namespace base {
 namespace {
 
-bool is_within(std::int64_t nprow, std::int64_t npcol, std::int64_t most) {
-  return nprow >= 1 && npcol >= 1 && nprow <= max_grid_axis && npcol <= max_grid_axis && nprow * npcol <= most;
+bool is_within(std::int64_t nprow, std::int64_t npcol) {
+  return nprow >= 1 && npcol >= 1 && nprow <= max_grid_axis && npcol <= max_grid_axis && nprow * npcol <= max_processes;
 }
 
 } // namespace
@@ -19,13 +19,13 @@ std::string to_string(GridShape shape) {
   return fmt::format("{}x{}", shape.nprow, shape.npcol);
 }
 
-std::optional<GridShape> grid_shape_from(std::string_view text, std::int64_t most) {
+std::optional<GridShape> grid_shape_from(std::string_view text) {
   text = trimmed(text);
   const std::size_t x = text.find_first_of("xX");
   if (x == std::string_view::npos) return std::nullopt;
   const auto nprow = whole_number<int>(text.substr(0, x));
   const auto npcol = whole_number<int>(text.substr(x + 1));
-  if (!nprow || !npcol || !is_within(*nprow, *npcol, most)) return std::nullopt;
+  if (!nprow || !npcol || !is_within(*nprow, *npcol)) return std::nullopt;
   return GridShape{*nprow, *npcol};
 }
 
@@ -43,7 +43,7 @@ std::pair<GridShape, GridShape> parse_grid_change(std::string_view text, std::st
 }
 
 void check_grid_shape(GridShape shape, std::string_view where) {
-  if (is_within(shape.nprow, shape.npcol, max_processes)) return;
+  if (is_within(shape.nprow, shape.npcol)) return;
   throw Error(Status::bad_argument,
               fmt::format("{}: grid is {}, expected rows and columns from 1 and at most {} processes", where,
                           to_string(shape), max_processes));

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <thread>
 
 #include <sys/mman.h>
@@ -17,17 +15,6 @@
 
 namespace base {
 namespace {
-
-/// As entry_in, with stdio, which takes little memory: for a process that has no addresses left.
-std::int64_t frugal_entry_in(const char* path, const char* name) {
-  std::FILE* file = std::fopen(path, "r");
-  if (file == nullptr) return -1;
-  long long value = -1;
-  for (char line[256]; value < 0 && std::fgets(line, sizeof line, file) != nullptr;)
-    if (std::strncmp(line, name, std::strlen(name)) == 0) std::sscanf(line + std::strlen(name), "%lld", &value);
-  std::fclose(file);
-  return value;
-}
 
 double mib(double bytes) {
   return bytes / (1 << 20);
@@ -70,7 +57,7 @@ FreeMemory free_memory_soon(std::int64_t needed, const std::string& root) {
 
 std::string memory_left(const std::string& root) {
   rlimit limit{};
-  const std::int64_t used_kib = frugal_entry_in("/proc/self/status", "VmSize:");
+  const std::int64_t used_kib = entry_in("/proc/self/status", "VmSize:");
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && used_kib >= 0)
     return fmt::format("{:.0f} MiB of address space are left (ulimit -v)",
                        mib(static_cast<double>(limit.rlim_cur) - 1024.0 * static_cast<double>(used_kib)));
@@ -79,9 +66,9 @@ std::string memory_left(const std::string& root) {
                         : fmt::format("{:.0f} MiB are free ({})", mib(static_cast<double>(free.bytes)), free.of);
 }
 
-Error out_of_memory(const std::string& what, std::size_t bytes, const std::string& root) {
+Error out_of_memory(const std::string& what, std::size_t bytes) {
   return {Status::out_of_memory, fmt::format("dyngrid: no memory for {}, {:.1f} MiB: {}", what,
-                                             mib(static_cast<double>(bytes)), memory_left(root))};
+                                             mib(static_cast<double>(bytes)), memory_left())};
 }
 
 void require_addresses(const std::string& what, std::size_t bytes) {

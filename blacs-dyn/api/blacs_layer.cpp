@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <unistd.h>
 
+#include "base/mpi/blacs.hpp"
+#include "base/mpi/check.hpp"
 #include "base/spellings.hpp"
 #include "dyngrid/status.h"
 #include "grid/application.hpp"
@@ -14,8 +16,6 @@
 #include "processes/launchers/this_mpi.hpp"
 #include "processes/setup_file.hpp"
 
-extern "C" MPI_Comm Cblacs2sys_handle(int context);
-
 namespace {
 
 using blacs_dyn::Application;
@@ -24,9 +24,9 @@ namespace stock = blacs_dyn::stock;
 
 bool context_was_closed = false; ///< blacs_exit(1) was called: the next blacs_setup may grow
 
-bool is_waiting_newcomer(const char* mode) {
+bool is_waiting_newcomer() {
   const char* newcomer = std::getenv("DYNGRID_NEWCOMER");
-  return newcomer && std::string_view(newcomer) == mode;
+  return newcomer && std::string_view(newcomer) == "classical";
 }
 
 /// The BLACS has no status to return: an error is printed, and ends the program as the BLACS's own errors do.
@@ -47,7 +47,7 @@ template <class Call> void guarded(const char* name, Call&& call) {
 void pinfo(int* iam, int* nprocs) {
   guarded("blacs_pinfo", [&] {
     Application& app = Application::instance();
-    if (is_waiting_newcomer("classical") || (app.is_active() && app.is_classical() && app.processes.is_newcomer()))
+    if (is_waiting_newcomer() || (app.is_active() && app.is_classical() && app.processes.is_newcomer()))
       app.classical_join();
     if (const int size = contexts::processes_in_making()) { // stock BLACS asks how large its tables are to be
       *iam = 0;
@@ -62,7 +62,7 @@ void pinfo(int* iam, int* nprocs) {
 void setup(int* iam, int* nprocs) {
   guarded("blacs_setup", [&] {
     Application& app = Application::instance();
-    if (is_waiting_newcomer("classical") || app.is_active()) {
+    if (is_waiting_newcomer() || app.is_active()) {
       const bool grows = app.is_active() && app.is_classical() && !app.processes.is_newcomer() && context_was_closed;
       context_was_closed = false;
       if (grows)
@@ -116,9 +116,7 @@ void leave(int not_done) {
     app.grid.close_all_contexts();
     if (not_done) return;
     app.finalize();
-    int finalized = 0;
-    MPI_Finalized(&finalized);
-    if (!finalized) MPI_Finalize();
+    if (base::mpi_is_up()) MPI_Finalize();
   });
 }
 
@@ -171,7 +169,7 @@ void grid_exit(int context) {
 
 } // namespace
 
-// Each entry point as C and as Fortran call it, and a twin of both that no other library can have.
+// Each entry point as C and as Fortran call it.
 extern "C" {
 
 DYNGRID_API void Cblacs_pinfo(int* iam, int* nprocs) {
@@ -192,24 +190,6 @@ DYNGRID_API void Cblacs_gridmap(int* context, int* map, int ld, int nprow, int n
 DYNGRID_API void Cblacs_gridexit(int context) {
   grid_exit(context);
 }
-DYNGRID_API void dyngrid_Cblacs_gridmap(int* context, int* map, int ld, int nprow, int npcol) {
-  grid_map(context, map, ld, nprow, npcol);
-}
-DYNGRID_API void dyngrid_Cblacs_gridexit(int context) {
-  grid_exit(context);
-}
-DYNGRID_API void dyngrid_Cblacs_pinfo(int* iam, int* nprocs) {
-  pinfo(iam, nprocs);
-}
-DYNGRID_API void dyngrid_Cblacs_setup(int* iam, int* nprocs) {
-  setup(iam, nprocs);
-}
-DYNGRID_API void dyngrid_Cblacs_get(int context, int what, int* value) {
-  get(context, what, value);
-}
-DYNGRID_API void dyngrid_Cblacs_exit(int not_done) {
-  leave(not_done);
-}
 
 DYNGRID_API void blacs_pinfo_(int* iam, int* nprocs) {
   pinfo(iam, nprocs);
@@ -229,30 +209,19 @@ DYNGRID_API void blacs_gridmap_(int* context, int* map, const int* ld, const int
 DYNGRID_API void blacs_gridexit_(const int* context) {
   grid_exit(*context);
 }
-DYNGRID_API void dyngrid_blacs_gridmap_(int* context, int* map, const int* ld, const int* nprow, const int* npcol) {
-  grid_map_fortran(context, map, ld, nprow, npcol);
-}
-DYNGRID_API void dyngrid_blacs_gridexit_(const int* context) {
-  grid_exit(*context);
-}
-DYNGRID_API void dyngrid_blacs_pinfo_(int* iam, int* nprocs) {
-  pinfo(iam, nprocs);
-}
-DYNGRID_API void dyngrid_blacs_setup_(int* iam, int* nprocs) {
-  setup(iam, nprocs);
-}
-DYNGRID_API void dyngrid_blacs_get_(const int* context, const int* what, int* value) {
-  get_fortran(*context, *what, value);
-}
-DYNGRID_API void dyngrid_blacs_exit_(const int* not_done) {
-  leave(*not_done);
-}
 
 } // extern "C"
 
-DYNGRID_SPELLINGS_WITH_TWIN(blacs_pinfo, BLACS_PINFO)
-DYNGRID_SPELLINGS_WITH_TWIN(blacs_setup, BLACS_SETUP)
-DYNGRID_SPELLINGS_WITH_TWIN(blacs_get, BLACS_GET)
-DYNGRID_SPELLINGS_WITH_TWIN(blacs_exit, BLACS_EXIT)
-DYNGRID_SPELLINGS_WITH_TWIN(blacs_gridmap, BLACS_GRIDMAP)
-DYNGRID_SPELLINGS_WITH_TWIN(blacs_gridexit, BLACS_GRIDEXIT)
+// A twin of both that no other library can have, at the same address.
+#define DYNGRID_TWIN(name)                                                                                             \
+  extern "C" decltype(name) dyngrid_##name __attribute__((alias(#name), visibility("default")));
+#define DYNGRID_BLACS_NAMES(lower, UPPER)                                                                              \
+  DYNGRID_TWIN(C##lower)                                                                                               \
+  DYNGRID_TWIN(lower##_)                                                                                               \
+  DYNGRID_SPELLINGS_WITH_TWIN(lower, UPPER)
+DYNGRID_BLACS_NAMES(blacs_pinfo, BLACS_PINFO)
+DYNGRID_BLACS_NAMES(blacs_setup, BLACS_SETUP)
+DYNGRID_BLACS_NAMES(blacs_get, BLACS_GET)
+DYNGRID_BLACS_NAMES(blacs_exit, BLACS_EXIT)
+DYNGRID_BLACS_NAMES(blacs_gridmap, BLACS_GRIDMAP)
+DYNGRID_BLACS_NAMES(blacs_gridexit, BLACS_GRIDEXIT)

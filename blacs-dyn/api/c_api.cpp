@@ -10,6 +10,9 @@
 #include <map>
 #include <optional>
 
+#include <fmt/format.h>
+
+#include "base/mpi/check.hpp"
 #include "grid/application.hpp"
 #include "grid/calls/calls.hpp"
 #include "grid/factoring.hpp"
@@ -45,16 +48,32 @@ Application& holding(const char* routine) {
   return app();
 }
 
+/// And all processes make this call.
+Application& agreed(const char* routine, Application& (*entered)(const char*) = begun) {
+  Application& application = entered(routine);
+  application.whereabouts.agree_on_call(routine);
+  return application;
+}
+
 int index_in_grid() {
   return app().is_active() ? app().grid.rank() : -1;
+}
+
+base::Error bad_argument(const char* routine, const std::string& what) {
+  return {base::Status::bad_argument, fmt::format("blacs-dyn: {}: {}", routine, what)};
+}
+base::Error null_argument(const char* routine, const char* what) {
+  return {base::Status::null_pointer, fmt::format("blacs-dyn: {}: {} is null", routine, what)};
+}
+base::Error null_text(const char* routine) {
+  return null_argument(routine, "the text");
 }
 
 /// @throws Error{bad_argument} for another letter than R or C
 bool is_row_axis(const char* routine, char axis) {
   const bool is_row = axis == 'R' || axis == 'r';
   if (!is_row && axis != 'C' && axis != 'c')
-    throw base::Error(base::Status::bad_argument, std::string("blacs-dyn: ") + routine + ": axis is '" + axis +
-                                                      "', expected R for rows or C for columns");
+    throw bad_argument(routine, fmt::format("axis is '{}', expected R for rows or C for columns", axis));
   return is_row;
 }
 
@@ -76,8 +95,7 @@ const char* lacks(const dyngrid_matrix* const* handle) {
 
 /// Of the routines that make a matrix; `routine` is compared between processes.
 void create(const char* routine, blacs_dyn::Matrices::Asked asked, dyngrid_matrix** matrix) {
-  Application& a = holding(routine);
-  a.whereabouts.agree_on_call(routine);
+  Application& a = agreed(routine, holding);
   if (!asked.lacks) asked.lacks = lacks(matrix);
   dyngrid_matrix* made = a.registered.matrices.create(asked, a.grid.site());
   if (!made->lies_on.is_whole() && a.grid.has_me()) a.grid.open_contexts_of_matrices();
@@ -87,9 +105,7 @@ void create(const char* routine, blacs_dyn::Matrices::Asked asked, dyngrid_matri
 /// @return 1, or 0 when there is no k-th stretch. @throws Error{bad_argument}
 int range_of(const char* routine, const std::vector<gridmap::Axis::Stretch>& mine, int64_t k, int64_t* first,
              int64_t* last) {
-  if (k < 0)
-    throw base::Error(base::Status::bad_argument,
-                      std::string("blacs-dyn: ") + routine + ": k is " + std::to_string(k) + ", expected 0 or more");
+  if (k < 0) throw bad_argument(routine, fmt::format("k is {}, expected 0 or more", k));
   if (k >= static_cast<std::int64_t>(mine.size())) return 0;
   if (first) *first = mine[static_cast<std::size_t>(k)].first;
   if (last) *last = mine[static_cast<std::size_t>(k)].last;
@@ -98,19 +114,11 @@ int range_of(const char* routine, const std::vector<gridmap::Axis::Stretch>& min
 
 /// @throws Error{null_pointer, bad_argument}
 const blacs_dyn::FieldPart& my_part(const char* routine, const dyngrid_matrix* field) {
-  const std::string where = std::string("blacs-dyn: ") + routine + ": ";
-  base::detail::not_null(field, (where + "field").c_str());
+  if (!field) throw null_argument(routine, "field");
   if (!field->is_field())
-    throw base::Error(base::Status::bad_argument,
-                      where + "matrix \"" + field->name + "\" is not a field, expected one of dyngrid_field_create");
+    throw bad_argument(routine,
+                       fmt::format("matrix \"{}\" is not a field, expected one of dyngrid_field_create", field->name));
   return field->field_part(index_in_grid());
-}
-
-base::Error null_argument(const char* routine, const char* what) {
-  return {base::Status::null_pointer, std::string("blacs-dyn: ") + routine + ": " + what + " is null"};
-}
-base::Error null_text(const char* routine) {
-  return null_argument(routine, "the text");
 }
 
 const Place& call_at(const void* return_address) {
@@ -123,8 +131,7 @@ const Place& call_at(const void* return_address) {
 template <class Finish>
 int factor(const char* routine, dyngrid_matrix* a, pblas::FactorKind kind, int options, int* info, Finish&& finish) {
   if (app().has_left()) return DYNGRID_LEAVE;
-  Application& all = changing(routine);
-  all.whereabouts.agree_on_call(routine);
+  Application& all = agreed(routine, changing);
   blacs_dyn::Factoring factoring({all.grid, all.registered, all.checkpoints, all.balancing, all.changes, all.points},
                                  {routine, a, kind, options, info != nullptr});
   const int outcome = factoring.run();
@@ -134,14 +141,7 @@ int factor(const char* routine, dyngrid_matrix* a, pblas::FactorKind kind, int o
   return outcome;
 }
 
-/// Outside MPI no handle can be translated. Open MPI's and MPICH's null communicator is known even there.
-bool is_in_mpi() {
-  int initialized = 0, finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  return initialized != 0 && finalized == 0;
-}
-
+// Outside MPI no handle can be translated. Open MPI's and MPICH's null communicator is known even there.
 #ifdef OPEN_MPI
 constexpr MPI_Fint null_comm_f = 2;
 #else
@@ -165,7 +165,7 @@ int dyngrid_init_on(MPI_Comm comm, const char* name) {
 }
 
 int dyngrid_init_on_f(MPI_Fint comm, const char* name) {
-  return dyngrid_init_on(comm == null_comm_f || !is_in_mpi() ? MPI_COMM_NULL : MPI_Comm_f2c(comm), name);
+  return dyngrid_init_on(comm == null_comm_f || !base::mpi_is_up() ? MPI_COMM_NULL : MPI_Comm_f2c(comm), name);
 }
 
 const char* dyngrid_pool(void) {
@@ -203,7 +203,7 @@ MPI_Comm dyngrid_comm(void) {
 }
 
 MPI_Fint dyngrid_comm_f(void) {
-  return is_in_mpi() ? MPI_Comm_c2f(dyngrid_comm()) : null_comm_f;
+  return base::mpi_is_up() ? MPI_Comm_c2f(dyngrid_comm()) : null_comm_f;
 }
 
 int dyngrid_resize_point(void) {
@@ -289,8 +289,7 @@ int dyngrid_set_steps(int64_t steps) {
   return guard([&] {
     Application& a = begun("dyngrid_set_steps");
     if (steps < 0)
-      throw base::Error(base::Status::bad_argument, "blacs-dyn: dyngrid_set_steps: steps is " + std::to_string(steps) +
-                                                        ", expected 0 (not known) or more");
+      throw bad_argument("dyngrid_set_steps", fmt::format("steps is {}, expected 0 (not known) or more", steps));
     if (a.control) a.control->set_steps(steps);
   });
 }
@@ -431,11 +430,8 @@ int dyngrid_work_items(const dyngrid_matrix* matrix, char axis, int64_t first, i
 
 int dyngrid_loads(dyngrid_load* loads, int capacity, int* count) {
   return guard([&] {
-    if (!count || (capacity > 0 && !loads))
-      throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_loads: loads or count is null");
-    if (capacity < 0)
-      throw base::Error(base::Status::bad_argument,
-                        "blacs-dyn: dyngrid_loads: capacity is " + std::to_string(capacity) + ", expected at least 0");
+    if (!count || (capacity > 0 && !loads)) throw null_argument("dyngrid_loads", "loads or count");
+    if (capacity < 0) throw bad_argument("dyngrid_loads", fmt::format("capacity is {}, expected at least 0", capacity));
     const auto& known = begun("dyngrid_loads").balancing.wanted_loads();
     const int npcol = app().grid.shape().npcol;
     *count = static_cast<int>(known.size());
@@ -497,8 +493,7 @@ int dyngrid_matrix_create_weighted(const char* name, char type, int64_t m, int64
 int dyngrid_matrix_adopt(const char* name, char type, const int* desc, void* local, size_t bytes,
                          dyngrid_allocator allocate, void* data, dyngrid_matrix** matrix) {
   return guard([&] {
-    Application& a = holding("dyngrid_matrix_adopt");
-    a.whereabouts.agree_on_call("dyngrid_matrix_adopt");
+    Application& a = agreed("dyngrid_matrix_adopt", holding);
     const char* const lack = !desc ? "desc" : !allocate ? "allocate" : lacks(matrix);
     dyngrid_matrix* made = a.registered.matrices.adopt({name, type, {'R'}, {'C'}, lack},
                                                        {desc, local, bytes, {allocate, data}}, a.grid.site());
@@ -552,8 +547,7 @@ int dyngrid_field_range(const dyngrid_matrix* field, int dim, int64_t k, int64_t
     const blacs_dyn::FieldPart& part = my_part("dyngrid_field_range", field);
     const auto dims = static_cast<int>(part.stretches.size());
     if (dim < 0 || dim >= dims)
-      throw base::Error(base::Status::bad_argument, "blacs-dyn: dyngrid_field_range: dim is " + std::to_string(dim) +
-                                                        ", expected 0 .. " + std::to_string(dims - 1));
+      throw bad_argument("dyngrid_field_range", fmt::format("dim is {}, expected 0 .. {}", dim, dims - 1));
     return range_of("dyngrid_field_range", part.stretches[static_cast<std::size_t>(dim)], k, first, last);
   });
 }
@@ -575,8 +569,7 @@ int dyngrid_matrix_halo(const dyngrid_matrix* matrix, const int* lo, const int* 
 int dyngrid_borders_create(dyngrid_matrix* matrix, const int* lo, const int* hi, const int* periodic, int neighbours,
                            const void* boundary, dyngrid_borders** borders) {
   return guard([&] {
-    Application& a = begun("dyngrid_borders_create");
-    a.whereabouts.agree_on_call("dyngrid_borders_create");
+    Application& a = agreed("dyngrid_borders_create");
     dyngrid_borders* const made =
         a.borders.create(matrix, {lo, hi, periodic, neighbours, borders != nullptr}, boundary);
     *borders = made;
@@ -585,8 +578,7 @@ int dyngrid_borders_create(dyngrid_matrix* matrix, const int* lo, const int* hi,
 
 int dyngrid_borders_update(dyngrid_borders* borders, void** ghosted) {
   return guard([&] {
-    Application& a = begun("dyngrid_borders_update");
-    a.whereabouts.agree_on_call("dyngrid_borders_update");
+    Application& a = agreed("dyngrid_borders_update");
     void* const array = a.borders.update(borders);
     if (ghosted) *ghosted = array;
   });
@@ -624,8 +616,7 @@ int dyngrid_my_range(const dyngrid_matrix* matrix, char axis, int64_t k, int64_t
 
 int dyngrid_set_speed(double speed) {
   return guard([&] {
-    Application& a = holding("dyngrid_set_speed");
-    a.whereabouts.agree_on_call("dyngrid_set_speed");
+    Application& a = agreed("dyngrid_set_speed", holding);
     a.processes.set_speed(speed);
     if (a.control) a.control->know(a.processes);
   });
@@ -705,19 +696,11 @@ int dyngrid_matrix_free(dyngrid_matrix** matrix) {
 }
 
 int dyngrid_copy(const dyngrid_matrix* from, dyngrid_matrix* to) {
-  return guard([&] {
-    Application& a = begun("dyngrid_copy");
-    a.whereabouts.agree_on_call("dyngrid_copy");
-    a.copier.copy(from, to);
-  });
+  return guard([&] { agreed("dyngrid_copy").copier.copy(from, to); });
 }
 
 int dyngrid_add(char op, const void* alpha, const dyngrid_matrix* a, const void* beta, dyngrid_matrix* b) {
-  return guard([&] {
-    Application& application = begun("dyngrid_add");
-    application.whereabouts.agree_on_call("dyngrid_add");
-    application.copier.add(op, alpha, a, beta, b);
-  });
+  return guard([&] { agreed("dyngrid_add").copier.add(op, alpha, a, beta, b); });
 }
 
 int dyngrid_phase_create(const char* name, dyngrid_phase** phase) {
@@ -737,7 +720,7 @@ int dyngrid_phase_layout(dyngrid_phase* phase, dyngrid_matrix* matrix, int64_t m
 
 int dyngrid_phase_layout_by(dyngrid_phase* phase, dyngrid_matrix* matrix, dyngrid_distribution rule, void* context) {
   return guard([&] {
-    if (!rule) throw base::Error(base::Status::null_pointer, "blacs-dyn: dyngrid_phase_layout_by: the rule is null");
+    if (!rule) throw null_argument("dyngrid_phase_layout_by", "the rule");
     holding("dyngrid_phase_layout_by")
         .phases.offer(phase, matrix, {'R', 0, 1, rule, context}, {'C', 0, 1, rule, context});
   });
@@ -746,19 +729,16 @@ int dyngrid_phase_layout_by(dyngrid_phase* phase, dyngrid_matrix* matrix, dyngri
 int dyngrid_phase_layout_weighted(dyngrid_phase* phase, dyngrid_matrix* matrix, int64_t mb, int64_t nb, int order) {
   return guard([&] {
     if (order < DYNGRID_ORDER_BLOCK || order > DYNGRID_ORDER_FACTOR)
-      throw base::Error(base::Status::bad_argument,
-                        "blacs-dyn: dyngrid_phase_layout_weighted: order is " + std::to_string(order) +
-                            ", expected DYNGRID_ORDER_BLOCK, DYNGRID_ORDER_CYCLIC or DYNGRID_ORDER_FACTOR");
+      throw bad_argument(
+          "dyngrid_phase_layout_weighted",
+          fmt::format("order is {}, expected DYNGRID_ORDER_BLOCK, DYNGRID_ORDER_CYCLIC or DYNGRID_ORDER_FACTOR",
+                      order));
     holding("dyngrid_phase_layout_weighted").phases.offer(phase, matrix, {'R', 0, mb}, {'C', 0, nb}, order);
   });
 }
 
 int dyngrid_phase_begin(dyngrid_phase* phase) {
-  return guard([&] {
-    Application& a = changing("dyngrid_phase_begin");
-    a.whereabouts.agree_on_call("dyngrid_phase_begin");
-    a.phases.begin(phase);
-  });
+  return guard([&] { agreed("dyngrid_phase_begin", changing).phases.begin(phase); });
 }
 
 int dyngrid_phase_end(dyngrid_phase* phase) {
@@ -766,11 +746,7 @@ int dyngrid_phase_end(dyngrid_phase* phase) {
 }
 
 int dyngrid_phases_plan(int64_t cycles) {
-  return guard([&] {
-    Application& a = changing("dyngrid_phases_plan");
-    a.whereabouts.agree_on_call("dyngrid_phases_plan");
-    a.phases.plan(cycles);
-  });
+  return guard([&] { agreed("dyngrid_phases_plan", changing).phases.plan(cycles); });
 }
 
 int dyngrid_run_on(int nprow, int npcol, int nb, const char* routine) {
@@ -788,8 +764,7 @@ int dyngrid_run_on_end(void) {
 int dyngrid_phases_keep(int64_t bytes) {
   return guard([&] {
     if (bytes < -1)
-      throw base::Error(base::Status::bad_argument, "blacs-dyn: dyngrid_phases_keep: bytes is " +
-                                                        std::to_string(bytes) + ", expected 0 or more, or -1 for any");
+      throw bad_argument("dyngrid_phases_keep", fmt::format("bytes is {}, expected 0 or more, or -1 for any", bytes));
     begun("dyngrid_phases_keep").phases.keep(bytes);
   });
 }
@@ -862,11 +837,7 @@ int dyngrid_checkpoint(const char* path) {
 }
 
 int dyngrid_restore(const char* path) {
-  return guard([&] {
-    Application& a = changing("dyngrid_restore");
-    a.whereabouts.agree_on_call("dyngrid_restore");
-    a.checkpoints.restore(path);
-  });
+  return guard([&] { agreed("dyngrid_restore", changing).checkpoints.restore(path); });
 }
 
 int dyngrid_is_restarted(void) {

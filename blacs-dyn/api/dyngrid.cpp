@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything in libdyngrid.so comes from the three module libraries; a shared library needs a source of its own.
+// Everything in libdyngrid.so comes from the libraries of the rooms; a shared library needs a source of its own.

@@ -17,7 +17,6 @@
 #include "grid/contexts.hpp"
 #include "grid/stock_blacs.hpp"
 #include "pblas/stock_calls.hpp"
-#include "processes/launchers/background.hpp"
 #include "processes/launchers/linger.hpp"
 #include "processes/launchers/this_mpi.hpp"
 #include "processes/messages.hpp"
@@ -212,7 +211,7 @@ void Application::read_environment() {
 LauncherKind Application::first_way() const {
   if (settings.way != LauncherKind::background) return settings.way;
   const std::string trouble = trouble_with(settings.way, hosts.are_several(), settings.known_cores > 0);
-  if (trouble.empty() && (settings.is_way_asked_for || is_background_usual())) return settings.way;
+  if (trouble.empty() && (settings.is_way_asked_for || is_open_mpi())) return settings.way;
   if (settings.is_way_asked_for && processes.id() == 0)
     std::fprintf(stderr, "dyngrid: %s; DYNGRID_PROCESSES is blocking\n", trouble.c_str());
   return LauncherKind::blocking;

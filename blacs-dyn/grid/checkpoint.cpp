@@ -295,7 +295,7 @@ void spread_copies(const Comm& comm, const SpreadMatrix& a) {
   MPI_Comm split = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(comm.get(), p * a.layout.grid.npcol + q, comm.rank(), &split), "MPI_Comm_split");
   Comm with_part = Comm::adopt(split);
-  broadcast(a.local, static_cast<std::size_t>(bytes), 0, with_part.get(), slab_bytes);
+  broadcast(a.local, static_cast<std::size_t>(bytes), 0, with_part.get());
   with_part.close();
 }
 

@@ -15,7 +15,6 @@
 #include "grid/checkpoint.hpp"
 #include "grid/place.hpp"
 #include "processes/preflight.hpp"
-#include "processes/speeds.hpp"
 
 namespace blacs_dyn {
 

@@ -8,11 +8,10 @@
 
 #include <dlfcn.h>
 
+#include "base/mpi/blacs.hpp"
 #include "grid/stock_blacs.hpp"
 #include "processes/mpi_util.hpp"
 #include "redist/closed_contexts.hpp"
-
-extern "C" void Cblacs_gridinfo(int context, int* nprow, int* npcol, int* myrow, int* mycol);
 
 namespace blacs_dyn::contexts {
 namespace {

@@ -5,16 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "base/mpi/blacs.hpp"
 #include "grid/calls/calls.hpp"
 #include "grid/contexts.hpp"
 #include "pblas/contexts.hpp"
 #include "redist/gemr2d.hpp"
-
-extern "C" {
-int Csys2blacs_handle(MPI_Comm comm);
-void Cblacs_gridinit(int* context, const char* order, int nprow, int npcol);
-void Cblacs_gridmap(int* context, int* ranks, int ld, int nprow, int npcol);
-}
 
 namespace blacs_dyn {
 

@@ -10,8 +10,6 @@
 
 namespace blacs_dyn {
 
-using base::agree;
-using base::agree_or_throw;
 using base::attempt;
 using base::broadcast;
 using base::check_mpi;
@@ -20,7 +18,6 @@ using base::Comm;
 using base::let_mpi_progress;
 using base::together;
 using base::together_on_number;
-using base::Verdict;
 using base::wait_asleep;
 
 } // namespace blacs_dyn

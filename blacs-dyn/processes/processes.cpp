@@ -11,7 +11,6 @@
 
 #include "base/mpi/comm.hpp"
 #include "processes/messages.hpp"
-#include "processes/speeds.hpp"
 
 namespace blacs_dyn {
 

@@ -20,6 +20,13 @@ namespace blacs_dyn {
 /// finds it in its environment.
 enum class Mode : int { managed = 1, classical = 2 };
 
+bool are_alike(const std::vector<double>& speeds);
+
+/// Sets the shares of rows and columns of `map` by the speeds of its processes, row-major. Rank 0 of comm works them
+/// out, so that all have the same to the last bit. Nothing is sent when all speeds are alike. Collective. @throws
+/// agreed Error
+void share_out(MPI_Comm comm, GridMap& map, const std::vector<double>& speeds);
+
 struct Roll; ///< which processes come together for a change, and how: processes.cpp
 
 /// The processes of one application, the communicators among them, and how they start, sleep, wake and leave.

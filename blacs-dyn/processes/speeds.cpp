@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "processes/speeds.hpp"
+#include "processes/processes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,6 @@
 
 #include "base/environment.hpp"
 #include "gridmap/mapping.hpp"
-#include "processes/hosts.hpp"
-#include "processes/processes.hpp"
 
 namespace blacs_dyn {
 

@@ -7,18 +7,12 @@
 
 #include <mpi.h>
 
+#include "base/mpi/blacs.hpp"
 #include "base/mpi/comm.hpp"
 #include "redist/executor.hpp"
 #include "redist/layout.hpp"
 
-extern "C" {
-void Cblacs_get(int ctxt, int what, int* value);
-void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
-void Cblacs_abort(int ctxt, int code);
-int Cblacs_pnum(int ctxt, int row, int col);
-MPI_Comm Cblacs2sys_handle(int handle);
-void pxerbla_(const int* ctxt, const char* name, const int* info, std::size_t length);
-}
+extern "C" void pxerbla_(const int* ctxt, const char* name, const int* info, std::size_t length);
 
 namespace pblas {
 

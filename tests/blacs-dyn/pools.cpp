@@ -19,19 +19,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/mpi/blacs.hpp"
 #include "dyngrid/checkpoint.h"
+#include "dyngrid/pblas.h"
 #include "dyngrid/pool.h"
 #include "figures.hpp"
 #include "follow.hpp"
 
-extern "C" {
-void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
-             const int*, const int*, const double*, const int*, const int*, const int*, const double*, double*,
-             const int*, const int*, const int*);
-void Cblacs_pinfo(int*, int*);
-void Cblacs_get(int, int, int*);
-MPI_Comm Cblacs2sys_handle(int);
-}
+extern "C" void pdgemm_(DYNGRID_GEMM_ARGS(double));
 
 namespace {
 

@@ -6,12 +6,11 @@
 
 #include "dyngrid/control.h"
 #include "dyngrid/layout.h"
+#include "dyngrid/pblas.h"
 #include "dyngrid/redist.h"
 #include "follow.hpp"
 
-extern "C" void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
-                        const int*, const int*, const int*, const double*, const int*, const int*, const int*,
-                        const double*, double*, const int*, const int*, const int*);
+extern "C" void pdgemm_(DYNGRID_GEMM_ARGS(double));
 
 int main(int argc, char** argv) {
   using follow::expect;

@@ -11,19 +11,14 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "base/mpi/blacs.hpp"
 #include "dyngrid.h"
 #include "dyngrid.hpp"
+#include "dyngrid/pblas.h"
 
 extern "C" {
-void Cblacs_get(int ctxt, int what, int* value);
-void Cblacs_gridinit(int* ctxt, const char* order, int nprow, int npcol);
-void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
-void Cblacs_gridexit(int ctxt);
-int Csys2blacs_handle(MPI_Comm comm);
-void Cfree_blacs_system_handle(int handle);
 int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, const int* nprocs);
-void pdgetrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desc, int* ipiv,
-              int* info);
+void pdgetrf_(DYNGRID_GETRF_ARGS(double));
 void pdgeqrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desc, double* tau,
               double* work, const int* lwork, int* info);
 }

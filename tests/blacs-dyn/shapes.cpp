@@ -10,18 +10,17 @@
 #include <cstring>
 #include <random>
 
+#include "base/mpi/blacs.hpp"
 #include "dyngrid.hpp"
 #include "dyngrid/halo.h"
+#include "dyngrid/pblas.h"
 #include "follow.hpp"
 #include "forms.hpp"
 
 extern "C" {
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
 void pdnrm2_(const int*, double*, const double*, const int*, const int*, const int*, const int*);
 double pdlange_(const char*, const int*, const int*, const double*, const int*, const int*, const int*, double*);
-void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
-             const int*, const int*, const double*, const int*, const int*, const int*, const double*, double*,
-             const int*, const int*, const int*);
+void pdgemm_(DYNGRID_GEMM_ARGS(double));
 }
 
 namespace {

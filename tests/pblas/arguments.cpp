@@ -9,14 +9,11 @@
 #include "spread.hpp"
 
 extern "C" {
-void pdgetrf_(const int*, const int*, double*, const int*, const int*, const int*, int*, int*);
-void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
-void pdgetrs_(const char*, const int*, const int*, const double*, const int*, const int*, const int*, const int*,
-              double*, const int*, const int*, const int*, int*);
-void pdgesv_(const int*, const int*, double*, const int*, const int*, const int*, int*, double*, const int*, const int*,
-             const int*, int*);
-void pdpotrs_(const char*, const int*, const int*, const double*, const int*, const int*, const int*, double*,
-              const int*, const int*, const int*, int*);
+void pdgetrf_(DYNGRID_GETRF_ARGS(double));
+void pdpotrf_(DYNGRID_POTRF_ARGS(double));
+void pdgetrs_(DYNGRID_GETRS_ARGS(double));
+void pdgesv_(DYNGRID_GESV_ARGS(double));
+void pdpotrs_(DYNGRID_POTRS_ARGS(double));
 }
 
 namespace {

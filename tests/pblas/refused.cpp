@@ -7,11 +7,10 @@
 
 #include <mpi.h>
 
+#include "base/mpi/blacs.hpp"
 #include "dyngrid/pblas.h"
 
 extern "C" {
-void Cblacs_get(int, int, int*);
-void Cblacs_gridinit(int*, const char*, int, int);
 void pdgemm_(DYNGRID_GEMM_ARGS(double));
 void pdtrsm_(DYNGRID_TRSM_ARGS(double));
 }

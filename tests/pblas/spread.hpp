@@ -12,15 +12,9 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "base/mpi/blacs.hpp"
 #include "dyngrid/pblas.h"
 #include "element_types.hpp"
-
-extern "C" {
-void Cblacs_get(int, int, int*);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
-void Cblacs_gridinit(int*, const char*, int, int);
-void Cblacs_gridexit(int);
-}
 
 namespace spread {
 

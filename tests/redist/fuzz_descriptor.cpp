@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptor validation fed with anything. With clang (DYNGRID_BUILD_FUZZERS) a libFuzzer target; otherwise a
-// driver of our own: valid descriptors with entries replaced, cut or mixed up, for a number of rounds.
+// Descriptor validation fed with anything: valid descriptors with entries replaced, cut or mixed up, for a number of
+// rounds.
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <random>
 #include <vector>
 
 #include "base/status.hpp"
@@ -20,10 +21,8 @@ namespace {
 } // namespace
 
 /// The first four integers are the grid, the rest the descriptor.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::vector<int> all(size / sizeof(int));
-  if (!all.empty()) std::memcpy(all.data(), data, all.size() * sizeof(int));
-  if (all.size() < 5) return 0;
+static void check_input(const std::vector<int>& all) {
+  if (all.size() < 5) return;
   const redist::GridPosition grid{all[0], all[1], all[2], all[3]};
   const std::vector<int> desc(all.begin() + 4,
                               all.end()); // a vector of its own, so that a sanitizer sees its end
@@ -49,13 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (info > -201 || info < -200 - static_cast<int>(desc.size()) - 9) fail("info names no entry");
   }
-  return 0;
 }
-
-#ifdef DYNGRID_FUZZ_MAIN
-#include <chrono>
-#include <climits>
-#include <random>
 
 int main(int argc, char** argv) {
   const long rounds = argc > 1 ? std::atol(argv[1]) : 300000;
@@ -85,9 +78,8 @@ int main(int argc, char** argv) {
     if (pick(0, 9) == 0) all.resize(static_cast<std::size_t>(pick(0, static_cast<int>(all.size()))));
     taken += all.size() > 4 &&
              redist::check_descriptor(all.data() + 4, all.size() - 4, {all[0], all[1], all[2], all[3]}, 1) == 0;
-    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(all.data()), all.size() * sizeof(int));
+    check_input(all);
   }
   std::printf("%ld descriptors, %ld of them valid\n", rounds, taken);
   return taken > 0 && taken < rounds ? 0 : 1;
 }
-#endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plans of whatever the bytes say: two layouts of any kind, windows, operation, schedule. What must hold for
 // every plan is checked: every element of the window goes or stays once, both ends agree, one-port schedules
-// keep to their figures. With clang (DYNGRID_BUILD_FUZZERS) a libFuzzer target; otherwise a driver of our own
-// feeds it random bytes.
+// keep to their figures. The bytes are random.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
+#include <random>
 #include <vector>
 
 #include "base/status.hpp"
@@ -64,7 +64,7 @@ Layout layout(Bytes& bytes, std::int64_t m, std::int64_t n) {
 
 } // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+static void check_input(const std::uint8_t* data, std::size_t size) {
   Bytes bytes(data, size);
   PlanOptions options;
   options.schedule = static_cast<Schedule>(bytes.pick(0, 4));
@@ -119,11 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fail("ranks and whole machine differ");
   } catch (const base::Error&) { // not a plan
   }
-  return 0;
 }
-
-#ifdef DYNGRID_FUZZ_MAIN
-#include <random>
 
 int main(int argc, char** argv) {
   const long rounds = argc > 1 ? std::atol(argv[1]) : 20000;
@@ -131,8 +127,7 @@ int main(int argc, char** argv) {
   std::vector<std::uint8_t> data(80);
   for (long round = 0; round < rounds; ++round) {
     for (auto& byte : data) byte = static_cast<std::uint8_t>(random());
-    LLVMFuzzerTestOneInput(data.data(), 30 + random() % 50);
+    check_input(data.data(), 30 + random() % 50);
   }
   std::printf("%ld plans\n", rounds);
 }
-#endif

@@ -2,14 +2,7 @@
 // The BLACS routines and all names of copies between grids: ScaLAPACK's in C and Fortran, the forms without context,
 // our twins.
 #pragma once
-
-extern "C" {
-void Cblacs_get(int, int, int*);
-void Cblacs_gridexit(int);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
-void Cblacs_gridinit(int*, const char*, int, int);
-void Cblacs_gridmap(int*, int*, int, int, int);
-}
+#include "base/mpi/blacs.hpp"
 
 #define DECLARE(x)                                                                                                     \
   extern "C" void Cp##x##gemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);                          \

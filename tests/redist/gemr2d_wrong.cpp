@@ -5,12 +5,9 @@
 
 #include <mpi.h>
 
-extern "C" {
-void Cblacs_get(int, int, int*);
-void Cblacs_gridinit(int*, const char*, int, int);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
-void Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
-}
+#include "base/mpi/blacs.hpp"
+
+extern "C" void Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

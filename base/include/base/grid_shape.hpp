@@ -25,8 +25,8 @@ constexpr std::int64_t max_processes = 1 << 20;
 std::string to_string(GridShape shape); ///< "3x4"
 
 /// Reads "3x4", blanks around it allowed; rows and columns from 1, at most max_grid_axis each. Nothing when the text
-/// says something else, or more than `most` processes.
-std::optional<GridShape> grid_shape_from(std::string_view text, std::int64_t most = max_processes);
+/// says something else, or more than max_processes.
+std::optional<GridShape> grid_shape_from(std::string_view text);
 /// The same. @throws Error{bad_argument} "<where> is "3y4", expected rows x columns as in 3x4".
 GridShape parse_grid_shape(std::string_view text, std::string_view where);
 /// "2x2-3x3": from one grid to another. @throws Error{bad_argument}

@@ -26,7 +26,7 @@ FreeMemory free_memory_soon(std::int64_t needed, const std::string& root = "");
 /// free (MemAvailable)".
 std::string memory_left(const std::string& root = "");
 /// "no memory for {what}, 36 MiB: 18 MiB of address space are left (ulimit -v)"
-Error out_of_memory(const std::string& what, std::size_t bytes, const std::string& root = "");
+Error out_of_memory(const std::string& what, std::size_t bytes);
 /// Tries to get that many addresses, for other libraries that end the program without them. Nothing is kept or written
 /// to.
 /// @throws Error{out_of_memory}

@@ -8,7 +8,7 @@
 
 namespace base {
 
-/// The statuses of dyngrid/status.h as a scoped enum; all three modules use this one list.
+/// The statuses of dyngrid/status.h as a scoped enum.
 enum class Status : int {
   success = DYNGRID_SUCCESS,
   bad_argument = DYNGRID_ERR_ARGUMENT,

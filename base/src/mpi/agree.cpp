@@ -10,30 +10,6 @@
 
 namespace base {
 
-Verdict agree(MPI_Comm comm, Status mine) {
-  struct {
-    int badness;
-    int rank;
-  } local{-static_cast<int>(mine), 0}, worst{0, 0};
-  check_mpi(MPI_Comm_rank(comm, &local.rank), "MPI_Comm_rank");
-  MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iallreduce(&local, &worst, 1, MPI_2INT, MPI_MAXLOC, comm, &request), "MPI_Iallreduce");
-  wait_asleep(&request);
-  return {static_cast<Status>(-worst.badness), worst.rank};
-}
-
-/// message: of the rank that the agreed status names. Collective.
-static void throw_unless_success(MPI_Comm comm, const Verdict& verdict, const std::string& message) {
-  if (verdict.status == Status::success) return;
-  std::vector<char> text(message.begin(), message.end());
-  broadcast(text, verdict.rank, comm);
-  throw Error(verdict.status, std::string(text.begin(), text.end()));
-}
-
-void agree_or_throw(MPI_Comm comm, Status mine, const std::string& message) {
-  throw_unless_success(comm, agree(comm, mine), message);
-}
-
 void agree_on_number(MPI_Comm comm, Status mine, const std::string& message, std::int64_t number, const char* differs) {
   constexpr std::int64_t for_ranks = std::int64_t{1} << 32;
   int rank = 0;
@@ -46,7 +22,11 @@ void agree_on_number(MPI_Comm comm, Status mine, const std::string& message, std
   wait_asleep(&request);
   const std::int64_t worst_rank = least[0] & (for_ranks - 1);
   const auto worst = static_cast<Status>((least[0] - worst_rank) / for_ranks);
-  throw_unless_success(comm, {worst, static_cast<int>(worst_rank)}, message);
+  if (worst != Status::success) {
+    std::vector<char> text(message.begin(), message.end());
+    broadcast(text, static_cast<int>(worst_rank), comm);
+    throw Error(worst, std::string(text.begin(), text.end()));
+  }
   if (least[1] != -least[2]) throw Error(Status::rank_mismatch, differs);
 }
 
@@ -85,7 +65,8 @@ void broadcast(std::vector<char>& bytes, int root, MPI_Comm comm) {
   broadcast(bytes.data() + had, bytes.size() - had, root, comm);
 }
 
-void broadcast(void* data, std::size_t bytes, int root, MPI_Comm comm, std::size_t at_once) {
+void broadcast(void* data, std::size_t bytes, int root, MPI_Comm comm) {
+  constexpr std::size_t at_once = std::size_t{1} << 30;
   for (std::size_t at = 0; at < bytes; at += at_once) {
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(MPI_Ibcast(static_cast<char*>(data) + at, mpi_count(std::min(at_once, bytes - at)), MPI_BYTE, root, comm,

@@ -55,12 +55,6 @@ void Comm::disconnect() {
   if (comm_ != MPI_COMM_NULL) check_mpi(MPI_Comm_disconnect(&comm_), "MPI_Comm_disconnect");
 }
 
-MPI_Comm Comm::release() noexcept {
-  const MPI_Comm comm = comm_;
-  comm_ = MPI_COMM_NULL;
-  return comm;
-}
-
 Group Group::of(MPI_Comm comm) {
   Group owner;
   check_mpi(MPI_Comm_group(comm, &owner.group_), "MPI_Comm_group");

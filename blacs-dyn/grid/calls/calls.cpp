@@ -17,11 +17,10 @@
 
 #include "advise/calls.hpp"
 #include "base/environment.hpp"
+#include "base/mpi/blacs.hpp"
 #include "base/status.hpp"
 #include "grid/calls/account.hpp"
 #include "grid/calls/call.hpp"
-
-extern "C" void Cblacs_abort(int ctxt, int code);
 
 namespace blacs_dyn::calls {
 namespace {

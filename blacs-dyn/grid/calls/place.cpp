@@ -5,15 +5,9 @@
 #include <cstdio>
 #include <list>
 
+#include "base/mpi/blacs.hpp"
 #include "grid/calls/calls.hpp"
 #include "processes/mpi_util.hpp"
-
-extern "C" {
-void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
-void Cblacs_gridmap(int* ctxt, int* map, int ld, int nprow, int npcol);
-int Csys2blacs_handle(MPI_Comm comm);
-void Cfree_blacs_system_handle(int handle);
-}
 
 namespace blacs_dyn::calls {
 namespace {

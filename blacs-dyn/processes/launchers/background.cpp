@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "processes/launchers/background.hpp"
+#include "processes/launchers/rendezvous_launcher.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -316,14 +316,6 @@ std::unique_ptr<Launcher> make_background_launcher(LossText loss) {
 
 std::string background_trouble(bool is_one_host) {
   return is_one_host ? pmix::trouble() : "mpirun, or DYNGRID_HOSTS, has other hosts, and it is for one";
-}
-
-bool is_background_usual() {
-  return is_open_mpi();
-}
-
-bool was_started_in_background() {
-  return base::environment("DYNGRID_MEET") != nullptr;
 }
 
 } // namespace blacs_dyn

@@ -8,7 +8,6 @@
 #include "base/environment.hpp"
 #include "base/mpi_version.hpp"
 #include "control/mpi_settings.hpp"
-#include "processes/hosts.hpp"
 #include "processes/launchers/pmix.hpp"
 #include "processes/launchers/this_mpi.hpp"
 #include "processes/preflight.hpp"

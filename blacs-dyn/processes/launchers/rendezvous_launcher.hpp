@@ -91,4 +91,19 @@ private:
 /// @param comm  collective; its rank 0 knows the port
 Comm accept_at(const std::string& port, MPI_Comm comm);
 
+// ---- the two ways, for ways.cpp
+
+/// PMIx starts the new processes in the application's mpirun. They and their owners connect by MPI_Comm_accept and
+/// MPI_Comm_connect when they are ready.
+std::unique_ptr<Launcher> make_background_launcher(LossText loss);
+/// Why processes cannot be started that way; empty: they can. The same on all processes of an mpirun.
+std::string background_trouble(bool is_one_host);
+
+/// Each group an mpirun of its own on one host. They meet by MPI_Comm_accept and MPI_Comm_connect over the ompi-server
+/// that mpirun was started with.
+/// @throws Error{bad_state} when mpirun knows of no ompi-server.
+std::unique_ptr<Launcher> make_join_launcher(LossText loss);
+/// Why processes of two mpiruns cannot meet, or this build has no such launcher; empty: they can.
+std::string join_trouble();
+
 } // namespace blacs_dyn

@@ -12,19 +12,15 @@
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/mpi/check.hpp"
 #include "base/mpi/library.hpp"
 #include "base/mpi_version.hpp"
 #include "control/host.hpp"
-#include "processes/launchers/mpich.hpp"
 #include "processes/launchers/openmpi4.hpp"
 #include "processes/launchers/openmpi5.hpp"
 
 namespace blacs_dyn {
 namespace {
-
-bool is_5() {
-  return base::is_open_mpi_5(base::mpi_library());
-}
 
 int universe_size() {
   int* universe = nullptr;
@@ -46,10 +42,21 @@ std::string network_trouble() {
 std::string launcher_trouble() {
   const char* version = base::environment("OMPI_VERSION");
   const bool is_of_5 = version && base::version_in(version)[0] >= 5; // images set one for 4, too
-  if (!base::environment("OMPI_COMM_WORLD_SIZE") || is_of_5 == is_5()) return {};
+  if (!base::environment("OMPI_COMM_WORLD_SIZE") || is_of_5 == is_open_mpi_5()) return {};
   return fmt::format("mpirun is of Open MPI {}, and the program's library of {}; start it with the mpirun of its "
                      "library",
                      is_of_5 ? version : "4 or older", base::to_string(base::mpi_library().version));
+}
+
+/// MPICH alone.
+std::string device_trouble(const base::MpiVersion& mpi) {
+  if (base::starts_processes(mpi)) return {};
+  return fmt::format("this MPI, MPICH {} over UCX (device ch4:ucx), cannot start processes or connect to others, so a "
+                     "grid has at most the processes that mpiexec started: start as many as the largest grid needs, by "
+                     "dyngrid run --spare N, and they sleep until then. Or take Open MPI, MPICH from {}.{}, or one "
+                     "built with ch4:ofi",
+                     base::to_string(mpi.version), base::mpich_spawns_over_ucx_from[0],
+                     base::mpich_spawns_over_ucx_from[1]);
 }
 
 /// Open MPI, 4 and 5, counts the users of its event library, for which every call of its progress engine looks into it.
@@ -73,7 +80,7 @@ bool is_open_mpi() {
   return base::mpi_library().mpi == base::Mpi::open_mpi;
 }
 bool is_open_mpi_5() {
-  return is_5();
+  return base::is_open_mpi_5(base::mpi_library());
 }
 
 bool starts_all_by_process_0() {
@@ -81,15 +88,15 @@ bool starts_all_by_process_0() {
 }
 
 bool is_unbound() { // with 5 each gets a core of its own otherwise, or none is started where no core is left
-  return is_5() || (is_open_mpi() && !base::environment("OMPI_MCA_orte_bound_at_launch"));
+  return is_open_mpi_5() || (is_open_mpi() && !base::environment("OMPI_MCA_orte_bound_at_launch"));
 }
 
 Slots slots() {
-  return {universe_size(), is_5() ? openmpi5::may_oversubscribe() : openmpi4::may_oversubscribe()};
+  return {universe_size(), is_open_mpi_5() ? openmpi5::may_oversubscribe() : openmpi4::may_oversubscribe()};
 }
 
 std::string spawn_trouble(bool are_several_hosts) {
-  if (base::mpi_library().mpi == base::Mpi::mpich) return mpich::spawn_trouble(base::mpi_library());
+  if (base::mpi_library().mpi == base::Mpi::mpich) return device_trouble(base::mpi_library());
   if (base::mpi_library().mpi != base::Mpi::open_mpi) return {};
   if (const std::string why = launcher_trouble(); !why.empty()) return why;
   if (are_several_hosts && !base::starts_processes_elsewhere(base::mpi_library()))
@@ -103,10 +110,8 @@ std::string remote_spawn_trouble() {
 
 std::string trouble_with_integers() {
   constexpr const char* expected = "dyngrid's interfaces take integers of 4 bytes (LP64)";
-  int is_initialized = 0, is_finalized = 0, bytes = 4;
-  MPI_Initialized(&is_initialized);
-  MPI_Finalized(&is_finalized);
-  if (is_initialized && !is_finalized) MPI_Type_size(MPI_INTEGER, &bytes);
+  int bytes = 4;
+  if (base::mpi_is_up()) MPI_Type_size(MPI_INTEGER, &bytes);
   if (bytes > 4)
     return fmt::format("this MPI was built for Fortran integers of {} bytes (ILP64), and {}: take an MPI without",
                        bytes, expected);
@@ -140,7 +145,7 @@ std::vector<std::pair<std::string, std::string>> spawn_info(const std::string& h
   std::vector<std::pair<std::string, std::string>> info;
   if (!host.empty()) info.emplace_back("host", fmt::format("{}:{}", host, count));
   if (is_unbound()) info.emplace_back("bind_to", "none");
-  if (is_5()) openmpi5::add_spawn_info(info, count);
+  if (is_open_mpi_5()) openmpi5::add_spawn_info(info, count);
   return info;
 }
 

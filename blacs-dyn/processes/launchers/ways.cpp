@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/status.hpp"
-#include "processes/launchers/background.hpp"
-#include "processes/launchers/join/join.hpp"
 
 namespace blacs_dyn {
 
@@ -45,8 +44,8 @@ std::unique_ptr<Launcher> make_launcher(LauncherKind way, LossText loss) {
 }
 
 LauncherKind way_of_this_process() {
-  if (was_started_in_background()) return LauncherKind::background;
-  return was_sent_for() ? LauncherKind::join : LauncherKind::blocking;
+  if (base::environment("DYNGRID_MEET")) return LauncherKind::background;
+  return base::environment("DYNGRID_JOIN") ? LauncherKind::join : LauncherKind::blocking;
 }
 
 std::string never_by(LauncherKind way) {

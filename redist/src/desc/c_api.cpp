@@ -4,12 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "base/mpi/blacs.hpp"
 #include "base/status.hpp"
 #include "desc/handles.hpp"
 #include "dyngrid/redist.h"
 #include "redist/descriptor.hpp"
-
-extern "C" void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
 
 namespace {
 

@@ -12,11 +12,11 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include "base/mpi/blacs.hpp"
 #include "base/status.hpp"
 #include "base/stock_symbol.hpp"
 #include "exec/mpi_check.hpp"
 #include "exec/once.hpp"
-#include "gemr2d/blacs.hpp"
 #include "gemr2d/given.hpp"
 #include "gemr2d/prepared_copy.hpp"
 #include "gemr2d/process_set.hpp"

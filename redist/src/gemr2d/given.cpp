@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "base/mpi/blacs.hpp"
 #include "base/status.hpp"
 #include "exec/mpi_check.hpp"
-#include "gemr2d/blacs.hpp"
 #include "redist/descriptor.hpp"
 
 namespace redist::detail {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/mpi/blacs.hpp"
 #include "exec/mpi_check.hpp"
-#include "gemr2d/blacs.hpp"
 #include "pack/packed_view.hpp"
 #include "redist/gemr2d.hpp"
 

@@ -15,18 +15,9 @@
 
 namespace base {
 
-/// The worst status over comm, and the lowest rank that has it. Collective. Waits asleep.
-struct Verdict {
-  Status status;
-  int rank;
-};
-Verdict agree(MPI_Comm comm, Status mine);
-
-/// As agree; when the agreed status is not success every rank throws the same status with the text of the rank that it
-/// names.
-void agree_or_throw(MPI_Comm comm, Status mine, const std::string& message);
-
-/// The same, and `number` has to be the same everywhere, else all throw rank_mismatch with `differs`. One round.
+/// The worst status over comm is agreed. When it is not success every rank throws it, with the text of the lowest rank
+/// that has it. `number` has to be the same everywhere, else all throw rank_mismatch with `differs`. One round.
+/// Collective. Waits asleep.
 void agree_on_number(MPI_Comm comm, Status mine, const std::string& message, std::int64_t number, const char* differs);
 
 /// The error that `step` throws; empty: none.
@@ -43,19 +34,23 @@ template <class Step> std::optional<Error> attempt(Step&& step) {
   return std::nullopt;
 }
 
-/// Runs `step` and agrees over comm how it went. Whatever step throws on one rank, all ranks throw.
-template <class Step> void together(MPI_Comm comm, Step&& step) {
-  const std::optional<Error> mine = attempt(step);
-  agree_or_throw(comm, mine ? mine->status() : Status::success, mine ? mine->what() : "");
-}
-
-/// As together; the number that `step` returns has to be the same everywhere, else all throw rank_mismatch with
-/// `differs`. One round. @return the number
+/// Runs `step` and agrees over comm how it went. Whatever step throws on one rank, all ranks throw. The number that
+/// `step` returns has to be the same everywhere, else all throw rank_mismatch with `differs`. One round. @return the
+/// number
 template <class Step> std::int64_t together_on_number(MPI_Comm comm, Step&& step, const char* differs) {
   std::int64_t number = 0;
   const std::optional<Error> mine = attempt([&] { number = step(); });
   agree_on_number(comm, mine ? mine->status() : Status::success, mine ? mine->what() : "", number, differs);
   return number;
+}
+
+/// The same for a step that returns nothing.
+template <class Step> void together(MPI_Comm comm, Step&& step) {
+  const auto without_number = [&step] {
+    step();
+    return std::int64_t{0};
+  };
+  together_on_number(comm, without_number, "");
 }
 
 /// Collective over comm. @throws Error{rank_mismatch} with `message` on all ranks when `mine` is not the same number
@@ -65,7 +60,7 @@ void check_same(MPI_Comm comm, std::int64_t mine, const char* message);
 /// Broadcast of any length from rank root. Collective. @throws agreed Error{out_of_memory} where a rank has no room for
 /// a long one.
 void broadcast(std::vector<char>& bytes, int root, MPI_Comm comm);
-/// The same into memory that is there, as long on all ranks. `at_once`: bytes of one message at most.
-void broadcast(void* data, std::size_t bytes, int root, MPI_Comm comm, std::size_t at_once = std::size_t{1} << 30);
+/// The same into memory that is there, as long on all ranks.
+void broadcast(void* data, std::size_t bytes, int root, MPI_Comm comm);
 
 } // namespace base

@@ -26,7 +26,7 @@ public:
   int size() const;
   void close();      ///< MPI_Comm_free
   void disconnect(); ///< MPI_Comm_disconnect: for the intercommunicator between a process group and its owner only
-  MPI_Comm release() noexcept;
+  MPI_Comm release() noexcept { return std::exchange(comm_, MPI_COMM_NULL); }
 
 private:
   MPI_Comm comm_ = MPI_COMM_NULL;

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // In place of the join component, where DYNGRID_WITH_JOIN is off.
-#include "base/environment.hpp"
 #include "base/status.hpp"
-#include "processes/launchers/join/join.hpp"
+#include "processes/launchers/rendezvous_launcher.hpp"
 
 namespace blacs_dyn {
 
 std::unique_ptr<Launcher> make_join_launcher(LossText) {
   throw base::Error(base::Status::unsupported, "blacs-dyn: " + join_trouble());
-}
-
-bool was_sent_for() {
-  return base::environment("DYNGRID_JOIN") != nullptr;
 }
 
 std::string join_trouble() {

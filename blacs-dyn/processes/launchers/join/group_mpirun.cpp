@@ -14,7 +14,6 @@
 #include "base/host_list.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
-#include "processes/hosts.hpp"
 #include "processes/launchers/openmpi4.hpp"
 #include "processes/preflight.hpp"
 

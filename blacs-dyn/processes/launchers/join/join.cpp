@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "processes/launchers/join/join.hpp"
+#include "processes/launchers/rendezvous_launcher.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,7 +10,6 @@
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/host_list.hpp"
-#include "processes/hosts.hpp"
 #include "processes/launchers/join/group_mpirun.hpp"
 #include "processes/launchers/join/name_server.hpp"
 #include "processes/launchers/openmpi4.hpp"
@@ -239,10 +238,6 @@ std::unique_ptr<Launcher> make_join_launcher(LossText loss) {
             "blacs-dyn: new processes are to join (DYNGRID_PROCESSES=join), but mpirun knows of no ompi-server; {}",
             way_out));
   return std::make_unique<JoinLauncher>(server, std::move(loss));
-}
-
-bool was_sent_for() {
-  return environment("DYNGRID_JOIN") != nullptr;
 }
 
 std::string join_trouble() {

@@ -9,10 +9,11 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "base/file_descriptor.hpp"
+#include "base/lines.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 
@@ -23,26 +24,17 @@ using base::Status;
 
 namespace {
 
-sockaddr_in ipv4(const std::string& host, int port, bool* is_good) {
+bool answers_at(const std::string& host, int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
-  *is_good = inet_pton(AF_INET, host.c_str(), &address.sin_addr) == 1;
-  return address;
-}
-
-bool answers_at(const std::string& host, int port) {
-  bool is_good = false;
-  const sockaddr_in address = ipv4(host, port, &is_good);
-  const int fd = is_good ? socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
-  if (fd < 0) return false;
-  int failed = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  if (failed && errno == EINPROGRESS) {
-    pollfd one{fd, POLLOUT, 0};
+  const base::FileDescriptor peer(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!peer || inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) return false;
+  int failed = connect(peer.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  if (failed && errno == EINPROGRESS && base::wait_for(peer.get(), POLLOUT, base::Deadline(2))) {
     socklen_t length = sizeof failed;
-    if (poll(&one, 1, 2000) == 1) getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &length);
+    getsockopt(peer.get(), SOL_SOCKET, SO_ERROR, &failed, &length);
   }
-  close(fd);
   return !failed;
 }
 
