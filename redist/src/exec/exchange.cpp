@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "redist/exchange.hpp"
 
+#include <optional>
 #include <utility>
 
+#include "base/mpi/agree.hpp"
 #include "exec/impl.hpp"
 
 namespace redist {
@@ -12,9 +14,9 @@ Exchange Exchange::prepare(const std::vector<const RankPlan*>& plans, Executor& 
   std::shared_ptr<detail::Connections> ranks = executor.impl_->ranks;
   ranks->require_ready();
   std::unique_ptr<detail::Prepared> made;
-  const detail::Outcome mine =
-      ranks->attempt([&] { made = std::make_unique<detail::Prepared>(ranks, plans, detail::Slab{}); });
-  ranks->agree(mine, made ? made->signature : 0, detail::PutDown::nothing, false);
+  const std::optional<base::Error> wrong =
+      base::attempt([&] { made = std::make_unique<detail::Prepared>(ranks, plans, detail::Slab{}); });
+  ranks->agree(wrong, made ? made->signature : 0, detail::PutDown::nothing, false);
   return Exchange(std::move(made));
 }
 

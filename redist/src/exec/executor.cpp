@@ -2,8 +2,10 @@
 #include "redist/executor.hpp"
 
 #include <exception>
+#include <optional>
 #include <utility>
 
+#include "base/mpi/agree.hpp"
 #include "base/mpi/wait.hpp"
 #include "base/status.hpp"
 #include "exec/impl.hpp"
@@ -52,9 +54,9 @@ Executor::Impl& Executor::under_way() const {
 
 void Executor::Impl::begin(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers) {
   once.reset();
-  const detail::Outcome mine =
-      ranks->attempt([&] { once = std::make_unique<detail::Prepared>(ranks, plans, detail::Slab{}); });
-  detail::begin_run(*ranks, once.get(), pointers, mine);
+  const std::optional<Error> wrong =
+      base::attempt([&] { once = std::make_unique<detail::Prepared>(ranks, plans, detail::Slab{}); });
+  detail::begin_run(*ranks, once.get(), pointers, wrong);
 }
 
 ExecuteReport Executor::execute(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers) {
@@ -97,7 +99,7 @@ ExecuteReport Executor::finish() {
 
 void Executor::refuse(const Error& why) {
   open().require_ready();
-  detail::begin_run(*impl_->ranks, nullptr, {}, {why.status(), why.what()});
+  detail::begin_run(*impl_->ranks, nullptr, {}, why);
   throw why; // not reached: all have agreed on an error
 }
 
