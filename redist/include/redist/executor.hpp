@@ -101,7 +101,6 @@ private:
   struct Impl;
   Impl& open() const;
   Impl& under_way() const;
-  void start_without_helper(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -104,8 +104,8 @@ void GoneColumns::give_back(Slab slab) {
 
 ExecuteReport Executor::execute_in_place(const std::vector<const RankPlan*>& plans,
                                          const std::vector<Pointers>& pointers, int slabs) {
-  impl_->require_ready();
   detail::Connections& ranks = *impl_->ranks;
+  ranks.require_ready();
   // All rounds are prepared before the first: after it no rank may fail alone, since the sources are not whole any
   // more.
   std::optional<detail::GoneColumns> gone;

@@ -13,7 +13,6 @@ set(redist_local_sources
   src/pack/together.cpp
   src/pack/turned.cpp)
 set(redist_exec_sources
-  src/exec/background.cpp
   src/exec/connections.cpp
   src/exec/exchange.cpp
   src/exec/executor.cpp
