@@ -162,4 +162,26 @@ void Executor::close() {
   impl_->ranks->close();
 }
 
+Exchange Exchange::prepare(const std::vector<const RankPlan*>& plans, Executor& executor) {
+  const std::shared_ptr<detail::Connections> ranks = executor.open().ranks;
+  ranks->require_ready();
+  std::unique_ptr<detail::Prepared> made;
+  const std::optional<Error> wrong =
+      base::attempt([&] { made = std::make_unique<detail::Prepared>(ranks, plans, detail::Slab{}); });
+  ranks->agree(wrong, made ? made->signature : 0, detail::PutDown::nothing, false);
+  return Exchange(std::move(made));
+}
+
+Exchange::Exchange(std::unique_ptr<detail::Prepared> prepared) : prepared_(std::move(prepared)) {}
+Exchange::~Exchange() = default;
+Exchange::Exchange(Exchange&&) noexcept = default;
+Exchange& Exchange::operator=(Exchange&&) noexcept = default;
+
+ExecuteReport Exchange::run(const std::vector<Pointers>& pointers) const {
+  detail::Connections& ranks = *prepared_->ranks;
+  ranks.require_ready();
+  detail::begin_run(ranks, prepared_.get(), pointers, {});
+  return detail::finish_run(ranks);
+}
+
 } // namespace redist

@@ -14,7 +14,6 @@ set(redist_local_sources
   src/pack/turned.cpp)
 set(redist_exec_sources
   src/exec/connections.cpp
-  src/exec/exchange.cpp
   src/exec/executor.cpp
   src/exec/grid_life.cpp
   src/exec/in_place.cpp
