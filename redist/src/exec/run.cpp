@@ -82,7 +82,7 @@ void Prepared::start() {
 }
 
 ExecuteReport Prepared::end() {
-  report.pack_s += ranks->wire->pack_s + ranks->wire->unpack_s;
+  report.pack_s += ranks->wire->pack_s;
   report.transfer_s = now_s() - began_s;
   report.peak_bytes = ranks->wire->buffer_bytes() + (ranks->host ? ranks->host->buffer_bytes() : 0);
   if (ranks->host) ranks->host->drop_unused();
