@@ -28,6 +28,7 @@ template <class Function> Function* stock(const char* name) {
 // x: letter of the type
 #define DYNGRID_GE_ARGS int m, int n, void *a, int ia, int ja, int *desc_a, void *b, int ib, int jb, int *desc_b
 #define DYNGRID_GE_PASS m, n, a, ia, ja, desc_a, b, ib, jb, desc_b
+#define DYNGRID_GE_MATRICES m, n, {a, ia, ja, desc_a}, {b, ib, jb, desc_b}
 #define DYNGRID_GE_F_ARGS int *m, int *n, void *a, int *ia, int *ja, int *desc_a, void *b, int *ib, int *jb, int *desc_b
 #define DYNGRID_GE_F_PASS *m, *n, a, *ia, *ja, desc_a, b, *ib, *jb, desc_b
 
@@ -42,28 +43,28 @@ template <class Function> Function* stock(const char* name) {
 #define DYNGRID_COPIES(x)                                                                                              \
   extern "C" {                                                                                                         \
   DYNGRID_API void dyngrid_Cp##x##gemr2d(DYNGRID_GE_ARGS, int ctxt) {                                                  \
-    copy_matrix(#x[0], {}, DYNGRID_GE_PASS, ctxt);                                                                     \
+    copy_matrix({#x[0], {}, DYNGRID_GE_MATRICES}, ctxt);                                                               \
   }                                                                                                                    \
   DYNGRID_API void dyngrid_Cp##x##gemr2do(DYNGRID_GE_ARGS) {                                                           \
-    copy_matrix_everybody(#x[0], {}, DYNGRID_GE_PASS);                                                                 \
+    copy_matrix_everybody({#x[0], {}, DYNGRID_GE_MATRICES});                                                           \
   }                                                                                                                    \
   DYNGRID_API void dyngrid_p##x##gemr2d_(DYNGRID_GE_F_ARGS, int* ctxt) {                                               \
-    copy_matrix(#x[0], {}, DYNGRID_GE_F_PASS, *ctxt);                                                                  \
+    dyngrid_Cp##x##gemr2d(DYNGRID_GE_F_PASS, *ctxt);                                                                   \
   }                                                                                                                    \
   DYNGRID_API void dyngrid_p##x##gemr2do_(DYNGRID_GE_F_ARGS) {                                                         \
-    copy_matrix_everybody(#x[0], {}, DYNGRID_GE_F_PASS);                                                               \
+    dyngrid_Cp##x##gemr2do(DYNGRID_GE_F_PASS);                                                                         \
   }                                                                                                                    \
   DYNGRID_API void dyngrid_Cp##x##trmr2d(char* uplo, char* diag, DYNGRID_GE_ARGS, int ctxt) {                          \
-    copy_matrix(#x[0], part_of(uplo, diag), DYNGRID_GE_PASS, ctxt);                                                    \
+    copy_matrix({#x[0], part_of(uplo, diag), DYNGRID_GE_MATRICES}, ctxt);                                              \
   }                                                                                                                    \
   DYNGRID_API void dyngrid_Cp##x##trmr2do(char* uplo, char* diag, DYNGRID_GE_ARGS) {                                   \
-    copy_matrix_everybody(#x[0], part_of(uplo, diag), DYNGRID_GE_PASS);                                                \
+    copy_matrix_everybody({#x[0], part_of(uplo, diag), DYNGRID_GE_MATRICES});                                          \
   }                                                                                                                    \
   DYNGRID_API void dyngrid_p##x##trmr2d_(char* uplo, char* diag, DYNGRID_GE_F_ARGS, int* ctxt) {                       \
-    copy_matrix(#x[0], part_of(uplo, diag), DYNGRID_GE_F_PASS, *ctxt);                                                 \
+    dyngrid_Cp##x##trmr2d(uplo, diag, DYNGRID_GE_F_PASS, *ctxt);                                                       \
   }                                                                                                                    \
   DYNGRID_API void dyngrid_p##x##trmr2do_(char* uplo, char* diag, DYNGRID_GE_F_ARGS) {                                 \
-    copy_matrix_everybody(#x[0], part_of(uplo, diag), DYNGRID_GE_F_PASS);                                              \
+    dyngrid_Cp##x##trmr2do(uplo, diag, DYNGRID_GE_F_PASS);                                                             \
   }                                                                                                                    \
   DYNGRID_API void Cp##x##gemr2d(DYNGRID_GE_ARGS, int ctxt) {                                                          \
     DYNGRID_STOCK("Cp" #x "gemr2d", (DYNGRID_GE_ARGS, int), (DYNGRID_GE_PASS, ctxt))                                   \
