@@ -8,30 +8,20 @@
 #include <mpi.h>
 
 #include "base/mpi/comm.hpp"
+#include "redist/blacs.hpp"
 #include "redist/executor.hpp"
 #include "redist/layout.hpp"
 
 extern "C" {
-void Cblacs_get(int ctxt, int what, int* value);
-void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
 void Cblacs_abort(int ctxt, int code);
 int Cblacs_pnum(int ctxt, int row, int col);
-MPI_Comm Cblacs2sys_handle(int handle);
 void pxerbla_(const int* ctxt, const char* name, const int* info, std::size_t length);
 }
 
 namespace pblas {
 
-/// Where this process stands in a context's grid; all -1 outside.
-struct Position {
-  int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
-
-  bool is_inside() const { return myrow >= 0; }
-};
-Position position_in(int ctxt);
-
-/// The context's own, borrowed.
-MPI_Comm communicator_of(int ctxt);
+using Position = redist::GridPosition;
+using redist::communicator_of, redist::position_in;
 
 /// Whether prefer_ours was called for this context.
 bool are_ours_preferred(int ctxt);

@@ -7,9 +7,8 @@
 #include "base/status.hpp"
 #include "desc/handles.hpp"
 #include "dyngrid/redist.h"
+#include "redist/blacs.hpp"
 #include "redist/descriptor.hpp"
-
-extern "C" void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
 
 namespace {
 

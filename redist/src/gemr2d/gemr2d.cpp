@@ -16,10 +16,10 @@
 #include "base/stock_symbol.hpp"
 #include "exec/mpi_check.hpp"
 #include "exec/once.hpp"
-#include "gemr2d/blacs.hpp"
 #include "gemr2d/given.hpp"
 #include "gemr2d/prepared_copy.hpp"
 #include "gemr2d/process_set.hpp"
+#include "redist/blacs.hpp"
 #include "redist/closed_contexts.hpp"
 #include "redist/descriptor.hpp"
 
@@ -101,9 +101,7 @@ void copy_matrix(const CopyArguments& given, int ctxt) {
   const SubMatrix &a = given.a, &b = given.b;
   const std::string name = name_of(given);
   refuse_closed_contexts(name, {ctxt, a.desc[ctxt_at], b.desc[ctxt_at]});
-  int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
-  Cblacs_gridinfo(ctxt, &nprow, &npcol, &myrow, &mycol);
-  if (myrow < 0) return; // not in the context: no part in this
+  if (!position_in(ctxt).is_inside()) return; // no part in this
   for (const auto& [desc, letter] : {std::pair{a.desc, 'A'}, std::pair{b.desc, 'B'}})
     if (has_wide_integers(desc)) stop(fmt::format("{}: {}: {}", name, letter, wide_integers), 1);
   try {
