@@ -111,9 +111,8 @@ private:
     upper_.resize(at(panel.width * upper_width_));
     if (panel.prow == a_.myrow()) {
       T* mine = a_.local(panel.row, right);
-      blas::trsm('L', 'L', 'N', 'U', panel.width, upper_width_, panel.block(), panel.width, mine, a_.lld);
-      for (std::int64_t j = 0; j < upper_width_; ++j)
-        std::copy_n(mine + j * a_.lld, panel.width, upper_.data() + j * panel.width);
+      blas::trsm<T>('L', 'L', 'U', {panel.block(), panel.width}, {mine, a_.lld, panel.width, upper_width_});
+      blas::pack<T>({mine, a_.lld, panel.width, upper_width_}, upper_.data());
     }
     if (a_.grid->here().nprow == 1 || upper_width_ == 0) return;
     if (upper_in_place_) {
@@ -129,9 +128,9 @@ private:
   /// Local columns begin .. end-1.
   void update(const LuPanel<T>& panel, std::int64_t begin, std::int64_t end) {
     const std::int64_t right = a_.n_loc() - upper_width_;
-    blas::gemm('N', 'N', panel.height, end - begin, panel.width, T{-1}, panel.below(), panel.height,
-               upper_.data() + (begin - right) * panel.width, panel.width, T{1},
-               a_.local(a_.m_loc() - panel.height, begin), a_.lld);
+    blas::gemm<T>(panel.width, T{-1}, {panel.below(), panel.height},
+                  {upper_.data() + (begin - right) * panel.width, panel.width}, T{1},
+                  {a_.local(a_.m_loc() - panel.height, begin), a_.lld, panel.height, end - begin});
   }
 
   const Operand<T> a_;

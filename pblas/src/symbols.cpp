@@ -54,9 +54,9 @@ struct Gemm {
   template <class T> void run() const {
     pblas::Grid& grid = pblas::Grid::of(ctxt());
     const bool turned_a = capital(*op_a) != 'N', turned_b = capital(*op_b) != 'N';
-    pblas::gemm<T>(op_of(*op_a), op_of(*op_b), value<T>(alpha),
-                   pblas::operand<const T>(grid, a, turned_a ? *k : *m, turned_a ? *m : *k),
-                   pblas::operand<const T>(grid, b, turned_b ? *n : *k, turned_b ? *k : *n), value<T>(beta),
+    const auto x = pblas::operand<const T>(grid, a, turned_a ? *k : *m, turned_a ? *m : *k);
+    const auto y = pblas::operand<const T>(grid, b, turned_b ? *n : *k, turned_b ? *k : *n);
+    pblas::gemm<T>(value<T>(alpha), {op_of(*op_a), x}, {op_of(*op_b), y}, value<T>(beta),
                    pblas::operand<T>(grid, c, *m, *n));
   }
 };
@@ -88,8 +88,8 @@ struct Syrk {
     using Real = pblas::blas::Real<T>;
     const T factor = is_adjoint ? T(value<Real>(alpha)) : value<T>(alpha);
     const T old = is_adjoint ? T(value<Real>(beta)) : value<T>(beta);
-    pblas::syrk<T>(part_of(*uplo), is_turned() ? Op::transpose : Op::none, is_adjoint, factor,
-                   pblas::operand<const T>(grid, a, is_turned() ? *k : *n, is_turned() ? *n : *k), old,
+    const auto x = pblas::operand<const T>(grid, a, is_turned() ? *k : *n, is_turned() ? *n : *k);
+    pblas::syrk<T>(part_of(*uplo), is_adjoint, factor, {is_turned() ? Op::transpose : Op::none, x}, old,
                    pblas::operand<T>(grid, c, *n, *n));
   }
 };
