@@ -2,11 +2,8 @@
 // Which routine answers to one of ScaLAPACK's names: ours or the stock one. Each name has a twin that begins with
 // dyngrid_ and cannot be switched to stock.
 #pragma once
-#include <cstddef>
 #include <exception>
 #include <initializer_list>
-#include <new>
-#include <utility>
 
 #include "arguments.hpp"
 #include "pblas/stock_calls.hpp"

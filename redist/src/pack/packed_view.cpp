@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pack/packed_view.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "pack/column.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "redist/element.hpp"
 #include "redist/rank_plan.hpp"

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
 
 #include "base/index.hpp"
-#include "base/status.hpp"
 #include "plan/copies.hpp"
 #include "plan/tables.hpp"
 
