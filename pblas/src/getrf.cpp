@@ -27,7 +27,7 @@ public:
         widest_(width_of_messages(widest_panel, a_.rows, a_.cols, 2)),
         search_(a_.grid->col(), widest_), panels_{Travelling(a_), Travelling(a_)} {
     const std::vector<std::int64_t>& processes = a_.grid->col_processes();
-    if (!processes.empty()) upper_in_place_.emplace(a_.grid->col(), a_.myrow(), processes);
+    if (!processes.empty()) upper_in_place_.emplace(a_.grid->col(), a_.myrow(), a_.grid->here().nprow, processes);
   }
 
   void step(bool works_ahead) override {
@@ -116,7 +116,7 @@ private:
     }
     if (a_.grid->here().nprow == 1 || upper_width_ == 0) return;
     if (upper_in_place_) {
-      upper_in_place_->start(reinterpret_cast<char*>(upper_.data()), upper_.size() * sizeof(T), panel.prow);
+      upper_in_place_->start(upper_.data(), static_cast<std::int64_t>(upper_.size()), panel.prow);
       upper_in_place_->receive();
     } else {
       base::check_mpi(MPI_Bcast(upper_.data(), blas::to_count(static_cast<std::int64_t>(upper_.size())),
@@ -139,7 +139,7 @@ private:
   PivotSearch<T> search_;
   Travelling panels_[2];
   std::vector<T> upper_; ///< of the panel in use: width x upper_width_, my last columns
-  std::optional<RelayInPlace> upper_in_place_;
+  std::optional<Panels<T>> upper_in_place_;
   std::int64_t upper_width_ = 0;
   int turn_ = 0;
 };
