@@ -52,6 +52,22 @@ bool can_read(const Sample& other) {
          number == other.number;
 }
 
+/// @throws Error{internal} when the kernel does not let this process
+void read_memory(std::int64_t process, void* to, std::uint64_t from, std::size_t bytes) {
+  char* next = static_cast<char*>(to);
+  while (bytes > 0) {
+    const iovec local{next, bytes};
+    const iovec remote{reinterpret_cast<void*>(from), bytes};
+    const ssize_t done = process_vm_readv(static_cast<pid_t>(process), &local, 1, &remote, 1, 0);
+    if (done <= 0)
+      throw base::Error(base::Status::internal, fmt::format("pblas: the memory of process {} cannot be read: {}",
+                                                            process, std::strerror(done < 0 ? errno : EFAULT)));
+    next += done;
+    from += static_cast<std::uint64_t>(done);
+    bytes -= static_cast<std::size_t>(done);
+  }
+}
+
 } // namespace
 
 void always_read_in_place(bool is_on) {
@@ -73,21 +89,6 @@ std::vector<std::int64_t> processes_to_read(MPI_Comm comm) {
   for (const Sample& one : all)
     if (can == 1) processes.push_back(one.process);
   return processes;
-}
-
-void read_memory(std::int64_t process, void* to, std::uint64_t from, std::size_t bytes) {
-  char* next = static_cast<char*>(to);
-  while (bytes > 0) {
-    const iovec local{next, bytes};
-    const iovec remote{reinterpret_cast<void*>(from), bytes};
-    const ssize_t done = process_vm_readv(static_cast<pid_t>(process), &local, 1, &remote, 1, 0);
-    if (done <= 0)
-      throw base::Error(base::Status::internal, fmt::format("pblas: the memory of process {} cannot be read: {}",
-                                                            process, std::strerror(done < 0 ? errno : EFAULT)));
-    next += done;
-    from += static_cast<std::uint64_t>(done);
-    bytes -= static_cast<std::size_t>(done);
-  }
 }
 
 InPlace::InPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes, int tag_address, int tag_read)

@@ -18,9 +18,6 @@ std::vector<std::int64_t> processes_to_read(MPI_Comm comm);
 /// On all processes alike, before their contexts are used: reads also where all are of one world. For tests.
 void always_read_in_place(bool is_on);
 
-/// @throws Error{internal} when the kernel does not let this process
-void read_memory(std::int64_t process, void* to, std::uint64_t from, std::size_t bytes);
-
 enum class Round { last, before_last };
 
 /// As Ring, but each process fetches each slice from its owner. The owner sends a short message with the address, and

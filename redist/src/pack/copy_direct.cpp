@@ -30,8 +30,8 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
   Cursor col(*source.cols, first / height);
   std::int64_t row = first % height;
   while (count > 0) {
-    const char* src = source.base + col.from() * source.lld * esize;
-    char* dst = target.base + col.to() * target.lld * esize;
+    const char* src = source.column(col.from());
+    char* dst = target.column(col.to());
     const std::int64_t now = std::min(count, height - row);
     if (now == height && target.scaling != nullptr) {
       add_column(source, target, src, dst);

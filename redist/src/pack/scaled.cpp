@@ -98,7 +98,8 @@ Scaling scaling_of(char type, const void* alpha, const void* beta) {
 
 void unpack_scaled(const PackedView& view, std::int64_t first, std::int64_t count, const char* packed) {
   const int esize = view.esize;
-  walk(view, first, count, [&](char* column, std::int64_t row, std::int64_t rows) {
+  walk(view, first, count, [&](std::int64_t j, std::int64_t row, std::int64_t rows) {
+    char* const column = view.column(j);
     if (rows < view.rows->total) {
       walk_part_of_column(view, column, row, rows, [&](char* at, std::size_t bytes) {
         put(view, at, packed, bytes);

@@ -7,6 +7,7 @@
 #include "pack/copy.hpp"
 #include "pack/cursor.hpp"
 #include "pack/scaled.hpp"
+#include "pack/walk.hpp"
 
 namespace redist::detail {
 
@@ -128,16 +129,9 @@ void copy_transposed(const PackedView& source, const PackedView& target, std::in
 }
 
 void unpack_limited(const PackedView& view, std::int64_t first, std::int64_t count, const char* packed) {
-  if (count <= 0) return;
-  const std::int64_t height = view.rows->total;
-  Cursor col(*view.cols, first / height);
-  std::int64_t row = first % height;
-  while (count > 0) {
-    const std::int64_t j = col.to();
+  walk(view, first, count, [&](std::int64_t j, std::int64_t row, std::int64_t left) {
     const std::int64_t begin = view.row_limits[2 * j], end = view.row_limits[2 * j + 1];
-    char* column = view.base + j * view.lld * view.esize;
-    std::int64_t left = std::min(count, height - row);
-    count -= left;
+    char* const column = view.column(j);
     for (Cursor at(*view.rows, row); left > 0;) {
       const std::int64_t now = std::min(left, at.left_in_piece());
       const std::int64_t i = at.to();
@@ -149,9 +143,7 @@ void unpack_limited(const PackedView& view, std::int64_t first, std::int64_t cou
       left -= now;
       at.advance(now);
     }
-    row = 0;
-    col.advance(1);
-  }
+  });
 }
 
 void conjugate(const PackedView& view, char* packed, std::int64_t count) {

@@ -217,17 +217,13 @@ RankPlan Plan::for_rank(int rank, char type) const {
   mine.transposed = options_.op != Op::none;
   mine.conjugated = options_.op == Op::conjugate_transpose;
   mine.steps = static_cast<int>(tables.timetable.steps);
-  if (const auto [a, b] = tables.from.position_of(rank); a >= 0) {
-    const auto [p, q] = mine.transposed ? std::pair{b, a} : std::pair{a, b};
-    mine.m_loc_from = from_.local_rows(p);
-    mine.n_loc_from = from_.local_cols(q);
-    add_sends(tables, a * tables.from.npcol + b, mine);
-  }
-  if (const auto [p, q] = to_.grid.position_of(rank); p >= 0) {
-    mine.m_loc_to = to_.local_rows(p);
-    mine.n_loc_to = to_.local_cols(q);
-    add_recvs(tables, p * to_.grid.npcol + q, mine);
-  }
+  const LocalSize share_from = from_.local_size_of(rank), share_to = to_.local_size_of(rank);
+  mine.m_loc_from = share_from.rows;
+  mine.n_loc_from = share_from.cols;
+  mine.m_loc_to = share_to.rows;
+  mine.n_loc_to = share_to.cols;
+  if (const auto [a, b] = tables.from.position_of(rank); a >= 0) add_sends(tables, tables.source_number(a, b), mine);
+  if (const auto [c, d] = tables.to.position_of(rank); c >= 0) add_recvs(tables, tables.target_number(c, d), mine);
   return mine;
 }
 
