@@ -100,8 +100,7 @@ template <class T> void pack(const Block<const T>& from, T* to) {
 }
 
 /// C := alpha op(A) op(B) + beta C, where op(A) has k columns.
-template <class T>
-void gemm(std::int64_t k, T alpha, const Panel<T>& a, const Panel<T>& b, T beta, const Block<T>& c) {
+template <class T> void gemm(std::int64_t k, T alpha, const Panel<T>& a, const Panel<T>& b, T beta, const Block<T>& c) {
   if (c.m == 0 || c.n == 0) return;
   const int m = to_int(c.m), n = to_int(c.n), k_ = to_int(k), lda = ld_int(a.ld), ldb = ld_int(b.ld),
             ldc = ld_int(c.ld);

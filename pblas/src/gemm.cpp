@@ -74,8 +74,8 @@ public:
     const SlicesOf slices(a_.cols, size_, height_, k, k_end);
     offsets_ = slices.offsets;
     T* mine = buffer + offsets_[at(a_.mycol())];
-    blas::pack<T>(
-        {a_.local(0, a_.cols.count_before(a_.mycol(), k)), a_.lld, height_, slices.counts[at(a_.mycol())]}, mine);
+    blas::pack<T>({a_.local(0, a_.cols.count_before(a_.mycol(), k)), a_.lld, height_, slices.counts[at(a_.mycol())]},
+                  mine);
     next_ = buffer;
     slices_.start(buffer, offsets_.data(), mine);
   }
@@ -279,8 +279,8 @@ void update_in_strips(const Product<T>& product, const blas::Panel<T>& a, const 
   const std::int64_t n = c.n_loc();
   for (std::int64_t j = 0, width = 0; j < n; j += width) {
     width = advance() ? n - j : std::min(strip_width, n - j);
-    update_part<T>({region.part, region.rows, region.cols == nullptr ? nullptr : region.cols + j}, depth,
-                   product.alpha, a, {b.data + j * b.ld, b.ld}, {c.local(0, j), c.lld, c.m_loc(), width});
+    update_part<T>({region.part, region.rows, region.cols == nullptr ? nullptr : region.cols + j}, depth, product.alpha,
+                   a, {b.data + j * b.ld, b.ld}, {c.local(0, j), c.lld, c.m_loc(), width});
   }
 }
 
@@ -443,8 +443,7 @@ AxisWindow even_axis(std::int64_t n, int nprocs) {
 
 } // namespace
 
-template <class T>
-void gemm(T alpha, const Turned<T>& a, const Turned<T>& b, T beta, const Operand<T>& c, Part part) {
+template <class T> void gemm(T alpha, const Turned<T>& a, const Turned<T>& b, T beta, const Operand<T>& c, Part part) {
   const std::int64_t k = a.op == Op::none ? a.of.n() : a.of.m();
   std::vector<std::int64_t> rows, cols;
   Region region;
@@ -480,8 +479,7 @@ template <class T> void make_diagonal_real(const Operand<T>& c) {
   }
 }
 
-template <class T>
-void syrk(Part part, bool is_adjoint, T alpha, const Turned<T>& a, T beta, const Operand<T>& c) {
+template <class T> void syrk(Part part, bool is_adjoint, T alpha, const Turned<T>& a, T beta, const Operand<T>& c) {
   const Op turned = is_adjoint ? Op::conjugate_transpose : Op::transpose;
   const Op first = a.op == Op::none ? Op::none : turned, second = a.op == Op::none ? turned : Op::none;
   if constexpr (blas::is_complex<T>)

@@ -19,7 +19,6 @@ void gemm(T alpha, const Turned<T>& a, const Turned<T>& b, T beta, const Operand
 
 /// One triangle of C := alpha op(A) op(A)' + beta C, op none or transpose, ' the transpose or the adjoint. With the
 /// adjoint the diagonal becomes real.
-template <class T>
-void syrk(Part part, bool is_adjoint, T alpha, const Turned<T>& a, T beta, const Operand<T>& c);
+template <class T> void syrk(Part part, bool is_adjoint, T alpha, const Turned<T>& a, T beta, const Operand<T>& c);
 
 } // namespace pblas

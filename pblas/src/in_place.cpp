@@ -169,8 +169,7 @@ void InPlace::fetch(std::size_t owner) {
   const std::int64_t first = offsets_[owner] * element_bytes_;
   read_memory(processes_[owner], buffer_ + first, addresses_[owner], at(offsets_[owner + 1] * element_bytes_ - first));
   check_mpi(MPI_Wait(&read_[owner], MPI_STATUS_IGNORE), "MPI_Wait");
-  check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, static_cast<int>(owner), tag_read_, comm_, &read_[owner]),
-            "MPI_Isend");
+  check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, static_cast<int>(owner), tag_read_, comm_, &read_[owner]), "MPI_Isend");
 }
 
 } // namespace pblas

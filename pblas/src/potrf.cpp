@@ -208,9 +208,8 @@ private:
                         {a_.local(far, near), a_.lld, height, breadth})
           .run(0, height, begin, end);
     else
-      TriangleUpdate<T>({Part::upper, rows_.data() + near, cols_.data() + far}, width, T{-1},
-                        {turned.data(), breadth}, {travelling.panel.data(), height, 'C'},
-                        {a_.local(near, far), a_.lld, breadth, height})
+      TriangleUpdate<T>({Part::upper, rows_.data() + near, cols_.data() + far}, width, T{-1}, {turned.data(), breadth},
+                        {travelling.panel.data(), height, 'C'}, {a_.local(near, far), a_.lld, breadth, height})
           .run(begin, end, 0, height);
   }
 

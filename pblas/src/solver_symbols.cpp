@@ -171,9 +171,7 @@ template <class T> struct Potrf {
       if (blame.is_clean()) blame.letter(*uplo, "UL", 1);
     });
   }
-  int run() const {
-    return static_cast<int>(pblas::potrf(is_lower(*uplo), operand<T>(Grid::of(ctxt()), a, *n, *n)));
-  }
+  int run() const { return static_cast<int>(pblas::potrf(is_lower(*uplo), operand<T>(Grid::of(ctxt()), a, *n, *n))); }
 };
 
 template <class T> struct Potrs {
@@ -206,11 +204,10 @@ template <class T> struct Potrs {
 extern "C" {
 // X: what the array elements are in C; T: here
 #define DYNGRID_SOLVERS(x, XX, X, T)                                                                                   \
-  DYNGRID_ROUTINE(                                                                                                     \
-      call_pblas, x, XX, trsm, TRSM, (DYNGRID_TRSM_ARGS(X)),                                                           \
-      (Trsm<T>{side, uplo, transa, diag, m, n, alpha, {a, ia, ja, desca, 11}, {b, ib, jb, descb, 15}}),                \
-      {call.a DYNGRID_COMMA call.b},                                                                                   \
-      DYNGRID_PASS(side, uplo, transa, diag, m, n, alpha, a, ia, ja, desca, b, ib, jb, descb))                         \
+  DYNGRID_ROUTINE(call_pblas, x, XX, trsm, TRSM, (DYNGRID_TRSM_ARGS(X)),                                               \
+                  (Trsm<T>{side, uplo, transa, diag, m, n, alpha, {a, ia, ja, desca, 11}, {b, ib, jb, descb, 15}}),    \
+                  {call.a DYNGRID_COMMA call.b},                                                                       \
+                  DYNGRID_PASS(side, uplo, transa, diag, m, n, alpha, a, ia, ja, desca, b, ib, jb, descb))             \
   DYNGRID_ROUTINE(call_lapack, x, XX, getrf, GETRF, (DYNGRID_GETRF_ARGS(X)),                                           \
                   (Getrf<T>{m, n, {a, ia, ja, desca, 6}, ipiv, info}), {call.a},                                       \
                   DYNGRID_PASS(m, n, a, ia, ja, desca, ipiv, info))                                                    \

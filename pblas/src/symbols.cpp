@@ -25,10 +25,8 @@ using redist::Op;
 template <class T> struct Gemm {
   const char *op_a, *op_b;
   const int *m, *n, *k;
-  const void* alpha;
-  MatrixArgument a, b;
-  const void* beta;
-  MatrixArgument c;
+  MatrixArgument a, b, c;
+  const void *alpha, *beta;
 
   int ctxt() const { return a.ctxt(); }
   /// A and B are not copied: they lie as C does.
@@ -98,18 +96,20 @@ template <class T> struct Syrk {
 
 // X: what the array elements are in C; T: here
 #define DYNGRID_RANK_K(x, XX, name, NAME, adjoint, X, R, T)                                                            \
-  DYNGRID_ROUTINE(                                                                                                     \
-      call_pblas, x, XX, name, NAME, (DYNGRID_RANK_K_ARGS(X, R)),                                                      \
-      (Syrk<T>{adjoint, uplo, trans, n, k, alpha, {a, ia, ja, desca, 9}, beta, {c, ic, jc, descc, 14}}),               \
-      {call.a DYNGRID_COMMA call.c},                                                                                   \
-      DYNGRID_PASS(uplo, trans, n, k, alpha, a, ia, ja, desca, beta, c, ic, jc, descc))
+  DYNGRID_ROUTINE(call_pblas, x, XX, name, NAME, (DYNGRID_RANK_K_ARGS(X, R)),                                          \
+                  (Syrk<T>{adjoint, uplo, trans, n, k, alpha, {a, ia, ja, desca, 9}, beta, {c, ic, jc, descc, 14}}),   \
+                  {call.a DYNGRID_COMMA call.c},                                                                       \
+                  DYNGRID_PASS(uplo, trans, n, k, alpha, a, ia, ja, desca, beta, c, ic, jc, descc))
+
+#define DYNGRID_MAKE_GEMM(T)                                                                                           \
+  Gemm<T> {                                                                                                            \
+    transa, transb, m, n, k, {a, ia, ja, desca, 10}, {b, ib, jb, descb, 14}, {c, ic, jc, descc, 19}, alpha, beta       \
+  }
 
 extern "C" {
 #define DYNGRID_PRODUCTS(x, XX, X, T)                                                                                  \
   DYNGRID_ROUTINE(                                                                                                     \
-      call_pblas, x, XX, gemm, GEMM, (DYNGRID_GEMM_ARGS(X)),                                                           \
-      (Gemm<T>{transa, transb, m, n, k, alpha, {a, ia, ja, desca, 10}, {b, ib, jb, descb, 14}, beta,                   \
-               {c, ic, jc, descc, 19}}),                                                                               \
+      call_pblas, x, XX, gemm, GEMM, (DYNGRID_GEMM_ARGS(X)), (DYNGRID_MAKE_GEMM(T)),                                   \
       {call.a DYNGRID_COMMA call.b DYNGRID_COMMA call.c},                                                              \
       DYNGRID_PASS(transa, transb, m, n, k, alpha, a, ia, ja, desca, b, ib, jb, descb, beta, c, ic, jc, descc))        \
   DYNGRID_RANK_K(x, XX, syrk, SYRK, false, X, X, T)

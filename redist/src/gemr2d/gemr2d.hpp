@@ -21,8 +21,8 @@ struct SubMatrix {
 struct CopyArguments {
   char type; ///< of the elements: s d c z i
   Trapezoid part;
-  int m, n;
   SubMatrix a, b;
+  int m, n;
 };
 
 /// Copies sub(A) to sub(B). Collective over `ctxt`. Ends the process with a message on stderr when an argument is

@@ -11,6 +11,7 @@ namespace {
 
 using redist::detail::copy_matrix;
 using redist::detail::copy_matrix_everybody;
+using redist::detail::SubMatrix;
 using redist::detail::Trapezoid;
 
 Trapezoid part_of(const char* uplo, const char* diag) {
@@ -28,7 +29,7 @@ template <class Function> Function* stock(const char* name) {
 // x: letter of the type
 #define DYNGRID_GE_ARGS int m, int n, void *a, int ia, int ja, int *desc_a, void *b, int ib, int jb, int *desc_b
 #define DYNGRID_GE_PASS m, n, a, ia, ja, desc_a, b, ib, jb, desc_b
-#define DYNGRID_GE_MATRICES m, n, {a, ia, ja, desc_a}, {b, ib, jb, desc_b}
+#define DYNGRID_GE_MATRICES SubMatrix{a, ia, ja, desc_a}, SubMatrix{b, ib, jb, desc_b}, m, n
 #define DYNGRID_GE_F_ARGS int *m, int *n, void *a, int *ia, int *ja, int *desc_a, void *b, int *ib, int *jb, int *desc_b
 #define DYNGRID_GE_F_PASS *m, *n, a, *ia, *ja, desc_a, b, *ib, *jb, desc_b
 

@@ -64,10 +64,9 @@ template <class T> Factor factor_of(const char* value) {
 
 template <class T> Scaling::Add add_of(const Scaling& by) {
   constexpr Factor zero = Factor::zero, one = Factor::one, other = Factor::other;
-  static constexpr Scaling::Add by_factors[3][3] = {
-      {add<T, zero, zero>, add<T, zero, one>, add<T, zero, other>},
-      {nullptr, add<T, one, one>, add<T, one, other>},
-      {add<T, other, zero>, add<T, other, one>, add<T, other, other>}};
+  static constexpr Scaling::Add by_factors[3][3] = {{add<T, zero, zero>, add<T, zero, one>, add<T, zero, other>},
+                                                    {nullptr, add<T, one, one>, add<T, one, other>},
+                                                    {add<T, other, zero>, add<T, other, one>, add<T, other, other>}};
   return by_factors[static_cast<int>(factor_of<T>(by.alpha))][static_cast<int>(factor_of<T>(by.beta))];
 }
 
