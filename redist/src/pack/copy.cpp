@@ -35,13 +35,13 @@ bool non_temporal_is_possible() noexcept {
 namespace {
 
 /// `count` pieces of Bytes bytes. The size being known to the compiler, no call is made per piece.
-template <std::size_t Bytes> void copy_fixed(Pieces<char> to, Pieces<const char> from, std::int64_t count) {
+template <std::size_t Bytes> void copy_fixed(Strided<char> to, Strided<const char> from, std::int64_t count) {
   for (std::int64_t t = 0; t < count; ++t, to.at += to.step, from.at += from.step) std::memcpy(to.at, from.at, Bytes);
 }
 
 } // namespace
 
-void copy_pieces(Pieces<char> to, Pieces<const char> from, std::int64_t count, std::size_t bytes) {
+void copy_pieces(Strided<char> to, Strided<const char> from, std::int64_t count, std::size_t bytes) {
   switch (bytes) {
   case 4:
     return copy_fixed<4>(to, from, count);
@@ -69,7 +69,7 @@ void copy_pieces(Pieces<char> to, Pieces<const char> from, std::int64_t count, s
   for (std::int64_t t = 0; t < count; ++t, to.at += to.step, from.at += from.step) std::memcpy(to.at, from.at, bytes);
 }
 
-void copy_pieces_non_temporal(Pieces<char> to, Pieces<const char> from, std::int64_t count, std::size_t bytes,
+void copy_pieces_non_temporal(Strided<char> to, Strided<const char> from, std::int64_t count, std::size_t bytes,
                               std::int64_t distance) {
   for (std::int64_t t = 0; t < count; ++t, to.at += to.step, from.at += from.step) {
     if (distance != 0) prefetch(from.at + distance, bytes);

@@ -44,15 +44,15 @@ inline void prefetch(const char* at, std::size_t bytes) {
 }
 
 /// Pieces, each `step` bytes after the one before.
-template <class Byte> struct Pieces {
+template <class Byte> struct Strided {
   Byte* at;
   std::int64_t step;
 };
 
 /// `count` pieces of `bytes` bytes.
-void copy_pieces(Pieces<char> to, Pieces<const char> from, std::int64_t count, std::size_t bytes);
+void copy_pieces(Strided<char> to, Strided<const char> from, std::int64_t count, std::size_t bytes);
 /// The same with non-temporal stores. @param distance from each piece to one that will be read later, 0: none
-void copy_pieces_non_temporal(Pieces<char> to, Pieces<const char> from, std::int64_t count, std::size_t bytes,
+void copy_pieces_non_temporal(Strided<char> to, Strided<const char> from, std::int64_t count, std::size_t bytes,
                               std::int64_t distance = 0);
 
 } // namespace redist::detail

@@ -43,8 +43,8 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
           bytes *= static_cast<std::size_t>(pieces);
           pieces = 1;
         }
-        const Pieces<char> to{dst + r.to * esize, r.to_step * esize};
-        const Pieces<const char> from{src + r.from * esize, r.from_step * esize};
+        const Strided<char> to{dst + r.to * esize, r.to_step * esize};
+        const Strided<const char> from{src + r.from * esize, r.from_step * esize};
         if (target.non_temporal && bytes >= non_temporal_from)
           copy_pieces_non_temporal(to, from, pieces, bytes, bytes <= 4096 ? 2 * source.lld * esize : 0);
         else

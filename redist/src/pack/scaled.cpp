@@ -51,7 +51,7 @@ void add_piece([[maybe_unused]] T a, [[maybe_unused]] T b, char* __restrict to,
 }
 
 template <class T, Factor alpha, Factor beta>
-void add(const Scaling& by, Pieces<char> to, Pieces<const char> from, std::int64_t count, std::int64_t length) {
+void add(const Scaling& by, Strided<char> to, Strided<const char> from, std::int64_t count, std::int64_t length) {
   const T a = load<T>(by.alpha), b = load<T>(by.beta);
   for (std::int64_t t = 0; t < count; ++t, to.at += to.step, from.at += from.step)
     add_piece<T, alpha, beta>(a, b, to.at, from.at, length);

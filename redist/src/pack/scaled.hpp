@@ -15,7 +15,7 @@ namespace redist::detail {
 struct Scaling {
   /// For `count` pieces of `length` elements: what lies at `to` becomes alpha * from + beta * to. `from` may be
   /// unaligned; the two do not overlap.
-  using Add = void (*)(const Scaling&, Pieces<char> to, Pieces<const char> from, std::int64_t count,
+  using Add = void (*)(const Scaling&, Strided<char> to, Strided<const char> from, std::int64_t count,
                        std::int64_t length);
   Add add = nullptr; ///< null: alpha is 1 and beta is 0, an ordinary copy
   alignas(16) char alpha[16] = {};

@@ -27,7 +27,6 @@ struct Factor {
 struct Kept {
   int source = 0; ///< its numbers in the two grids
   int target = 0;
-  std::int64_t elements = 0;
 };
 
 /// One copy of a replicated source: its process row where the rows are replicated, its process column where the columns
