@@ -141,6 +141,19 @@ struct Halo::Impl {
                    static_cast<std::size_t>(len) * esize);
       });
   }
+  /// Between the local array and the ghosted one.
+  void copy_own(const void* from, void* to, std::int64_t lld_local, std::int64_t lld_ghosted, bool to_ghosted) const {
+    const std::int64_t ld_ghosted = leading(lld_ghosted), ld_local = leading_of_local(lld_local);
+    if (!has_elements()) return;
+    if (from == nullptr || to == nullptr)
+      throw Error(Status::null_pointer, "redist: halo: an array is null, expected the local and the ghosted one");
+    each_piece(plan.interior, ld_local, ld_ghosted, [&](std::int64_t local, std::int64_t ghosted_at, std::int64_t len) {
+      const std::int64_t source = to_ghosted ? local : ghosted_at, target = to_ghosted ? ghosted_at : local;
+      std::memcpy(static_cast<char*>(to) + static_cast<std::size_t>(target) * esize,
+                  static_cast<const char*>(from) + static_cast<std::size_t>(source) * esize,
+                  static_cast<std::size_t>(len) * esize);
+    });
+  }
   void free_requests() noexcept {
     for (auto* requests : {&sends, &recvs})
       for (MPI_Request& request : *requests)
@@ -268,29 +281,11 @@ void Halo::exchange(void* ghosted, std::int64_t lld) {
 }
 
 void Halo::to_ghosted(const void* local, std::int64_t lld_local, void* ghosted, std::int64_t lld) const {
-  const Impl& self = *impl_;
-  const std::int64_t leading = self.leading(lld), leading_local = self.leading_of_local(lld_local);
-  if (!self.has_elements()) return;
-  if (local == nullptr || ghosted == nullptr)
-    throw Error(Status::null_pointer, "redist: halo: an array is null, expected the local and the ghosted one");
-  each_piece(self.plan.interior, leading_local, leading, [&](std::int64_t from, std::int64_t to, std::int64_t len) {
-    std::memcpy(static_cast<char*>(ghosted) + static_cast<std::size_t>(to) * self.esize,
-                static_cast<const char*>(local) + static_cast<std::size_t>(from) * self.esize,
-                static_cast<std::size_t>(len) * self.esize);
-  });
+  impl_->copy_own(local, ghosted, lld_local, lld, true);
 }
 
 void Halo::from_ghosted(const void* ghosted, void* local, std::int64_t lld_local, std::int64_t lld) const {
-  const Impl& self = *impl_;
-  const std::int64_t leading = self.leading(lld), leading_local = self.leading_of_local(lld_local);
-  if (!self.has_elements()) return;
-  if (local == nullptr || ghosted == nullptr)
-    throw Error(Status::null_pointer, "redist: halo: an array is null, expected the ghosted and the local one");
-  each_piece(self.plan.interior, leading_local, leading, [&](std::int64_t to, std::int64_t from, std::int64_t len) {
-    std::memcpy(static_cast<char*>(local) + static_cast<std::size_t>(to) * self.esize,
-                static_cast<const char*>(ghosted) + static_cast<std::size_t>(from) * self.esize,
-                static_cast<std::size_t>(len) * self.esize);
-  });
+  impl_->copy_own(ghosted, local, lld_local, lld, false);
 }
 
 void Halo::fill(void* ghosted, const void* value, std::int64_t lld) const {
