@@ -21,7 +21,7 @@ void always_read_in_place(bool is_on);
 enum class Round { last, before_last };
 
 /// As Ring, but each process fetches each slice from its owner. The owner sends a short message with the address, and
-/// gets an empty one when the slice was read.
+/// gets an empty one when the slice was read, by tags that nothing else on comm uses meanwhile.
 class InPlace {
 public:
   InPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes, int tag_address = base::tag_panel,

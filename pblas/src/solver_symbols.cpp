@@ -8,7 +8,6 @@
 #include "base/spellings.hpp"
 #include "dyngrid/pblas.h"
 #include "factor.hpp"
-#include "letters.hpp"
 #include "pivots.hpp"
 #include "trsm.hpp"
 #include "way.hpp"

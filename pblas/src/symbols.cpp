@@ -7,7 +7,6 @@
 #include "base/spellings.hpp"
 #include "dyngrid/pblas.h"
 #include "gemm.hpp"
-#include "letters.hpp"
 #include "way.hpp"
 
 namespace {
@@ -17,10 +16,13 @@ using pblas::capital;
 using pblas::MatrixArgument;
 using pblas::op_of;
 using pblas::outside;
-using pblas::part_of;
 using pblas::Position;
 using pblas::value;
 using redist::Op;
+
+pblas::Part part_of(char letter) {
+  return capital(letter) == 'U' ? pblas::Part::upper : pblas::Part::lower;
+}
 
 template <class T> struct Gemm {
   const char *op_a, *op_b;
