@@ -21,10 +21,6 @@ enum Entry { dtype_, ctxt_, m_, n_, mb_, nb_, rsrc_, csrc_, lld_, sizes_ };
 enum FirstBlockEntry { imb_ = 4, inb_, mb2_, nb2_, rsrc2_, csrc2_, lld2_ };
 constexpr int with_first_block = 2;
 
-redist::GridPosition in_grid(const Position& here) {
-  return {here.nprow, here.npcol, here.myrow, here.mycol};
-}
-
 Axis axis_with_first_block(std::int64_t n, int first, int nb, int src, int nprocs) {
   std::vector<std::int64_t> sizes{first};
   for (std::int64_t done = first; done < n; done += nb) sizes.push_back(nb);
@@ -44,7 +40,7 @@ std::vector<int> with_long_columns(const int* desc) {
 
 /// The first entry that is not valid, from 1, but for LLD_; or 0.
 int wrong_entry(const int* desc, const Position& here) {
-  return -redist::check_descriptor(with_long_columns(desc).data(), 0, in_grid(here), 0);
+  return -redist::check_descriptor(with_long_columns(desc).data(), 0, here, 0);
 }
 
 /// LLD_ is for the columns that this process has.
@@ -177,7 +173,7 @@ Axes axes_of(const int* desc, const Position& here) {
   if (desc[dtype_] == with_first_block)
     return {axis_with_first_block(desc[m_], desc[imb_], desc[mb2_], desc[rsrc2_], here.nprow),
             axis_with_first_block(desc[n_], desc[inb_], desc[nb2_], desc[csrc2_], here.npcol), desc[lld2_]};
-  redist::Descriptor read = redist::read_descriptor(with_long_columns(desc).data(), 0, in_grid(here));
+  redist::Descriptor read = redist::read_descriptor(with_long_columns(desc).data(), 0, here);
   const std::int64_t lld = std::max<std::int64_t>(desc[lld_], here.is_inside() ? read.rows.local_size(here.myrow) : 1);
   return {std::move(read.rows), std::move(read.cols), lld};
 }

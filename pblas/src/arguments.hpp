@@ -59,6 +59,16 @@ private:
 };
 
 char capital(char letter);
+inline Op op_of(char letter) {
+  return capital(letter) == 'N' ? Op::none : capital(letter) == 'T' ? Op::transpose : Op::conjugate_transpose;
+}
+template <class T> const T& value(const void* pointer) {
+  return *static_cast<const T*>(pointer);
+}
+/// The info of a process that is outside the grid of the descriptor at `position`.
+inline int outside(int position) {
+  return -(100 * position + 2);
+}
 /// As ScaLAPACK says it of its own routines, on standard error.
 void report(int ctxt, const char* name, int info);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The BLAS and LAPACK of one process: one name for the four types.
 #pragma once
+#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -80,31 +81,44 @@ inline int ld_int(std::int64_t value) {
   return to_int(value < 1 ? 1 : value);
 }
 
-template <class T>
-void gemm(char op_a, char op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a, std::int64_t lda,
-          const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc) {
-  if (m == 0 || n == 0) return;
-  const int m_ = to_int(m), n_ = to_int(n), k_ = to_int(k), la = ld_int(lda), lb = ld_int(ldb), lc = ld_int(ldc);
-  fortran::gemm(&op_a, &op_b, &m_, &n_, &k_, &alpha, a, &la, b, &lb, &beta, c, &lc, 1, 1);
+/// m x n elements of a column-major array.
+template <class T> struct Block {
+  T* data;
+  std::int64_t ld, m, n;
+};
+
+/// op(A), as large as the other operands of a routine say.
+template <class T> struct Panel {
+  const T* data;
+  std::int64_t ld;
+  char op = 'N';
+};
+
+/// Column after column, without gaps.
+template <class T> void pack(const Block<const T>& from, T* to) {
+  for (std::int64_t j = 0; from.m > 0 && j < from.n; ++j) std::copy_n(from.data + j * from.ld, from.m, to + j * from.m);
 }
 
-template <class T>
-void trsm(char side, char uplo, char op, char diag, std::int64_t m, std::int64_t n, const T* a, std::int64_t lda, T* b,
-          std::int64_t ldb) {
-  if (m == 0 || n == 0) return;
-  const int m_ = to_int(m), n_ = to_int(n), la = ld_int(lda), lb = ld_int(ldb);
+/// C := alpha op(A) op(B) + beta C, where op(A) has k columns.
+template <class T> void gemm(std::int64_t k, T alpha, const Panel<T>& a, const Panel<T>& b, T beta, const Block<T>& c) {
+  if (c.m == 0 || c.n == 0) return;
+  const int m = to_int(c.m), n = to_int(c.n), k_ = to_int(k), lda = ld_int(a.ld), ldb = ld_int(b.ld),
+            ldc = ld_int(c.ld);
+  fortran::gemm(&a.op, &b.op, &m, &n, &k_, &alpha, a.data, &lda, b.data, &ldb, &beta, c.data, &ldc, 1, 1);
+}
+
+template <class T> void trsm(char side, char uplo, char diag, const Panel<T>& a, const Block<T>& b) {
+  if (b.m == 0 || b.n == 0) return;
+  const int m = to_int(b.m), n = to_int(b.n), lda = ld_int(a.ld), ldb = ld_int(b.ld);
   const T one{1};
-  fortran::trsm(&side, &uplo, &op, &diag, &m_, &n_, &one, a, &la, b, &lb, 1, 1, 1, 1);
+  fortran::trsm(&side, &uplo, &a.op, &diag, &m, &n, &one, a.data, &lda, b.data, &ldb, 1, 1, 1, 1);
 }
 
-/// One triangle of C := alpha A A' + C.
-template <class T>
-void herk(char uplo, std::int64_t n, std::int64_t k, Real<T> alpha, const T* a, std::int64_t lda, T* c,
-          std::int64_t ldc) {
-  const int n_ = to_int(n), k_ = to_int(k), la = ld_int(lda), lc = ld_int(ldc);
-  const char op = 'N';
+/// One triangle of C := alpha op(A) op(A)' + C, where op(A) has k columns.
+template <class T> void herk(char uplo, std::int64_t k, Real<T> alpha, const Panel<T>& a, const Block<T>& c) {
+  const int n = to_int(c.n), k_ = to_int(k), lda = ld_int(a.ld), ldc = ld_int(c.ld);
   const Real<T> one{1};
-  if (n > 0) fortran::herk(&uplo, &op, &n_, &k_, &alpha, a, &la, &one, c, &lc, 1, 1);
+  if (n > 0) fortran::herk(&uplo, &a.op, &n, &k_, &alpha, a.data, &lda, &one, c.data, &ldc, 1, 1);
 }
 
 /// @return as LAPACK's info
@@ -136,10 +150,9 @@ template <class T> void scale(std::int64_t n, T alpha, T* x) {
 }
 
 /// A := alpha x y^T + A.
-template <class T>
-void rank_one(std::int64_t m, std::int64_t n, T alpha, const T* x, const T* y, T* a, std::int64_t lda) {
-  const int m_ = to_int(m), n_ = to_int(n), one = 1, la = ld_int(lda);
-  if (m > 0 && n > 0) fortran::ger(&m_, &n_, &alpha, x, &one, y, &one, a, &la);
+template <class T> void rank_one(T alpha, const T* x, const T* y, const Block<T>& a) {
+  const int m = to_int(a.m), n = to_int(a.n), one = 1, lda = ld_int(a.ld);
+  if (m > 0 && n > 0) fortran::ger(&m, &n, &alpha, x, &one, y, &one, a.data, &lda);
 }
 
 /// 0-based place of the element that partial pivoting takes; -1 when there is none.

@@ -63,6 +63,12 @@ template <class T> std::vector<T> Gathering::all(const std::vector<T>& mine, con
   return all;
 }
 
+template <class T> std::vector<T> packed(const blas::Block<const T>& block) {
+  std::vector<T> made(base::at(block.m * block.n));
+  blas::pack<T>(block, made.data());
+  return made;
+}
+
 /// Columns k .. k_end-1 of A, its local rows first .. end-1: (end - first) x (k_end - k) on every process of a row of
 /// the grid. Collective over it.
 template <class T>
@@ -73,9 +79,8 @@ std::vector<T> gather_cols(Gatherings& by, const Operand<const T>& a, std::int64
   std::vector<std::int64_t> lengths;
   for (int q = 0; q < a.grid->here().npcol; ++q)
     lengths.push_back(height * (a.cols.count_before(q, k_end) - a.cols.count_before(q, k)));
-  std::vector<T> mine(base::at(lengths[base::at(a.mycol())]));
-  for (std::int64_t j = 0; height > 0 && j < static_cast<std::int64_t>(mine.size()) / height; ++j)
-    std::copy_n(a.local(first, before + j), height, mine.data() + j * height);
+  std::vector<T> mine =
+      packed<T>({a.local(first, before), a.lld, height, a.cols.count_before(a.mycol(), k_end) - before});
   if (by.row.size() == 1) return mine;
   const std::vector<T> all = by.row.all(mine, lengths);
   const std::vector<std::int64_t> offsets = offsets_of(lengths);
@@ -110,13 +115,6 @@ std::vector<T> join_rows(Gathering& col, const AxisWindow& rows, std::int64_t k,
   return panel;
 }
 
-/// A rectangle of a column-major array, packed.
-template <class T> std::vector<T> packed(const T* a, std::int64_t lda, std::int64_t m, std::int64_t n) {
-  std::vector<T> made(base::at(m * n));
-  for (std::int64_t j = 0; j < n; ++j) std::copy_n(a + j * lda, m, made.data() + j * m);
-  return made;
-}
-
 /// Rows k .. k_end-1 of A, its local columns first .. end-1, on every process of a column of the grid. Collective over
 /// it.
 template <class T>
@@ -124,7 +122,8 @@ std::vector<T> gather_rows(Gatherings& by, const Operand<const T>& a, std::int64
                            std::int64_t first, std::int64_t end) {
   const std::int64_t before = a.rows.count_before(a.myrow(), k);
   const std::int64_t mine = a.rows.count_before(a.myrow(), k_end) - before;
-  return join_rows(by.col, a.rows, k, k_end, end - first, packed<T>(a.local(before, first), a.lld, mine, end - first));
+  return join_rows(by.col, a.rows, k, k_end, end - first,
+                   packed<T>({a.local(before, first), a.lld, mine, end - first}));
 }
 
 /// The block of rows and columns k .. k_end-1 on all processes. Collective over the grid.

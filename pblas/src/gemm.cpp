@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <complex>
 #include <optional>
-#include <type_traits>
 #include <vector>
 
 #include "base/index.hpp"
@@ -53,11 +52,6 @@ struct SlicesOf {
   }
 };
 
-template <class T>
-void pack(const T* from, std::int64_t lld, std::int64_t height, std::int64_t width, std::remove_const_t<T>* to) {
-  for (std::int64_t j = 0; height > 0 && j < width; ++j) std::copy_n(from + j * lld, height, to + j * height);
-}
-
 /// Panels of A on every process of a row of the grid: my rows by the columns of the panel, those of each owner
 /// together. Where one process has all columns they are used where they lie.
 template <class T> class PanelsOfA {
@@ -80,7 +74,8 @@ public:
     const SlicesOf slices(a_.cols, size_, height_, k, k_end);
     offsets_ = slices.offsets;
     T* mine = buffer + offsets_[at(a_.mycol())];
-    pack(a_.local(0, a_.cols.count_before(a_.mycol(), k)), a_.lld, height_, slices.counts[at(a_.mycol())], mine);
+    blas::pack<T>({a_.local(0, a_.cols.count_before(a_.mycol(), k)), a_.lld, height_, slices.counts[at(a_.mycol())]},
+                  mine);
     next_ = buffer;
     slices_.start(buffer, offsets_.data(), mine);
   }
@@ -146,7 +141,8 @@ private:
     const SlicesOf slices(b_.rows, size_, width_, k_, k_end_);
     offsets_ = slices.offsets;
     T* mine = packed_.template as<T>() + offsets_[at(b_.myrow())];
-    pack(b_.local(b_.rows.count_before(b_.myrow(), k_), 0), b_.lld, slices.counts[at(b_.myrow())], width_, mine);
+    blas::pack<T>({b_.local(b_.rows.count_before(b_.myrow(), k_), 0), b_.lld, slices.counts[at(b_.myrow())], width_},
+                  mine);
     slices_.start(packed_.template as<T>(), offsets_.data(), mine);
   }
 
@@ -207,17 +203,16 @@ std::vector<Stretch> stretches_of(const AxisWindow& cols, const AxisWindow& rows
 /// What all processes of a row or column of the grid have of the only panel of a short product: mine where it lies.
 template <class T> class WholeSlices {
 public:
-  /// Mine is height x width; lengths: what each process has, in columns of A or rows of B.
   WholeSlices(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes, const SlicesOf& slices,
-              const T* mine, std::int64_t lld, std::int64_t height, std::int64_t width)
-      : rank_(rank), size_(static_cast<int>(slices.counts.size())), slices_of_(slices), mine_(mine),
+              const blas::Block<const T>& mine)
+      : rank_(rank), size_(static_cast<int>(slices.counts.size())), slices_of_(slices), mine_(mine.data),
         slices_(comm, rank, size_, processes) {
     if (size_ == 1) return;
     buffer_ = Room::of<T>(slices_of_.offsets.back());
-    const T* together = mine;
-    if (lld != height && width > 1) {
+    const T* together = mine.data;
+    if (mine.ld != mine.m && mine.n > 1) {
       T* packed = buffer_.template as<T>() + slices_of_.offsets[at(rank)];
-      pack(mine, lld, height, width, packed);
+      blas::pack<T>(mine, packed);
       together = packed;
     }
     slices_.start(buffer_.template as<T>(), slices_of_.offsets.data(), together);
@@ -244,14 +239,7 @@ template <class T> struct Product {
   T alpha;
   const Operand<const T>&a, &b;
   const Operand<T>& c;
-  Part part;
-  Indices indices; ///< of C here, of a triangle alone
-};
-
-/// k columns of A, or k rows of B, where they are.
-template <class T> struct Panel {
-  const T* data;
-  std::int64_t ld;
+  Region region; ///< of C here
 };
 
 /// A product of one panel whose columns are in few stretches: no slice is brought into another order, and what this
@@ -262,17 +250,17 @@ template <class T> void multiply_at_once(const Product<T>& product, const std::v
   const std::int64_t m = c.m_loc(), n = c.n_loc(), k = a.n();
   const Position& here = c.grid->here();
   const SlicesOf cols(a.cols, here.npcol, m, 0, k), rows(b.rows, here.nprow, n, 0, k);
-  WholeSlices<T> of_a(c.grid->row(), here.mycol, c.grid->row_processes(), cols, a.local(), a.lld, m,
-                      cols.counts[at(here.mycol)]);
-  WholeSlices<T> of_b(c.grid->col(), here.myrow, c.grid->col_processes(), rows, b.local(), b.lld,
-                      rows.counts[at(here.myrow)], n);
+  WholeSlices<T> of_a(c.grid->row(), here.mycol, c.grid->row_processes(), cols,
+                      {a.local(), a.lld, m, cols.counts[at(here.mycol)]});
+  WholeSlices<T> of_b(c.grid->col(), here.myrow, c.grid->col_processes(), rows,
+                      {b.local(), b.lld, rows.counts[at(here.myrow)], n});
   const auto add = [&](bool own) {
     for (const Stretch& s : stretches) {
       const bool mine_a = of_a.is_mine(s.col), mine_b = of_b.is_mine(s.row);
       if ((mine_a && mine_b) != own) continue;
-      update_part(product.part, product.indices, m, n, s.count, product.alpha,
-                  of_a.of(s.col) + s.of_a * (mine_a ? a.lld : m), mine_a ? a.lld : m, 'N', of_b.of(s.row) + s.of_b,
-                  mine_b ? b.lld : of_b.count(s.row), c.local(), c.lld);
+      const std::int64_t lda = mine_a ? a.lld : m, ldb = mine_b ? b.lld : of_b.count(s.row);
+      update_part<T>(product.region, s.count, product.alpha, {of_a.of(s.col) + s.of_a * lda, lda},
+                     {of_b.of(s.row) + s.of_b, ldb}, {c.local(), c.lld, m, n});
     }
   };
   add(true);
@@ -284,15 +272,15 @@ template <class T> void multiply_at_once(const Product<T>& product, const std::v
 /// Adds the product of two panels to C, in strips while messages are under way.
 /// @param advance  looks at the messages; whether none is under way
 template <class T, class Advance>
-void update_in_strips(const Product<T>& product, const Panel<T>& a, const Panel<T>& b, std::int64_t depth,
+void update_in_strips(const Product<T>& product, const blas::Panel<T>& a, const blas::Panel<T>& b, std::int64_t depth,
                       Advance&& advance) {
   const Operand<T>& c = product.c;
-  const Indices& indices = product.indices;
+  const Region& region = product.region;
   const std::int64_t n = c.n_loc();
   for (std::int64_t j = 0, width = 0; j < n; j += width) {
     width = advance() ? n - j : std::min(strip_width, n - j);
-    update_part(product.part, {indices.rows, indices.cols == nullptr ? nullptr : indices.cols + j}, c.m_loc(), width,
-                depth, product.alpha, a.data, a.ld, 'N', b.data + j * b.ld, b.ld, c.local(0, j), c.lld);
+    update_part<T>({region.part, region.rows, region.cols == nullptr ? nullptr : region.cols + j}, depth, product.alpha,
+                   a, {b.data + j * b.ld, b.ld}, {c.local(0, j), c.lld, c.m_loc(), width});
   }
 }
 
@@ -300,24 +288,25 @@ void update_in_strips(const Product<T>& product, const Panel<T>& a, const Panel<
 /// lies to all processes. In step s a process gets that of the s-th one after it.
 template <class T> class PanelsOfOwners {
 public:
-  /// Mine is height x width and stays as it is until the end of this.
-  PanelsOfOwners(MPI_Comm comm, int rank, std::vector<std::int64_t> lengths, const T* mine, std::int64_t lld,
-                 std::int64_t height, std::int64_t width)
-      : comm_(comm), rank_(rank), size_(static_cast<int>(lengths.size())), lengths_(std::move(lengths)), mine_(mine),
-        requests_(at(size_), MPI_REQUEST_NULL) {
-    const bool is_together = lld == height || width <= 1;
+  /// Mine stays as it is until the end of this.
+  PanelsOfOwners(MPI_Comm comm, int rank, std::vector<std::int64_t> lengths, const blas::Block<const T>& mine)
+      : comm_(comm), rank_(rank), size_(static_cast<int>(lengths.size())), lengths_(std::move(lengths)),
+        mine_(mine.data), requests_(at(size_), MPI_REQUEST_NULL) {
+    const bool is_together = mine.ld == mine.m || mine.n <= 1;
+    const std::int64_t count = mine.m * mine.n;
+    const T* together = mine.data;
     if (!is_together) {
-      packed_ = Room::of<T>(height * width);
-      pack(mine, lld, height, width, packed_.template as<T>());
-      mine = packed_.template as<T>();
+      packed_ = Room::of<T>(count);
+      blas::pack<T>(mine, packed_.template as<T>());
+      together = packed_.template as<T>();
     }
     buffers_.resize(is_together ? 2 : 1); // with the copy these are the two panels that there may be
     const std::int64_t most = *std::max_element(lengths_.begin(), lengths_.end());
     for (Room& buffer : buffers_) buffer = Room::of<T>(most);
     for (int step = 1; step < size_; ++step) { // first to the process that uses it first
       const int to = (rank_ - step + size_) % size_;
-      if (height * width > 0)
-        base::check_mpi(MPI_Isend(mine, blas::to_count(height * width), blas::mpi_type<T>(), to, base::tag_panel, comm_,
+      if (count > 0)
+        base::check_mpi(MPI_Isend(together, blas::to_count(count), blas::mpi_type<T>(), to, base::tag_panel, comm_,
                                   &requests_[at(step)]),
                         "MPI_Isend");
     }
@@ -391,8 +380,9 @@ template <class T> void multiply_by_owners(const Product<T>& product) {
   const std::int64_t most = *std::max_element(depths.begin(), depths.end());
   const Room room = Room::of<T>(most * (b_moves ? m : n));
   T* const other = room.as<T>();
-  PanelsOfOwners<T> panels(b_moves ? c.grid->col() : c.grid->row(), rank, lengths, b_moves ? b.local() : a.local(),
-                           b_moves ? b.lld : a.lld, b_moves ? depths[at(rank)] : m, b_moves ? n : depths[at(rank)]);
+  const blas::Block<const T> mine_of_a{a.local(), a.lld, m, depths[at(rank)]},
+      mine_of_b{b.local(), b.lld, depths[at(rank)], n};
+  PanelsOfOwners<T> panels(b_moves ? c.grid->col() : c.grid->row(), rank, lengths, b_moves ? mine_of_b : mine_of_a);
   for (int step = 0; step < size; ++step) {
     const int owner = panels.owner(step);
     const T* const moved = panels.of(step);
@@ -400,13 +390,13 @@ template <class T> void multiply_by_owners(const Product<T>& product) {
     for (const auto& piece : moving.pieces()) {
       if (piece.owner != owner) continue;
       if (b_moves)
-        pack(a.local(0, piece.first), a.lld, m, piece.count, other + piece.local * m);
+        blas::pack<T>({a.local(0, piece.first), a.lld, m, piece.count}, other + piece.local * m);
       else
         for (std::int64_t j = 0; j < n; ++j)
           std::copy_n(b.local(piece.first, j), piece.count, other + piece.local + j * depth);
     }
-    const Panel<T> panel_a{b_moves ? other : moved, b_moves || step > 0 ? m : a.lld};
-    const Panel<T> panel_b{b_moves ? moved : other, b_moves && step == 0 ? b.lld : depth};
+    const blas::Panel<T> panel_a{b_moves ? other : moved, b_moves || step > 0 ? m : a.lld};
+    const blas::Panel<T> panel_b{b_moves ? moved : other, b_moves && step == 0 ? b.lld : depth};
     update_in_strips(product, panel_a, panel_b, depth, [&] { return panels.advance(); });
   }
   panels.finish();
@@ -435,7 +425,7 @@ template <class T> void multiply(const Product<T>& product) {
   start(0);
   for (std::int64_t k = 0; k < k_all; k += panel_k) {
     const std::int64_t depth = std::min(panel_k, k_all - k);
-    const Panel<T> panel_a{of_a.finish(), of_a.ld()}, panel_b{of_b.finish(), of_b.ld()};
+    const blas::Panel<T> panel_a{of_a.finish(), of_a.ld()}, panel_b{of_b.finish(), of_b.ld()};
     start(k + panel_k);
     update_in_strips(product, panel_a, panel_b, depth, [&] {
       of_a.advance();
@@ -453,27 +443,28 @@ AxisWindow even_axis(std::int64_t n, int nprocs) {
 
 } // namespace
 
-template <class T>
-void gemm(Op op_a, Op op_b, T alpha, const Operand<const T>& a, const Operand<const T>& b, T beta, const Operand<T>& c,
-          Part part) {
-  const std::int64_t k = op_a == Op::none ? a.n() : a.m();
-  std::vector<std::int64_t> rows, cols; // of a triangle alone
-  if (part != Part::all) rows = c.rows.indices(c.myrow()), cols = c.cols.indices(c.mycol());
-  const Indices indices{part == Part::all ? nullptr : rows.data(), part == Part::all ? nullptr : cols.data()};
-  scale_part(part, indices, c.m_loc(), c.n_loc(), beta, c.local(), c.lld);
+template <class T> void gemm(T alpha, const Turned<T>& a, const Turned<T>& b, T beta, const Operand<T>& c, Part part) {
+  const std::int64_t k = a.op == Op::none ? a.of.n() : a.of.m();
+  std::vector<std::int64_t> rows, cols;
+  Region region;
+  if (part != Part::all) {
+    rows = c.rows.indices(c.myrow()), cols = c.cols.indices(c.mycol());
+    region = {part, rows.data(), cols.data()};
+  }
+  scale_part<T>(region, beta, {c.local(), c.lld, c.m_loc(), c.n_loc()});
   if (k == 0 || alpha == T{0} || c.m() == 0 || c.n() == 0) return;
   const Position& here = c.grid->here();
   std::optional<Temporary<T>> copy_a, copy_b;
-  Operand<const T> x = a, y = b;
-  if (op_a != Op::none || !a.rows.lies_as(c.rows)) {
-    copy_a.emplace(moved<T>(a, op_a, c.rows, op_a == Op::none ? a.cols : even_axis(k, here.npcol)));
+  Operand<const T> x = a.of, y = b.of;
+  if (a.op != Op::none || !x.rows.lies_as(c.rows)) {
+    copy_a.emplace(moved<T>(x, a.op, c.rows, a.op == Op::none ? x.cols : even_axis(k, here.npcol)));
     x = as_source(copy_a->operand);
   }
-  if (op_b != Op::none || !b.cols.lies_as(c.cols)) {
-    copy_b.emplace(moved<T>(b, op_b, op_b == Op::none ? b.rows : even_axis(k, here.nprow), c.cols));
+  if (b.op != Op::none || !y.cols.lies_as(c.cols)) {
+    copy_b.emplace(moved<T>(y, b.op, b.op == Op::none ? y.rows : even_axis(k, here.nprow), c.cols));
     y = as_source(copy_b->operand);
   }
-  multiply(Product<T>{alpha, x, y, c, part, indices});
+  multiply(Product<T>{alpha, x, y, c, region});
 }
 
 /// What of the diagonal of C is here loses its imaginary part.
@@ -488,20 +479,19 @@ template <class T> void make_diagonal_real(const Operand<T>& c) {
   }
 }
 
-template <class T>
-void syrk(Part part, Op op, bool is_adjoint, T alpha, const Operand<const T>& a, T beta, const Operand<T>& c) {
+template <class T> void syrk(Part part, bool is_adjoint, T alpha, const Turned<T>& a, T beta, const Operand<T>& c) {
   const Op turned = is_adjoint ? Op::conjugate_transpose : Op::transpose;
-  const Op first = op == Op::none ? Op::none : turned, second = op == Op::none ? turned : Op::none;
+  const Op first = a.op == Op::none ? Op::none : turned, second = a.op == Op::none ? turned : Op::none;
   if constexpr (blas::is_complex<T>)
     if (is_adjoint) make_diagonal_real(c); // as the BLAS assume of it; else a NaN there would come into the real part
-  gemm(first, second, alpha, a, a, beta, c, part);
+  gemm<T>(alpha, {first, a.of}, {second, a.of}, beta, c, part);
   if constexpr (blas::is_complex<T>)
     if (is_adjoint) make_diagonal_real(c);
 }
 
 #define DYNGRID_INSTANTIATE(T)                                                                                         \
-  template void gemm(Op, Op, T, const Operand<const T>&, const Operand<const T>&, T, const Operand<T>&, Part);         \
-  template void syrk(Part, Op, bool, T, const Operand<const T>&, T, const Operand<T>&);
+  template void gemm(T, const Turned<T>&, const Turned<T>&, T, const Operand<T>&, Part);                               \
+  template void syrk(Part, bool, T, const Turned<T>&, T, const Operand<T>&);
 DYNGRID_FOR_ELEMENTS(DYNGRID_INSTANTIATE)
 #undef DYNGRID_INSTANTIATE
 

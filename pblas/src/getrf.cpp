@@ -27,7 +27,7 @@ public:
         widest_(width_of_messages(widest_panel, a_.rows, a_.cols, 2)),
         search_(a_.grid->col(), widest_), panels_{Travelling(a_), Travelling(a_)} {
     const std::vector<std::int64_t>& processes = a_.grid->col_processes();
-    if (!processes.empty()) upper_in_place_.emplace(a_.grid->col(), a_.myrow(), processes);
+    if (!processes.empty()) upper_in_place_.emplace(a_.grid->col(), a_.myrow(), a_.grid->here().nprow, processes);
   }
 
   void step(bool works_ahead) override {
@@ -111,13 +111,12 @@ private:
     upper_.resize(at(panel.width * upper_width_));
     if (panel.prow == a_.myrow()) {
       T* mine = a_.local(panel.row, right);
-      blas::trsm('L', 'L', 'N', 'U', panel.width, upper_width_, panel.block(), panel.width, mine, a_.lld);
-      for (std::int64_t j = 0; j < upper_width_; ++j)
-        std::copy_n(mine + j * a_.lld, panel.width, upper_.data() + j * panel.width);
+      blas::trsm<T>('L', 'L', 'U', {panel.block(), panel.width}, {mine, a_.lld, panel.width, upper_width_});
+      blas::pack<T>({mine, a_.lld, panel.width, upper_width_}, upper_.data());
     }
     if (a_.grid->here().nprow == 1 || upper_width_ == 0) return;
     if (upper_in_place_) {
-      upper_in_place_->start(reinterpret_cast<char*>(upper_.data()), upper_.size() * sizeof(T), panel.prow);
+      upper_in_place_->start(upper_.data(), static_cast<std::int64_t>(upper_.size()), panel.prow);
       upper_in_place_->receive();
     } else {
       base::check_mpi(MPI_Bcast(upper_.data(), blas::to_count(static_cast<std::int64_t>(upper_.size())),
@@ -129,9 +128,9 @@ private:
   /// Local columns begin .. end-1.
   void update(const LuPanel<T>& panel, std::int64_t begin, std::int64_t end) {
     const std::int64_t right = a_.n_loc() - upper_width_;
-    blas::gemm('N', 'N', panel.height, end - begin, panel.width, T{-1}, panel.below(), panel.height,
-               upper_.data() + (begin - right) * panel.width, panel.width, T{1},
-               a_.local(a_.m_loc() - panel.height, begin), a_.lld);
+    blas::gemm<T>(panel.width, T{-1}, {panel.below(), panel.height},
+                  {upper_.data() + (begin - right) * panel.width, panel.width}, T{1},
+                  {a_.local(a_.m_loc() - panel.height, begin), a_.lld, panel.height, end - begin});
   }
 
   const Operand<T> a_;
@@ -140,7 +139,7 @@ private:
   PivotSearch<T> search_;
   Travelling panels_[2];
   std::vector<T> upper_; ///< of the panel in use: width x upper_width_, my last columns
-  std::optional<RelayInPlace> upper_in_place_;
+  std::optional<Panels<T>> upper_in_place_;
   std::int64_t upper_width_ = 0;
   int turn_ = 0;
 };

@@ -40,20 +40,6 @@ int on_delete(MPI_Comm, int, void* value, void*) {
 
 } // namespace
 
-Position position_in(int ctxt) {
-  Position here;
-  if (ctxt >= 0) Cblacs_gridinfo(ctxt, &here.nprow, &here.npcol, &here.myrow, &here.mycol);
-  if (here.myrow < 0 || here.mycol < 0 || here.myrow >= here.nprow || here.mycol >= here.npcol) return {};
-  return here;
-}
-
-MPI_Comm communicator_of(int ctxt) {
-  constexpr int own_communicator = 10;
-  int handle = -1;
-  Cblacs_get(ctxt, own_communicator, &handle);
-  return Cblacs2sys_handle(handle);
-}
-
 void prefer_ours(int ctxt) {
   if (!position_in(ctxt).is_inside()) return;
   if (preference_keyval == MPI_KEYVAL_INVALID)

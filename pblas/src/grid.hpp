@@ -7,8 +7,8 @@
 
 #include <mpi.h>
 
-#include "base/mpi/blacs.hpp"
 #include "base/mpi/comm.hpp"
+#include "redist/blacs.hpp"
 #include "redist/executor.hpp"
 #include "redist/layout.hpp"
 
@@ -16,16 +16,8 @@ extern "C" void pxerbla_(const int* ctxt, const char* name, const int* info, std
 
 namespace pblas {
 
-/// Where this process stands in a context's grid; all -1 outside.
-struct Position {
-  int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
-
-  bool is_inside() const { return myrow >= 0; }
-};
-Position position_in(int ctxt);
-
-/// The context's own, borrowed.
-MPI_Comm communicator_of(int ctxt);
+using Position = redist::GridPosition;
+using redist::communicator_of, redist::position_in;
 
 /// Whether prefer_ours was called for this context.
 bool are_ours_preferred(int ctxt);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <random>
 
 #include <fmt/format.h>
@@ -16,7 +17,6 @@
 #include "base/mpi/comm.hpp"
 #include "base/mpi/wait.hpp"
 #include "base/status.hpp"
-#include "base/tags.hpp"
 
 namespace pblas {
 
@@ -52,6 +52,22 @@ bool can_read(const Sample& other) {
          number == other.number;
 }
 
+/// @throws Error{internal} when the kernel does not let this process
+void read_memory(std::int64_t process, void* to, std::uint64_t from, std::size_t bytes) {
+  char* next = static_cast<char*>(to);
+  while (bytes > 0) {
+    const iovec local{next, bytes};
+    const iovec remote{reinterpret_cast<void*>(from), bytes};
+    const ssize_t done = process_vm_readv(static_cast<pid_t>(process), &local, 1, &remote, 1, 0);
+    if (done <= 0)
+      throw base::Error(base::Status::internal, fmt::format("pblas: the memory of process {} cannot be read: {}",
+                                                            process, std::strerror(done < 0 ? errno : EFAULT)));
+    next += done;
+    from += static_cast<std::uint64_t>(done);
+    bytes -= static_cast<std::size_t>(done);
+  }
+}
+
 } // namespace
 
 void always_read_in_place(bool is_on) {
@@ -75,29 +91,19 @@ std::vector<std::int64_t> processes_to_read(MPI_Comm comm) {
   return processes;
 }
 
-void read_memory(std::int64_t process, void* to, std::uint64_t from, std::size_t bytes) {
-  char* next = static_cast<char*>(to);
-  while (bytes > 0) {
-    const iovec local{next, bytes};
-    const iovec remote{reinterpret_cast<void*>(from), bytes};
-    const ssize_t done = process_vm_readv(static_cast<pid_t>(process), &local, 1, &remote, 1, 0);
-    if (done <= 0)
-      throw base::Error(base::Status::internal, fmt::format("pblas: the memory of process {} cannot be read: {}",
-                                                            process, std::strerror(done < 0 ? errno : EFAULT)));
-    next += done;
-    from += static_cast<std::uint64_t>(done);
-    bytes -= static_cast<std::size_t>(done);
-  }
-}
-
-InPlace::InPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes)
-    : comm_(comm), rank_(at(rank)), processes_(processes), addresses_(processes.size()),
-      told_(processes.size(), MPI_REQUEST_NULL), read_(processes.size(), MPI_REQUEST_NULL) {}
+InPlace::InPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes, int tag_address, int tag_read)
+    : comm_(comm), rank_(at(rank)), processes_(processes), tag_address_(tag_address), tag_read_(tag_read),
+      addresses_(processes.size()), told_(processes.size(), MPI_REQUEST_NULL),
+      read_(processes.size(), MPI_REQUEST_NULL) {}
 
 InPlace::~InPlace() {
-  for (Turn& turn : turns_)
-    MPI_Waitall(static_cast<int>(turn.requests.size()), turn.requests.data(), MPI_STATUSES_IGNORE);
-  MPI_Waitall(static_cast<int>(read_.size()), read_.data(), MPI_STATUSES_IGNORE);
+  base::call_off(static_cast<int>(told_.size()), told_.data());
+  const bool is_lost = std::uncaught_exceptions() > 0; // others may not come any more
+  for (std::vector<MPI_Request>* requests : {&turns_[0].requests, &turns_[1].requests, &read_})
+    if (is_lost)
+      base::call_off(static_cast<int>(requests->size()), requests->data());
+    else
+      MPI_Waitall(static_cast<int>(requests->size()), requests->data(), MPI_STATUSES_IGNORE);
 }
 
 bool InPlace::is_read(Turn& turn, bool waits) {
@@ -134,14 +140,14 @@ void InPlace::start(char* buffer, const std::int64_t* offsets, std::int64_t elem
     if (r == rank_) continue;
     const int rank = static_cast<int>(r);
     if (offsets[r + 1] > offsets[r]) {
-      check_mpi(MPI_Irecv(&addresses_[r], 1, MPI_UINT64_T, rank, base::tag_panel, comm_, &told_[r]), "MPI_Irecv");
+      check_mpi(MPI_Irecv(&addresses_[r], 1, MPI_UINT64_T, rank, tag_address_, comm_, &told_[r]), "MPI_Irecv");
       ++left_;
     }
     if (length == 0) continue;
     turn.requests.resize(turn.requests.size() + 2, MPI_REQUEST_NULL);
     MPI_Request* two = &turn.requests[turn.requests.size() - 2];
-    check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, rank, base::tag_panel_read, comm_, two), "MPI_Irecv");
-    check_mpi(MPI_Isend(&turn.address, 1, MPI_UINT64_T, rank, base::tag_panel, comm_, two + 1), "MPI_Isend");
+    check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, rank, tag_read_, comm_, two), "MPI_Irecv");
+    check_mpi(MPI_Isend(&turn.address, 1, MPI_UINT64_T, rank, tag_address_, comm_, two + 1), "MPI_Isend");
   }
 }
 
@@ -163,57 +169,7 @@ void InPlace::fetch(std::size_t owner) {
   const std::int64_t first = offsets_[owner] * element_bytes_;
   read_memory(processes_[owner], buffer_ + first, addresses_[owner], at(offsets_[owner + 1] * element_bytes_ - first));
   check_mpi(MPI_Wait(&read_[owner], MPI_STATUS_IGNORE), "MPI_Wait");
-  check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, static_cast<int>(owner), base::tag_panel_read, comm_, &read_[owner]),
-            "MPI_Isend");
-}
-
-RelayInPlace::RelayInPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes)
-    : comm_(comm), rank_(rank), processes_(processes) {}
-
-RelayInPlace::~RelayInPlace() {
-  base::call_off(1, &told_);
-  base::call_off(static_cast<int>(requests_.size()), requests_.data());
-}
-
-void RelayInPlace::start(char* buffer, std::size_t bytes, int root) {
-  buffer_ = buffer, bytes_ = bytes, root_ = root;
-  if (bytes == 0) return;
-  if (rank_ != root)
-    return check_mpi(MPI_Irecv(&address_, 1, MPI_UINT64_T, root, base::tag_relay, comm_, &told_), "MPI_Irecv");
-  address_ = reinterpret_cast<std::uintptr_t>(buffer);
-  for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank) {
-    if (rank == rank_) continue;
-    requests_.resize(requests_.size() + 2, MPI_REQUEST_NULL);
-    MPI_Request* two = &requests_[requests_.size() - 2];
-    check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, rank, base::tag_relay_read, comm_, two), "MPI_Irecv");
-    check_mpi(MPI_Isend(&address_, 1, MPI_UINT64_T, rank, base::tag_relay, comm_, two + 1), "MPI_Isend");
-  }
-}
-
-void RelayInPlace::receive() {
-  if (told_ == MPI_REQUEST_NULL) return;
-  check_mpi(MPI_Wait(&told_, MPI_STATUS_IGNORE), "MPI_Wait");
-  fetch();
-}
-
-bool RelayInPlace::has_come() {
-  if (told_ == MPI_REQUEST_NULL) return true;
-  int is_told = 0;
-  check_mpi(MPI_Test(&told_, &is_told, MPI_STATUS_IGNORE), "MPI_Test");
-  if (is_told != 0) fetch();
-  return is_told != 0;
-}
-
-void RelayInPlace::fetch() {
-  read_memory(processes_[at(root_)], buffer_, address_, bytes_);
-  requests_.push_back(MPI_REQUEST_NULL);
-  check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, root_, base::tag_relay_read, comm_, &requests_.back()), "MPI_Isend");
-}
-
-void RelayInPlace::finish() {
-  receive();
-  check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-  requests_.clear();
+  check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, static_cast<int>(owner), tag_read_, comm_, &read_[owner]), "MPI_Isend");
 }
 
 } // namespace pblas

@@ -6,6 +6,7 @@
 
 #include <mpi.h>
 
+#include "base/tags.hpp"
 #include "room.hpp"
 
 namespace pblas {
@@ -17,17 +18,15 @@ std::vector<std::int64_t> processes_to_read(MPI_Comm comm);
 /// On all processes alike, before their contexts are used: reads also where all are of one world. For tests.
 void always_read_in_place(bool is_on);
 
-/// @throws Error{internal} when the kernel does not let this process
-void read_memory(std::int64_t process, void* to, std::uint64_t from, std::size_t bytes);
-
 enum class Round { last, before_last };
 
 /// As Ring, but each process fetches each slice from its owner. The owner sends a short message with the address, and
-/// gets an empty one when the slice was read.
+/// gets an empty one when the slice was read, by tags that nothing else on comm uses meanwhile.
 class InPlace {
 public:
-  InPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes);
-  ~InPlace(); ///< waits until all have read what is mine
+  InPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes, int tag_address = base::tag_panel,
+          int tag_read = base::tag_panel_read);
+  ~InPlace(); ///< waits until all have read what is mine, unless an exception is under way
   InPlace(const InPlace&) = delete;
   InPlace& operator=(const InPlace&) = delete;
 
@@ -52,6 +51,7 @@ private:
   MPI_Comm comm_;
   std::size_t rank_;
   const std::vector<std::int64_t>& processes_;
+  int tag_address_, tag_read_;
   Turn turns_[2];
   int turn_ = 0, left_ = 0;
   char* buffer_ = nullptr;
@@ -60,32 +60,6 @@ private:
   std::vector<std::uint64_t> addresses_;
   std::vector<MPI_Request> told_; ///< where the slice of each owner is
   std::vector<MPI_Request> read_; ///< what says to owners that it was read
-};
-
-/// As Relay, but each process fetches the buffer from its owner, in place.
-class RelayInPlace {
-public:
-  RelayInPlace(MPI_Comm comm, int rank, const std::vector<std::int64_t>& processes);
-  ~RelayInPlace();
-  RelayInPlace(const RelayInPlace&) = delete;
-  RelayInPlace& operator=(const RelayInPlace&) = delete;
-
-  void start(char* buffer, std::size_t bytes, int root);
-  void receive();
-  bool has_come();
-  void finish(); ///< on root: when all have read
-
-private:
-  void fetch();
-
-  MPI_Comm comm_;
-  int rank_, root_ = 0;
-  const std::vector<std::int64_t>& processes_;
-  char* buffer_ = nullptr;
-  std::size_t bytes_ = 0;
-  std::uint64_t address_ = 0;
-  MPI_Request told_ = MPI_REQUEST_NULL; ///< where it is
-  std::vector<MPI_Request> requests_;   ///< root: announced to others, and read by them. Others: that they have
 };
 
 } // namespace pblas

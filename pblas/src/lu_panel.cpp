@@ -68,16 +68,15 @@ template <class T> void factor_alone(const Operand<T>& a, LuPanel<T>& panel) {
   for (std::int64_t t = 0; t < panel.width; ++t)
     panel.pivots[at(t)] = static_cast<double>(panel.first + pivots[at(t)] - 1);
   panel.pivots.back() = info > 0 ? static_cast<double>(panel.first + info) : 0;
-  for (std::int64_t j = 0; j < panel.width; ++j)
-    std::copy_n(top + j * a.lld, panel.width, panel.elements.data() + j * panel.width);
+  blas::pack<T>({top, a.lld, panel.width, panel.width}, panel.elements.data());
 }
 
-/// Column t of the columns from..end-1: scaled, and out of those after it. `active`: local rows that are not pivots
-/// yet.
+/// Column t of the panel's columns up to end-1: scaled, and out of those after it. `active`: local rows that are not
+/// pivots yet.
 template <class T>
-void eliminate(T* panel, std::int64_t ld, std::int64_t active, std::int64_t m, std::int64_t t, std::int64_t end,
-               const T* pivot_row) {
-  T* column = panel + t * ld;
+void eliminate(const blas::Block<T>& panel, std::int64_t active, std::int64_t t, std::int64_t end, const T* pivot_row) {
+  const std::int64_t ld = panel.ld, m = panel.m;
+  T* column = panel.data + t * ld;
   if (pivot_row[t] != T{0}) {
     const T pivot = pivot_row[t];
     // as LAPACK does it, where the reciprocal is a number
@@ -86,7 +85,7 @@ void eliminate(T* panel, std::int64_t ld, std::int64_t active, std::int64_t m, s
     else
       for (std::int64_t i = active; i < m; ++i) column[i] /= pivot;
   }
-  blas::rank_one(m - active, end - t - 1, T{-1}, column + active, pivot_row + t + 1, column + active + ld, ld);
+  blas::rank_one<T>(T{-1}, column + active, pivot_row + t + 1, {column + active + ld, ld, m - active, end - t - 1});
 }
 
 } // namespace
@@ -168,14 +167,14 @@ void factor_together(const Operand<T>& a, const std::vector<std::int64_t>& rows,
         if (candidate >= 0 && rows[at(panel.row + candidate)] == pivot) put_row(search.top(), candidate);
         if (has_block) put_row(row, t);
       }
-      eliminate(mine, ld, active_from(t + 1), m, t, end, row);
+      eliminate<T>({mine, ld, m, w}, active_from(t + 1), t, end, row);
     }
-    blas::trsm('L', 'L', 'N', 'U', end - from, w - end, block + from + from * w, w, block + from + end * w, w);
+    blas::trsm<T>('L', 'L', 'U', {block + from + from * w, w}, {block + from + end * w, w, end - from, w - end});
     if (has_block)
       for (std::int64_t j = end; j < w; ++j) std::copy_n(block + from + j * w, end - from, mine + from + j * ld);
     const std::int64_t active = active_from(end);
-    blas::gemm('N', 'N', m - active, w - end, end - from, T{-1}, mine + active + from * ld, ld, block + from + end * w,
-               w, T{1}, mine + active + end * ld, ld);
+    blas::gemm<T>(end - from, T{-1}, {mine + active + from * ld, ld}, {block + from + end * w, w}, T{1},
+                  {mine + active + end * ld, ld, m - active, w - end});
   }
 }
 
@@ -189,8 +188,7 @@ void factor(const Operand<T>& a, const std::vector<std::int64_t>& rows, PivotSea
   else
     factor_together(a, rows, search, panel);
   const T* below = a.local(a.m_loc() - panel.height, panel.col);
-  for (std::int64_t j = 0; j < panel.width; ++j)
-    std::copy_n(below + j * a.lld, panel.height, panel.elements.data() + panel.width * panel.width + j * panel.height);
+  blas::pack<T>({below, a.lld, panel.height, panel.width}, panel.elements.data() + panel.width * panel.width);
 }
 
 #define DYNGRID_INSTANTIATE(T)                                                                                         \

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pivots.hpp"
 
-#include <algorithm>
-
 #include "base/index.hpp"
 #include "base/mpi/check.hpp"
 #include "blas.hpp"

@@ -125,7 +125,7 @@ private:
     if (far_.owner(first) == my_far_) {
       const std::int64_t above = far_.count_before(my_far_, first);
       T* mine = is_lower_ ? a_.local(above, begin) : a_.local(begin, above);
-      for (std::int64_t j = 0; j < width; ++j) std::copy_n(mine + j * a_.lld, width, block.data() + j * width);
+      blas::pack<T>({mine, a_.lld, width, width}, block.data());
       block.back() = T(static_cast<blas::Real<T>>(blas::potrf(is_lower_ ? 'L' : 'U', width, block.data(), width)));
       for (std::int64_t j = 0; j < width && block.back() == T{0}; ++j)
         std::copy_n(block.data() + j * width, width, mine + j * a_.lld);
@@ -138,10 +138,10 @@ private:
     T* mine = is_lower_ ? a_.local(travelling.far, begin) : a_.local(begin, travelling.far);
     std::vector<T>& panel = travelling.panel;
     if (is_lower_) {
-      blas::trsm('R', 'L', 'C', 'N', height, width, block.data(), width, mine, a_.lld);
-      for (std::int64_t j = 0; j < width; ++j) std::copy_n(mine + j * a_.lld, height, panel.data() + j * height);
+      blas::trsm<T>('R', 'L', 'N', {block.data(), width, 'C'}, {mine, a_.lld, height, width});
+      blas::pack<T>({mine, a_.lld, height, width}, panel.data());
     } else {
-      blas::trsm('L', 'U', 'C', 'N', width, height, block.data(), width, mine, a_.lld);
+      blas::trsm<T>('L', 'U', 'N', {block.data(), width, 'C'}, {mine, a_.lld, width, height});
       for (std::int64_t i = 0; i < height; ++i)
         for (std::int64_t j = 0; j < width; ++j) panel[at(i + j * height)] = blas::conj(mine[j + i * a_.lld]);
     }
@@ -203,12 +203,13 @@ private:
     const std::int64_t breadth = near_.local_count(my_near_) - near;
     if (height == 0 || begin >= end) return;
     if (is_lower_)
-      TriangleUpdate<T>(Part::lower, {rows_.data() + far, cols_.data() + near}, width, T{-1}, travelling.panel.data(),
-                        height, 'C', turned.data(), breadth, a_.local(far, near), a_.lld)
+      TriangleUpdate<T>({Part::lower, rows_.data() + far, cols_.data() + near}, width, T{-1},
+                        {travelling.panel.data(), height}, {turned.data(), breadth, 'C'},
+                        {a_.local(far, near), a_.lld, height, breadth})
           .run(0, height, begin, end);
     else
-      TriangleUpdate<T>(Part::upper, {rows_.data() + near, cols_.data() + far}, width, T{-1}, turned.data(), breadth,
-                        'C', travelling.panel.data(), height, a_.local(near, far), a_.lld)
+      TriangleUpdate<T>({Part::upper, rows_.data() + near, cols_.data() + far}, width, T{-1}, {turned.data(), breadth},
+                        {travelling.panel.data(), height, 'C'}, {a_.local(near, far), a_.lld, breadth, height})
           .run(begin, end, 0, height);
   }
 

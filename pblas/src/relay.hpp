@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A buffer from one process of a row of the grid to all others, from neighbour to neighbour.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -69,27 +70,37 @@ private:
   MPI_Request in_ = MPI_REQUEST_NULL, out_ = MPI_REQUEST_NULL;
 };
 
-/// A panel from the process that has it to all others of comm: a Relay, or where there are processes to read,
-/// RelayInPlace. One at a time between two processes.
+/// A panel from the process that has it to all others of comm: a Relay, or where there are processes to read, InPlace.
+/// One at a time between two processes.
 template <class T> class Panels {
 public:
   Panels(MPI_Comm comm, int rank, int size, const std::vector<std::int64_t>& processes)
-      : relay_(comm, rank, size, base::tag_relay) {
-    if (!processes.empty()) in_place_.emplace(comm, rank, processes);
+      : relay_(comm, rank, size, base::tag_relay), offsets_(base::at(size) + 1) {
+    if (!processes.empty()) in_place_.emplace(comm, rank, processes, base::tag_relay, base::tag_relay_read);
   }
   void start(T* buffer, std::int64_t count, int root) {
-    if (in_place_)
-      in_place_->start(reinterpret_cast<char*>(buffer), base::at(count) * sizeof(T), root);
-    else
-      relay_.start(buffer, count, root);
+    if (!in_place_) return relay_.start(buffer, count, root);
+    // of all slices the one of root is not empty
+    std::fill(offsets_.begin(), offsets_.begin() + root + 1, 0);
+    std::fill(offsets_.begin() + root + 1, offsets_.end(), count);
+    in_place_->start(reinterpret_cast<char*>(buffer), offsets_.data(), sizeof(T), buffer);
   }
-  void receive() { in_place_ ? in_place_->receive() : relay_.receive(); }
-  bool has_come() { return in_place_ ? in_place_->has_come() : relay_.has_come(); }
-  void finish() { in_place_ ? in_place_->finish() : relay_.finish(); }
+  void receive() { in_place_ ? in_place_->finish() : relay_.receive(); }
+  bool has_come() {
+    if (!in_place_) return relay_.has_come();
+    in_place_->advance();
+    return in_place_->is_done();
+  }
+  void finish() {
+    if (!in_place_) return relay_.finish();
+    in_place_->finish();
+    in_place_->has_been_read(Round::last, true);
+  }
 
 private:
   Relay<T> relay_;
-  std::optional<RelayInPlace> in_place_;
+  std::vector<std::int64_t> offsets_;
+  std::optional<InPlace> in_place_;
 };
 
 } // namespace pblas

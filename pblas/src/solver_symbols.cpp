@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ScaLAPACK's names for triangular systems and factorizations, each with a twin that begins with dyngrid_ and cannot be
-// switched to stock.
+// ScaLAPACK's names for triangular systems and factorizations.
 #include <algorithm>
 #include <complex>
 #include <vector>
@@ -9,8 +8,6 @@
 #include "base/spellings.hpp"
 #include "dyngrid/pblas.h"
 #include "factor.hpp"
-#include "letters.hpp"
-#include "pblas/stock_calls.hpp"
 #include "pivots.hpp"
 #include "trsm.hpp"
 #include "way.hpp"
@@ -44,13 +41,14 @@ bool is_lower(char uplo) {
   return capital(uplo) == 'L';
 }
 
-struct Trsm {
+template <class T> struct Trsm {
   const char *side, *uplo, *op, *diag;
   const int *m, *n;
   const void* alpha;
   MatrixArgument a, b;
 
   int ctxt() const { return a.ctxt(); }
+  static bool is_large() { return false; }
   bool is_left() const { return capital(*side) == 'L'; }
   int check() const {
     const Position here = pblas::position_in(ctxt());
@@ -65,7 +63,7 @@ struct Trsm {
     blame.matrix(b, {m, 5}, {n, 6}, ctxt(), here);
     return blame.info();
   }
-  template <class T> void run() const {
+  void run() const {
     Grid& grid = Grid::of(ctxt());
     const int order = is_left() ? *m : *n;
     pblas::trsm<T>({is_left(), is_lower(*uplo), capital(*diag) == 'U'}, op_of(*op), value<T>(alpha),
@@ -73,10 +71,10 @@ struct Trsm {
   }
 };
 
-struct Getrf {
+template <class T> struct Getrf {
   const int *m, *n;
   MatrixArgument a;
-  int* ipiv;
+  int *ipiv, *info;
 
   int ctxt() const { return a.ctxt(); }
   bool is_large() const { return std::min(*m, *n) >= pblas::least_lu && pblas::begins_with_a_square_block(a); }
@@ -85,25 +83,26 @@ struct Getrf {
       blame.matrix(a, {m, 1}, {n, 2}, ctxt(), here);
     });
   }
-  template <class T> int run() const {
+  int run() const {
     if (!is_listed(a) && a.desc[2] == 1) { // as ScaLAPACK where M_ is 1: no element is looked at
       *ipiv = 1;
       return 0;
     }
     const pblas::Operand<T> x = operand<T>(Grid::of(ctxt()), a, *m, *n);
     std::vector<std::int64_t> pivots;
-    const std::int64_t info = pblas::getrf(x, pivots);
+    const std::int64_t failed = pblas::getrf(x, pivots);
     pblas::write_pivots(x.rows, x.myrow(), pivots, *a.i, ipiv);
-    return static_cast<int>(info);
+    return static_cast<int>(failed);
   }
 };
 
-struct Getrs {
+template <class T> struct Getrs {
   const char* op;
   const int *n, *nrhs;
   MatrixArgument a;
   const int* ipiv;
   MatrixArgument b;
+  int* info;
 
   int ctxt() const { return a.ctxt(); }
   static bool is_large() { return false; }
@@ -117,7 +116,7 @@ struct Getrs {
       if (blame.is_clean()) blame.context(b, ctxt());
     });
   }
-  template <class T> int run() const {
+  int run() const {
     Grid& grid = Grid::of(ctxt());
     const pblas::Operand<const T> x = operand<const T>(grid, a, *n, *n);
     const std::vector<std::int64_t> pivots = pblas::read_pivots(grid, x.rows, *a.i, ipiv);
@@ -126,11 +125,12 @@ struct Getrs {
   }
 };
 
-struct Gesv {
+template <class T> struct Gesv {
   const int *n, *nrhs;
   MatrixArgument a;
   int* ipiv;
   MatrixArgument b;
+  int* info;
 
   int ctxt() const { return a.ctxt(); }
   static bool is_large() { return false; } // ScaLAPACK's own calls the factorization above
@@ -143,21 +143,22 @@ struct Gesv {
       if (blame.is_clean()) blame.context(b, ctxt());
     });
   }
-  template <class T> int run() const {
+  int run() const {
     Grid& grid = Grid::of(ctxt());
     const pblas::Operand<T> x = operand<T>(grid, a, *n, *n);
     std::vector<std::int64_t> pivots;
-    const std::int64_t info = pblas::getrf(x, pivots);
+    const std::int64_t failed = pblas::getrf(x, pivots);
     pblas::write_pivots(x.rows, x.myrow(), pivots, *a.i, ipiv);
-    if (info == 0) pblas::getrs<T>(redist::Op::none, as_source(x), pivots, operand<T>(grid, b, *n, *nrhs));
-    return static_cast<int>(info);
+    if (failed == 0) pblas::getrs<T>(redist::Op::none, as_source(x), pivots, operand<T>(grid, b, *n, *nrhs));
+    return static_cast<int>(failed);
   }
 };
 
-struct Potrf {
+template <class T> struct Potrf {
   const char* uplo;
   const int* n;
   MatrixArgument a;
+  int* info;
 
   int ctxt() const { return a.ctxt(); }
   bool is_large() const {
@@ -169,15 +170,14 @@ struct Potrf {
       if (blame.is_clean()) blame.letter(*uplo, "UL", 1);
     });
   }
-  template <class T> int run() const {
-    return static_cast<int>(pblas::potrf(is_lower(*uplo), operand<T>(Grid::of(ctxt()), a, *n, *n)));
-  }
+  int run() const { return static_cast<int>(pblas::potrf(is_lower(*uplo), operand<T>(Grid::of(ctxt()), a, *n, *n))); }
 };
 
-struct Potrs {
+template <class T> struct Potrs {
   const char* uplo;
   const int *n, *nrhs;
   MatrixArgument a, b;
+  int* info;
 
   int ctxt() const { return a.ctxt(); }
   static bool is_large() { return false; }
@@ -191,7 +191,7 @@ struct Potrs {
       if (blame.is_clean()) blame.context(b, ctxt());
     });
   }
-  template <class T> int run() const {
+  int run() const {
     Grid& grid = Grid::of(ctxt());
     pblas::potrs(is_lower(*uplo), operand<const T>(grid, a, *n, *n), operand<T>(grid, b, *n, *nrhs));
     return 0;
@@ -200,66 +200,31 @@ struct Potrs {
 
 } // namespace
 
-// X: what the array elements are in C; T: here
-#define DYNGRID_TRSM(x, XX, X, T)                                                                                      \
-  void p##x##trsm_(DYNGRID_TRSM_ARGS(X));                                                                              \
-  DYNGRID_API void dyngrid_p##x##trsm_(DYNGRID_TRSM_ARGS(X)) {                                                         \
-    const Trsm call{side, uplo, transa, diag, m, n, alpha, {a, ia, ja, desca, 11}, {b, ib, jb, descb, 15}};            \
-    pblas::call_pblas(                                                                                                 \
-        call.ctxt(), "P" #XX "TRSM", [&] { return call.check(); }, [&] { call.run<T>(); });                            \
-  }                                                                                                                    \
-  DYNGRID_API void p##x##trsm_(DYNGRID_TRSM_ARGS(X)) {                                                                 \
-    const Trsm call{side, uplo, transa, diag, m, n, alpha, {a, ia, ja, desca, 11}, {b, ib, jb, descb, 15}};            \
-    pblas::call_pblas(                                                                                                 \
-        "p" #x "trsm_", call.ctxt(), "P" #XX "TRSM", {call.a, call.b}, false, [&] { return call.check(); },            \
-        [&] { call.run<T>(); },                                                                                        \
-        [&] {                                                                                                          \
-          static void* const stock = pblas::stock_routine("p" #x "trsm_");                                             \
-          pblas::call_stock("p" #x "trsm_", stock,                                                                     \
-                            {side, uplo, transa, diag, m, n, alpha, a, ia, ja, desca, b, ib, jb, descb});              \
-        });                                                                                                            \
-  }
-
-// A routine with an info: `made` makes its call, `matrices` are those of it, `pass` are its arguments.
-#define DYNGRID_FACTOR(x, XX, name, NAME, arguments, made, matrices, pass, T)                                          \
-  void p##x##name##_ arguments;                                                                                        \
-  DYNGRID_API void dyngrid_p##x##name##_ arguments {                                                                   \
-    const auto call = made;                                                                                            \
-    pblas::call_lapack(                                                                                                \
-        call.ctxt(), "P" #XX #NAME, info, [&] { return call.check(); }, [&] { return call.run<T>(); });                \
-  }                                                                                                                    \
-  DYNGRID_API void p##x##name##_ arguments {                                                                           \
-    const auto call = made;                                                                                            \
-    pblas::call_lapack(                                                                                                \
-        "p" #x #name "_", call.ctxt(), "P" #XX #NAME, info, matrices, call.is_large(), [&] { return call.check(); },   \
-        [&] { return call.run<T>(); },                                                                                 \
-        [&] {                                                                                                          \
-          static void* const stock = pblas::stock_routine("p" #x #name "_");                                           \
-          pblas::call_stock("p" #x #name "_", stock, pass);                                                            \
-        });                                                                                                            \
-  }
-
-#define DYNGRID_COMMA ,
-#define DYNGRID_PASS(...)                                                                                              \
-  { __VA_ARGS__ }
-
 extern "C" {
+// X: what the array elements are in C; T: here
 #define DYNGRID_SOLVERS(x, XX, X, T)                                                                                   \
-  DYNGRID_TRSM(x, XX, X, T)                                                                                            \
-  DYNGRID_FACTOR(x, XX, getrf, GETRF, (DYNGRID_GETRF_ARGS(X)), (Getrf{m, n, {a, ia, ja, desca, 6}, ipiv}), {call.a},   \
-                 DYNGRID_PASS(m, n, a, ia, ja, desca, ipiv, info), T)                                                  \
-  DYNGRID_FACTOR(x, XX, getrs, GETRS, (DYNGRID_GETRS_ARGS(X)),                                                         \
-                 (Getrs{trans, n, nrhs, {a, ia, ja, desca, 7}, ipiv, {b, ib, jb, descb, 12}}),                         \
-                 {call.a DYNGRID_COMMA call.b},                                                                        \
-                 DYNGRID_PASS(trans, n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info), T)                      \
-  DYNGRID_FACTOR(x, XX, gesv, GESV, (DYNGRID_GESV_ARGS(X)),                                                            \
-                 (Gesv{n, nrhs, {a, ia, ja, desca, 6}, ipiv, {b, ib, jb, descb, 11}}), {call.a DYNGRID_COMMA call.b},  \
-                 DYNGRID_PASS(n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info), T)                             \
-  DYNGRID_FACTOR(x, XX, potrf, POTRF, (DYNGRID_POTRF_ARGS(X)), (Potrf{uplo, n, {a, ia, ja, desca, 6}}), {call.a},      \
-                 DYNGRID_PASS(uplo, n, a, ia, ja, desca, info), T)                                                     \
-  DYNGRID_FACTOR(x, XX, potrs, POTRS, (DYNGRID_POTRS_ARGS(X)),                                                         \
-                 (Potrs{uplo, n, nrhs, {a, ia, ja, desca, 7}, {b, ib, jb, descb, 11}}), {call.a DYNGRID_COMMA call.b}, \
-                 DYNGRID_PASS(uplo, n, nrhs, a, ia, ja, desca, b, ib, jb, descb, info), T)
+  DYNGRID_ROUTINE(call_pblas, x, XX, trsm, TRSM, (DYNGRID_TRSM_ARGS(X)),                                               \
+                  (Trsm<T>{side, uplo, transa, diag, m, n, alpha, {a, ia, ja, desca, 11}, {b, ib, jb, descb, 15}}),    \
+                  {call.a DYNGRID_COMMA call.b},                                                                       \
+                  DYNGRID_PASS(side, uplo, transa, diag, m, n, alpha, a, ia, ja, desca, b, ib, jb, descb))             \
+  DYNGRID_ROUTINE(call_lapack, x, XX, getrf, GETRF, (DYNGRID_GETRF_ARGS(X)),                                           \
+                  (Getrf<T>{m, n, {a, ia, ja, desca, 6}, ipiv, info}), {call.a},                                       \
+                  DYNGRID_PASS(m, n, a, ia, ja, desca, ipiv, info))                                                    \
+  DYNGRID_ROUTINE(call_lapack, x, XX, getrs, GETRS, (DYNGRID_GETRS_ARGS(X)),                                           \
+                  (Getrs<T>{trans, n, nrhs, {a, ia, ja, desca, 7}, ipiv, {b, ib, jb, descb, 12}, info}),               \
+                  {call.a DYNGRID_COMMA call.b},                                                                       \
+                  DYNGRID_PASS(trans, n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info))                        \
+  DYNGRID_ROUTINE(call_lapack, x, XX, gesv, GESV, (DYNGRID_GESV_ARGS(X)),                                              \
+                  (Gesv<T>{n, nrhs, {a, ia, ja, desca, 6}, ipiv, {b, ib, jb, descb, 11}, info}),                       \
+                  {call.a DYNGRID_COMMA call.b},                                                                       \
+                  DYNGRID_PASS(n, nrhs, a, ia, ja, desca, ipiv, b, ib, jb, descb, info))                               \
+  DYNGRID_ROUTINE(call_lapack, x, XX, potrf, POTRF, (DYNGRID_POTRF_ARGS(X)),                                           \
+                  (Potrf<T>{uplo, n, {a, ia, ja, desca, 6}, info}), {call.a},                                          \
+                  DYNGRID_PASS(uplo, n, a, ia, ja, desca, info))                                                       \
+  DYNGRID_ROUTINE(call_lapack, x, XX, potrs, POTRS, (DYNGRID_POTRS_ARGS(X)),                                           \
+                  (Potrs<T>{uplo, n, nrhs, {a, ia, ja, desca, 7}, {b, ib, jb, descb, 11}, info}),                      \
+                  {call.a DYNGRID_COMMA call.b},                                                                       \
+                  DYNGRID_PASS(uplo, n, nrhs, a, ia, ja, desca, b, ib, jb, descb, info))
 DYNGRID_SOLVERS(s, S, float, float)
 DYNGRID_SOLVERS(d, D, double, double)
 DYNGRID_SOLVERS(c, C, void, std::complex<float>)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ScaLAPACK's names for products, each with a twin that begins with dyngrid_ and cannot be switched to stock.
+// ScaLAPACK's names for products.
 #include <algorithm>
 #include <complex>
 
@@ -7,8 +7,6 @@
 #include "base/spellings.hpp"
 #include "dyngrid/pblas.h"
 #include "gemm.hpp"
-#include "letters.hpp"
-#include "pblas/stock_calls.hpp"
 #include "way.hpp"
 
 namespace {
@@ -18,18 +16,19 @@ using pblas::capital;
 using pblas::MatrixArgument;
 using pblas::op_of;
 using pblas::outside;
-using pblas::part_of;
 using pblas::Position;
 using pblas::value;
 using redist::Op;
 
-struct Gemm {
+pblas::Part part_of(char letter) {
+  return capital(letter) == 'U' ? pblas::Part::upper : pblas::Part::lower;
+}
+
+template <class T> struct Gemm {
   const char *op_a, *op_b;
   const int *m, *n, *k;
-  const void* alpha;
-  MatrixArgument a, b;
-  const void* beta;
-  MatrixArgument c;
+  MatrixArgument a, b, c;
+  const void *alpha, *beta;
 
   int ctxt() const { return a.ctxt(); }
   /// A and B are not copied: they lie as C does.
@@ -51,17 +50,17 @@ struct Gemm {
     blame.matrix(c, {m, 3}, {n, 4}, ctxt(), here);
     return blame.info();
   }
-  template <class T> void run() const {
+  void run() const {
     pblas::Grid& grid = pblas::Grid::of(ctxt());
     const bool turned_a = capital(*op_a) != 'N', turned_b = capital(*op_b) != 'N';
-    pblas::gemm<T>(op_of(*op_a), op_of(*op_b), value<T>(alpha),
-                   pblas::operand<const T>(grid, a, turned_a ? *k : *m, turned_a ? *m : *k),
-                   pblas::operand<const T>(grid, b, turned_b ? *n : *k, turned_b ? *k : *n), value<T>(beta),
+    const auto x = pblas::operand<const T>(grid, a, turned_a ? *k : *m, turned_a ? *m : *k);
+    const auto y = pblas::operand<const T>(grid, b, turned_b ? *n : *k, turned_b ? *k : *n);
+    pblas::gemm<T>(value<T>(alpha), {op_of(*op_a), x}, {op_of(*op_b), y}, value<T>(beta),
                    pblas::operand<T>(grid, c, *m, *n));
   }
 };
 
-struct Syrk {
+template <class T> struct Syrk {
   bool is_adjoint;
   const char *uplo, *op;
   const int *n, *k;
@@ -71,8 +70,9 @@ struct Syrk {
   MatrixArgument c;
 
   int ctxt() const { return a.ctxt(); }
+  static bool is_large() { return false; }
   bool is_turned() const { return capital(*op) != 'N'; }
-  template <class T> int check() const {
+  int check() const {
     const Position here = pblas::position_in(ctxt());
     if (!here.is_inside()) return outside(a.position);
     Blame blame(Blame::Words::pblas);
@@ -83,13 +83,13 @@ struct Syrk {
     blame.matrix(c, {n, 3}, {n, 3}, ctxt(), here);
     return blame.info();
   }
-  template <class T> void run() const {
+  void run() const {
     pblas::Grid& grid = pblas::Grid::of(ctxt());
     using Real = pblas::blas::Real<T>;
     const T factor = is_adjoint ? T(value<Real>(alpha)) : value<T>(alpha);
     const T old = is_adjoint ? T(value<Real>(beta)) : value<T>(beta);
-    pblas::syrk<T>(part_of(*uplo), is_turned() ? Op::transpose : Op::none, is_adjoint, factor,
-                   pblas::operand<const T>(grid, a, is_turned() ? *k : *n, is_turned() ? *n : *k), old,
+    const auto x = pblas::operand<const T>(grid, a, is_turned() ? *k : *n, is_turned() ? *n : *k);
+    pblas::syrk<T>(part_of(*uplo), is_adjoint, factor, {is_turned() ? Op::transpose : Op::none, x}, old,
                    pblas::operand<T>(grid, c, *n, *n));
   }
 };
@@ -97,58 +97,28 @@ struct Syrk {
 } // namespace
 
 // X: what the array elements are in C; T: here
-#define DYNGRID_GEMM(x, XX, X, T)                                                                                      \
-  DYNGRID_API void dyngrid_p##x##gemm_(DYNGRID_GEMM_ARGS(X)) {                                                         \
-    const Gemm call{                                                                                                   \
-        transa, transb, m, n, k, alpha, {a, ia, ja, desca, 10}, {b, ib, jb, descb, 14}, beta, {c, ic, jc, descc, 19}}; \
-    pblas::call_pblas(                                                                                                 \
-        call.ctxt(), "P" #XX "GEMM", [&] { return call.check(); }, [&] { call.run<T>(); });                            \
-  }                                                                                                                    \
-  DYNGRID_API void p##x##gemm_(DYNGRID_GEMM_ARGS(X)) {                                                                 \
-    const Gemm call{                                                                                                   \
-        transa, transb, m, n, k, alpha, {a, ia, ja, desca, 10}, {b, ib, jb, descb, 14}, beta, {c, ic, jc, descc, 19}}; \
-    pblas::call_pblas(                                                                                                 \
-        "p" #x "gemm_", call.ctxt(), "P" #XX "GEMM", {call.a, call.b, call.c}, call.is_large(),                        \
-        [&] { return call.check(); }, [&] { call.run<T>(); },                                                          \
-        [&] {                                                                                                          \
-          static void* const stock = pblas::stock_routine("p" #x "gemm_");                                             \
-          pblas::call_stock(                                                                                           \
-              "p" #x "gemm_", stock,                                                                                   \
-              {transa, transb, m, n, k, alpha, a, ia, ja, desca, b, ib, jb, descb, beta, c, ic, jc, descc});           \
-        });                                                                                                            \
-  }
-
 #define DYNGRID_RANK_K(x, XX, name, NAME, adjoint, X, R, T)                                                            \
-  DYNGRID_API void dyngrid_p##x##name##_(DYNGRID_RANK_K_ARGS(X, R)) {                                                  \
-    const Syrk call{adjoint, uplo, trans, n, k, alpha, {a, ia, ja, desca, 9}, beta, {c, ic, jc, descc, 14}};           \
-    pblas::call_pblas(                                                                                                 \
-        call.ctxt(), "P" #XX #NAME, [&] { return call.check<T>(); }, [&] { call.run<T>(); });                          \
-  }                                                                                                                    \
-  DYNGRID_API void p##x##name##_(DYNGRID_RANK_K_ARGS(X, R)) {                                                          \
-    const Syrk call{adjoint, uplo, trans, n, k, alpha, {a, ia, ja, desca, 9}, beta, {c, ic, jc, descc, 14}};           \
-    pblas::call_pblas(                                                                                                 \
-        "p" #x #name "_", call.ctxt(), "P" #XX #NAME, {call.a, call.c}, false, [&] { return call.check<T>(); },        \
-        [&] { call.run<T>(); },                                                                                        \
-        [&] {                                                                                                          \
-          static void* const stock = pblas::stock_routine("p" #x #name "_");                                           \
-          pblas::call_stock("p" #x #name "_", stock,                                                                   \
-                            {uplo, trans, n, k, alpha, a, ia, ja, desca, beta, c, ic, jc, descc});                     \
-        });                                                                                                            \
+  DYNGRID_ROUTINE(call_pblas, x, XX, name, NAME, (DYNGRID_RANK_K_ARGS(X, R)),                                          \
+                  (Syrk<T>{adjoint, uplo, trans, n, k, alpha, {a, ia, ja, desca, 9}, beta, {c, ic, jc, descc, 14}}),   \
+                  {call.a DYNGRID_COMMA call.c},                                                                       \
+                  DYNGRID_PASS(uplo, trans, n, k, alpha, a, ia, ja, desca, beta, c, ic, jc, descc))
+
+#define DYNGRID_MAKE_GEMM(T)                                                                                           \
+  Gemm<T> {                                                                                                            \
+    transa, transb, m, n, k, {a, ia, ja, desca, 10}, {b, ib, jb, descb, 14}, {c, ic, jc, descc, 19}, alpha, beta       \
   }
 
 extern "C" {
 #define DYNGRID_PRODUCTS(x, XX, X, T)                                                                                  \
-  void p##x##gemm_(DYNGRID_GEMM_ARGS(X));                                                                              \
-  void p##x##syrk_(DYNGRID_RANK_K_ARGS(X, X));                                                                         \
-  DYNGRID_GEMM(x, XX, X, T)                                                                                            \
+  DYNGRID_ROUTINE(                                                                                                     \
+      call_pblas, x, XX, gemm, GEMM, (DYNGRID_GEMM_ARGS(X)), (DYNGRID_MAKE_GEMM(T)),                                   \
+      {call.a DYNGRID_COMMA call.b DYNGRID_COMMA call.c},                                                              \
+      DYNGRID_PASS(transa, transb, m, n, k, alpha, a, ia, ja, desca, b, ib, jb, descb, beta, c, ic, jc, descc))        \
   DYNGRID_RANK_K(x, XX, syrk, SYRK, false, X, X, T)
 DYNGRID_PRODUCTS(s, S, float, float)
 DYNGRID_PRODUCTS(d, D, double, double)
 DYNGRID_PRODUCTS(c, C, void, std::complex<float>)
 DYNGRID_PRODUCTS(z, Z, void, std::complex<double>)
-
-void pcherk_(DYNGRID_RANK_K_ARGS(void, float));
-void pzherk_(DYNGRID_RANK_K_ARGS(void, double));
 DYNGRID_RANK_K(c, C, herk, HERK, true, void, float, std::complex<float>)
 DYNGRID_RANK_K(z, Z, herk, HERK, true, void, double, std::complex<double>)
 }

@@ -11,22 +11,24 @@ namespace pblas {
 
 enum class Part { all, lower, upper };
 
-/// One process's rows and columns of a matrix, as the matrix counts them, ascending.
-struct Indices {
+/// A part of a matrix, and one process's rows and columns of it, as the matrix counts them, ascending: looked at where
+/// it is a triangle.
+struct Region {
+  Part part = Part::all;
   const std::int64_t* rows = nullptr;
   const std::int64_t* cols = nullptr;
 };
 
-/// C := alpha A op(B) + C in one triangle of the whole matrix: elements with row >= column, or row <= column. With op
-/// 'C' B has in each row what A has in the row of the same number. The columns are divided, between neighbouring blocks
-/// where there are several, until the diagonal goes through none of them, or through a square on it, or few are left:
-/// what is whole beside each part is one product. Where the diagonal goes through the last ones, a product of its own
-/// is made, of which a triangle is taken.
+/// C := alpha A op(B) + C in one triangle of the whole matrix: elements with row >= column, or row <= column. A has k
+/// columns. With op 'C' B has in each row what A has in the row of the same number. The columns are divided, between
+/// neighbouring blocks where there are several, until the diagonal goes through none of them, or through a square on
+/// it, or few are left: what is whole beside each part is one product. Where the diagonal goes through the last ones, a
+/// product of its own is made, of which a triangle is taken.
 template <class T> class TriangleUpdate {
 public:
-  TriangleUpdate(Part part, const Indices& at, std::int64_t k, T alpha, const T* a, std::int64_t lda, char op_b,
-                 const T* b, std::int64_t ldb, T* c, std::int64_t ldc)
-      : part_(part), at_(at), k_(k), alpha_(alpha), a_(a), lda_(lda), op_b_(op_b), b_(b), ldb_(ldb), c_(c), ldc_(ldc) {}
+  TriangleUpdate(const Region& at, std::int64_t k, T alpha, const blas::Panel<T>& a, const blas::Panel<T>& b,
+                 const blas::Block<T>& c)
+      : at_(at), k_(k), alpha_(alpha), a_(a), b_(b), c_(c) {}
 
   /// Rows first .. last-1 of columns begin .. end-1.
   void run(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) {
@@ -42,10 +44,10 @@ public:
     const std::int64_t split = row_from(at_.cols[middle], first, last);
     run(first, split, begin, middle);
     run(split, last, middle, end);
-    if (part_ == Part::lower)
-      multiply(split, last, begin, middle, T{1}, c_ + split + begin * ldc_, ldc_);
+    if (at_.part == Part::lower)
+      add(split, last, begin, middle);
     else
-      multiply(first, split, middle, end, T{1}, c_ + first + middle * ldc_, ldc_);
+      add(first, split, middle, end);
   }
 
 private:
@@ -53,12 +55,12 @@ private:
 
   /// B is A, adjoint, and the rows are the columns: the BLAS have a routine for it.
   bool is_square(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) const {
-    return op_b_ == 'C' && end > begin && last - first == end - begin && alpha_ == T(std::real(alpha_)) &&
+    return b_.op == 'C' && end > begin && last - first == end - begin && alpha_ == T(std::real(alpha_)) &&
            std::equal(at_.rows + first, at_.rows + last, at_.cols + begin);
   }
   void square(std::int64_t first, std::int64_t begin, std::int64_t end) {
-    blas::herk(part_ == Part::lower ? 'L' : 'U', end - begin, k_, std::real(alpha_), a_ + first, lda_,
-               c_ + first + begin * ldc_, ldc_);
+    blas::herk<T>(at_.part == Part::lower ? 'L' : 'U', k_, std::real(alpha_), {a_.data + first, a_.ld},
+                  part_of_c(first, first + end - begin, begin, end));
   }
   /// No other process has a column between them.
   bool are_neighbours(std::int64_t begin, std::int64_t end) const {
@@ -78,61 +80,60 @@ private:
   std::int64_t row_from(std::int64_t index, std::int64_t first, std::int64_t last) const {
     return std::lower_bound(at_.rows + first, at_.rows + last, index) - at_.rows;
   }
-  void multiply(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end, T beta, T* c,
-                std::int64_t ldc) {
-    blas::gemm('N', op_b_, last - first, end - begin, k_, alpha_, a_ + first, lda_,
-               op_b_ == 'N' ? b_ + begin * ldb_ : b_ + begin, ldb_, beta, c, ldc);
+  blas::Block<T> part_of_c(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) const {
+    return {c_.data + first + begin * c_.ld, c_.ld, last - first, end - begin};
+  }
+  /// The product's rows from `first` on and columns from `begin` on, as many as c has.
+  void multiply(std::int64_t first, std::int64_t begin, T beta, const blas::Block<T>& c) {
+    blas::gemm<T>(k_, alpha_, {a_.data + first, a_.ld},
+                  {b_.data + (b_.op == 'N' ? begin * b_.ld : begin), b_.ld, b_.op}, beta, c);
+  }
+  void add(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end) {
+    multiply(first, begin, T{1}, part_of_c(first, last, begin, end));
   }
   /// The diagonal goes through rows above .. below-1.
   void cross(std::int64_t first, std::int64_t last, std::int64_t begin, std::int64_t end, std::int64_t above,
              std::int64_t below) {
-    if (part_ == Part::lower)
-      multiply(below, last, begin, end, T{1}, c_ + below + begin * ldc_, ldc_);
+    if (at_.part == Part::lower)
+      add(below, last, begin, end);
     else
-      multiply(first, above, begin, end, T{1}, c_ + first + begin * ldc_, ldc_);
+      add(first, above, begin, end);
     if (above == below) return;
     if (is_square(above, below, begin, end)) return square(above, begin, end);
     const std::int64_t height = below - above;
     crossed_.resize(static_cast<std::size_t>(height * (end - begin)));
-    multiply(above, below, begin, end, T{0}, crossed_.data(), height);
+    multiply(above, begin, T{0}, {crossed_.data(), height, height, end - begin});
     for (std::int64_t j = begin; j < end; ++j)
       for (std::int64_t i = above; i < below; ++i)
-        if (part_ == Part::lower ? at_.rows[i] >= at_.cols[j] : at_.rows[i] <= at_.cols[j])
-          c_[i + j * ldc_] += crossed_[static_cast<std::size_t>(i - above + (j - begin) * height)];
+        if (at_.part == Part::lower ? at_.rows[i] >= at_.cols[j] : at_.rows[i] <= at_.cols[j])
+          c_.data[i + j * c_.ld] += crossed_[static_cast<std::size_t>(i - above + (j - begin) * height)];
   }
 
-  Part part_;
-  Indices at_;
+  Region at_;
   std::int64_t k_;
   T alpha_;
-  const T* a_;
-  std::int64_t lda_;
-  char op_b_;
-  const T* b_;
-  std::int64_t ldb_;
-  T* c_;
-  std::int64_t ldc_;
+  blas::Panel<T> a_, b_;
+  blas::Block<T> c_;
   std::vector<T> crossed_;
 };
 
-/// C := alpha A op(B) + C, m x n, in a part of the whole matrix.
+/// C := alpha A op(B) + C in a part of the whole matrix. A has k columns.
 template <class T>
-void update_part(Part part, const Indices& at, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
-                 std::int64_t lda, char op_b, const T* b, std::int64_t ldb, T* c, std::int64_t ldc) {
-  if (m == 0 || n == 0 || k == 0) return;
-  if (part == Part::all) return blas::gemm('N', op_b, m, n, k, alpha, a, lda, b, ldb, T{1}, c, ldc);
-  TriangleUpdate<T>(part, at, k, alpha, a, lda, op_b, b, ldb, c, ldc).run(0, m, 0, n);
+void update_part(const Region& at, std::int64_t k, T alpha, const blas::Panel<T>& a, const blas::Panel<T>& b,
+                 const blas::Block<T>& c) {
+  if (c.m == 0 || c.n == 0 || k == 0) return;
+  if (at.part == Part::all) return blas::gemm(k, alpha, a, b, T{1}, c);
+  TriangleUpdate<T>(at, k, alpha, a, b, c).run(0, c.m, 0, c.n);
 }
 
 /// C := beta C in the part. beta = 0 makes zeros of anything.
-template <class T>
-void scale_part(Part part, const Indices& at, std::int64_t m, std::int64_t n, T beta, T* c, std::int64_t ldc) {
+template <class T> void scale_part(const Region& at, T beta, const blas::Block<T>& c) {
   if (beta == T{1}) return;
-  for (std::int64_t j = 0; j < n; ++j) {
-    std::int64_t first = 0, last = m;
-    if (part == Part::lower) first = std::lower_bound(at.rows, at.rows + m, at.cols[j]) - at.rows;
-    if (part == Part::upper) last = std::upper_bound(at.rows, at.rows + m, at.cols[j]) - at.rows;
-    T* column = c + j * ldc;
+  for (std::int64_t j = 0; j < c.n; ++j) {
+    std::int64_t first = 0, last = c.m;
+    if (at.part == Part::lower) first = std::lower_bound(at.rows, at.rows + c.m, at.cols[j]) - at.rows;
+    if (at.part == Part::upper) last = std::upper_bound(at.rows, at.rows + c.m, at.cols[j]) - at.rows;
+    T* column = c.data + j * c.ld;
     if (beta == T{0})
       std::fill(column + first, column + last, T{0});
     else

@@ -38,13 +38,13 @@ template <class T> void solve_left(bool is_lower, char diag, const Operand<const
     const Range rest = is_lower ? Range{after, b.m_loc()} : Range{0, before};
     const std::vector<T> block = gather_block(by, a, k, k_end);
     std::vector<T> x = gather_rows(by, source, k, k_end, 0, n);
-    blas::trsm('L', is_lower ? 'L' : 'U', 'N', diag, depth, n, block.data(), depth, x.data(), depth);
+    blas::trsm<T>('L', is_lower ? 'L' : 'U', diag, {block.data(), depth}, {x.data(), depth, depth, n});
     for (const auto& piece : b.rows.pieces_between(k, k_end))
       for (std::int64_t j = 0; piece.owner == b.myrow() && j < n; ++j)
         std::copy_n(x.data() + piece.first - k + j * depth, piece.count, b.local(piece.local, j));
     const std::vector<T> panel = gather_cols(by, a, k, k_end, rest.first, rest.end);
-    blas::gemm('N', 'N', rest.count(), n, depth, T{-1}, panel.data(), rest.count(), x.data(), depth, T{1},
-               b.local(rest.first, 0), b.lld);
+    blas::gemm<T>(depth, T{-1}, {panel.data(), rest.count()}, {x.data(), depth}, T{1},
+                  {b.local(rest.first, 0), b.lld, rest.count(), n});
   });
 }
 
@@ -58,20 +58,20 @@ template <class T> void solve_right(bool is_lower, char diag, const Operand<cons
     const Range rest = is_lower ? Range{0, before} : Range{after, b.n_loc()};
     const std::vector<T> block = gather_block(by, a, k, k_end);
     std::vector<T> x = gather_cols(by, source, k, k_end, 0, m);
-    blas::trsm('R', is_lower ? 'L' : 'U', 'N', diag, m, depth, block.data(), depth, x.data(), m);
+    blas::trsm<T>('R', is_lower ? 'L' : 'U', diag, {block.data(), depth}, {x.data(), m, m, depth});
     for (const auto& piece : b.cols.pieces_between(k, k_end))
       for (std::int64_t j = 0; piece.owner == b.mycol() && j < piece.count; ++j)
         std::copy_n(x.data() + (piece.first - k + j) * m, m, b.local(0, piece.local + j));
     const std::vector<T> panel = gather_rows(by, a, k, k_end, rest.first, rest.end);
-    blas::gemm('N', 'N', m, rest.count(), depth, T{-1}, x.data(), m, panel.data(), depth, T{1}, b.local(0, rest.first),
-               b.lld);
+    blas::gemm<T>(depth, T{-1}, {x.data(), m}, {panel.data(), depth}, T{1},
+                  {b.local(0, rest.first), b.lld, m, rest.count()});
   });
 }
 
 } // namespace
 
 template <class T> void trsm(Triangle what, Op op, T alpha, const Operand<const T>& a, const Operand<T>& b) {
-  scale_part(Part::all, {}, b.m_loc(), b.n_loc(), alpha, b.local(), b.lld);
+  scale_part<T>({}, alpha, {b.local(), b.lld, b.m_loc(), b.n_loc()});
   if (alpha == T{0} || b.m() == 0 || b.n() == 0) return;
   std::optional<Temporary<T>> copy_a;
   Operand<const T> x = a;

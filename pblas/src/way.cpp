@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/mpi/blacs.hpp"
 #include "base/mpi/check.hpp"
 #include "base/stock_symbol.hpp"
 #include "pblas/stock_calls.hpp"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which routine answers to one of ScaLAPACK's names: ours or the stock one.
+// Which routine answers to one of ScaLAPACK's names: ours or the stock one. Each name has a twin that begins with
+// dyngrid_ and cannot be switched to stock.
 #pragma once
-#include <cstddef>
 #include <exception>
 #include <initializer_list>
-#include <new>
-#include <utility>
 
 #include "arguments.hpp"
+#include "pblas/stock_calls.hpp"
 #include "redist/closed_contexts.hpp"
 
 namespace pblas {
@@ -40,56 +39,77 @@ template <class Call> void guarded(int ctxt, const char* name, Call&& call) {
   }
 }
 
-/// An own name: `check` says what info would be, `run` computes.
-template <class Check, class Run> void call_pblas(int ctxt, const char* name, Check&& check, Run&& run) {
-  redist::refuse_closed_contexts(name, {ctxt});
-  guarded(ctxt, name, [&] {
-    if (const int info = check(); info != 0) refuse(ctxt, name, info);
-    run();
+/// An own name of a routine: `call` says what info would be, and computes.
+template <class Call> void call_pblas(const char* name, const Call& call) {
+  redist::refuse_closed_contexts(name, {call.ctxt()});
+  guarded(call.ctxt(), name, [&] {
+    if (const int info = call.check(); info != 0) refuse(call.ctxt(), name, info);
+    call.run();
   });
 }
 /// One of ScaLAPACK's names. What it would refuse it refuses itself, where it knows the descriptors.
-template <class Check, class Run, class Stock>
-void call_pblas(const char* stock_name, int ctxt, const char* name, std::initializer_list<MatrixArgument> matrices,
-                bool is_large, Check&& check, Run&& run, Stock&& stock) {
+template <class Call, class Stock>
+void call_pblas(const char* name, const Call& call, std::initializer_list<MatrixArgument> matrices,
+                const char* stock_name, Stock&& stock) {
+  const int ctxt = call.ctxt();
+  const bool is_large = call.is_large();
   Way way = way_of(stock_name, matrices, is_large);
   if (is_large) guarded(ctxt, name, [&] { way = agreed_way(ctxt, way); });
   if (way == Way::stock) return stock();
   guarded(ctxt, name, [&] {
-    const int info = check();
-    if (info == 0) return run();
+    const int info = call.check();
+    if (info == 0) return call.run();
     if (way == Way::ours_alone) refuse(ctxt, name, info);
     stock();
   });
 }
 
 /// The same for a routine with an info.
-template <class Check, class Run> void call_lapack(int ctxt, const char* name, int* info, Check&& check, Run&& run) {
-  redist::refuse_closed_contexts(name, {ctxt});
-  guarded(ctxt, name, [&] {
-    *info = check();
-    if (*info == 0)
-      *info = run();
+template <class Call> void call_lapack(const char* name, const Call& call) {
+  redist::refuse_closed_contexts(name, {call.ctxt()});
+  guarded(call.ctxt(), name, [&] {
+    *call.info = call.check();
+    if (*call.info == 0)
+      *call.info = call.run();
     else
-      report(ctxt, name, *info);
+      report(call.ctxt(), name, *call.info);
   });
 }
-template <class Check, class Run, class Stock>
-void call_lapack(const char* stock_name, int ctxt, const char* name, int* info,
-                 std::initializer_list<MatrixArgument> matrices, bool is_large, Check&& check, Run&& run,
-                 Stock&& stock) {
-  Way way = way_of(stock_name, matrices, is_large);
+template <class Call, class Stock>
+void call_lapack(const char* name, const Call& call, std::initializer_list<MatrixArgument> matrices,
+                 const char* stock_name, Stock&& stock) {
+  const int ctxt = call.ctxt();
+  Way way = way_of(stock_name, matrices, call.is_large());
   guarded(ctxt, name, [&] { way = agreed_way(ctxt, way); });
   if (way == Way::stock) return stock();
   guarded(ctxt, name, [&] {
-    *info = check();
-    if (*info == 0)
-      *info = run();
+    *call.info = call.check();
+    if (*call.info == 0)
+      *call.info = call.run();
     else if (way == Way::ours_alone)
-      report(ctxt, name, *info);
+      report(ctxt, name, *call.info);
     else
       stock();
   });
 }
 
 } // namespace pblas
+
+// One of ScaLAPACK's names and its twin. `answer`: call_pblas or call_lapack; `made` makes its call, `matrices` are
+// those of it, `pass` are its arguments.
+#define DYNGRID_ROUTINE(answer, x, XX, name, NAME, arguments, made, matrices, pass)                                    \
+  void p##x##name##_ arguments;                                                                                        \
+  DYNGRID_API void dyngrid_p##x##name##_ arguments {                                                                   \
+    pblas::answer("P" #XX #NAME, made);                                                                                \
+  }                                                                                                                    \
+  DYNGRID_API void p##x##name##_ arguments {                                                                           \
+    const auto call = made;                                                                                            \
+    pblas::answer("P" #XX #NAME, call, matrices, "p" #x #name "_", [&] {                                               \
+      static void* const stock = pblas::stock_routine("p" #x #name "_");                                               \
+      pblas::call_stock("p" #x #name "_", stock, pass);                                                                \
+    });                                                                                                                \
+  }
+
+#define DYNGRID_COMMA ,
+#define DYNGRID_PASS(...)                                                                                              \
+  { __VA_ARGS__ }

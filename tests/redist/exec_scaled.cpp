@@ -150,7 +150,7 @@ TEST_P(ScaledOnEveryTransport, RandomProblemsWithAllFactors) {
       const Number beta = factors[static_cast<std::size_t>((2 * k + round / 4 + round / 16) % 4)];
       const Element a(type, alpha), b(type, beta);
       Share to = filled(x.to, rank, type, 2, value_in_b);
-      exchange.run({{from.data, from.share.lld, to.data(), to.lld, false, a.bytes, b.bytes}});
+      exchange.run({{from.data, from.share.lld, to.data(), to.lld, a.bytes, b.bytes}});
       EXPECT_TRUE(to.bytes == wanted(x, rank, type, 2, alpha, beta).bytes)
           << "round " << round << " type " << type << " alpha " << alpha << " beta " << beta;
       exchange.run({{from.data, from.share.lld, to.data(), to.lld}});
@@ -221,14 +221,14 @@ TEST_P(ScaledOnEveryTransport, NothingIsReadWithAFactorOfZero) {
     for (const Number beta : factors) {
       const Element b(type, beta);
       Share to = filled(x.to, rank, type, 2, value_in_b);
-      executor.execute({&plan}, {{bad_from.data(), bad_from.lld, to.data(), to.lld, false, zero.bytes, b.bytes}});
+      executor.execute({&plan}, {{bad_from.data(), bad_from.lld, to.data(), to.lld, zero.bytes, b.bytes}});
       EXPECT_TRUE(to.bytes == wanted(x, rank, type, 2, 0, beta).bytes) << "alpha = 0, beta " << beta;
     }
     Share to = filled(x.to, rank, type, 2, value_in_b);
     for_share(x.to, rank, to, [&](std::int64_t i, std::int64_t j, char* at) {
       if (i >= x.i_to && i < x.i_to + x.m && j >= x.j_to && j < x.j_to + x.n) write(type, all_nan(type, i, j), at);
     });
-    executor.execute({&plan}, {{from.data(), from.lld, to.data(), to.lld, false, other.bytes, zero.bytes}});
+    executor.execute({&plan}, {{from.data(), from.lld, to.data(), to.lld, other.bytes, zero.bytes}});
     EXPECT_TRUE(to.bytes == wanted(x, rank, type, 2, factors[3], 0).bytes) << "beta = 0";
   }
   executor.close();
@@ -246,7 +246,7 @@ TEST_P(ScaledOnEveryTransport, InSlabsAndInTwoHalves) {
     const Share want = wanted(x, rank, type, 2, factors[3], factors[2]);
     const Source from(x, rank, type, GetParam().home);
     Share to = filled(x.to, rank, type, 2, value_in_b);
-    const std::vector<Pointers> pointers = {{from.data, from.share.lld, to.data(), to.lld, false, a.bytes, b.bytes}};
+    const std::vector<Pointers> pointers = {{from.data, from.share.lld, to.data(), to.lld, a.bytes, b.bytes}};
     executor.start({&plan}, pointers);
     while (!executor.advance()) sched_yield();
     executor.finish();
@@ -255,7 +255,7 @@ TEST_P(ScaledOnEveryTransport, InSlabsAndInTwoHalves) {
     redist::SharedArray given(from.share.bytes.size(),
                               GetParam().home == Home::ordinary ? redist::Sharing::no : redist::Sharing::yes);
     if (given.data() != nullptr) std::memcpy(given.data(), from.share.bytes.data(), from.share.bytes.size());
-    executor.execute_in_place({&plan}, {{given.data(), from.share.lld, to.data(), to.lld, false, a.bytes, b.bytes}},
+    executor.execute_in_place({&plan}, {{given.data(), from.share.lld, to.data(), to.lld, a.bytes, b.bytes}},
                               1 + round % 7);
     EXPECT_TRUE(to.bytes == want.bytes) << "in slabs, round " << round;
   }
@@ -288,7 +288,7 @@ TEST_P(ScaledOnEveryTransport, ReplicatedOnBothSides) {
           whole(is_target ? spread(m_from, n_from) : here(m_from, n_from), is_target ? here(m, n) : spread(m, n));
       x.op = op;
       Share from = filled(x.from, rank, 'd', 1, value_in_a), to = filled(x.to, rank, 'd', 2, value_in_b);
-      executor.execute({&mine}, {{from.data(), from.lld, to.data(), to.lld, false, a.bytes, b.bytes}});
+      executor.execute({&mine}, {{from.data(), from.lld, to.data(), to.lld, a.bytes, b.bytes}});
       EXPECT_TRUE(to.bytes == wanted(x, rank, 'd', 2, factors[2], factors[3]).bytes)
           << "as a target " << is_target << ", turned " << is_turned;
     }
@@ -314,7 +314,7 @@ TEST_P(ScaledOnEveryTransport, OnlyTheRowsThatMayBeWritten) {
     const Element a('z', factors[3]), b('z', factors[2]);
     const Source from(x, rank, 'z', GetParam().home);
     Share to = filled(x.to, rank, 'z', 2, value_in_b);
-    executor.execute({&plan}, {{from.data, from.share.lld, to.data(), to.lld, false, a.bytes, b.bytes}});
+    executor.execute({&plan}, {{from.data, from.share.lld, to.data(), to.lld, a.bytes, b.bytes}});
     EXPECT_TRUE(to.bytes == wanted(x, rank, 'z', 2, factors[3], factors[2], is_lower).bytes);
   }
   executor.close();
@@ -331,13 +331,8 @@ TEST_P(ScaledOnEveryTransport, OneWrongRankIsEverybodysError) {
     Share to = filled(x.to, rank, 'd', 0, value_in_b);
     const Element two('d', 2), three('d', 3), one('d', 1), zero('d', 0);
     const auto status_of = [&](const Element* alpha, const Element* beta) {
-      const Pointers x1{from.data,
-                        from.share.lld,
-                        to.data(),
-                        to.lld,
-                        false,
-                        alpha ? alpha->bytes : nullptr,
-                        beta ? beta->bytes : nullptr};
+      const Pointers x1{
+          from.data, from.share.lld, to.data(), to.lld, alpha ? alpha->bytes : nullptr, beta ? beta->bytes : nullptr};
       try {
         executor.execute({&plan}, {x1});
       } catch (const base::Error& error) {
@@ -389,7 +384,7 @@ TEST_P(ScaledAgainstScalapack, AddsAndTransposesAlike) {
         Share from = filled(x.from, rank, type, 1, value_in_a), to = filled(x.to, rank, type, 2, value_in_b);
         Share theirs = to;
         const Element a(type, alpha), b(type, beta);
-        executor.execute({&plan}, {{from.data(), from.lld, to.data(), to.lld, false, a.bytes, b.bytes}});
+        executor.execute({&plan}, {{from.data(), from.lld, to.data(), to.lld, a.bytes, b.bytes}});
         EXPECT_TRUE(to.bytes == wanted(x, rank, type, 2, alpha, beta).bytes);
         if (ctxt < 0) continue;
         const int desc_a[9] = {1, ctxt, is_turned ? n : m, is_turned ? m : n, 5, 4, 1, 0, static_cast<int>(from.lld)};

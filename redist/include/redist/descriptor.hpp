@@ -14,6 +14,8 @@ struct GridPosition {
   int npcol = -1;
   int myrow = -1;
   int mycol = -1;
+
+  bool is_inside() const { return myrow >= 0; }
 };
 
 /// Contents of an array descriptor. DTYPE_ 1 is ScaLAPACK's nine integers, one block size per axis; DTYPE_ 601

@@ -95,7 +95,6 @@ struct Pointers {
   std::int64_t lld_from = 1;
   void* to = nullptr;
   std::int64_t lld_to = 1;
-  bool keeps_from = false; ///< its pages are not given back to the system, where others' are
   const void* alpha = nullptr;
   const void* beta = nullptr;
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include "base/status.hpp"
 #include "desc/handles.hpp"
 #include "dyngrid/redist.h"
+#include "redist/blacs.hpp"
 #include "redist/descriptor.hpp"
 
 namespace {
@@ -203,11 +203,9 @@ int dyngrid_layout_create_replicated(int64_t m, int64_t n, int nprow, int npcol,
 
 int dyngrid_layout_local_size(const dyngrid_layout* layout, int rank, int64_t* rows, int64_t* cols) {
   return guard([&] {
-    const Layout& of = not_null(layout, "redist: layout").layout;
-    const auto [p, q] = of.grid.position_of(rank);
-    const std::int64_t m_loc = p < 0 ? 0 : of.local_rows(p), n_loc = p < 0 ? 0 : of.local_cols(q);
-    if (rows != nullptr) *rows = m_loc;
-    if (cols != nullptr) *cols = n_loc;
+    const redist::LocalSize size = not_null(layout, "redist: layout").layout.local_size_of(rank);
+    if (rows != nullptr) *rows = size.rows;
+    if (cols != nullptr) *cols = size.cols;
   });
 }
 

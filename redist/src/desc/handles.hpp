@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "dyngrid/redist.h"
-#include "plan/axis_table.hpp"
 #include "redist/layout.hpp"
 #include "redist/plan.hpp"
 #include "redist/rank_plan.hpp"

@@ -53,11 +53,6 @@ void Connections::set_up() {
   wire = std::make_unique<Wire>(comm, static_cast<std::size_t>(extra) - for_panels);
 }
 
-Outcome Connections::no_memory() const {
-  return {Status::out_of_memory,
-          fmt::format("redist: no memory for the buffers of an exchange [rank {} of {}]", rank, size)};
-}
-
 void Connections::require_open() const {
   if (comm == MPI_COMM_NULL) throw Error(Status::bad_state, "redist: executor: is closed, expected an open one");
 }
@@ -84,9 +79,10 @@ void Connections::minimum_of(std::int64_t (&numbers)[SharedHost::numbers_at_once
   }
 }
 
-std::optional<bool> Connections::agree(const Outcome& mine, std::int64_t signature, PutDown ahead, bool may_differ,
-                                       bool is_short) {
-  const std::int64_t verdict = static_cast<std::int64_t>(mine.status) * (std::int64_t{1} << 32) + rank;
+std::optional<bool> Connections::agree(const std::optional<Error>& wrong, std::int64_t signature, PutDown ahead,
+                                       bool may_differ, bool is_short) {
+  const Status mine = wrong ? wrong->status() : Status::success;
+  const std::int64_t verdict = static_cast<std::int64_t>(mine) * (std::int64_t{1} << 32) + rank;
   std::int64_t all[SharedHost::numbers_at_once] = {verdict, signature, -signature, static_cast<std::int64_t>(ahead)};
   minimum_of(all, is_short);
   const bool will_run = all[0] >> 32 == 0 && all[1] == -all[2] && (all[1] >= 0 || !may_differ);
@@ -95,15 +91,15 @@ std::optional<bool> Connections::agree(const Outcome& mine, std::int64_t signatu
     std::int64_t numbers[SharedHost::numbers_at_once] = {}; // no rank writes new ones before all have dropped these
     minimum_of(numbers);
   }
-  return agreed(mine, all, may_differ);
+  return agreed(wrong, all, may_differ);
 }
 
-std::optional<bool> Connections::agreed(const Outcome& mine, const std::int64_t (&all)[SharedHost::numbers_at_once],
-                                        bool may_differ) const {
+std::optional<bool> Connections::agreed(const std::optional<Error>& wrong,
+                                        const std::int64_t (&all)[SharedHost::numbers_at_once], bool may_differ) const {
   const std::int64_t who = all[0] & 0xffffffff;
   const auto worst = static_cast<Status>(static_cast<int>((all[0] - who) / (std::int64_t{1} << 32)));
   if (worst != Status::success) {
-    if (mine.status == worst) throw Error(worst, mine.message);
+    if (wrong && wrong->status() == worst) throw *wrong;
     throw Error(worst, fmt::format("redist: rank {} of {} reports: {}", who, size, base::to_string(worst)));
   }
   if (may_differ && (all[1] != -all[2] || all[1] < 0)) return std::nullopt;

@@ -3,12 +3,8 @@
 // it.
 #pragma once
 #include <cstdint>
-#include <exception>
 #include <memory>
-#include <new>
 #include <optional>
-#include <string>
-#include <utility>
 
 #include <mpi.h>
 
@@ -21,12 +17,6 @@
 namespace redist::detail {
 
 struct Prepared;
-
-/// How something went on this rank.
-struct Outcome {
-  base::Status status = base::Status::success;
-  std::string message;
-};
 
 /// What a rank has for the others before all agree; less is more.
 enum class PutDown : std::int64_t { nothing = 0, panels = -1, sources = -2 };
@@ -55,33 +45,18 @@ struct Connections {
   void require_open() const;
   /// Smallest of each number over all ranks. Collective. `is_short`: the others are expected within microseconds.
   void minimum_of(std::int64_t (&numbers)[SharedHost::numbers_at_once], bool is_short = false);
-  /// One outcome for all ranks: the worst status wins and the lowest rank that has it is named. Returns whether some
-  /// rank offers an array to be read in place; nothing when the signatures differ or are negative and `may_differ`.
-  /// When it comes to nothing or throws, panels that were put down are gone.
-  std::optional<bool> agree(const Outcome& mine, std::int64_t signature, PutDown ahead, bool may_differ,
-                            bool is_short = false);
+  /// One outcome for all ranks, of what went `wrong` on this one: the worst status wins and the lowest rank that has it
+  /// is named. Returns whether some rank offers an array to be read in place; nothing when the signatures differ or are
+  /// negative and `may_differ`. When it comes to nothing or throws, panels that were put down are gone.
+  std::optional<bool> agree(const std::optional<base::Error>& wrong, std::int64_t signature, PutDown ahead,
+                            bool may_differ, bool is_short = false);
   /// Collective. Frees communicator, panels and shared memory.
   void close();
 
-  /// Runs what may fail on this rank alone.
-  template <class Step> Outcome attempt(Step&& step) const {
-    try {
-      step();
-    } catch (const base::Error& error) {
-      return {error.status(), error.what()};
-    } catch (const std::bad_alloc&) {
-      return no_memory();
-    } catch (const std::exception& error) {
-      return {base::Status::internal, error.what()};
-    }
-    return {};
-  }
-
 private:
   void set_up();
-  std::optional<bool> agreed(const Outcome& mine, const std::int64_t (&all)[SharedHost::numbers_at_once],
-                             bool may_differ) const;
-  Outcome no_memory() const;
+  std::optional<bool> agreed(const std::optional<base::Error>& wrong,
+                             const std::int64_t (&all)[SharedHost::numbers_at_once], bool may_differ) const;
 };
 
 } // namespace redist::detail

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "redist/executor.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
+#include <new>
+#include <optional>
+#include <system_error>
 #include <utility>
 
+#include "base/mpi/agree.hpp"
 #include "base/mpi/wait.hpp"
 #include "base/status.hpp"
 #include "exec/impl.hpp"
@@ -51,32 +57,51 @@ Executor::Impl& Executor::under_way() const {
 }
 
 void Executor::Impl::begin(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers) {
+  ranks->require_ready();
   once.reset();
-  const detail::Outcome mine =
-      ranks->attempt([&] { once = std::make_unique<detail::Prepared>(ranks, plans, detail::Slab{}); });
-  detail::begin_run(*ranks, once.get(), pointers, mine);
+  const std::optional<Error> wrong =
+      base::attempt([&] { once = std::make_unique<detail::Prepared>(ranks, plans, detail::Slab{}); });
+  detail::begin_run(*ranks, once.get(), pointers, wrong);
+}
+
+void Executor::Impl::start_helper() {
+  detail::Prepared& exchange = *once;
+  if (!ranks->host || !exchange.wire_done() || exchange.done()) return;
+  try {
+    helper = std::async(std::launch::async, [&exchange] { exchange.drain(false); });
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void Executor::Impl::join_helper() {
+  if (!helper.valid()) return;
+  std::chrono::duration<double> slice(detail::SharedHost::first_slice_s);
+  while (helper.wait_for(slice) != std::future_status::ready) {
+    base::let_mpi_progress(ranks->comm); // as in Prepared::drain
+    slice = std::min(2 * slice, std::chrono::duration<double>(detail::SharedHost::longest_slice_s));
+  }
+  helper.get();
 }
 
 ExecuteReport Executor::execute(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers) {
-  start_without_helper(plans, pointers);
+  open().begin(plans, pointers);
   return finish();
 }
 
-void Executor::start_without_helper(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers) {
-  open().require_ready();
-  impl_->begin(plans, pointers);
-}
-
 void Executor::start(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers) {
-  start_without_helper(plans, pointers);
-  impl_->once->progress();
-  impl_->helper.start(*impl_->once);
+  Impl& self = open();
+  self.begin(plans, pointers);
+  self.once->progress();
+  self.start_helper();
 }
 
 bool Executor::advance() {
   Impl& self = under_way();
-  if (!self.helper.is_running()) self.ranks->active->progress();
-  const bool is_done = self.helper.is_running() ? self.helper.is_done() : self.ranks->active->done();
+  const bool has_helper = self.helper.valid();
+  if (!has_helper) self.ranks->active->progress();
+  const bool is_done = has_helper ? self.helper.wait_for(std::chrono::seconds(0)) == std::future_status::ready
+                                  : self.ranks->active->done();
   if (!is_done) base::let_mpi_progress(self.ranks->comm); // as in Prepared::drain
   return is_done;
 }
@@ -84,7 +109,7 @@ bool Executor::advance() {
 ExecuteReport Executor::finish() {
   Impl& self = under_way();
   try {
-    self.helper.join(self.ranks->comm);
+    self.join_helper();
   } catch (...) {
     self.ranks->broken = true;
     self.ranks->active = nullptr;
@@ -96,13 +121,13 @@ ExecuteReport Executor::finish() {
 }
 
 void Executor::refuse(const Error& why) {
-  open().require_ready();
-  detail::begin_run(*impl_->ranks, nullptr, {}, {why.status(), why.what()});
+  open().ranks->require_ready();
+  detail::begin_run(*impl_->ranks, nullptr, {}, why);
   throw why; // not reached: all have agreed on an error
 }
 
 bool Executor::run_if_same(std::int64_t number, const Exchange* exchange, const std::vector<Pointers>& pointers) {
-  open().require_ready();
+  open().ranks->require_ready();
   detail::Prepared* prepared = number < 0 ? nullptr : exchange->prepared_.get();
   if (!detail::begin_run(*impl_->ranks, prepared, pointers, {}, &number)) return false;
   detail::finish_run(*impl_->ranks);
@@ -135,6 +160,28 @@ void Executor::close() {
   if (!impl_ || impl_->ranks->comm == MPI_COMM_NULL) return;
   if (impl_->ranks->active != nullptr) finish();
   impl_->ranks->close();
+}
+
+Exchange Exchange::prepare(const std::vector<const RankPlan*>& plans, Executor& executor) {
+  const std::shared_ptr<detail::Connections> ranks = executor.open().ranks;
+  ranks->require_ready();
+  std::unique_ptr<detail::Prepared> made;
+  const std::optional<Error> wrong =
+      base::attempt([&] { made = std::make_unique<detail::Prepared>(ranks, plans, detail::Slab{}); });
+  ranks->agree(wrong, made ? made->signature : 0, detail::PutDown::nothing, false);
+  return Exchange(std::move(made));
+}
+
+Exchange::Exchange(std::unique_ptr<detail::Prepared> prepared) : prepared_(std::move(prepared)) {}
+Exchange::~Exchange() = default;
+Exchange::Exchange(Exchange&&) noexcept = default;
+Exchange& Exchange::operator=(Exchange&&) noexcept = default;
+
+ExecuteReport Exchange::run(const std::vector<Pointers>& pointers) const {
+  detail::Connections& ranks = *prepared_->ranks;
+  ranks.require_ready();
+  detail::begin_run(ranks, prepared_.get(), pointers, {});
+  return detail::finish_run(ranks);
 }
 
 } // namespace redist

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/mpi/agree.hpp"
 #include "exec/impl.hpp"
 #include "exec/pages.hpp"
 
@@ -69,7 +70,7 @@ void GoneColumns::give_back(Slab slab) {
   for (std::size_t t = 0; t < plans_.size(); ++t) {
     const RankPlan& plan = *plans_[t];
     const Pointers& x = pointers_[t];
-    if (plan.transposed || x.from == nullptr || x.keeps_from || is_shared(t)) continue;
+    if (plan.transposed || x.from == nullptr || is_shared(t)) continue;
     now_.assign(gone_[t].size(), false);
     for (const auto* messages : {&plan.sends, &plan.keeps})
       for (const Message& message : *messages)
@@ -103,13 +104,13 @@ void GoneColumns::give_back(Slab slab) {
 
 ExecuteReport Executor::execute_in_place(const std::vector<const RankPlan*>& plans,
                                          const std::vector<Pointers>& pointers, int slabs) {
-  impl_->require_ready();
   detail::Connections& ranks = *impl_->ranks;
+  ranks.require_ready();
   // All rounds are prepared before the first: after it no rank may fail alone, since the sources are not whole any
   // more.
   std::optional<detail::GoneColumns> gone;
   std::vector<std::unique_ptr<detail::Prepared>> rounds;
-  const detail::Outcome mine = ranks.attempt([&] {
+  const std::optional<base::Error> wrong = base::attempt([&] {
     for (int s = 0; s == 0 || s < slabs; ++s) // the first one refuses a number of slabs below 1
       rounds.push_back(std::make_unique<detail::Prepared>(impl_->ranks, plans, detail::Slab{s, slabs}));
     gone.emplace(plans, pointers);
@@ -117,7 +118,7 @@ ExecuteReport Executor::execute_in_place(const std::vector<const RankPlan*>& pla
   ExecuteReport sum;
   for (int s = 0; s == 0 || s < slabs; ++s) {
     const auto at = static_cast<std::size_t>(s);
-    detail::begin_run(ranks, mine.status == base::Status::success ? rounds[at].get() : nullptr, pointers, mine);
+    detail::begin_run(ranks, wrong ? nullptr : rounds[at].get(), pointers, wrong);
     const ExecuteReport report = detail::finish_run(ranks);
     gone->give_back({s, slabs});
     rounds[at].reset();

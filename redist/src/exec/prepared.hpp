@@ -2,8 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "base/status.hpp"
 #include "exec/connections.hpp"
 #include "exec/group.hpp"
 #include "exec/turn.hpp"
@@ -77,11 +79,11 @@ private:
 };
 
 /// The beginning of an exchange on all ranks, with one outcome. Collective.
-/// @param exchange null when there is none on this rank: it failed to prepare (`mine` says why), or has none of
+/// @param exchange null when there is none on this rank: it failed to prepare (`wrong` says why), or has none of
 /// `number`
 /// @param number   when given: only if it is the same on all ranks and not negative. False: nothing was begun.
-bool begin_run(Connections& ranks, Prepared* exchange, const std::vector<Pointers>& pointers, Outcome mine,
-               const std::int64_t* number = nullptr);
+bool begin_run(Connections& ranks, Prepared* exchange, const std::vector<Pointers>& pointers,
+               std::optional<base::Error> wrong, const std::int64_t* number = nullptr);
 /// Waits for the end of the one under way.
 ExecuteReport finish_run(Connections& ranks);
 

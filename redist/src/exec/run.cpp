@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/mpi/agree.hpp"
 #include "base/mpi/wait.hpp"
 #include "exec/prepared.hpp"
 
@@ -25,15 +26,14 @@ constexpr std::int64_t longest_awake_bytes = std::int64_t{64} << 10;
 
 } // namespace
 
-bool begin_run(Connections& ranks, Prepared* exchange, const std::vector<Pointers>& pointers, Outcome mine,
-               const std::int64_t* number) {
+bool begin_run(Connections& ranks, Prepared* exchange, const std::vector<Pointers>& pointers,
+               std::optional<base::Error> wrong, const std::int64_t* number) {
   PutDown ahead = PutDown::nothing;
-  if (exchange != nullptr && mine.status == base::Status::success)
-    mine = ranks.attempt([&] { ahead = exchange->bind(pointers); });
+  if (exchange != nullptr && !wrong) wrong = base::attempt([&] { ahead = exchange->bind(pointers); });
   std::int64_t signature = exchange != nullptr ? exchange->signature ^ exchange->work.scaling_print : 0;
   if (number != nullptr) signature = *number < 0 ? -1 : (signature * 65537 + *number) & INT64_MAX;
   const bool is_short = exchange != nullptr && exchange->is_short;
-  const std::optional<bool> offered = ranks.agree(mine, signature, ahead, number != nullptr, is_short);
+  const std::optional<bool> offered = ranks.agree(wrong, signature, ahead, number != nullptr, is_short);
   if (!offered) return false;
   if (*offered) exchange->read_in_place();
   exchange->start();
@@ -82,7 +82,7 @@ void Prepared::start() {
 }
 
 ExecuteReport Prepared::end() {
-  report.pack_s += ranks->wire->pack_s + ranks->wire->unpack_s;
+  report.pack_s += ranks->wire->pack_s;
   report.transfer_s = now_s() - began_s;
   report.peak_bytes = ranks->wire->buffer_bytes() + (ranks->host ? ranks->host->buffer_bytes() : 0);
   if (ranks->host) ranks->host->drop_unused();

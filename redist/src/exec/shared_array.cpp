@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <map>
@@ -24,15 +23,10 @@
 namespace redist {
 namespace {
 
-struct Registered {
-  std::size_t bytes;
-  int fd;
-  unsigned long long inode;
-};
-
 std::mutex lock;
-std::map<std::uintptr_t, Registered>& registry() {
-  using Registry = std::map<std::uintptr_t, Registered>;
+/// By their addresses.
+std::map<std::uintptr_t, detail::SharedPlace>& registry() {
+  using Registry = std::map<std::uintptr_t, detail::SharedPlace>;
   alignas(Registry) static char room[sizeof(Registry)];
   static auto* all =
       new (room) Registry; // outlives static arrays; no heap: a run of an exchange may be the first to ask
@@ -82,7 +76,7 @@ SharedArray::SharedArray(std::size_t bytes, Sharing sharing) {
   if (fstat(segment.fd(), &what) != 0) throw std::bad_alloc();
   {
     const std::lock_guard<std::mutex> guard(lock);
-    registry()[reinterpret_cast<std::uintptr_t>(segment.data())] = {segment.bytes(), segment.fd(), what.st_ino};
+    registry()[reinterpret_cast<std::uintptr_t>(segment.data())] = {segment.fd(), segment.bytes(), 0, what.st_ino};
   }
   data_ = segment.data();
   bytes_ = segment.bytes();
@@ -134,9 +128,9 @@ SharedPlace find_shared(const void* address) {
   const std::lock_guard<std::mutex> guard(lock);
   auto next = registry().upper_bound(at);
   if (next == registry().begin()) return {};
-  const auto& [begin, array] = *--next;
-  if (at - begin >= array.bytes) return {};
-  return {array.fd, array.bytes, at - begin, array.inode};
+  auto [begin, place] = *--next;
+  place.offset = at - begin;
+  return place.offset < place.bytes ? place : SharedPlace{};
 }
 
 void release_pages(void* begin, void* end) noexcept {

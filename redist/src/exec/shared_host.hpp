@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include <mpi.h>
@@ -118,6 +117,8 @@ private:
     return base_of(rank) + panels_at_ + static_cast<std::size_t>(index) * panel_bytes_;
   }
   void ring(int rank);
+  /// At the next flush(), which comes at once where each rank has a core.
+  void ring_soon(int peer);
   void wait_for_all(std::uint32_t now, const Liveness& processes, bool is_short);
   struct Card;
   void make_segment(std::size_t bytes);

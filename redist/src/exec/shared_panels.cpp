@@ -48,6 +48,10 @@ void SharedHost::post(int peer, int index, std::size_t bytes) {
   const std::uint32_t head = queue->head.load(std::memory_order_relaxed);
   queue->entries[head % Queue::depth] = {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(bytes)};
   queue->head.store(head + 1, std::memory_order_release);
+  ring_soon(peer);
+}
+
+void SharedHost::ring_soon(int peer) {
   if (!ring_pending_[static_cast<std::size_t>(peer)]) {
     ring_pending_[static_cast<std::size_t>(peer)] = true;
     to_ring_.push_back(peer);
@@ -78,14 +82,7 @@ void SharedHost::release(int peer) {
   const std::uint32_t index = queue->entries[tail % Queue::depth].panel;
   queue->tail.store(tail + 1, std::memory_order_release);
   states_of(peer)[index].busy.store(0, std::memory_order_release);
-  if (crowded_) {
-    if (!ring_pending_[static_cast<std::size_t>(peer)]) {
-      ring_pending_[static_cast<std::size_t>(peer)] = true;
-      to_ring_.push_back(peer);
-    }
-  } else {
-    ring(peer);
-  }
+  ring_soon(peer);
 }
 
 void SharedHost::drop_panels() {

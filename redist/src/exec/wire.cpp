@@ -32,7 +32,7 @@ void Wire::reserve() {
 void Wire::begin(std::uint64_t round, std::int64_t bytes_in) {
   tag_ = tag_exchange_first + static_cast<int>(round % tag_exchange_count);
   bytes_in_left_ = bytes_in;
-  pack_s = unpack_s = 0;
+  pack_s = 0;
 }
 
 /// A sender that serves two receivers at once serves each of them at half the speed of its link, and the one whose turn
@@ -106,7 +106,7 @@ bool Wire::poll() {
     if (slot.stream == nullptr) continue;
     const double t = MPI_Wtime();
     slot.stream->unpack(slot.place, slot.panel, slot.bytes);
-    unpack_s += MPI_Wtime() - t;
+    pack_s += MPI_Wtime() - t;
   }
   return count > 0;
 }

@@ -41,7 +41,7 @@ public:
   bool is_under_way() const { return busy_sends_ > 0 || busy_receives_ > 0; }
   std::size_t buffer_bytes() const { return memory_.size(); }
 
-  double pack_s = 0, unpack_s = 0;
+  double pack_s = 0; ///< of this exchange, packing and unpacking
 
 private:
   struct Slot {

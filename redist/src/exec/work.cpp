@@ -24,17 +24,6 @@ std::int64_t bytes_of(const std::vector<Stream>& streams) {
   return bytes;
 }
 
-} // namespace
-
-std::int64_t Work::bytes_out() const {
-  return bytes_of(out);
-}
-std::int64_t Work::bytes_in() const {
-  return bytes_of(in);
-}
-
-namespace {
-
 Error wrong(Status status, std::size_t transfer, const std::string& text, int rank, int size) {
   return Error(status, fmt::format("redist: transfer {}: {} [rank {} of {}]", transfer, text, rank, size));
 }
@@ -130,6 +119,10 @@ template <class Take> void each_part(const Message& message, Slab slab, Take&& t
   if (columns > 0) take(first * message.rows->total, columns * message.rows->total);
 }
 
+PackedView view_at(void* base, std::int64_t lld, const RankPlan& plan, const Message& message) {
+  return {message.rows, message.cols, static_cast<char*>(base), lld, element_bytes(plan.type)};
+}
+
 /// The pieces in which the messages travel, in the order of the plan where it has one.
 std::vector<Piece> pieces_of(const std::vector<Message>& messages, const std::vector<Piece>& order, int matrix,
                              Slab slab) {
@@ -198,6 +191,13 @@ Work::Work(std::vector<const RankPlan*> plans_, Slab slab, int rank_, int size_,
   });
 }
 
+std::int64_t Work::bytes_out() const {
+  return bytes_of(out);
+}
+std::int64_t Work::bytes_in() const {
+  return bytes_of(in);
+}
+
 void Work::bind(const std::vector<Pointers>& where) {
   check_pointers(plans, where, rank, size);
   std::copy(where.begin(), where.end(), pointers.begin());
@@ -216,18 +216,6 @@ void Work::bind(const std::vector<Pointers>& where) {
   for (auto* streams : {&out, &in})
     for (Stream& stream : *streams) stream.rewind();
 }
-
-namespace {
-PackedView view_at(void* base, std::int64_t lld, const RankPlan& plan, const Message& message) {
-  PackedView view;
-  view.rows = message.rows;
-  view.cols = message.cols;
-  view.base = static_cast<char*>(base);
-  view.lld = lld;
-  view.esize = element_bytes(plan.type);
-  return view;
-}
-} // namespace
 
 PackedView Work::source_of(const Piece& piece, const Message& message) const {
   const RankPlan& plan = plan_of(piece);

@@ -20,6 +20,7 @@
 #include "gemr2d/given.hpp"
 #include "gemr2d/prepared_copy.hpp"
 #include "gemr2d/process_set.hpp"
+#include "redist/blacs.hpp"
 #include "redist/closed_contexts.hpp"
 #include "redist/descriptor.hpp"
 
@@ -34,8 +35,8 @@ using base::tag_copy;
 
 constexpr std::size_t plans_kept = 8;
 
-std::string name_of(char type, Trapezoid part) {
-  return fmt::format("P{}{}2D", static_cast<char>(type - 'a' + 'A'), part.whole ? "GEMR" : "TRMR");
+std::string name_of(const CopyArguments& given) {
+  return fmt::format("P{}{}2D", static_cast<char>(given.type - 'a' + 'A'), given.part.whole ? "GEMR" : "TRMR");
 }
 
 /// What all ranks of the context say. Ends the process when they do not ask for the same.
@@ -55,16 +56,16 @@ std::vector<CallOfRank> gather(const State& state, const Call& mine, const std::
 
 /// The layouts of both matrices from the calls of all ranks, and this rank's plans. Collective.
 std::unique_ptr<PreparedCopy> prepare(const State& state, const std::vector<CallOfRank>& calls, const Call& call,
-                                      const int* desc_a, const int* desc_b, Trapezoid part, const std::string& name) {
+                                      const CopyArguments& given) {
   AgreedMatrix a, b;
   std::string wrong = assemble(calls, &Call::a, "A", a);
   if (wrong.empty()) wrong = assemble(calls, &Call::b, "B", b);
-  if (!wrong.empty()) stop(name + ": " + wrong, 1);
-  fill_axes(a, desc_a, call.a, state.comm);
-  fill_axes(b, desc_b, call.b, state.comm);
+  if (!wrong.empty()) stop(name_of(given) + ": " + wrong, 1);
+  fill_axes(a, given.a.desc, call.a, state.comm);
+  fill_axes(b, given.b.desc, call.b, state.comm);
   const Executor* executor = state.set->executor.get();
   const bool on_one_host = executor == nullptr || executor->ranks_on_host() == state.set->size;
-  return plan_copy(call, part, a, b, state.set->rank, on_one_host ? Schedule::async : Schedule::automatic);
+  return plan_copy(call, given.part, a, b, state.set->rank, on_one_host ? Schedule::async : Schedule::automatic);
 }
 
 /// The same call as one of the last few on every rank? Then its exchange is there, and the agreement before it replaces
@@ -79,12 +80,11 @@ bool run_again(ProcessSet& set, const Call& call, const Pointers& where) {
   return set.executor->run_if_same(known.serial, &*known.exchange, known.pointers);
 }
 
-void run_anew(State& state, const Call& call, Trapezoid part, const int* desc_a, const int* desc_b,
-              const Pointers& where, const std::string& name) {
+void run_anew(State& state, const Call& call, const CopyArguments& given, const Pointers& where) {
   ProcessSet& set = *state.set;
-  const std::vector<CallOfRank> calls = gather(state, call, name);
+  const std::vector<CallOfRank> calls = gather(state, call, name_of(given));
   if (!set.executor) make_executor(state, calls);
-  std::unique_ptr<PreparedCopy> made = prepare(state, calls, call, desc_a, desc_b, part, name);
+  std::unique_ptr<PreparedCopy> made = prepare(state, calls, call, given);
   made->put_in(where);
   if (!set.executor) return exchange_once(made->all_plans(), made->pointers, state.comm, tag_copy);
   made->exchange.emplace(Exchange::prepare(made->all_plans(), *set.executor));
@@ -96,46 +96,42 @@ void run_anew(State& state, const Call& call, Trapezoid part, const int* desc_a,
 
 } // namespace
 
-void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a, void* b,
-                 int ib, int jb, const int* desc_b, int ctxt) {
+void copy_matrix(const CopyArguments& given, int ctxt) {
   base::was_replaced_called = true;
-  if (m == 0 || n == 0) return;
-  refuse_closed_contexts(name_of(type, part), {ctxt, desc_a[ctxt_at], desc_b[ctxt_at]});
-  int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
-  Cblacs_gridinfo(ctxt, &nprow, &npcol, &myrow, &mycol);
-  if (myrow < 0) return; // not in the context: no part in this
-  for (const auto& [desc, letter] : {std::pair{desc_a, 'A'}, std::pair{desc_b, 'B'}})
-    if (has_wide_integers(desc)) stop(fmt::format("{}: {}: {}", name_of(type, part), letter, wide_integers), 1);
+  if (given.m == 0 || given.n == 0) return;
+  const SubMatrix &a = given.a, &b = given.b;
+  const std::string name = name_of(given);
+  refuse_closed_contexts(name, {ctxt, a.desc[ctxt_at], b.desc[ctxt_at]});
+  if (!position_in(ctxt).is_inside()) return; // no part in this
+  for (const auto& [desc, letter] : {std::pair{a.desc, 'A'}, std::pair{b.desc, 'B'}})
+    if (has_wide_integers(desc)) stop(fmt::format("{}: {}: {}", name, letter, wide_integers), 1);
   try {
     Call call;
-    call.a = given_by(desc_a, ia, ja);
-    call.b = given_by(desc_b, ib, jb);
-    call.m = m;
-    call.n = n;
-    call.part = part.whole ? 0 : 1 + (part.upper ? 2 : 0) + (part.unit ? 1 : 0);
-    call.type = type;
-    const std::string name = name_of(type, part);
-    check_given(call.a, desc_a, "A", name);
-    check_given(call.b, desc_b, "B", name);
-    const Pointers where{a, std::max(1, call.a.nprow < 0 ? 1 : desc_a[lld_at]), b,
-                         std::max(1, call.b.nprow < 0 ? 1 : desc_b[lld_at])};
+    call.a = given_by(a.desc, a.i, a.j);
+    call.b = given_by(b.desc, b.i, b.j);
+    call.m = given.m;
+    call.n = given.n;
+    call.part = given.part.whole ? 0 : 1 + (given.part.upper ? 2 : 0) + (given.part.unit ? 1 : 0);
+    call.type = given.type;
+    check_given(call.a, a.desc, "A", name);
+    check_given(call.b, b.desc, "B", name);
+    const Pointers where{a.data, std::max(1, call.a.nprow < 0 ? 1 : a.desc[lld_at]), b.data,
+                         std::max(1, call.b.nprow < 0 ? 1 : b.desc[lld_at])};
     State& state = state_of(ctxt);
-    if (!state.set->executor || !run_again(*state.set, call, where))
-      run_anew(state, call, part, desc_a, desc_b, where, name);
+    if (!state.set->executor || !run_again(*state.set, call, where)) run_anew(state, call, given, where);
   } catch (const Error& error) {
-    stop(name_of(type, part) + ": " + error.what(), error.status() == Status::out_of_memory ? 2 : 1);
+    stop(name + ": " + error.what(), error.status() == Status::out_of_memory ? 2 : 1);
   } catch (const std::bad_alloc&) {
-    stop(name_of(type, part) + ": out of memory", 2);
+    stop(name + ": out of memory", 2);
   }
 }
 
-void copy_matrix_everybody(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a,
-                           void* b, int ib, int jb, const int* desc_b) {
+void copy_matrix_everybody(const CopyArguments& given) {
   int mypnum = 0, nprocs = 1, ctxt = 0;
   Cblacs_get(0, 0, &ctxt);
   Cblacs_pinfo(&mypnum, &nprocs);
   Cblacs_gridinit(&ctxt, "R", 1, nprocs);
-  copy_matrix(type, part, m, n, a, ia, ja, desc_a, b, ib, jb, desc_b, ctxt);
+  copy_matrix(given, ctxt);
   Cblacs_gridexit(ctxt);
 }
 } // namespace redist::detail

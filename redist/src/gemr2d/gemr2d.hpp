@@ -11,14 +11,26 @@ struct Trapezoid {
   bool unit = false; ///< without the diagonal
 };
 
-/// Copies sub(A) to sub(B). Collective over `ctxt`; 1-based corners, descriptors as ScaLAPACK's. Ends the
-/// process with a message on stderr when an argument is wrong, as the stock routine does.
-void copy_matrix(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a, void* b,
-                 int ib, int jb, const int* desc_b, int ctxt);
+/// (A, IA, JA, DESCA) of a call: the corner counts from 1.
+struct SubMatrix {
+  void* data;
+  int i, j;
+  const int* desc;
+};
+
+struct CopyArguments {
+  char type; ///< of the elements: s d c z i
+  Trapezoid part;
+  SubMatrix a, b;
+  int m, n;
+};
+
+/// Copies sub(A) to sub(B). Collective over `ctxt`. Ends the process with a message on stderr when an argument is
+/// wrong, as the stock routine does.
+void copy_matrix(const CopyArguments& given, int ctxt);
 
 /// The same over all processes that BLACS knows, for the names that end in o.
-void copy_matrix_everybody(char type, Trapezoid part, int m, int n, const void* a, int ia, int ja, const int* desc_a,
-                           void* b, int ib, int jb, const int* desc_b);
+void copy_matrix_everybody(const CopyArguments& given);
 
 /// True when DYNGRID_EXCHANGE=gemr2d=stock.
 bool wants_stock();

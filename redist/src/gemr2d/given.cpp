@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "base/mpi/blacs.hpp"
 #include "base/status.hpp"
 #include "exec/mpi_check.hpp"
+#include "redist/blacs.hpp"
 #include "redist/descriptor.hpp"
 
 namespace redist::detail {
@@ -35,10 +35,9 @@ void stop(const std::string& message, int code) {
 
 GivenDescriptor given_by(const int* desc, int i, int j) {
   GivenDescriptor s;
-  int nprow = -1, npcol = -1, myrow = -1, mycol = -1;
-  if (desc[ctxt_at] >= 0) Cblacs_gridinfo(desc[ctxt_at], &nprow, &npcol, &myrow, &mycol);
-  if (myrow < 0 || mycol < 0 || myrow >= nprow || mycol >= npcol) return s;
-  s = {nprow,       npcol,       myrow,         mycol,         desc[m_at], desc[n_at],
+  const GridPosition here = position_in(desc[ctxt_at]);
+  if (!here.is_inside()) return s;
+  s = {here.nprow,  here.npcol,  here.myrow,    here.mycol,    desc[m_at], desc[n_at],
        desc[mb_at], desc[nb_at], desc[rsrc_at], desc[csrc_at], i - 1,      j - 1};
   s.listed = desc[dtype_at] == Descriptor::heterogeneous ? 1 : 0;
   return s;

@@ -22,8 +22,9 @@ std::int64_t rows_below(gridmap::Axis axis, std::int64_t end,
 }
 
 /// A trapezoid moves as strips of columns, each as the rectangle around its part; what is outside is not written.
-void add_strips(PreparedCopy& made, const Call& call, Trapezoid part, const AgreedMatrix& a, const AgreedMatrix& b,
-                int rank, Schedule schedule) {
+void add_strips(PreparedCopy& made, Trapezoid part, const AgreedMatrix& a, const AgreedMatrix& b, int rank,
+                Schedule schedule) {
+  const Call& call = made.key;
   PlanOptions options;
   options.schedule = schedule;
   const std::int64_t strips = part.whole ? 1 : std::min<std::int64_t>(8, call.n);
@@ -45,7 +46,7 @@ std::unique_ptr<PreparedCopy> plan_copy(const Call& call, Trapezoid part, const 
                                         int rank, Schedule schedule) {
   auto made = std::make_unique<PreparedCopy>();
   made->key = call;
-  add_strips(*made, call, part, a, b, rank, schedule);
+  add_strips(*made, part, a, b, rank, schedule);
   const Layout& to = b.layout;
   const auto [p, q] = to.grid.position_of(rank);
   if (part.whole || p < 0) return made;

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "base/mpi/blacs.hpp"
 #include "exec/mpi_check.hpp"
-#include "pack/packed_view.hpp"
+#include "redist/blacs.hpp"
+#include "redist/element.hpp"
 #include "redist/gemr2d.hpp"
 
 namespace redist {
@@ -58,12 +58,6 @@ int on_delete(MPI_Comm, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-MPI_Comm comm_of(int ctxt) {
-  int handle = -1;
-  Cblacs_get(ctxt, 10, &handle); // the system handle of the context's own communicator
-  return Cblacs2sys_handle(handle);
-}
-
 /// Local, but what it finds of sets with an executor is the same on all of them.
 ProcessSet& set_of(MPI_Comm comm) {
   ProcessSet fresh;
@@ -87,7 +81,7 @@ ProcessSet& set_of(MPI_Comm comm) {
 } // namespace
 
 State& state_of(int ctxt) {
-  const MPI_Comm comm = comm_of(ctxt);
+  const MPI_Comm comm = communicator_of(ctxt);
   if (keyval == MPI_KEYVAL_INVALID)
     check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, nullptr), "MPI_Comm_create_keyval");
   void* value = nullptr;

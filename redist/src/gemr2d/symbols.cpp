@@ -11,6 +11,7 @@ namespace {
 
 using redist::detail::copy_matrix;
 using redist::detail::copy_matrix_everybody;
+using redist::detail::SubMatrix;
 using redist::detail::Trapezoid;
 
 Trapezoid part_of(const char* uplo, const char* diag) {
@@ -25,76 +26,47 @@ template <class Function> Function* stock(const char* name) {
 
 } // namespace
 
-// x: letter of the type
 #define DYNGRID_GE_ARGS int m, int n, void *a, int ia, int ja, int *desc_a, void *b, int ib, int jb, int *desc_b
 #define DYNGRID_GE_PASS m, n, a, ia, ja, desc_a, b, ib, jb, desc_b
+#define DYNGRID_GE_MATRICES SubMatrix{a, ia, ja, desc_a}, SubMatrix{b, ib, jb, desc_b}, m, n
 #define DYNGRID_GE_F_ARGS int *m, int *n, void *a, int *ia, int *ja, int *desc_a, void *b, int *ib, int *jb, int *desc_b
 #define DYNGRID_GE_F_PASS *m, *n, a, *ia, *ja, desc_a, b, *ib, *jb, desc_b
 
-#define DYNGRID_STOCK(name, arguments, pass)                                                                           \
-  if (redist::detail::wants_stock()) {                                                                                 \
-    redist::detail::refuse_listed(name, desc_a, desc_b);                                                               \
-    static auto* const hidden = stock<void arguments>(name);                                                           \
-    hidden pass;                                                                                                       \
-    return;                                                                                                            \
+// A routine in C and in Fortran, and the twin of each. `copy` does what they are called for.
+#define DYNGRID_COPY(name, arguments, pass, f_arguments, f_pass, copy)                                                 \
+  DYNGRID_API void dyngrid_C##name arguments {                                                                         \
+    copy;                                                                                                              \
+  }                                                                                                                    \
+  DYNGRID_API void dyngrid_##name##_ f_arguments {                                                                     \
+    dyngrid_C##name f_pass;                                                                                            \
+  }                                                                                                                    \
+  DYNGRID_API void C##name arguments {                                                                                 \
+    if (redist::detail::wants_stock()) {                                                                               \
+      redist::detail::refuse_listed("C" #name, desc_a, desc_b);                                                        \
+      static auto* const hidden = stock<void arguments>("C" #name);                                                    \
+      hidden pass;                                                                                                     \
+      return;                                                                                                          \
+    }                                                                                                                  \
+    dyngrid_C##name pass;                                                                                              \
+  }                                                                                                                    \
+  DYNGRID_API void name##_ f_arguments {                                                                               \
+    C##name f_pass;                                                                                                    \
   }
 
+// x: letter of the type
 #define DYNGRID_COPIES(x)                                                                                              \
   extern "C" {                                                                                                         \
-  DYNGRID_API void dyngrid_Cp##x##gemr2d(DYNGRID_GE_ARGS, int ctxt) {                                                  \
-    copy_matrix(#x[0], {}, DYNGRID_GE_PASS, ctxt);                                                                     \
-  }                                                                                                                    \
-  DYNGRID_API void dyngrid_Cp##x##gemr2do(DYNGRID_GE_ARGS) {                                                           \
-    copy_matrix_everybody(#x[0], {}, DYNGRID_GE_PASS);                                                                 \
-  }                                                                                                                    \
-  DYNGRID_API void dyngrid_p##x##gemr2d_(DYNGRID_GE_F_ARGS, int* ctxt) {                                               \
-    copy_matrix(#x[0], {}, DYNGRID_GE_F_PASS, *ctxt);                                                                  \
-  }                                                                                                                    \
-  DYNGRID_API void dyngrid_p##x##gemr2do_(DYNGRID_GE_F_ARGS) {                                                         \
-    copy_matrix_everybody(#x[0], {}, DYNGRID_GE_F_PASS);                                                               \
-  }                                                                                                                    \
-  DYNGRID_API void dyngrid_Cp##x##trmr2d(char* uplo, char* diag, DYNGRID_GE_ARGS, int ctxt) {                          \
-    copy_matrix(#x[0], part_of(uplo, diag), DYNGRID_GE_PASS, ctxt);                                                    \
-  }                                                                                                                    \
-  DYNGRID_API void dyngrid_Cp##x##trmr2do(char* uplo, char* diag, DYNGRID_GE_ARGS) {                                   \
-    copy_matrix_everybody(#x[0], part_of(uplo, diag), DYNGRID_GE_PASS);                                                \
-  }                                                                                                                    \
-  DYNGRID_API void dyngrid_p##x##trmr2d_(char* uplo, char* diag, DYNGRID_GE_F_ARGS, int* ctxt) {                       \
-    copy_matrix(#x[0], part_of(uplo, diag), DYNGRID_GE_F_PASS, *ctxt);                                                 \
-  }                                                                                                                    \
-  DYNGRID_API void dyngrid_p##x##trmr2do_(char* uplo, char* diag, DYNGRID_GE_F_ARGS) {                                 \
-    copy_matrix_everybody(#x[0], part_of(uplo, diag), DYNGRID_GE_F_PASS);                                              \
-  }                                                                                                                    \
-  DYNGRID_API void Cp##x##gemr2d(DYNGRID_GE_ARGS, int ctxt) {                                                          \
-    DYNGRID_STOCK("Cp" #x "gemr2d", (DYNGRID_GE_ARGS, int), (DYNGRID_GE_PASS, ctxt))                                   \
-    dyngrid_Cp##x##gemr2d(DYNGRID_GE_PASS, ctxt);                                                                      \
-  }                                                                                                                    \
-  DYNGRID_API void Cp##x##gemr2do(DYNGRID_GE_ARGS) {                                                                   \
-    DYNGRID_STOCK("Cp" #x "gemr2do", (DYNGRID_GE_ARGS), (DYNGRID_GE_PASS))                                             \
-    dyngrid_Cp##x##gemr2do(DYNGRID_GE_PASS);                                                                           \
-  }                                                                                                                    \
-  DYNGRID_API void p##x##gemr2d_(DYNGRID_GE_F_ARGS, int* ctxt) {                                                       \
-    Cp##x##gemr2d(DYNGRID_GE_F_PASS, *ctxt);                                                                           \
-  }                                                                                                                    \
-  DYNGRID_API void p##x##gemr2do_(DYNGRID_GE_F_ARGS) {                                                                 \
-    Cp##x##gemr2do(DYNGRID_GE_F_PASS);                                                                                 \
-  }                                                                                                                    \
-  DYNGRID_API void Cp##x##trmr2d(char* uplo, char* diag, DYNGRID_GE_ARGS, int ctxt) {                                  \
-    DYNGRID_STOCK("Cp" #x "trmr2d", (char*, char*, DYNGRID_GE_ARGS, int), (uplo, diag, DYNGRID_GE_PASS, ctxt))         \
-    dyngrid_Cp##x##trmr2d(uplo, diag, DYNGRID_GE_PASS, ctxt);                                                          \
-  }                                                                                                                    \
-  DYNGRID_API void Cp##x##trmr2do(char* uplo, char* diag, DYNGRID_GE_ARGS) {                                           \
-    DYNGRID_STOCK("Cp" #x "trmr2do", (char*, char*, DYNGRID_GE_ARGS), (uplo, diag, DYNGRID_GE_PASS))                   \
-    dyngrid_Cp##x##trmr2do(uplo, diag, DYNGRID_GE_PASS);                                                               \
-  }                                                                                                                    \
-  DYNGRID_API void p##x##trmr2d_(char* uplo, char* diag, DYNGRID_GE_F_ARGS, int* ctxt) {                               \
-    Cp##x##trmr2d(uplo, diag, DYNGRID_GE_F_PASS, *ctxt);                                                               \
-  }                                                                                                                    \
-  DYNGRID_API void p##x##trmr2do_(char* uplo, char* diag, DYNGRID_GE_F_ARGS) {                                         \
-    Cp##x##trmr2do(uplo, diag, DYNGRID_GE_F_PASS);                                                                     \
-  }                                                                                                                    \
+  DYNGRID_COPY(p##x##gemr2d, (DYNGRID_GE_ARGS, int ctxt), (DYNGRID_GE_PASS, ctxt), (DYNGRID_GE_F_ARGS, int* ctxt),     \
+               (DYNGRID_GE_F_PASS, *ctxt), copy_matrix({#x[0], {}, DYNGRID_GE_MATRICES}, ctxt))                        \
+  DYNGRID_COPY(p##x##gemr2do, (DYNGRID_GE_ARGS), (DYNGRID_GE_PASS), (DYNGRID_GE_F_ARGS), (DYNGRID_GE_F_PASS),          \
+               copy_matrix_everybody({#x[0], {}, DYNGRID_GE_MATRICES}))                                                \
+  DYNGRID_COPY(p##x##trmr2d, (char* uplo, char* diag, DYNGRID_GE_ARGS, int ctxt), (uplo, diag, DYNGRID_GE_PASS, ctxt), \
+               (char* uplo, char* diag, DYNGRID_GE_F_ARGS, int* ctxt), (uplo, diag, DYNGRID_GE_F_PASS, *ctxt),         \
+               copy_matrix({#x[0], part_of(uplo, diag), DYNGRID_GE_MATRICES}, ctxt))                                   \
+  DYNGRID_COPY(p##x##trmr2do, (char* uplo, char* diag, DYNGRID_GE_ARGS), (uplo, diag, DYNGRID_GE_PASS),                \
+               (char* uplo, char* diag, DYNGRID_GE_F_ARGS), (uplo, diag, DYNGRID_GE_F_PASS),                           \
+               copy_matrix_everybody({#x[0], part_of(uplo, diag), DYNGRID_GE_MATRICES}))                               \
   }
-
 DYNGRID_COPIES(s)
 DYNGRID_COPIES(d)
 DYNGRID_COPIES(c)

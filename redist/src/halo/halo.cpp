@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "base/mpi/agree.hpp"
-#include "base/mpi/check.hpp"
 #include "base/status.hpp"
 #include "exec/mpi_check.hpp"
 #include "redist/grid_life.hpp"
@@ -87,6 +86,38 @@ struct Halo::Impl {
   }
   bool has_elements() const { return plan.m_loc > 0 && plan.n_loc > 0; }
 
+  /// What may fail on this rank alone.
+  void prepare(const HaloPlan& of_all, int rank, int size, int element_bytes) {
+    if (element_bytes < 1)
+      throw Error(Status::bad_argument,
+                  fmt::format("redist: halo: elements have {} bytes, expected at least 1", element_bytes));
+    for (const int member : of_all.grid().ranks)
+      if (member >= size)
+        throw Error(Status::bad_argument,
+                    fmt::format("redist: halo: the layout names rank {}, expected ranks below {}", member, size));
+    esize = static_cast<std::size_t>(element_bytes);
+    plan = of_all.for_rank(rank);
+    std::vector<std::size_t> places; // of all messages in the buffer
+    std::size_t total = 0;
+    for (const auto* messages : {&plan.sends, &plan.recvs})
+      for (const HaloMessage& each : *messages) {
+        const bool is_sent = messages == &plan.sends;
+        if (each.elements() > INT_MAX / element_bytes)
+          throw Error(Status::unsupported,
+                      fmt::format("redist: halo: a border of {} elements of {} bytes goes from rank {} to rank {}, "
+                                  "expected less than 2 GiB",
+                                  each.elements(), element_bytes, is_sent ? rank : each.peer,
+                                  is_sent ? each.peer : rank));
+        places.push_back(total);
+        total += static_cast<std::size_t>(each.elements()) * esize;
+      }
+    buffer.resize(total);
+    for (std::size_t k = 0; k < places.size(); ++k)
+      (k < plan.sends.size() ? send_at : recv_at).push_back(buffer.data() + places[k]);
+    sends.assign(plan.sends.size(), MPI_REQUEST_NULL);
+    recvs.assign(plan.recvs.size(), MPI_REQUEST_NULL);
+    done.resize(std::max(sends.size(), recvs.size()));
+  }
   void pack(const HaloMessage& message, char* to) const {
     for (const Message& part : message.parts)
       each_piece(part, lld, lld, [&](std::int64_t from, std::int64_t, std::int64_t len) {
@@ -110,6 +141,19 @@ struct Halo::Impl {
                    static_cast<std::size_t>(len) * esize);
       });
   }
+  /// Between the local array and the ghosted one.
+  void copy_own(const void* from, void* to, std::int64_t lld_local, std::int64_t lld_ghosted, bool to_ghosted) const {
+    const std::int64_t ld_ghosted = leading(lld_ghosted), ld_local = leading_of_local(lld_local);
+    if (!has_elements()) return;
+    if (from == nullptr || to == nullptr)
+      throw Error(Status::null_pointer, "redist: halo: an array is null, expected the local and the ghosted one");
+    each_piece(plan.interior, ld_local, ld_ghosted, [&](std::int64_t local, std::int64_t ghosted_at, std::int64_t len) {
+      const std::int64_t source = to_ghosted ? local : ghosted_at, target = to_ghosted ? ghosted_at : local;
+      std::memcpy(static_cast<char*>(to) + static_cast<std::size_t>(target) * esize,
+                  static_cast<const char*>(from) + static_cast<std::size_t>(source) * esize,
+                  static_cast<std::size_t>(len) * esize);
+    });
+  }
   void free_requests() noexcept {
     for (auto* requests : {&sends, &recvs})
       for (MPI_Request& request : *requests)
@@ -125,45 +169,8 @@ Halo::Halo(MPI_Comm comm, const HaloPlan& plan, int element_bytes) : impl_(std::
   int rank = 0, size = 1;
   check(MPI_Comm_rank(self.comm, &rank), "MPI_Comm_rank");
   check(MPI_Comm_size(self.comm, &size), "MPI_Comm_size");
-  const auto prepare = [&] {
-    if (element_bytes < 1)
-      throw Error(Status::bad_argument,
-                  fmt::format("redist: halo: elements have {} bytes, expected at least 1", element_bytes));
-    for (const int member : plan.grid().ranks)
-      if (member >= size)
-        throw Error(Status::bad_argument,
-                    fmt::format("redist: halo: the layout names rank {}, expected ranks below {}", member, size));
-    self.esize = static_cast<std::size_t>(element_bytes);
-    self.plan = plan.for_rank(rank);
-    std::size_t total = 0;
-    for (const auto* messages : {&self.plan.sends, &self.plan.recvs})
-      for (const HaloMessage& each : *messages) {
-        const bool is_sent = messages == &self.plan.sends;
-        if (each.elements() > INT_MAX / element_bytes)
-          throw Error(Status::unsupported,
-                      fmt::format("redist: halo: a border of {} elements of {} bytes goes from rank {} to rank {}, "
-                                  "expected less than 2 GiB",
-                                  each.elements(), element_bytes, is_sent ? rank : each.peer,
-                                  is_sent ? each.peer : rank));
-        total += static_cast<std::size_t>(each.elements()) * self.esize;
-      }
-    self.buffer.resize(total);
-    char* next = self.buffer.data();
-    const auto place = [&](const std::vector<HaloMessage>& messages, std::vector<char*>& places) {
-      for (const HaloMessage& each : messages) {
-        base::mpi_count(static_cast<std::size_t>(each.elements()) * self.esize);
-        places.push_back(next);
-        next += static_cast<std::size_t>(each.elements()) * self.esize;
-      }
-    };
-    place(self.plan.sends, self.send_at);
-    place(self.plan.recvs, self.recv_at);
-    self.sends.assign(self.plan.sends.size(), MPI_REQUEST_NULL);
-    self.recvs.assign(self.plan.recvs.size(), MPI_REQUEST_NULL);
-    self.done.resize(std::max(self.sends.size(), self.recvs.size()));
-  };
   try {
-    base::together(self.comm, prepare);
+    base::together(self.comm, [&] { self.prepare(plan, rank, size, element_bytes); });
   } catch (const Error& error) {
     if (error.status() != Status::mpi_failure) MPI_Comm_free(&self.comm);
     self.comm = MPI_COMM_NULL;
@@ -274,29 +281,11 @@ void Halo::exchange(void* ghosted, std::int64_t lld) {
 }
 
 void Halo::to_ghosted(const void* local, std::int64_t lld_local, void* ghosted, std::int64_t lld) const {
-  const Impl& self = *impl_;
-  const std::int64_t leading = self.leading(lld), leading_local = self.leading_of_local(lld_local);
-  if (!self.has_elements()) return;
-  if (local == nullptr || ghosted == nullptr)
-    throw Error(Status::null_pointer, "redist: halo: an array is null, expected the local and the ghosted one");
-  each_piece(self.plan.interior, leading_local, leading, [&](std::int64_t from, std::int64_t to, std::int64_t len) {
-    std::memcpy(static_cast<char*>(ghosted) + static_cast<std::size_t>(to) * self.esize,
-                static_cast<const char*>(local) + static_cast<std::size_t>(from) * self.esize,
-                static_cast<std::size_t>(len) * self.esize);
-  });
+  impl_->copy_own(local, ghosted, lld_local, lld, true);
 }
 
 void Halo::from_ghosted(const void* ghosted, void* local, std::int64_t lld_local, std::int64_t lld) const {
-  const Impl& self = *impl_;
-  const std::int64_t leading = self.leading(lld), leading_local = self.leading_of_local(lld_local);
-  if (!self.has_elements()) return;
-  if (local == nullptr || ghosted == nullptr)
-    throw Error(Status::null_pointer, "redist: halo: an array is null, expected the ghosted and the local one");
-  each_piece(self.plan.interior, leading_local, leading, [&](std::int64_t to, std::int64_t from, std::int64_t len) {
-    std::memcpy(static_cast<char*>(local) + static_cast<std::size_t>(to) * self.esize,
-                static_cast<const char*>(ghosted) + static_cast<std::size_t>(from) * self.esize,
-                static_cast<std::size_t>(len) * self.esize);
-  });
+  impl_->copy_own(ghosted, local, lld_local, lld, false);
 }
 
 void Halo::fill(void* ghosted, const void* value, std::int64_t lld) const {

@@ -14,10 +14,10 @@
 namespace redist {
 namespace {
 
+using base::at;
 using base::Error;
 using base::Status;
-
-using base::at;
+using detail::append;
 
 /// All stretches of an axis in global order, and those of each position.
 struct Stretches {
@@ -60,30 +60,6 @@ struct Stretches {
     return mine;
   }
 };
-
-/// Appends a stretch as one more piece of the last run where it continues that.
-void append(RunList& list, std::int64_t from, std::int64_t to, std::int64_t len) {
-  list.total += len;
-  if (!list.runs.empty()) {
-    Run& last = list.runs.back();
-    if (last.count == 1 && last.from + last.len == from && last.to + last.len == to) {
-      last.len += len;
-      return;
-    }
-    if (last.len == len && last.count == 1) {
-      last.from_step = from - last.from;
-      last.to_step = to - last.to;
-      last.count = 2;
-      return;
-    }
-    if (last.len == len && last.from + last.count * last.from_step == from &&
-        last.to + last.count * last.to_step == to) {
-      ++last.count;
-      return;
-    }
-  }
-  list.runs.push_back({from, to, len, 1, 0, 0});
-}
 
 /// What one position has to do with the others along an axis: border indices by the position they come from
 /// (`in`) or go to (`out`), its own elements, and where they are in the local array.

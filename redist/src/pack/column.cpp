@@ -21,9 +21,9 @@ void unpack_column(const PackedView& view, char* column, const char* packed) {
       else
         std::memcpy(at, packed, all);
     } else if (view.non_temporal && bytes >= non_temporal_from) {
-      copy_pieces_non_temporal(at, step, packed, dense, r.count, bytes);
+      copy_pieces_non_temporal({at, step}, {packed, dense}, r.count, bytes);
     } else {
-      copy_pieces(at, step, packed, dense, r.count, bytes);
+      copy_pieces({at, step}, {packed, dense}, r.count, bytes);
     }
     packed += dense * r.count;
   }
@@ -94,7 +94,8 @@ void copy_column(const PackedView& source, const PackedView& target, const char*
       for (std::int64_t t = 0; t < pieces; t += at_once) {
         const std::int64_t now = std::min(at_once, pieces - t);
         next.move(now * bytes);
-        copy_pieces(dst + t * dst_step, dst_step, src + t * src_step, src_step, now, static_cast<std::size_t>(bytes));
+        copy_pieces({dst + t * dst_step, dst_step}, {src + t * src_step, src_step}, now,
+                    static_cast<std::size_t>(bytes));
       }
     }
   }

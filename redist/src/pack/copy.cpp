@@ -34,59 +34,46 @@ bool non_temporal_is_possible() noexcept {
 
 namespace {
 
-/// `count` pieces of Bytes bytes; steps in bytes. The size being known to the compiler, no call is made per
-/// piece.
-template <std::size_t Bytes>
-void copy_fixed(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count) {
-  for (std::int64_t t = 0; t < count; ++t) {
-    std::memcpy(dst, src, Bytes);
-    dst += dst_step;
-    src += src_step;
-  }
+/// `count` pieces of Bytes bytes. The size being known to the compiler, no call is made per piece.
+template <std::size_t Bytes> void copy_fixed(Strided<char> to, Strided<const char> from, std::int64_t count) {
+  for (std::int64_t t = 0; t < count; ++t, to.at += to.step, from.at += from.step) std::memcpy(to.at, from.at, Bytes);
 }
 
 } // namespace
 
-void copy_pieces(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count,
-                 std::size_t bytes) {
+void copy_pieces(Strided<char> to, Strided<const char> from, std::int64_t count, std::size_t bytes) {
   switch (bytes) {
   case 4:
-    return copy_fixed<4>(dst, dst_step, src, src_step, count);
+    return copy_fixed<4>(to, from, count);
   case 8:
-    return copy_fixed<8>(dst, dst_step, src, src_step, count);
+    return copy_fixed<8>(to, from, count);
   case 12:
-    return copy_fixed<12>(dst, dst_step, src, src_step, count);
+    return copy_fixed<12>(to, from, count);
   case 16:
-    return copy_fixed<16>(dst, dst_step, src, src_step, count);
+    return copy_fixed<16>(to, from, count);
   case 24:
-    return copy_fixed<24>(dst, dst_step, src, src_step, count);
+    return copy_fixed<24>(to, from, count);
   case 32:
-    return copy_fixed<32>(dst, dst_step, src, src_step, count);
+    return copy_fixed<32>(to, from, count);
   case 48:
-    return copy_fixed<48>(dst, dst_step, src, src_step, count);
+    return copy_fixed<48>(to, from, count);
   case 64:
-    return copy_fixed<64>(dst, dst_step, src, src_step, count);
+    return copy_fixed<64>(to, from, count);
   case 128:
-    return copy_fixed<128>(dst, dst_step, src, src_step, count);
+    return copy_fixed<128>(to, from, count);
   case 256:
-    return copy_fixed<256>(dst, dst_step, src, src_step, count);
+    return copy_fixed<256>(to, from, count);
   default:
     break;
   }
-  for (std::int64_t t = 0; t < count; ++t) {
-    std::memcpy(dst, src, bytes);
-    dst += dst_step;
-    src += src_step;
-  }
+  for (std::int64_t t = 0; t < count; ++t, to.at += to.step, from.at += from.step) std::memcpy(to.at, from.at, bytes);
 }
 
-void copy_pieces_non_temporal(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step,
-                              std::int64_t count, std::size_t bytes, std::int64_t distance) {
-  for (std::int64_t t = 0; t < count; ++t) {
-    if (distance != 0) prefetch(src + distance, bytes);
-    copy_non_temporal(dst, src, bytes);
-    dst += dst_step;
-    src += src_step;
+void copy_pieces_non_temporal(Strided<char> to, Strided<const char> from, std::int64_t count, std::size_t bytes,
+                              std::int64_t distance) {
+  for (std::int64_t t = 0; t < count; ++t, to.at += to.step, from.at += from.step) {
+    if (distance != 0) prefetch(from.at + distance, bytes);
+    copy_non_temporal(to.at, from.at, bytes);
   }
 }
 

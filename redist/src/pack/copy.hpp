@@ -43,11 +43,16 @@ inline void prefetch(const char* at, std::size_t bytes) {
   for (std::size_t k = 0; k < bytes; k += 64) __builtin_prefetch(at + k, 0, 2);
 }
 
-/// `count` pieces of `bytes` bytes; steps in bytes.
-void copy_pieces(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step, std::int64_t count,
-                 std::size_t bytes);
+/// Pieces, each `step` bytes after the one before.
+template <class Byte> struct Strided {
+  Byte* at;
+  std::int64_t step;
+};
+
+/// `count` pieces of `bytes` bytes.
+void copy_pieces(Strided<char> to, Strided<const char> from, std::int64_t count, std::size_t bytes);
 /// The same with non-temporal stores. @param distance from each piece to one that will be read later, 0: none
-void copy_pieces_non_temporal(char* dst, std::int64_t dst_step, const char* src, std::int64_t src_step,
-                              std::int64_t count, std::size_t bytes, std::int64_t distance = 0);
+void copy_pieces_non_temporal(Strided<char> to, Strided<const char> from, std::int64_t count, std::size_t bytes,
+                              std::int64_t distance = 0);
 
 } // namespace redist::detail

@@ -30,8 +30,8 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
   Cursor col(*source.cols, first / height);
   std::int64_t row = first % height;
   while (count > 0) {
-    const char* src = source.base + col.from() * source.lld * esize;
-    char* dst = target.base + col.to() * target.lld * esize;
+    const char* src = source.column(col.from());
+    char* dst = target.column(col.to());
     const std::int64_t now = std::min(count, height - row);
     if (now == height && target.scaling != nullptr) {
       add_column(source, target, src, dst);
@@ -43,11 +43,12 @@ void copy_direct(const PackedView& source, const PackedView& target, std::int64_
           bytes *= static_cast<std::size_t>(pieces);
           pieces = 1;
         }
+        const Strided<char> to{dst + r.to * esize, r.to_step * esize};
+        const Strided<const char> from{src + r.from * esize, r.from_step * esize};
         if (target.non_temporal && bytes >= non_temporal_from)
-          copy_pieces_non_temporal(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize,
-                                   pieces, bytes, bytes <= 4096 ? 2 * source.lld * esize : 0);
+          copy_pieces_non_temporal(to, from, pieces, bytes, bytes <= 4096 ? 2 * source.lld * esize : 0);
         else
-          copy_pieces(dst + r.to * esize, r.to_step * esize, src + r.from * esize, r.from_step * esize, pieces, bytes);
+          copy_pieces(to, from, pieces, bytes);
       }
     } else {
       Cursor at(*source.rows, row);

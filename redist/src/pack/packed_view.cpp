@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pack/packed_view.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "pack/column.hpp"
@@ -19,7 +18,8 @@ void pack_columns(const PackedView& view, std::int64_t first, std::int64_t count
   PackedWriter writer(packed, non_temporal);
   Prefetch next;
   next.far = 2 * view.lld * view.esize;
-  walk(view, first, count, [&](char* column, std::int64_t row, std::int64_t rows) {
+  walk(view, first, count, [&](std::int64_t j, std::int64_t row, std::int64_t rows) {
+    char* const column = view.column(j);
     if (rows == view.rows->total)
       pack_column(view, column, writer, next);
     else
@@ -29,7 +29,8 @@ void pack_columns(const PackedView& view, std::int64_t first, std::int64_t count
 }
 
 void unpack_columns(const PackedView& view, std::int64_t first, std::int64_t count, const char* packed) {
-  walk(view, first, count, [&](char* column, std::int64_t row, std::int64_t rows) {
+  walk(view, first, count, [&](std::int64_t j, std::int64_t row, std::int64_t rows) {
+    char* const column = view.column(j);
     if (rows == view.rows->total) {
       unpack_column(view, column, packed);
       packed += rows * view.esize;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "redist/element.hpp"
 #include "redist/rank_plan.hpp"
@@ -27,6 +25,8 @@ struct PackedView {
   int conj_size = 0;                ///< bytes of a real component whose odd ones change sign while packing, 0: none
 
   std::int64_t elements() const { return rows->total * cols->total; }
+  /// Local column j of the array.
+  char* column(std::int64_t j) const { return base + j * lld * esize; }
   /// Whether packed bytes are not those of the array in their order.
   bool is_rearranged() const { return transposed || conj_size != 0; }
   /// Packed elements first .. first+count-1 from the array into `packed`; with non-temporal stores when another core

@@ -48,7 +48,7 @@ public:
   void put_pieces(const char* from, std::int64_t step, std::int64_t count, std::size_t bytes) {
     const auto all = static_cast<std::size_t>(count) * bytes;
     if (non_temporal_ && used_ + all > sizeof stage_) drain();
-    copy_pieces(non_temporal_ ? stage_ + used_ : at_, static_cast<std::int64_t>(bytes), from, step, count, bytes);
+    copy_pieces({non_temporal_ ? stage_ + used_ : at_, static_cast<std::int64_t>(bytes)}, {from, step}, count, bytes);
     if (non_temporal_)
       used_ += all;
     else

@@ -33,23 +33,28 @@ template <Factor factor, class T> T scaled(T by, T value) {
 }
 
 template <class T, Factor alpha, Factor beta>
-void add(const Scaling& by, char* __restrict to, std::int64_t to_step, const char* __restrict from,
-         std::int64_t from_step, std::int64_t count, std::int64_t length) {
-  const T a = load<T>(by.alpha), b = load<T>(by.beta);
-  for (std::int64_t t = 0; t < count; ++t, to += to_step, from += from_step)
-    for (std::int64_t k = 0; k < length; ++k) {
-      const auto at = k * static_cast<std::int64_t>(sizeof(T));
-      T sum{};
-      if constexpr (alpha != Factor::zero) sum = scaled<alpha>(a, load<T>(from + at));
-      if constexpr (beta != Factor::zero) {
-        const T old = scaled<beta>(b, load<T>(to + at));
-        if constexpr (alpha != Factor::zero)
-          sum += old;
-        else
-          sum = old; // 0 + -0 would be another zero
-      }
-      std::memcpy(to + at, &sum, sizeof sum);
+void add_piece([[maybe_unused]] T a, [[maybe_unused]] T b, char* __restrict to,
+               [[maybe_unused]] const char* __restrict from, std::int64_t length) {
+  for (std::int64_t k = 0; k < length; ++k) {
+    const auto at = k * static_cast<std::int64_t>(sizeof(T));
+    T sum{};
+    if constexpr (alpha != Factor::zero) sum = scaled<alpha>(a, load<T>(from + at));
+    if constexpr (beta != Factor::zero) {
+      const T old = scaled<beta>(b, load<T>(to + at));
+      if constexpr (alpha != Factor::zero)
+        sum += old;
+      else
+        sum = old; // 0 + -0 would be another zero
     }
+    std::memcpy(to + at, &sum, sizeof sum);
+  }
+}
+
+template <class T, Factor alpha, Factor beta>
+void add(const Scaling& by, Strided<char> to, Strided<const char> from, std::int64_t count, std::int64_t length) {
+  const T a = load<T>(by.alpha), b = load<T>(by.beta);
+  for (std::int64_t t = 0; t < count; ++t, to.at += to.step, from.at += from.step)
+    add_piece<T, alpha, beta>(a, b, to.at, from.at, length);
 }
 
 template <class T> Factor factor_of(const char* value) {
@@ -57,21 +62,12 @@ template <class T> Factor factor_of(const char* value) {
   return x == T(0) ? Factor::zero : x == T(1) ? Factor::one : Factor::other;
 }
 
-template <class T, Factor alpha> Scaling::Add with_beta(Factor beta) {
-  if (beta == Factor::zero) return alpha == Factor::one ? nullptr : add<T, alpha, Factor::zero>;
-  return beta == Factor::one ? add<T, alpha, Factor::one> : add<T, alpha, Factor::other>;
-}
-
 template <class T> Scaling::Add add_of(const Scaling& by) {
-  const Factor beta = factor_of<T>(by.beta);
-  switch (factor_of<T>(by.alpha)) {
-  case Factor::zero:
-    return with_beta<T, Factor::zero>(beta);
-  case Factor::one:
-    return with_beta<T, Factor::one>(beta);
-  default:
-    return with_beta<T, Factor::other>(beta);
-  }
+  constexpr Factor zero = Factor::zero, one = Factor::one, other = Factor::other;
+  static constexpr Scaling::Add by_factors[3][3] = {{add<T, zero, zero>, add<T, zero, one>, add<T, zero, other>},
+                                                    {nullptr, add<T, one, one>, add<T, one, other>},
+                                                    {add<T, other, zero>, add<T, other, one>, add<T, other, other>}};
+  return by_factors[static_cast<int>(factor_of<T>(by.alpha))][static_cast<int>(factor_of<T>(by.beta))];
 }
 
 } // namespace
@@ -101,7 +97,8 @@ Scaling scaling_of(char type, const void* alpha, const void* beta) {
 
 void unpack_scaled(const PackedView& view, std::int64_t first, std::int64_t count, const char* packed) {
   const int esize = view.esize;
-  walk(view, first, count, [&](char* column, std::int64_t row, std::int64_t rows) {
+  walk(view, first, count, [&](std::int64_t j, std::int64_t row, std::int64_t rows) {
+    char* const column = view.column(j);
     if (rows < view.rows->total) {
       walk_part_of_column(view, column, row, rows, [&](char* at, std::size_t bytes) {
         put(view, at, packed, bytes);
@@ -110,7 +107,8 @@ void unpack_scaled(const PackedView& view, std::int64_t first, std::int64_t coun
       return;
     }
     for (const Run& r : view.rows->runs) {
-      view.scaling->add(*view.scaling, column + r.to * esize, r.to_step * esize, packed, r.len * esize, r.count, r.len);
+      view.scaling->add(*view.scaling, {column + r.to * esize, r.to_step * esize}, {packed, r.len * esize}, r.count,
+                        r.len);
       packed += r.len * r.count * esize;
     }
   });
@@ -119,8 +117,8 @@ void unpack_scaled(const PackedView& view, std::int64_t first, std::int64_t coun
 void add_column(const PackedView& source, const PackedView& target, const char* from, char* to) {
   const int esize = source.esize;
   for (const Run& r : source.rows->runs)
-    target.scaling->add(*target.scaling, to + r.to * esize, r.to_step * esize, from + r.from * esize,
-                        r.from_step * esize, r.count, r.len);
+    target.scaling->add(*target.scaling, {to + r.to * esize, r.to_step * esize},
+                        {from + r.from * esize, r.from_step * esize}, r.count, r.len);
 }
 
 } // namespace redist::detail

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "pack/copy.hpp"
 #include "pack/packed_view.hpp"
 
 namespace redist::detail {
@@ -12,10 +13,10 @@ namespace redist::detail {
 /// Alpha and beta of one matrix. The rules are those of PxGEADD: with alpha = 0 no element of A is read, with beta = 0
 /// none of B, so that a NaN there does no harm.
 struct Scaling {
-  /// For `count` pieces of `length` elements: what lies at `to` becomes alpha * from + beta * to. Steps in bytes.
-  /// `from` may be unaligned; the two do not overlap.
-  using Add = void (*)(const Scaling&, char* to, std::int64_t to_step, const char* from, std::int64_t from_step,
-                       std::int64_t count, std::int64_t length);
+  /// For `count` pieces of `length` elements: what lies at `to` becomes alpha * from + beta * to. `from` may be
+  /// unaligned; the two do not overlap.
+  using Add = void (*)(const Scaling&, Strided<char> to, Strided<const char> from, std::int64_t count,
+                       std::int64_t length);
   Add add = nullptr; ///< null: alpha is 1 and beta is 0, an ordinary copy
   alignas(16) char alpha[16] = {};
   alignas(16) char beta[16] = {};
@@ -34,7 +35,7 @@ inline void put(const PackedView& target, char* to, const char* from, std::size_
   if (target.scaling == nullptr)
     std::memcpy(to, from, bytes);
   else
-    target.scaling->add(*target.scaling, to, 0, from, 0, 1, static_cast<std::int64_t>(bytes) / target.esize);
+    target.scaling->add(*target.scaling, {to, 0}, {from, 0}, 1, static_cast<std::int64_t>(bytes) / target.esize);
 }
 
 } // namespace redist::detail

@@ -106,7 +106,6 @@ Prefetch next_column(const std::vector<PackedView>& sources) {
 void pack_together(Outgoing& all, const std::vector<CopyRun>& runs, std::int64_t first, std::int64_t count) {
   if (all.sources.empty() || count <= 0) return;
   const PackedView& view = all.sources.front();
-  const std::int64_t stride = view.lld * view.esize;
   const std::size_t leaving = all.leaving();
   all.writers.clear();
   for (std::size_t k = 0; k < leaving; ++k)
@@ -115,13 +114,13 @@ void pack_together(Outgoing& all, const std::vector<CopyRun>& runs, std::int64_t
   const Prefetch next = is_ordered ? Prefetch{} : next_column(all.sources);
   Cursor col(*view.cols, first);
   for (std::int64_t c = 0; c < count; ++c) {
-    const char* column = view.base + col.from() * stride;
-    char* to_column = all.target ? all.target->base + col.to() * all.target->lld * all.target->esize : nullptr;
+    const char* column = view.column(col.from());
+    char* to_column = all.target ? all.target->column(col.to()) : nullptr;
     col.advance(1);
     if (is_ordered)
       pack_in_order(all, runs, column, to_column);
     else
-      pack_in_turn(all, column, to_column, col.at_end() ? Prefetch{} : next.of(view.base + col.from() * stride));
+      pack_in_turn(all, column, to_column, col.at_end() ? Prefetch{} : next.of(view.column(col.from())));
   }
   for (std::size_t k = 0; k < leaving; ++k) {
     const PackedView& source = all.sources[k];

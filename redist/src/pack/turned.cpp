@@ -7,6 +7,7 @@
 #include "pack/copy.hpp"
 #include "pack/cursor.hpp"
 #include "pack/scaled.hpp"
+#include "pack/walk.hpp"
 
 namespace redist::detail {
 
@@ -17,12 +18,20 @@ namespace {
 /// memory's latency ("Transposed and added matrices" in docs/results.md).
 constexpr int columns_ahead = 32;
 
-/// Packs rows row_first .. row_first+count-1 of `width` packed columns whose rows in the array are known:
-/// neighbours in the array are taken together, since they share a cache line. So are as many packed rows as fill a
-/// line.
+/// Packed columns that are taken together.
+struct Strip {
+  static constexpr int widest = 16;
+  std::int64_t row_of_column[widest]; ///< in the array
+  int width = 0;
+};
+
+/// Packs rows row_first .. row_first+count-1 of a strip: neighbours in the array are taken together, since they share a
+/// cache line. So are as many packed rows as fill a line.
 template <std::size_t Bytes>
-void transpose_strip(const PackedView& view, const std::int64_t* row_of_column, int width, std::int64_t row_first,
-                     std::int64_t count, std::int64_t packed_step, char* packed) {
+void transpose_strip(const PackedView& view, const Strip& strip, std::int64_t row_first, std::int64_t count,
+                     std::int64_t packed_step, char* packed) {
+  const std::int64_t* const row_of_column = strip.row_of_column;
+  const int width = strip.width;
   constexpr int at_once = 64 / Bytes;
   constexpr auto size = static_cast<std::int64_t>(Bytes);
   Cursor row(*view.rows, row_first), ahead = row;
@@ -48,15 +57,15 @@ void transpose_strip(const PackedView& view, const std::int64_t* row_of_column, 
   }
 }
 
-void transpose_any(const PackedView& view, const std::int64_t* row_of_column, int width, std::int64_t row_first,
-                   std::int64_t count, std::int64_t packed_step, char* packed) {
+void transpose_any(const PackedView& view, const Strip& strip, std::int64_t row_first, std::int64_t count,
+                   std::int64_t packed_step, char* packed) {
   switch (view.esize) {
   case 4:
-    return transpose_strip<4>(view, row_of_column, width, row_first, count, packed_step, packed);
+    return transpose_strip<4>(view, strip, row_first, count, packed_step, packed);
   case 8:
-    return transpose_strip<8>(view, row_of_column, width, row_first, count, packed_step, packed);
+    return transpose_strip<8>(view, strip, row_first, count, packed_step, packed);
   default:
-    return transpose_strip<16>(view, row_of_column, width, row_first, count, packed_step, packed);
+    return transpose_strip<16>(view, strip, row_first, count, packed_step, packed);
   }
 }
 
@@ -72,30 +81,27 @@ template <class Real> void negate_odd(char* packed, std::int64_t count) {
 }
 } // namespace
 
-constexpr int strip = 16; // packed columns that are taken together
-
 void pack_transposed(const PackedView& view, std::int64_t first, std::int64_t count, char* packed) {
   if (count <= 0) return;
   const std::int64_t height = view.rows->total;
   Cursor col(*view.cols, first / height);
   std::int64_t row = first % height;
   while (count > 0) {
-    std::int64_t at[strip];
-    int width = 0;
+    Strip strip;
     std::int64_t taken = 0;
     std::int64_t rows_now = std::min(count, height - row);
     if (rows_now < height) { // a part of one column
-      at[width++] = col.from();
+      strip.row_of_column[strip.width++] = col.from();
       col.advance(1);
       taken = rows_now;
     } else {
-      while (width < strip && count - taken >= height) {
-        at[width++] = col.from();
+      while (strip.width < Strip::widest && count - taken >= height) {
+        strip.row_of_column[strip.width++] = col.from();
         col.advance(1);
         taken += height;
       }
     }
-    transpose_any(view, at, width, row, rows_now, height * view.esize, packed);
+    transpose_any(view, strip, row, rows_now, height * view.esize, packed);
     packed += taken * view.esize;
     count -= taken;
     row = 0;
@@ -106,15 +112,15 @@ void copy_transposed(const PackedView& source, const PackedView& target, std::in
                      std::int64_t columns) {
   alignas(64) char buffer[16384];
   const std::int64_t height = source.rows->total;
-  const std::int64_t rows_at_once = static_cast<std::int64_t>(sizeof buffer) / (strip * source.esize);
-  for (std::int64_t column = first_column; column < first_column + columns; column += strip) {
-    std::int64_t at[strip];
-    const int width = static_cast<int>(std::min<std::int64_t>(strip, first_column + columns - column));
+  const std::int64_t rows_at_once = static_cast<std::int64_t>(sizeof buffer) / (Strip::widest * source.esize);
+  for (std::int64_t column = first_column; column < first_column + columns; column += Strip::widest) {
+    Strip strip;
+    const int width = static_cast<int>(std::min<std::int64_t>(Strip::widest, first_column + columns - column));
     Cursor col(*source.cols, column);
-    for (int j = 0; j < width; ++j, col.advance(1)) at[j] = col.from();
+    for (; strip.width < width; ++strip.width, col.advance(1)) strip.row_of_column[strip.width] = col.from();
     for (std::int64_t row = 0; row < height; row += rows_at_once) {
       const std::int64_t rows = std::min(rows_at_once, height - row);
-      transpose_any(source, at, width, row, rows, rows * source.esize, buffer);
+      transpose_any(source, strip, row, rows, rows * source.esize, buffer);
       conjugate(source, buffer, rows * width);
       for (int j = 0; j < width; ++j)
         target.unpack((column + j) * height + row, rows, buffer + j * rows * source.esize);
@@ -123,16 +129,9 @@ void copy_transposed(const PackedView& source, const PackedView& target, std::in
 }
 
 void unpack_limited(const PackedView& view, std::int64_t first, std::int64_t count, const char* packed) {
-  if (count <= 0) return;
-  const std::int64_t height = view.rows->total;
-  Cursor col(*view.cols, first / height);
-  std::int64_t row = first % height;
-  while (count > 0) {
-    const std::int64_t j = col.to();
+  walk(view, first, count, [&](std::int64_t j, std::int64_t row, std::int64_t left) {
     const std::int64_t begin = view.row_limits[2 * j], end = view.row_limits[2 * j + 1];
-    char* column = view.base + j * view.lld * view.esize;
-    std::int64_t left = std::min(count, height - row);
-    count -= left;
+    char* const column = view.column(j);
     for (Cursor at(*view.rows, row); left > 0;) {
       const std::int64_t now = std::min(left, at.left_in_piece());
       const std::int64_t i = at.to();
@@ -144,9 +143,7 @@ void unpack_limited(const PackedView& view, std::int64_t first, std::int64_t cou
       left -= now;
       at.advance(now);
     }
-    row = 0;
-    col.advance(1);
-  }
+  });
 }
 
 void conjugate(const PackedView& view, char* packed, std::int64_t count) {

@@ -10,8 +10,8 @@
 
 namespace redist::detail {
 
-/// Calls take(column, row, rows) for packed elements first .. first+count-1, column by column: packed rows row ..
-/// row+rows-1 of that column.
+/// Calls take(j, row, rows) for packed elements first .. first+count-1, column by column: packed rows row .. row+rows-1
+/// of local column j.
 template <class Take> void walk(const PackedView& view, std::int64_t first, std::int64_t count, Take&& take) {
   if (count <= 0) return;
   const std::int64_t height = view.rows->total;
@@ -19,7 +19,7 @@ template <class Take> void walk(const PackedView& view, std::int64_t first, std:
   std::int64_t row = first % height;
   while (count > 0) {
     const std::int64_t now = std::min(count, height - row);
-    take(view.base + col.index(view.is_source) * view.lld * view.esize, row, now);
+    take(col.index(view.is_source), row, now);
     count -= now;
     row = 0;
     col.advance(1);

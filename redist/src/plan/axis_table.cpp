@@ -5,10 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include <fmt/format.h>
-
 #include "base/index.hpp"
-#include "base/status.hpp"
 
 namespace redist::detail {
 namespace {
@@ -78,16 +75,17 @@ struct Repeat {
   std::int64_t to;
 };
 
-/// Glues stretches that follow each other in both local arrays.
+/// Makes a stretch a part of the last run when it follows that in both local arrays.
+bool glue(std::vector<Run>& runs, std::int64_t from, std::int64_t to, std::int64_t len) {
+  if (runs.empty()) return false;
+  Run& last = runs.back();
+  if (last.count > 1 || last.from + last.len != from || last.to + last.len != to) return false;
+  last.len += len;
+  return true;
+}
+
 void append_glued(std::vector<Run>& runs, std::int64_t from, std::int64_t to, std::int64_t len) {
-  if (!runs.empty()) {
-    Run& last = runs.back();
-    if (last.count == 1 && last.from + last.len == from && last.to + last.len == to) {
-      last.len += len;
-      return;
-    }
-  }
-  runs.push_back({from, to, len, 1, 0, 0});
+  if (!glue(runs, from, to, len)) runs.push_back({from, to, len, 1, 0, 0});
 }
 
 /// Appends a plain run, as one more piece of the last run where it continues that.
@@ -216,6 +214,11 @@ AxisTable::AxisTable(const gridmap::Axis& axis) : n_(axis.n), nprocs_(axis.nproc
 std::size_t AxisTable::find(std::int64_t rest) const {
   if (uniform_ > 0) return at(rest / uniform_);
   return at(std::upper_bound(start_.begin(), start_.end(), rest) - start_.begin() - 1);
+}
+
+void append(RunList& list, std::int64_t from, std::int64_t to, std::int64_t len) {
+  list.total += len;
+  if (!glue(list.runs, from, to, len)) append_strided(list.runs, {from, to, len, 1, 0, 0});
 }
 
 std::vector<Neighbour> runs_from(Span from, Span to, std::int64_t length, int p) {

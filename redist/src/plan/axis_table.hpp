@@ -53,6 +53,10 @@ struct Span {
   std::int64_t begin = 0;
 };
 
+/// Appends a stretch: as a part of the last run where it follows that in both local arrays, as one more piece of it
+/// where it continues its steps, else as a run.
+void append(RunList& list, std::int64_t from, std::int64_t to, std::int64_t len);
+
 /// What one position has in common with one position of the other axis.
 struct Neighbour {
   int position = 0;

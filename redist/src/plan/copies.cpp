@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/copies.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 

@@ -186,12 +186,6 @@ private:
   std::int64_t work_ = 0;
 };
 
-} // namespace
-
-std::int64_t Matchings::total() const {
-  return std::accumulate(length.begin(), length.end(), std::int64_t{0});
-}
-
 std::int64_t one_port_bound(int sources, int targets, const std::vector<Edge>& edges) {
   std::vector<std::int64_t> out(at(sources), 0), in(at(targets), 0);
   std::int64_t bound = 0;
@@ -200,6 +194,12 @@ std::int64_t one_port_bound(int sources, int targets, const std::vector<Edge>& e
     bound = std::max(bound, in[at(edge.target)] += edge.weight);
   }
   return bound;
+}
+
+} // namespace
+
+std::int64_t Matchings::total() const {
+  return std::accumulate(length.begin(), length.end(), std::int64_t{0});
 }
 
 bool open_shop(int sources, int targets, const std::vector<Edge>& edges, std::int64_t budget, Matchings& result,

@@ -26,12 +26,9 @@ struct Matchings {
   std::int64_t total() const;
 };
 
-/// The largest sum of the edges of one source or target: no schedule is shorter.
-std::int64_t one_port_bound(int sources, int targets, const std::vector<Edge>& edges);
-
-/// Splits the edges into matchings whose lengths add up to exactly one_port_bound(): Gonzalez and Sahni's
-/// rule, that a matching which covers all critical nodes always exists, with the longest such matching that
-/// halving a threshold finds, to keep steps few.
+/// Splits the edges into matchings. Their lengths add up to exactly the largest sum of the edges of one source or
+/// target: no schedule is shorter. By Gonzalez and Sahni's rule a matching which covers all critical nodes always
+/// exists. Taken is the longest such matching that halving a threshold finds, to keep steps few.
 ///
 /// `first` (empty: none): by source, the target that it should have in the first step, -1 for none; a
 /// matching along edges. It is kept for as long as the total allows, which may be no time at all.

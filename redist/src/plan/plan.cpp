@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
-#include "plan/aligned.hpp"
-#include "plan/copies.hpp"
 #include "plan/tables.hpp"
 
 namespace redist {
@@ -20,6 +18,57 @@ using detail::Factor;
 using detail::Neighbour;
 using detail::Pair;
 using detail::PlanTables;
+
+/// The same matrix transposed: rows are columns, of the layout and of its grid.
+Layout turned(const Layout& layout) {
+  Layout result = layout;
+  std::swap(result.rows, result.cols);
+  std::swap(result.rows_replicated, result.cols_replicated);
+  Grid& grid = result.grid;
+  std::swap(grid.nprow, grid.npcol);
+  for (std::size_t k = 0; k < grid.ranks.size(); ++k) {
+    const int number = static_cast<int>(k);
+    grid.ranks[k] = layout.grid.rank_at(number % grid.npcol, number / grid.npcol);
+  }
+  return result;
+}
+
+Window turned(const Window& window) {
+  return {window.j, window.i, window.n, window.m};
+}
+
+void check_window(const Layout& layout, const Window& window, const char* which) {
+  const auto outside = [](std::int64_t begin, std::int64_t length, std::int64_t n) {
+    return begin < 0 || length < 0 || begin > n || length > n - begin;
+  };
+  if (outside(window.i, window.m, layout.rows.n) || outside(window.j, window.n, layout.cols.n))
+    throw Error(Status::bad_argument,
+                fmt::format("redist: {} window is {}x{} from ({},{}), expected inside the {}x{} matrix", which,
+                            window.m, window.n, window.i, window.j, layout.rows.n, layout.cols.n));
+}
+
+void complete(std::int64_t& from, std::int64_t from_rest, std::int64_t& to, std::int64_t to_rest) {
+  const bool from_open = from < 0;
+  if (from_open) from = to < 0 ? from_rest : to;
+  if (to < 0) to = from_open ? to_rest : from;
+}
+
+/// Fills in the sizes that the windows of `options` leave open.
+/// @throws Error{bad_argument, shape_mismatch} when a window leaves its matrix, or the two differ in size
+void complete_windows(const Layout& from, const Layout& to, PlanOptions& options) {
+  const bool transposed = options.op != Op::none;
+  Window wf = transposed ? turned(options.from) : options.from;
+  Window& wt = options.to;
+  complete(wf.m, (transposed ? from.cols.n : from.rows.n) - wf.i, wt.m, to.rows.n - wt.i);
+  complete(wf.n, (transposed ? from.rows.n : from.cols.n) - wf.j, wt.n, to.cols.n - wt.j);
+  options.from = transposed ? turned(wf) : wf;
+  check_window(from, options.from, "source");
+  check_window(to, wt, "target");
+  if (wf.m != wt.m || wf.n != wt.n)
+    throw Error(Status::shape_mismatch,
+                fmt::format("redist: source window is {}x{}, target window {}x{}, expected {}", options.from.m,
+                            options.from.n, wt.m, wt.n, transposed ? "one the transpose of the other" : "the same"));
+}
 
 void check_size(const Window& window, const Layout& to) {
   std::int64_t all = 0;
@@ -44,6 +93,24 @@ Shared keep_lists(RankPlan& mine, std::vector<Neighbour> neighbours) {
     shared.emplace_back(neighbour.position, &mine.lists.back());
   }
   return shared;
+}
+
+/// Where a layout is replicated: calls visit(target number, row, col) for what number `me` of the source grid sends or
+/// keeps.
+template <class Visit>
+void each_copy_of(const PlanTables& tables, int me, const Shared& rows, const Shared& cols, Visit&& visit) {
+  const auto find = [](const Shared& all, int position) {
+    const auto at = std::lower_bound(all.begin(), all.end(), position,
+                                     [](const auto& one, int wanted) { return one.first < wanted; });
+    return at != all.end() && at->first == position ? at : all.end();
+  };
+  const auto own = tables.source_axes(me);
+  for (int target = 0; target < tables.to.size(); ++target) {
+    if (tables.giver(target, own.first, own.second) != me) continue;
+    const auto [c, d] = tables.target_axes(target);
+    const auto row = find(rows, c), col = find(cols, d);
+    if (row != rows.end() && col != cols.end()) visit(target, *row, *col);
+  }
 }
 
 /// A message, and where its ends are.
@@ -81,7 +148,7 @@ void add_sends(const PlanTables& tables, int me, RankPlan& mine) {
       found.push_back({message, {a, b, row.first, col.first, me, target}});
   };
   if (tables.has_copies()) {
-    detail::each_copy_of(tables, me, to_rows, to_cols, add);
+    each_copy_of(tables, me, to_rows, to_cols, add);
   } else {
     for (const auto& row : to_rows)
       for (const auto& col : to_cols) add(tables.target_number(row.first, col.first), row, col);
@@ -128,11 +195,11 @@ Plan::Plan(Layout from, Layout to, PlanOptions options)
     : from_(std::move(from)), to_(std::move(to)), options_(options) {
   from_.validate("source");
   to_.validate("target");
-  detail::complete_windows(from_, to_, options_);
+  complete_windows(from_, to_, options_);
   check_size(options_.to, to_);
   const bool transposed = options_.op != Op::none;
-  const Layout source = transposed ? detail::turned(from_) : from_;
-  const Window wf = transposed ? detail::turned(options_.from) : options_.from, wt = options_.to;
+  const Layout source = transposed ? turned(from_) : from_;
+  const Window wf = transposed ? turned(options_.from) : options_.from, wt = options_.to;
   using detail::AxisTable;
   auto tables = std::make_shared<PlanTables>(
       with_overlap({AxisTable(source.rows), AxisTable(to_.rows), wf.i, wt.i, wt.m, {}}),
@@ -150,17 +217,13 @@ RankPlan Plan::for_rank(int rank, char type) const {
   mine.transposed = options_.op != Op::none;
   mine.conjugated = options_.op == Op::conjugate_transpose;
   mine.steps = static_cast<int>(tables.timetable.steps);
-  if (const auto [a, b] = tables.from.position_of(rank); a >= 0) {
-    const auto [p, q] = mine.transposed ? std::pair{b, a} : std::pair{a, b};
-    mine.m_loc_from = from_.local_rows(p);
-    mine.n_loc_from = from_.local_cols(q);
-    add_sends(tables, a * tables.from.npcol + b, mine);
-  }
-  if (const auto [p, q] = to_.grid.position_of(rank); p >= 0) {
-    mine.m_loc_to = to_.local_rows(p);
-    mine.n_loc_to = to_.local_cols(q);
-    add_recvs(tables, p * to_.grid.npcol + q, mine);
-  }
+  const LocalSize share_from = from_.local_size_of(rank), share_to = to_.local_size_of(rank);
+  mine.m_loc_from = share_from.rows;
+  mine.n_loc_from = share_from.cols;
+  mine.m_loc_to = share_to.rows;
+  mine.n_loc_to = share_to.cols;
+  if (const auto [a, b] = tables.from.position_of(rank); a >= 0) add_sends(tables, tables.source_number(a, b), mine);
+  if (const auto [c, d] = tables.to.position_of(rank); c >= 0) add_recvs(tables, tables.target_number(c, d), mine);
   return mine;
 }
 
@@ -169,7 +232,7 @@ PlanTotals Plan::totals() const {
 }
 
 Schedule Plan::schedule() const {
-  return tables_->timetable.schedule;
+  return tables_->figures.schedule;
 }
 
 ScheduleFigures Plan::figures() const {

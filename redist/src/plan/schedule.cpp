@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
 
 #include "base/index.hpp"
-#include "base/status.hpp"
-#include "plan/messages.hpp"
+#include "plan/copies.hpp"
+#include "plan/tables.hpp"
 
 namespace redist {
 
@@ -23,6 +20,25 @@ namespace detail {
 namespace {
 
 using base::at;
+
+/// Calls visit(source number, target number, elements) for every message between different ranks.
+template <class Visit> void each_message(const PlanTables& tables, Visit&& visit) {
+  const auto look_at = [&](int source, int target, std::int64_t elements) {
+    if (tables.source_rank(source) != tables.target_rank(target)) visit(source, target, elements);
+  };
+  if (tables.has_copies()) {
+    for (int target = 0; target < tables.to.size(); ++target)
+      each_given(tables, target, tables.givers.empty() ? Copy{} : tables.givers[at(target)],
+                 [&](int source, std::int64_t elements) { look_at(source, target, elements); });
+    return;
+  }
+  const OverlapTable &rows = tables.rows.table, &cols = tables.cols.table;
+  for (int a = 0; a < tables.rows.from.nprocs(); ++a)
+    for (int b = 0; b < tables.cols.from.nprocs(); ++b)
+      for (const auto* r = rows.begin(a); r != rows.end(a); ++r)
+        for (const auto* c = cols.begin(b); c != cols.end(b); ++c)
+          look_at(tables.source_number(a, b), tables.target_number(r->to, c->to), r->elements * c->elements);
+}
 
 /// What goes along one axis in one step.
 struct Hop {
@@ -114,7 +130,7 @@ struct Choice {
 
 Choice begin_choice(const PlanTables& tables, Schedule schedule, Timetable::Rule rule) {
   Choice choice;
-  choice.timetable.schedule = choice.figures.schedule = schedule;
+  choice.figures.schedule = schedule;
   choice.timetable.rule = rule;
   choice.figures.lower_bound = tables.totals.lower_bound();
   return choice;
@@ -194,7 +210,7 @@ bool kept_by_axis(const PlanTables& tables, std::vector<int>& rows, std::vector<
 /// the best of the others.
 Choice make_matching(const PlanTables& tables, std::int64_t budget) {
   Choice best = make_circulant(tables);
-  best.timetable.schedule = best.figures.schedule = Schedule::matching;
+  best.figures.schedule = Schedule::matching;
   const std::int64_t bound = tables.totals.lower_bound();
   const auto try_product = [&](const std::vector<int>& first_rows, const std::vector<int>& first_cols) {
     if (best.figures.sum_of_largest == bound) return;
@@ -294,7 +310,7 @@ void make_timetable(PlanTables& tables, const PlanOptions& options) {
       break;
     }
     }
-  if (options.schedule != Schedule::automatic) choice.timetable.schedule = choice.figures.schedule = options.schedule;
+  if (options.schedule != Schedule::automatic) choice.figures.schedule = options.schedule;
   tables.timetable = std::move(choice.timetable);
   tables.figures = std::move(choice.figures);
 }

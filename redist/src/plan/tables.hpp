@@ -27,7 +27,6 @@ struct Factor {
 struct Kept {
   int source = 0; ///< its numbers in the two grids
   int target = 0;
-  std::int64_t elements = 0;
 };
 
 /// One copy of a replicated source: its process row where the rows are replicated, its process column where the columns
@@ -59,7 +58,6 @@ struct Timetable {
     product,         ///< step (k, l) of rows and cols
     direct           ///< steps of rows, whose sources and targets are the numbers in the grids
   };
-  Schedule schedule = Schedule::async;
   Rule rule = Rule::all;
   std::int64_t steps = 0;
   std::vector<int> row_step, col_step; ///< by (q - p) mod max(P, Q), -1 where nothing is sent
@@ -68,7 +66,7 @@ struct Timetable {
   std::size_t per_row_step = 1;
 };
 
-/// The source is turned where the plan transposes (aligned.hpp), so that nothing here knows of it.
+/// The source is turned where the plan transposes, so that nothing here knows of it.
 struct PlanTables {
   PlanTables(Factor along_rows, Factor along_cols, const Layout& source, const Layout& target)
       : rows(std::move(along_rows)), cols(std::move(along_cols)), from(source.grid), to(target.grid),

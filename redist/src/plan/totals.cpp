@@ -78,7 +78,7 @@ void add_totals(PlanTables& tables) {
       const auto [c, d] = tables.target_axes(target);
       kept = rows.at(a, c) * cols.at(b, d);
       if (kept > 0) {
-        tables.kept.push_back({source, target, kept});
+        tables.kept.push_back({source, target});
         --out.messages;
         --in.messages;
       }
