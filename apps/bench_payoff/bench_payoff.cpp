@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Is a change of the grid worthwhile? Runs the applications on chains of grids. Reports the time of a step on each grid
 // and the time of a change under each placement. Also reports after how many steps a change has paid for itself, and
-// how many steps it cost. The tables are those of [Chinnusamy 2004, chapter 5] at the size of this machine.
+// how many steps it cost.
 //
 // Nothing is measured here: the applications run under mpirun as a user would run them, and their --csv is read.
 // Placements and repetitions take turns, so that a machine that becomes slower or faster affects all of them alike.
 // Every figure is a median.
-//
-// A machine with fewer cores than processes cannot show that a larger grid is worthwhile. So one chain runs on emulated
-// processors (common/slow_processor.c): every process sleeps for as long as a slow processor of its own would go on
-// computing. The times of starting processes, communicators and exchange are those of this machine.
 #include "base/command_line.hpp"
 #include "common/launch.hpp"
 #include "common/report.hpp"
@@ -35,14 +31,10 @@ struct Settings {
       {"life", {1000, 2000}}, {"pdgemv", {2000, 4000}}, {"pdgemm", {800, 1600}}, {"pdgetrf", {800, 1600}}};
   std::vector<std::int64_t> all_sizes;
   std::vector<std::string> grids{"1x1", "1x2", "2x2", "3x3"};
-  std::vector<std::string> topologies{"2x2", "1x4", "4x1", "2x3", "3x2"};
   std::vector<std::string> placements{"global", "local2", "optimal"};
   std::string nb = "64", mpirun = "mpirun --oversubscribe", csv;
   int steps = 3, reps = 3;
   bool is_quick = false, is_checked = false;
-  std::vector<std::string> slow_grids{"2x2", "3x3", "4x4"};
-  std::int64_t slow_n = 768; // twelve blocks of 64: equal shares on all three grids
-  double slow_gflops = 0.15; // far below the share of a core that sixteen processes have here
 };
 
 using Times = std::map<std::string, std::vector<double>>; // by grid or by change of the grid
@@ -74,8 +66,8 @@ public:
   }
 
   // One run through all grids.
-  void chain(const apps::Launcher& launcher, const std::vector<std::string>& grids, const std::string& app,
-             std::int64_t n, const std::string& placement, Results& results) {
+  void chain(const std::string& app, std::int64_t n, const std::string& placement, Results& results) {
+    const std::vector<std::string>& grids = settings_.grids;
     std::vector<std::string> more{"--placement", placement};
     // a factorization has as many steps as panels: the changes happen at equal distances
     const bool is_lu = app == "pdgetrf";
@@ -86,7 +78,7 @@ public:
       changes += fmt::format("{}{}:{}", g > 1 ? "," : "", static_cast<int>(g) * every, grids[g]);
     if (!is_lu) more.insert(more.end(), {"--steps", std::to_string(every * static_cast<int>(grids.size()))});
     if (!changes.empty()) more.insert(more.end(), {"--resize-at", changes});
-    const apps::RunRecord record = record_of(launcher, app, n, grids[0], more);
+    const apps::RunRecord record = record_of(app, n, grids[0], more);
     if (!is_lu)
       for (const auto& s : record.steps) // the first step on a grid touches its memory for the first time
         if (s.step % every != 0 || every == 1) results.step[s.grid].push_back(s.seconds);
@@ -100,19 +92,12 @@ public:
     }
   }
 
-  // On one grid, without a change.
-  void still(const std::string& app, std::int64_t n, const std::string& grid, Results& results) {
-    const bool is_lu = app == "pdgetrf";
-    const std::vector<std::string> more = is_lu ? std::vector<std::string>{} : std::vector<std::string>{"--steps", "3"};
-    const apps::RunRecord record = record_of(launcher_, app, n, grid, more);
-    if (is_lu) {
-      double sum = 0;
-      for (const auto& s : record.steps) sum += s.seconds;
-      results.step[grid].push_back(sum);
-      return;
-    }
-    for (const auto& s : record.steps)
-      if (s.step > 0) results.step[grid].push_back(s.seconds);
+  // A factorization on one grid, without a change.
+  void still(std::int64_t n, const std::string& grid, Results& results) {
+    const apps::RunRecord record = record_of("pdgetrf", n, grid, {});
+    double sum = 0;
+    for (const auto& s : record.steps) sum += s.seconds;
+    results.step[grid].push_back(sum);
   }
 
   int run() {
@@ -127,25 +112,23 @@ public:
                             "has {} cores: on grids of more than {} processes a "
                             "step cannot get faster, and 'never' is the right answer there.",
                             cores, cores));
-    topology(report);
     for (const std::string& app : settings_.apps)
       for (const std::int64_t n : sizes_of(app)) measure(app, n);
     report.heading("Time of a change of the grid by placement");
     changes(report);
     for (const std::string& app : settings_.apps) payoff(report, app);
-    slow(report);
     return report.finish() ? 0 : 1;
   }
 
 private:
   /// One run, from `grid` on, with `more` arguments; all of its steps are right.
-  apps::RunRecord record_of(const apps::Launcher& launcher, const std::string& app, std::int64_t n,
-                            const std::string& grid, const std::vector<std::string>& more) const {
+  apps::RunRecord record_of(const std::string& app, std::int64_t n, const std::string& grid,
+                            const std::vector<std::string>& more) const {
     std::vector<std::string> arguments{"--n", std::to_string(n), "--nb", nb_of(app), "--grid", grid};
     if (settings_.is_checked) arguments.emplace_back("--check");
     if (app == "life") arguments.insert(arguments.end(), {"--distribution", "block"});
     arguments.insert(arguments.end(), more.begin(), more.end());
-    apps::RunRecord record = launcher.run(app, apps::processes_of(grid), arguments);
+    apps::RunRecord record = launcher_.run(app, apps::processes_of(grid), arguments);
     if (!record.is_right) throw std::runtime_error(app + ": a step was wrong");
     return record;
   }
@@ -168,44 +151,18 @@ private:
       for (const std::string& placement : settings_.placements) {
         say(fmt::format("bench_payoff: {}, n {}, placement {}, repetition {} of {} ...", app, n, placement, rep + 1,
                         settings_.reps));
-        chain(launcher_, settings_.grids, app, n, placement, results);
+        chain(app, n, placement, results);
       }
     if (app == "pdgetrf")
       for (int rep = 0; rep < settings_.reps; ++rep)
-        for (const std::string& grid : settings_.grids) still(app, n, grid, results);
+        for (const std::string& grid : settings_.grids) still(n, grid, results);
     say("");
   }
 
-  void topology(apps::Report& report) {
-    if (settings_.topologies.empty()) return;
-    report.heading("Time by shape of the grid");
-    for (const char* app : {"pdgetrf", "pdgemm"}) {
-      if (std::find(settings_.apps.begin(), settings_.apps.end(), app) == settings_.apps.end()) continue;
-      std::map<std::int64_t, Results> by_size;
-      for (int rep = 0; rep < settings_.reps; ++rep)
-        for (const std::int64_t n : sizes_of(app))
-          for (const std::string& grid : settings_.topologies) {
-            say(fmt::format("bench_payoff: {}, n {}, grid {} ...", app, n, grid));
-            still(app, n, grid, by_size[n]);
-          }
-      say("");
-      apps::Table table{fmt::format("{}: seconds of {} by shape of the grid", app, step_word(app)), {"n"}, {}};
-      table.columns.insert(table.columns.end(), settings_.topologies.begin(), settings_.topologies.end());
-      for (const std::int64_t n : sizes_of(app)) {
-        std::vector<apps::Cell> row{n};
-        for (const std::string& grid : settings_.topologies) row.emplace_back(apps::median(by_size[n].step[grid]), 3);
-        table.rows.push_back(std::move(row));
-        samples(report, "topology", app, n, by_size[n]);
-      }
-      report.add(table);
-    }
-  }
-
   /// All measurements of one application and size.
-  void samples(apps::Report& report, const char* part, const std::string& app, std::int64_t n,
-               const Results& results) const {
+  void samples(apps::Report& report, const std::string& app, std::int64_t n, const Results& results) const {
     apps::Sample sample;
-    sample.part = part;
+    sample.part = "chain";
     sample.application = app;
     sample.n = n;
     sample.nb = app == "life" ? "block" : nb_of(app);
@@ -282,7 +239,7 @@ private:
     apps::Table times{fmt::format("{}: seconds of a step ({}) by grid", app, step_word(app)), {"grid"}, {}};
     for (const std::int64_t n : sizes_of(app)) {
       times.columns.push_back(fmt::format("n = {}", n));
-      samples(report, "chain", app, n, results_[{app, n}]);
+      samples(report, app, n, results_[{app, n}]);
     }
     for (const std::string& grid : settings_.grids) {
       std::vector<apps::Cell> row{grid};
@@ -290,13 +247,11 @@ private:
       times.rows.push_back(std::move(row));
     }
     report.add(times);
-    std::vector<std::pair<std::string, const Times*>> curves;
-    for (const std::int64_t n : sizes_of(app)) curves.emplace_back(fmt::format("n = {}", n), &results_[{app, n}].step);
-    speed_up(report, app, settings_.grids, curves);
-    apps::Table table{
-        fmt::format("{}: payoff point and resize cost, in steps ({})", app, step_word(app)), payoff_columns(), {}};
-    for (const std::int64_t n : sizes_of(app))
-      payoff_rows(table, settings_.grids, settings_.placements, n, results_[{app, n}]);
+    apps::Table table{fmt::format("{}: payoff point and resize cost, in steps ({})", app, step_word(app)),
+                      {"n", "change", "placement", "t_old s", "t_new s", "change s", "payoff point", "resize cost",
+                       "exchange s", "payoff of the exchange", "cost of the exchange"},
+                      {}};
+    for (const std::int64_t n : sizes_of(app)) payoff_rows(table, app, n);
     table.note = "payoff point = ceil(t / (t_old - t_new)), 'never' when a step did not get shorter; resize cost = "
                  "ceil(t / t_new). "
                  "Once for the whole change, most of which is starting processes, and once for moving the data alone, "
@@ -304,26 +259,13 @@ private:
     report.add(table);
   }
 
-  static std::vector<std::string> payoff_columns() {
-    return {"n",
-            "change",
-            "placement",
-            "t_old s",
-            "t_new s",
-            "change s",
-            "payoff point",
-            "resize cost",
-            "exchange s",
-            "payoff of the exchange",
-            "cost of the exchange"};
-  }
-
   /// One row for each change of the grid and placement.
-  static void payoff_rows(apps::Table& table, const std::vector<std::string>& grids,
-                          const std::vector<std::string>& placements, std::int64_t n, Results& results) {
+  void payoff_rows(apps::Table& table, const std::string& app, std::int64_t n) {
+    const std::vector<std::string>& grids = settings_.grids;
+    Results& results = results_[{app, n}];
     for (std::size_t g = 1; g < grids.size(); ++g) {
       const double t_old = apps::median(results.step[grids[g - 1]]), t_new = apps::median(results.step[grids[g]]);
-      for (const std::string& placement : placements) {
+      for (const std::string& placement : settings_.placements) {
         const ChangeTimes& t = results.change[arrow(grids[g - 1], grids[g])][placement];
         const double whole = apps::median(t.total), exchange = apps::median(t.exchange);
         table.rows.push_back({n,
@@ -339,64 +281,6 @@ private:
                               cost(exchange, t_new)});
       }
     }
-  }
-
-  /// How many times as fast as on the first grid, beside the ideal.
-  static void speed_up(apps::Report& report, const std::string& what, const std::vector<std::string>& grids,
-                       const std::vector<std::pair<std::string, const Times*>>& curves) {
-    apps::Table table{fmt::format("{}: speed-up over {} by the number of processes", what, grids[0]),
-                      {"grid", "processes", "ideal"},
-                      {}};
-    for (const auto& curve : curves) table.columns.push_back(curve.first);
-    for (const std::string& grid : grids) {
-      const int processes = apps::processes_of(grid);
-      table.rows.push_back({grid, processes, {static_cast<double>(processes) / apps::processes_of(grids[0]), 3}});
-      for (const auto& curve : curves)
-        table.rows.back().emplace_back(apps::median(curve.second->at(grids[0])) / apps::median(curve.second->at(grid)),
-                                       3);
-    }
-    report.add(table);
-  }
-
-  /// A chain that is worthwhile on any machine: on emulated processors, one for each process.
-  void slow(apps::Report& report) {
-    if (settings_.slow_grids.empty()) return;
-    report.heading("pdgemm on slow processors that are emulated");
-    apps::Launcher launcher(settings_.mpirun, 300);
-    launcher.preload("libdyngrid-yield.so");
-    if (!launcher.preload("libdyngrid-slow.so")) {
-      report.text("Left out: libdyngrid-slow.so was not built (it is not with sanitizers).");
-      return;
-    }
-    launcher.set("SLOWLAB_SPEED", fmt::format("{}", settings_.slow_gflops));
-    launcher.set("DYNGRID_DECIDE", "cores=16"); // those of the emulation
-    const std::vector<std::string>& grids = settings_.slow_grids;
-    const std::int64_t n = settings_.slow_n;
-    report.text(fmt::format(
-        "Every process has a processor of {} GFLOP/s of its own, whatever this machine has: after each BLAS routine it "
-        "sleeps for as long as such a processor would go on computing. Steps are emulated so; starting processes, "
-        "communicators and moving the data take what they take on this machine. It shows what a larger grid is worth "
-        "where every process has a processor.",
-        settings_.slow_gflops));
-    Results results;
-    std::vector<std::string> placements{settings_.placements.front()};
-    if (settings_.placements.size() > 1) placements.push_back(settings_.placements.back());
-    for (int rep = 0; rep < settings_.reps; ++rep)
-      for (const std::string& placement : placements) {
-        say(fmt::format("bench_payoff: emulated processors, placement {}, repetition {} of {} ...", placement, rep + 1,
-                        settings_.reps));
-        chain(launcher, grids, "pdgemm", n, placement, results);
-      }
-    say("");
-    samples(report, "emulated", "pdgemm", n, results);
-    speed_up(report, "pdgemm, emulated", grids, {{fmt::format("n = {}", n), &results.step}});
-    apps::Table table{
-        fmt::format("pdgemm on emulated processors of {} GFLOP/s: payoff point and resize cost, in steps ({})",
-                    settings_.slow_gflops, step_word("pdgemm")),
-        payoff_columns(),
-        {}};
-    payoff_rows(table, grids, placements, n, results);
-    report.add(table);
   }
 
   Settings settings_;
@@ -419,10 +303,6 @@ void add_options(base::CommandLine& cli, Settings& settings) {
   cli.add_option("--grids", settings.grids, "chain of grids; mpirun starts the processes of the first one")
       .separated_by(',')
       .type_name("PxQ,...");
-  cli.add_option("--topologies", settings.topologies,
-                 "shapes of the grid to compare for pdgetrf and pdgemm; 'none' for none")
-      .separated_by(',')
-      .type_name("PxQ,...");
   cli.add_option("--placements", settings.placements, "global, local1, local2, optimal")
       .separated_by(',')
       .check(base::one_of({"global", "local1", "local2", "optimal"}))
@@ -434,15 +314,6 @@ void add_options(base::CommandLine& cli, Settings& settings) {
       .check(base::positive_number())
       .show_default();
   cli.add_option("--reps", settings.reps, "repetitions; figures are medians")
-      .check(base::positive_number())
-      .show_default();
-  cli.add_option("--slow-grids", settings.slow_grids,
-                 "chain of grids for pdgemm on emulated slow processors; 'none' for none")
-      .separated_by(',')
-      .type_name("PxQ,...");
-  cli.add_option("--slow-n", settings.slow_n, "order of its matrices").check(base::positive_number()).show_default();
-  cli.add_option("--slow-gflops", settings.slow_gflops,
-                 "speed of each emulated processor; low enough that this machine can do the work of all")
       .check(base::positive_number())
       .show_default();
   cli.add_flag("--check", settings.is_checked, "the applications check their results");
@@ -457,20 +328,15 @@ void add_options(base::CommandLine& cli, Settings& settings) {
 void make_quick(const base::CommandLine& cli, Settings& settings) {
   if (settings.all_sizes.empty()) settings.all_sizes = {128};
   if (cli.count("--grids") == 0) settings.grids = {"1x1", "1x2", "2x2"};
-  if (cli.count("--topologies") == 0) settings.topologies = {"1x2", "2x1"};
   if (cli.count("--placements") == 0) settings.placements = {"global", "optimal"};
   if (cli.count("--steps") == 0) settings.steps = 2;
   if (cli.count("--reps") == 0) settings.reps = 1;
   if (cli.count("--nb") == 0) settings.nb = "16";
-  if (cli.count("--slow-grids") == 0) settings.slow_grids = {"1x1", "1x2", "2x2"};
-  if (cli.count("--slow-n") == 0) settings.slow_n = 128;
-  if (cli.count("--slow-gflops") == 0) settings.slow_gflops = 0.003; // 1.4 s, 0.7 s, 0.35 s
 }
 
 /// @throws std::runtime_error that names the option
 void check(const Settings& settings) {
-  for (const auto* list : {&settings.grids, &settings.topologies, &settings.slow_grids})
-    for (const std::string& grid : *list) apps::processes_of(grid);
+  for (const std::string& grid : settings.grids) apps::processes_of(grid);
   const bool is_number = settings.nb.find_first_not_of("0123456789") == std::string::npos;
   if (settings.nb != "block" && (!is_number || std::atoll(settings.nb.c_str()) < 1))
     throw std::runtime_error(fmt::format("--nb is '{}', expected a number from 1 or block", settings.nb));
@@ -488,8 +354,6 @@ int main(int argc, char** argv) {
   add_options(cli, settings);
   if (const auto status = base::read_command_line(cli, argc, argv)) return *status;
   if (settings.is_quick) make_quick(cli, settings);
-  if (settings.topologies == std::vector<std::string>{"none"}) settings.topologies.clear();
-  if (settings.slow_grids == std::vector<std::string>{"none"}) settings.slow_grids.clear();
   try {
     check(settings);
   } catch (const std::exception& error) {

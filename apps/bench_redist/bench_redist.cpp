@@ -34,7 +34,6 @@
 #include "common/timing.hpp"
 #include "order.hpp"
 #include "redist/executor.hpp"
-#include "redist/gemr2d.hpp"
 #include "redist/measure.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
@@ -91,7 +90,7 @@ struct Settings {
   std::string csv;
 };
 
-enum class Pages { small, huge, as_they_come };
+enum class Pages { small, as_they_come };
 
 /// Memory directly from the system, so that a fresh array really is fresh.
 struct Array {
@@ -104,8 +103,7 @@ struct Array {
     if (space == MAP_FAILED) throw std::bad_alloc();
     base_ = space;
     data = reinterpret_cast<double*>((reinterpret_cast<std::uintptr_t>(space) + page - 1) / page * page);
-    if (pages != Pages::as_they_come)
-      madvise(base_, bytes + page, pages == Pages::huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    if (pages == Pages::small) madvise(base_, bytes + page, MADV_NOHUGEPAGE);
   }
   Array(Array&& other) noexcept { *this = std::move(other); }
   Array& operator=(Array&& other) noexcept {
@@ -143,7 +141,6 @@ struct Result {
   std::map<std::string, std::vector<double>> times; ///< per method
   std::size_t peak = 0;
   double plan_s = 0;
-  double work_s = 0; ///< copying in the last run, summed over the ranks
   double predicted_s = 0;
   double measure_s = 0; ///< time to measure the machine's figures so far, with this number of ranks
   bool right = true;
@@ -157,9 +154,8 @@ class CaseRun;
 struct Method {
   const char* name;
   void (CaseRun::*run)();
-  bool moves_it = true;                            ///< so that the target can be compared afterwards
-  std::optional<Pages> fresh_pages = std::nullopt; ///< the target is allocated anew each time
-  redist::ExecuteOptions options = {};
+  bool moves_it = true;          ///< so that the target can be compared afterwards
+  bool has_fresh_target = false; ///< allocated anew each time
   bool is_transposed = false;
   double alpha = 1, beta = 0; ///< b = alpha op(a) + beta b
 };
@@ -180,20 +176,12 @@ public:
   void stock() { stock_(n_, n_, a_.data, 1, 1, desc_a_, b_.data, 1, 1, desc_b_, global_); }
   void stock_context() { in_fresh_contexts(stock_); }
   void dropin_context() { in_fresh_contexts(dyngrid_Cpdgemr2d); }
-  void dropin_first() {
-    redist::forget_process_sets();
-    in_fresh_contexts(dyngrid_Cpdgemr2d);
-  }
   void dropin() { dyngrid_Cpdgemr2d(n_, n_, a_.data, 1, 1, desc_a_, b_.data, 1, 1, desc_b_, global_); }
-  void dyngrid() { move(*executor_, method_->is_transposed ? mine_transposed_ : mine_, a_.data, b_.data); }
-  void planned() { move(*executor_, redist::Plan(from_, to_, plan_options()).for_rank(rank_), a_.data, b_.data); }
+  void dyngrid() { move(*usual_, method_->is_transposed ? mine_transposed_ : mine_, a_.data, b_.data); }
+  void planned() { move(*usual_, redist::Plan(from_, to_, plan_options()).for_rank(rank_), a_.data, b_.data); }
+  void over_mpi() { move(*over_mpi_, mine_, a_.data, b_.data); }
   void direct() {
-    move(*executor_, mine_, static_cast<double*>(shared_a_.data()), static_cast<double*>(shared_b_.data()));
-  }
-  void direct_cold() {
-    shared_b_.clear();
-    shared_b_ = redist::SharedArray(b_.bytes, redist::Sharing::yes);
-    direct();
+    move(*usual_, mine_, static_cast<double*>(shared_a_.data()), static_cast<double*>(shared_b_.data()));
   }
   void copy() { std::memcpy(b_.data, other_.data, static_cast<std::size_t>(m_to_ * n_to_) * sizeof(double)); }
 #ifdef DYNGRID_HAVE_COSTA
@@ -226,53 +214,35 @@ private:
   int desc_a_[9] = {}, desc_b_[9] = {};
   GeFunction* stock_ = nullptr;
   redist::RankPlan mine_, mine_transposed_;
-  std::map<std::string, redist::Executor>
-      executors_; ///< of the methods that the executor does with options of their own
-  std::optional<redist::Executor> usual_;
-  redist::Executor* executor_ = nullptr;
+  std::optional<redist::Executor> usual_, over_mpi_;
   const Method* method_ = nullptr;  ///< under way
   const double* written_ = nullptr; ///< by the last method
 };
 
 const std::vector<Method>& methods() {
-  static const std::vector<Method> all = [] {
-    std::vector<Method> list;
-    const auto add_with_cold = [&list](const char* const(&names)[3], void (CaseRun::*run)(), bool moves_it) {
-      list.push_back({names[0], run, moves_it});
-      list.push_back({names[1], run, moves_it, Pages::as_they_come});
-      list.push_back({names[2], run, moves_it, Pages::huge});
-    };
-    add_with_cold({"stock", "stock_cold", "stock_cold_huge"}, &CaseRun::stock, true);
-    add_with_cold({"dyngrid", "dyngrid_cold", "dyngrid_cold_huge"}, &CaseRun::dyngrid, true);
-    add_with_cold({"memcpy", "memcpy_cold", "memcpy_cold_huge"}, &CaseRun::copy, false);
-    list.push_back({"planned", &CaseRun::planned});
-    list.push_back({"dropin", &CaseRun::dropin});
-    list.push_back({"stock_context", &CaseRun::stock_context});
-    list.push_back({"dropin_context", &CaseRun::dropin_context});
-    list.push_back({"dropin_first", &CaseRun::dropin_first});
-    redist::ExecuteOptions options;
-    options.transport = redist::Transport::mpi;
-    list.push_back({"mpi", &CaseRun::dyngrid, true, std::nullopt, options});
-    options = {};
-    options.panel_writes = redist::PanelWrites::cached;
-    list.push_back({"cached", &CaseRun::dyngrid, true, std::nullopt, options});
-    options.panel_writes = redist::PanelWrites::non_temporal;
-    list.push_back({"non_temporal", &CaseRun::dyngrid, true, std::nullopt, options});
-    list.push_back({"around", &CaseRun::dyngrid, true, std::nullopt, options}); // as older command lines call it
-    list.push_back({"direct", &CaseRun::direct});
-    list.push_back({"direct_cold", &CaseRun::direct_cold});
-    const auto add_with_sums = [&list](const char* const(&names)[3], void (CaseRun::*run)()) {
-      list.push_back({names[0], run, true, std::nullopt, {}, true});
-      list.push_back({names[1], run, true, std::nullopt, {}, false, 2, -1});
-      list.push_back({names[2], run, true, std::nullopt, {}, true, 2, -1});
-    };
-    add_with_sums({"transposed", "added", "added_transposed"}, &CaseRun::dyngrid);
+  static const std::vector<Method> all = {
+      {"stock", &CaseRun::stock},
+      {"stock_cold", &CaseRun::stock, true, true},
+      {"dyngrid", &CaseRun::dyngrid},
+      {"dyngrid_cold", &CaseRun::dyngrid, true, true},
+      {"memcpy", &CaseRun::copy, false},
+      {"memcpy_cold", &CaseRun::copy, false, true},
+      {"planned", &CaseRun::planned},
+      {"dropin", &CaseRun::dropin},
+      {"stock_context", &CaseRun::stock_context},
+      {"dropin_context", &CaseRun::dropin_context},
+      {"mpi", &CaseRun::over_mpi},
+      {"direct", &CaseRun::direct},
+      {"transposed", &CaseRun::dyngrid, true, false, true},
+      {"added", &CaseRun::dyngrid, true, false, false, 2, -1},
+      {"added_transposed", &CaseRun::dyngrid, true, false, true, 2, -1},
 #ifdef DYNGRID_HAVE_COSTA
-    list.push_back({"costa", &CaseRun::costa});
-    add_with_sums({"costa_transposed", "costa_added", "costa_added_transposed"}, &CaseRun::costa);
+      {"costa", &CaseRun::costa},
+      {"costa_transposed", &CaseRun::costa, true, false, true},
+      {"costa_added", &CaseRun::costa, true, false, false, 2, -1},
+      {"costa_added_transposed", &CaseRun::costa, true, false, true, 2, -1},
 #endif
-    return list;
-  }();
+  };
   return all;
 }
 
@@ -334,17 +304,19 @@ CaseRun::CaseRun(MPI_Comm comm, const Case& c, const Settings& settings, Result&
   result_.measure_s = measured[size].second;
 
   usual_.emplace(comm);
-  for (const std::string& name : settings.methods) {
-    const Method& method = method_of(name);
-    if (method.options.transport != redist::Transport::automatic ||
-        method.options.panel_writes != redist::PanelWrites::automatic)
-      executors_.emplace(name, redist::Executor(comm, method.options));
-    if (shared_a_.data() == nullptr && (method.run == &CaseRun::direct || method.run == &CaseRun::direct_cold)) {
-      shared_a_ = redist::SharedArray(a_.bytes, redist::Sharing::yes);
-      shared_b_ = redist::SharedArray(b_.bytes, redist::Sharing::yes);
-      std::memcpy(shared_a_.data(), a_.data, a_.bytes);
-      std::memset(shared_b_.data(), 1, b_.bytes);
-    }
+  const auto is_asked_for = [&](const char* name) {
+    return std::find(settings.methods.begin(), settings.methods.end(), name) != settings.methods.end();
+  };
+  if (is_asked_for("mpi")) {
+    redist::ExecuteOptions options;
+    options.transport = redist::Transport::mpi;
+    over_mpi_.emplace(comm, options);
+  }
+  if (is_asked_for("direct")) {
+    shared_a_ = redist::SharedArray(a_.bytes, redist::Sharing::yes);
+    shared_b_ = redist::SharedArray(b_.bytes, redist::Sharing::yes);
+    std::memcpy(shared_a_.data(), a_.data, a_.bytes);
+    std::memset(shared_b_.data(), 1, b_.bytes);
   }
 }
 
@@ -353,7 +325,6 @@ void CaseRun::move(redist::Executor& by, const redist::RankPlan& plan, const dou
       by.execute({&plan}, {{from, std::max<std::int64_t>(1, m_from_), to, std::max<std::int64_t>(1, m_to_), false,
                             &method_->alpha, &method_->beta}});
   result_.peak = std::max(result_.peak, report.peak_bytes);
-  result_.work_s = report.pack_s + report.copy_s;
   written_ = to;
 }
 
@@ -384,15 +355,13 @@ void CaseRun::costa() {
 /// the host's one clock. The executor's own agreement is the barrier, since its waiting ranks sleep instead of using
 /// the others' cores.
 double CaseRun::seconds_of(const Method& method) {
-  const auto own = executors_.find(method.name);
-  executor_ = own == executors_.end() ? &*usual_ : &own->second;
   method_ = &method;
   written_ = nullptr;
   usual_->range(0);
   const std::int64_t begin = monotonic_ns();
-  if (method.fresh_pages) {
+  if (method.has_fresh_target) {
     b_ = Array();
-    b_ = Array(static_cast<std::size_t>(m_to_ * n_to_), *method.fresh_pages);
+    b_ = Array(static_cast<std::size_t>(m_to_ * n_to_), Pages::as_they_come);
   }
   (this->*method.run)();
   const std::int64_t end = monotonic_ns();
@@ -440,11 +409,10 @@ void CaseRun::close() {
   auto peak = static_cast<unsigned long long>(result_.peak);
   MPI_Allreduce(MPI_IN_PLACE, &peak, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, comm_);
   result_.peak = peak;
-  MPI_Allreduce(MPI_IN_PLACE, &result_.work_s, 1, MPI_DOUBLE, MPI_SUM, comm_);
   MPI_Allreduce(MPI_IN_PLACE, &result_.plan_s, 1, MPI_DOUBLE, MPI_MAX, comm_);
   for (int ctxt : {global_, ctxt_a_, ctxt_b_})
     if (ctxt >= 0) Cblacs_gridexit(ctxt);
-  for (auto& [name, one] : executors_) one.close();
+  if (over_mpi_) over_mpi_->close();
   usual_->close();
 }
 
@@ -498,7 +466,6 @@ void Summary::add(const Result& r) {
     if (r.has(over) && r.has(under)) ratios[std::string(over) + " / " + under].add(r.seconds(over) / r.seconds(under));
   };
   ratio("stock_context", "dropin_context");
-  ratio("stock_context", "dropin_first");
   for (const char* ours : {"dyngrid", "dropin", "mpi", "direct"}) {
     ratio("stock", ours);
     ratio(ours, "memcpy");
@@ -518,14 +485,8 @@ void Summary::add(const Result& r) {
   ratio("costa_added_transposed", "added_transposed");
   ratio("added", "dyngrid");
   ratio("transposed", "dyngrid");
-  ratio("direct_cold", "memcpy_cold");
-  ratio("direct_cold", "memcpy_cold_huge");
-  ratio("stock_cold", "direct_cold");
   ratio("stock_cold", "dyngrid_cold");
   ratio("dyngrid_cold", "memcpy_cold");
-  ratio("stock_cold", "dyngrid_cold_huge");
-  ratio("dyngrid_cold_huge", "memcpy_cold");
-  ratio("dyngrid_cold_huge", "memcpy_cold_huge");
 }
 
 void Summary::print() const {
@@ -606,14 +567,11 @@ std::optional<int> read_command_line(Settings& settings, int argc, char** argv) 
   for (const Method& method : methods()) known.emplace_back(method.name);
   app.add_option(
          "--methods", settings.methods,
-         "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi, cached and non_temporal (dyngrid "
-         "writing its panels through and with non-temporal stores), direct, direct_cold, stock_context and "
-         "dropin_context (in contexts made and closed for each copy), dropin_first (the same, and nothing kept "
-         "from earlier ones), "
+         "stock, dyngrid, planned (dyngrid with its planning), dropin, mpi (dyngrid over MPI alone), direct (dyngrid "
+         "from and to shared memory), stock_context and dropin_context (in contexts made and closed for each copy), "
          "memcpy, transposed, added (b = 2 a - b) and added_transposed, where it was found "
          "costa and costa_ before each of the last three; each of stock, dyngrid, memcpy also with _cold (fresh "
-         "pages as the kernel gives them; DYNGRID_EXCHANGE=hugepages=off keeps dyngrid from asking for huge "
-         "ones) and _cold_huge")
+         "pages as the kernel gives them; DYNGRID_EXCHANGE=hugepages=off keeps dyngrid from asking for huge ones)")
       .separated_by(',')
       .check(base::one_of(known));
   app.add_option("--reps", settings.reps, "runs per method and case").check(base::positive_number());

@@ -34,7 +34,7 @@ struct Table {
 
 /// One measurement: a line of the CSV file. Empty values, 0 and not a number are empty there.
 struct Sample {
-  std::string part;        ///< of the benchmark: "topology"
+  std::string part;        ///< of the benchmark: "chain"
   std::string application; ///< that ran: "pdgemm"
   std::int64_t n = 0;
   std::string nb;       ///< block size, "64-128" before and after, or "block"

@@ -219,7 +219,7 @@ function is_beside(p, f, g,    phases) {
   phases = p[3]
   if (!sub(/.*phase=/, "", phases)) return 1
   sub(/,.*/, "", phases)
-  return index("/" phases "/", "/" g[10] "/") || (p[1] ~ /topology|placement/ && g[10] ~ /;/)
+  return index("/" phases "/", "/" g[10] "/") || (p[1] ~ /placement/ && g[10] ~ /;/)
 }
 
 # ---- gnuplot ----
