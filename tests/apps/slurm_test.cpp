@@ -13,6 +13,7 @@
 #include <ctime>
 #include <functional>
 
+#include "../errors.hpp"
 #include "../without_pidfd.hpp"
 #include "shared/failure.hpp"
 #include "shared/launch.hpp"
@@ -78,18 +79,18 @@ TEST(SlurmWords, Partitions) {
   EXPECT_EQ(all[1].grace_s, 120);
   EXPECT_EQ(all[1].nodes, 4);
   EXPECT_TRUE(parse_partitions("").empty());
-  EXPECT_NE(text_of([] { parse_partitions("No partitions in the system\n"); }).find("is no partition"),
-            std::string::npos);
-  EXPECT_NE(text_of([] {
-              parse_partitions(
-                  "PartitionName=a Default=NO PreemptMode=OFF State=UP GraceTime=soon PriorityTier=1 TotalNodes=1\n");
-            }).find("soon"),
-            std::string::npos);
+  EXPECT_TRUE(says(text_of([] { parse_partitions("No partitions in the system\n"); }), "is no partition"));
+  EXPECT_TRUE(
+      says(text_of([] {
+             parse_partitions(
+                 "PartitionName=a Default=NO PreemptMode=OFF State=UP GraceTime=soon PriorityTier=1 TotalNodes=1\n");
+           }),
+           "soon"));
   EXPECT_EQ(choose_spare(all, "").name, "spare");
   EXPECT_EQ(choose_spare(all, "main").name, "main");
   EXPECT_EQ(choose_main(all, "").name, "main");
-  EXPECT_NE(text_of([&] { choose_spare(all, "idle"); }).find("main, spare"), std::string::npos);
-  EXPECT_NE(text_of([&] { choose_spare({all[0]}, ""); }).find("PreemptMode CANCEL"), std::string::npos);
+  EXPECT_TRUE(says(text_of([&] { choose_spare(all, "idle"); }), "main, spare"));
+  EXPECT_TRUE(says(text_of([&] { choose_spare({all[0]}, ""); }), "PreemptMode CANCEL"));
 }
 
 TEST(SlurmWords, Queue) {
@@ -177,7 +178,7 @@ TEST(SlurmWords, TheApplicationsJob) {
           "bin/dyngrid]\n[slurm]\n[agent]\n[--max]\n[8]\n[--min]\n[2]\n[--tasks-per-node]\n[4]\n[--spare]\n[spare]\n"),
       0u)
       << seen;
-  EXPECT_NE(seen.find("[--sbatch-option=--comment=two words]\n"), std::string::npos) << seen;
+  EXPECT_TRUE(says(seen, "[--sbatch-option=--comment=two words]\n"));
   const std::string last = "[--]\n[./app]\n[--title]\n[it's \"two\" $words]\n[]\n[a\nb]\n";
   ASSERT_GE(seen.size(), last.size());
   EXPECT_EQ(seen.substr(seen.size() - last.size()), last);
@@ -194,8 +195,8 @@ TEST(SlurmWords, ANodesJob) {
                                                "--partition=spare", "--signal=B:USR1@120", "--time=1:00:00",
                                                "--nodes=1", "--exclusive", "--ntasks-per-node=4"}));
   for (const std::string& word : c.words)
-    EXPECT_EQ(word.find("0123456789abcdef"), std::string::npos) << "everybody can see command lines";
-  EXPECT_NE(c.input.find("\ntrap '' USR1\nexec "), std::string::npos);
+    EXPECT_FALSE(says(word, "0123456789abcdef")) << "everybody can see command lines";
+  EXPECT_TRUE(says(c.input, "\ntrap '' USR1\nexec "));
   EXPECT_EQ(words_as_sh_sees_them(c.input), "[/opt/my bin/dyngrid]\n[slurm]\n[node]\n10.0.0.1:4711?0123456789abcdef\n");
   const Command base = start_on_base("/bin/dyngrid", 7, "n2", "10.0.0.1:4711?01");
   EXPECT_EQ(base.input, "10.0.0.1:4711?01\n");
@@ -452,10 +453,10 @@ TEST(SlurmRunner, StatusOutputAndLimit) {
   EXPECT_EQ(good.status, 3);
   EXPECT_EQ(good.out, "a line\n");
   EXPECT_EQ(good.err, "wrong\n");
-  EXPECT_NE(good.trouble().find("status 3: wrong"), std::string::npos);
+  EXPECT_TRUE(says(good.trouble(), "status 3: wrong"));
   const Outcome none = slurm::run({{"there-is-no-such-program-here"}, ""}, 10);
   EXPECT_EQ(none.status, 127);
-  EXPECT_NE(none.trouble().find("no such program"), std::string::npos);
+  EXPECT_TRUE(says(none.trouble(), "no such program"));
   const Outcome late = slurm::run({{"sh", "-c", "sleep 60 & sleep 60"}, ""}, 0.2);
   EXPECT_TRUE(late.timed_out);
   EXPECT_FALSE(late.is_good());

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../errors.hpp"
 #include "base/elf.hpp"
 
 namespace {
@@ -33,7 +34,7 @@ TEST(Elf, LibrariesInTheOrderOfTheLoader) {
   ASSERT_GT(files.size(), 1u);
   EXPECT_EQ(files[0], own_program());
   const std::string c_library = base::file_that_answers("gnu_get_libc_version"); // which no sanitizer replaces
-  EXPECT_NE(c_library.find("libc.so"), std::string::npos) << c_library;
+  EXPECT_TRUE(says(c_library, "libc.so"));
   EXPECT_EQ(defined_in(c_library, {"gnu_get_libc_version", "no_such_routine"}),
             std::set<std::string>{"gnu_get_libc_version"});
 }

@@ -3,19 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 
 namespace {
 
 using base::GridShape;
 
 std::string error_of(const char* text) {
-  try {
-    base::parse_grid_shape(text, "--grid");
-  } catch (const base::Error& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { base::parse_grid_shape(text, "--grid"); });
 }
 
 TEST(GridShapes, AreReadAndWritten) {
@@ -29,7 +24,7 @@ TEST(GridShapes, AreReadAndWritten) {
 TEST(GridShapes, WhatIsNoneIsQuoted) {
   EXPECT_EQ(error_of("3y4"), "--grid is \"3y4\", expected rows x columns as in 3x4");
   for (const char* bad : {"", "x", "3", "3x", "x4", "0x4", "3x-1", "3x4x5", "3 x4", "2000000x1", "1048575x2", "3x4 5"})
-    EXPECT_NE(error_of(bad), "") << bad;
+    EXPECT_NE(error_of(bad), "no error") << bad;
   EXPECT_FALSE(base::grid_shape_from("4x4", 15));
   EXPECT_TRUE(base::grid_shape_from("2048x2048", 1 << 24));
 }

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 #include "control/checkpoint_file.hpp"
 
 namespace {
@@ -76,13 +76,9 @@ protected:
 TEST_F(CheckpointFile, TheSecondWriterOfAPathStopsTheFirst) {
   begin(1).commit();
   CheckpointWriter first = begin(2), second = begin(3);
-  try {
-    first.commit();
-    FAIL() << "the first writer gave the path to the second one's file";
-  } catch (const base::Error& error) {
-    EXPECT_EQ(error.status(), base::Status::io_failure);
-    EXPECT_NE(std::string(error.what()).find("another program has replaced"), std::string::npos) << error.what();
-  }
+  const base::Error error = thrown_by([&] { first.commit(); });
+  EXPECT_EQ(error.status(), base::Status::io_failure);
+  EXPECT_TRUE(says(error.what(), "another program has replaced"));
   EXPECT_EQ(points(), 1) << "the whole file is still there";
   second.commit();
   EXPECT_EQ(points(), 3);
@@ -127,10 +123,10 @@ TEST_F(CheckpointFile, TheDimensionsOfAFieldMakeItsMatrix) {
   field.field = {{3, 1, 1}, {4, 0, 0}, {5, 0, 0}}; // 3 x 4 rows, 5 columns
   EXPECT_EQ(reading(field), "");
   field.m = 13;
-  EXPECT_NE(reading(field).find("field \"u\" of 3 x 4 x 5 is 13 x 5 elements"), std::string::npos);
+  EXPECT_TRUE(says(reading(field), "field \"u\" of 3 x 4 x 5 is 13 x 5 elements"));
   field.m = 12;
   field.field[1].block = -1;
-  EXPECT_NE(reading(field).find("dimension 1 has extent 4, block -1 and 0 parts"), std::string::npos);
+  EXPECT_TRUE(says(reading(field), "dimension 1 has extent 4, block -1 and 0 parts"));
 }
 
 } // namespace

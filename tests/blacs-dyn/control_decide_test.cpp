@@ -8,19 +8,18 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <thread>
 
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../errors.hpp"
 #include "../fake_system.hpp"
 #include "advise/allowed.hpp"
 #include "advise/decide.hpp"
 #include "base/files.hpp"
 #include "base/parse_json.hpp"
-#include "base/status.hpp"
 #include "control/ask.hpp"
 #include "control/history.hpp"
 #include "control/history_json.hpp"
@@ -31,7 +30,6 @@
 namespace {
 
 using advise::Allowed;
-using base::Error;
 using base::GridShape;
 using control::Json;
 using control::StepTimes;
@@ -46,19 +44,6 @@ std::string name(const std::optional<GridShape>& s) {
 /// `count` steps of exactly `mean` seconds each.
 StepTimes steps(std::int64_t count, double mean) {
   return {count, mean, 0, mean};
-}
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 } // namespace
@@ -129,9 +114,9 @@ TEST(Allowed, WhatIsWrongIsQuoted) {
        {"4:2",     "0",         "2x",    "x3",   "2x0",  "aspect", "aspect 0.5", "aspect two",
         "rows",    "rows x",    "four",  "4;;8", "4; 8", "any; 4", "2x2,9",      "aspect_p 0.5; aspect_q 1",
         "4:32:*1", "1048577x1", "2x2x2", "-4"})
-    EXPECT_TRUE(says(error_of([&] { Allowed::parse(text); }), "advise: allowed grids"))
-        << text << ": " << error_of([&] { Allowed::parse(text); });
-  EXPECT_TRUE(says(error_of([] { Allowed::parse(std::string(5000, '4')); }), "at most 4096"));
+    EXPECT_TRUE(says(message_of([&] { Allowed::parse(text); }), "advise: allowed grids"))
+        << text << ": " << message_of([&] { Allowed::parse(text); });
+  EXPECT_TRUE(says(message_of([] { Allowed::parse(std::string(5000, '4')); }), "at most 4096"));
 }
 
 // ---- step times
@@ -781,7 +766,7 @@ TEST(Protocol, OperationsAreReadInOnePlace) {
     const auto request = control::parse_request(R"({"op":")" + std::string(word) + "\"}");
     EXPECT_STREQ(control::to_string(control::operation_of(request)), word);
   }
-  EXPECT_TRUE(says(error_of([] { control::operation_of(control::parse_request(R"({"op":"sleep"})")); }), "sleep"));
+  EXPECT_TRUE(says(message_of([] { control::operation_of(control::parse_request(R"({"op":"sleep"})")); }), "sleep"));
 }
 
 TEST(Job, AShrinkThatHasNothingLeftToGiveIsDeclined) {
@@ -828,14 +813,14 @@ TEST(Without, IsReadAndWritten) {
   EXPECT_EQ(Without::parse(" 5, 3 ,slowest,5,slowest ", "x").text(), "5,3,slowest:2");
   for (const char* bad :
        {"", ",", "3,", "-1", "x", "3;5", "host:", "slowest:0", "slowest:-1", "slowest:", "99999999999"})
-    EXPECT_TRUE(says(error_of([&] { Without::parse(bad, "--without"); }), "--without is \"")) << bad;
-  EXPECT_TRUE(says(error_of([] { Without::parse(std::string(5000, '1'), "x"); }), "expected ids"));
+    EXPECT_TRUE(says(message_of([&] { Without::parse(bad, "--without"); }), "--without is \"")) << bad;
+  EXPECT_TRUE(says(message_of([] { Without::parse(std::string(5000, '1'), "x"); }), "expected ids"));
 }
 
 TEST(Without, NamesProcesses) {
   using advise::Without;
   const auto named = [](const char* text) { return Without::parse(text, "x").among(six()); };
-  const auto why_not = [&](const char* text) { return error_of([&] { named(text); }); };
+  const auto why_not = [&](const char* text) { return message_of([&] { named(text); }); };
   EXPECT_EQ(named("5,1"), (std::vector<int>{1, 5}));
   EXPECT_EQ(named("host:b"), (std::vector<int>{2, 4, 5}));
   EXPECT_EQ(named("host:b,2,4"), (std::vector<int>{2, 4, 5}));
@@ -854,7 +839,7 @@ TEST(Without, NamesProcesses) {
   processes[0].speed = 0.1; // process 0 stays
   EXPECT_EQ(Without::parse("slowest", "x").among(processes), std::vector<int>{2});
   for (const int k : {0, 1, 2, 5}) processes[static_cast<std::size_t>(k)].speed = 4;
-  EXPECT_TRUE(says(error_of([&] { Without::parse("slowest", "x").among(processes); }), "is slower than the others"));
+  EXPECT_TRUE(says(message_of([&] { Without::parse("slowest", "x").among(processes); }), "is slower than the others"));
   processes[1].speed = processes[2].speed = 3; // of two the one that joined last
   EXPECT_EQ(Without::parse("slowest", "x").among(processes), std::vector<int>{2});
 }
@@ -1095,7 +1080,7 @@ TEST(Job, ExperimentsTryEachGridAndEndOnTheQuickest) {
   EXPECT_EQ(path, "2x2 2x2 2x2 2x3 2x3 2x3(4x4) 2x3 3x3 3x3 3x3 2x3 2x3 2x3 2x3");
   EXPECT_FALSE(state.is_pending());
   for (const char* text : {"", "2x2@", "2x2@0", "2x2,,3x3", "2x2;3x3", "2x0", "@3", "2x2@3x"})
-    EXPECT_TRUE(says(error_of([&] { advise::Experiment::parse(text, "DYNGRID_DECIDE"); }), "DYNGRID_DECIDE")) << text;
+    EXPECT_TRUE(says(message_of([&] { advise::Experiment::parse(text, "DYNGRID_DECIDE"); }), "DYNGRID_DECIDE")) << text;
 }
 
 namespace {
@@ -1445,8 +1430,7 @@ TEST(History, OnlyARegularFileAndThatIsSaidOnce) {
     EXPECT_TRUE(control::read_all_history(file).empty()) << file;
   }
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("no history is kept: '" + fifo + "' (DYNGRID_HISTORY) is no regular file"), std::string::npos)
-      << said;
+  EXPECT_TRUE(says(said, "no history is kept: '" + fifo + "' (DYNGRID_HISTORY) is no regular file"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
   for (const std::string& file : {fifo, device, fifo + ".lock", device + ".lock", folder.path + ".lock"})
     unlink(file.c_str());

@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../errors.hpp"
 #include "base/clock.hpp"
 #include "control/load.hpp"
 #include "control/load_monitor.hpp"
@@ -297,7 +298,7 @@ TEST(LoadSources, AreTestedAndNamed) {
   control::LoadSources none = control::test_load_sources(root.path);
   EXPECT_EQ(none.share, LoadSource::clock);
   EXPECT_FALSE(none.has_competitors || none.has_steal || none.has_throttling);
-  EXPECT_NE(none.text.find("cannot be read"), std::string::npos);
+  EXPECT_TRUE(says(none.text, "cannot be read"));
   // it can be read and stands still
   root.write(root.task + "/schedstat", "123456 0 1\n");
   root.write(root.task + "/stat", "1 (x) R 0\n");
@@ -307,7 +308,7 @@ TEST(LoadSources, AreTestedAndNamed) {
   const control::LoadSources still = control::test_load_sources(root.path);
   EXPECT_EQ(still.share, LoadSource::clock);
   EXPECT_TRUE(still.has_competitors && still.has_throttling);
-  EXPECT_NE(still.text.find("stands still"), std::string::npos);
+  EXPECT_TRUE(says(still.text, "stands still"));
 }
 
 TEST(LoadReader, ReadsWhatChanged) {

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 #include "exec_brute.hpp"
 #include "exec_transports.hpp"
 #include "gemr2d_routines.hpp"
@@ -338,12 +338,7 @@ TEST_P(ScaledOnEveryTransport, OneWrongRankIsEverybodysError) {
                         false,
                         alpha ? alpha->bytes : nullptr,
                         beta ? beta->bytes : nullptr};
-      try {
-        executor.execute({&plan}, {x1});
-      } catch (const base::Error& error) {
-        return error.status();
-      }
-      return Status::success;
+      return thrown_by([&] { executor.execute({&plan}, {x1}); }).status();
     };
     for (int wrong = 0; wrong < p; ++wrong) {
       const bool is_wrong = rank == wrong;

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 #include "brute.hpp"
 #include "redist/plan.hpp"
 
@@ -382,12 +382,7 @@ TEST(Plan, OpenWindowsTakeTheOtherSize) {
 TEST(Plan, RefusesWhatDoesNotFit) {
   const Layout a{Axis::block_cyclic(10, 2, 2), Axis::block_cyclic(8, 2, 2), Grid::row_major(2, 2)};
   const auto status = [](const Layout& from, const Layout& to, PlanOptions options) {
-    try {
-      Plan(from, to, options);
-    } catch (const base::Error& error) {
-      return error.status();
-    }
-    return base::Status::success;
+    return status_of([&] { Plan(from, to, options); });
   };
   Layout b = a;
   b.rows.n = 11;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../errors.hpp"
 #include "sched/job_table.hpp"
 
 namespace {
@@ -54,13 +55,10 @@ protected:
   }
   ~JournalOnDisk() override { (void)!std::system(("rm -rf '" + folder_ + "'").c_str()); }
   std::string opened() {
-    try {
+    return message_of([&] {
       ReadJournal read;
       const JournalFile file(path_, read);
-      return "";
-    } catch (const base::Error& error) {
-      return error.what();
-    }
+    });
   }
   static std::string line(const char* boot) { return encode(JobTable().open(1, 4, "rs", boot)); }
 
@@ -134,7 +132,7 @@ TEST_F(JournalOnDisk, AFailedSyncIsTheEnd) {
   } catch (const NoRoom&) {
     FAIL() << "it must not be tried again";
   } catch (const base::Error& error) {
-    EXPECT_NE(std::string(error.what()).find("forced to the disk"), std::string::npos) << error.what();
+    EXPECT_TRUE(says(error.what(), "forced to the disk"));
   }
   EXPECT_EQ(content_of(path_), before);
   disk.syncs = true;
@@ -168,17 +166,17 @@ TEST_F(JournalOnDisk, WhatIsRefusedIsKept) {
                     6),
         std::string("hello\n"), journal_head(9), journal_head(journal_version) + line("a") + "\r\n"}) {
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << wrong;
-    EXPECT_NE(opened().find(path_), std::string::npos) << opened();
+    EXPECT_TRUE(says(opened(), path_));
     EXPECT_EQ(content_of(path_), wrong);
   }
 }
 
 TEST_F(JournalOnDisk, OnlyARegularFile) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_NE(opened().find("no regular file"), std::string::npos) << opened();
+  EXPECT_TRUE(says(opened(), "no regular file"));
   ::unlink(path_.c_str());
   ASSERT_EQ(::symlink("/dev/full", path_.c_str()), 0);
-  EXPECT_NE(opened().find("no regular file"), std::string::npos) << opened();
+  EXPECT_TRUE(says(opened(), "no regular file"));
 }
 
 } // namespace
