@@ -408,10 +408,8 @@ int statuses() {
   expect(dyngrid_init() == 0, "init");
   int rank = 0, info = 5, pivots[8] = {};
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  dyngrid_matrix *a = nullptr, *whole_numbers = nullptr, *other = nullptr;
-  expect(dyngrid_matrix_create("A", 'd', 8, 5, 2, 2, &a) == 0, "create");
-  expect(dyngrid_matrix_create("other", 'd', 8, 5, 2, 2, &other) == 0, "create");
-  expect(dyngrid_matrix_create("whole", 'i', 5, 5, 2, 2, &whole_numbers) == 0, "create");
+  dyngrid_matrix *a = follow::create("A", 'd', 8, 5, 2, 2), *whole_numbers = follow::create("whole", 'i', 5, 5, 2, 2),
+                 *other = follow::create("other", 'd', 8, 5, 2, 2);
   // each time one process is wrong and all receive the error
   follow::agreed(dyngrid_lu(rank == 1 ? nullptr : a, 0, pivots, &info), DYNGRID_ERR_NULL, "no matrix");
   follow::agreed(dyngrid_lu(a, 0, rank == 1 ? nullptr : pivots, &info), DYNGRID_ERR_NULL, "no pivots");
@@ -435,8 +433,7 @@ int apart() {
   const bool is_newcomer = dyngrid_is_newcomer() != 0, is_second = !is_newcomer && dyngrid_process_id() == 1;
   int info = -1, processes = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &processes);
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("A", 'd', 40, 40, 8, 8, &a) == 0, "create");
+  dyngrid_matrix* a = follow::create("A", 'd', 40, 40, 8, 8);
   const auto identity = [&] { fill<double>(a, [](int i, int j) { return i == j ? 1.0 : 0.0; }); };
   const auto cholesky = [&] { return dyngrid_cholesky(a, 'L', 0, &info); };
   const auto is_refused = [](int outcome) {

@@ -457,14 +457,12 @@ int main(int argc, char** argv) {
   if (must_fail && kind == "never") set_mark(std::to_string(getpid()));
   if (must_fail && (kind == "never" || kind == "starting")) sleep(1000);
   if (must_fail && (kind == "exits" || kind == "aborts")) {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const int rank = follow::world_rank();
     if (rank == 1 && kind == "exits") _exit(3);
     if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 3);
     sleep(1000);
   }
-  dyngrid_matrix* a = nullptr;
-  expect(!dyngrid_matrix_create("a", 'd', 153, 97, 4, 3, &a), "create");
+  dyngrid_matrix* a = follow::create("a", 'd', 153, 97, 4, 3);
   int step = 0;
   expect(!dyngrid_share("step", &step, sizeof step), "share");
 

@@ -92,9 +92,7 @@ struct Own {
 
 int give_stale(const std::string& routine) {
   expect(dyngrid_init_grid(1, 2) == 0, "init");
-  dyngrid_matrix *a = nullptr, *b = nullptr;
-  expect(!dyngrid_matrix_create("a", 'd', 20, 20, 3, 3, &a) && !dyngrid_matrix_create("b", 'd', 20, 20, 2, 2, &b),
-         "create");
+  dyngrid_matrix *a = follow::create("a", 'd', 20, 20, 3, 3), *b = follow::create("b", 'd', 20, 20, 2, 2);
   const int n = 20, i1 = 1;
   const int context = dyngrid_context();
   std::vector<int> desc(dyngrid_desc(a), dyngrid_desc(a) + 9);

@@ -150,12 +150,6 @@ template <class T> struct Owned {
   }
 };
 
-int rank_of_all() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
 /// Copies to and from blocks of one size, by dyngrid and by p?gemr2d, and the descriptor as others read it.
 void copies(const Owned<double>& a, dyngrid_matrix* even) {
   a.fill(40);
@@ -190,8 +184,8 @@ int sequence(int argc, char** argv) {
   expect(dyngrid_share("seed", &by_seed.seed, sizeof by_seed.seed) == 0, "share");
   const Owned<double> a("a", 'd', m, n, by_seed);
   const Owned<std::int32_t> each("each", 'i', m, n, by_column), none("none", 'i', 0, n, by_column);
-  dyngrid_matrix *even = nullptr, *late = nullptr;
-  expect(dyngrid_matrix_create("even", 'd', m, n, 5, 3, &even) == 0, "create");
+  dyngrid_matrix* late = nullptr;
+  dyngrid_matrix* even = follow::create("even", 'd', m, n, 5, 3);
   {
     dyngrid::Matrix<double> turn("turn", m, n, in_turn);
     bool is_new = dyngrid_is_newcomer() != 0;
@@ -228,8 +222,7 @@ int sequence(int argc, char** argv) {
     });
     if (!stays) return dyngrid_finalize();
   }
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 int columns(int argc, char** argv) {
@@ -291,7 +284,7 @@ int columns(int argc, char** argv) {
 
 int refused() {
   expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  const bool is_bad = rank_of_all() == 2;
+  const bool is_bad = follow::world_rank() == 2;
   Rule rule, bad;
   const Owned<double> a("a", 'd', m, n, rule);
   a.fill(1);
@@ -336,8 +329,7 @@ int refused() {
     text = error.what();
   }
   expect(text.find("2 owners, expected one for each of 1 sizes") != std::string::npos, "in words: " + text);
-  if (rank_of_all() == 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 /// A growth in which the rule of the new processes alone is wrong.
@@ -357,8 +349,7 @@ int growth(const std::string& kind) {
   const Position at;
   expect(at.nprow == 2 && at.npcol == 2, "the old grid");
   a.check(3, "as before");
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 int checkpoint(const char* file) {
@@ -390,8 +381,7 @@ int restarted(const char* file) {
   const Owned<double> a("a", 'd', m, n, rule);
   expect(dyngrid_restore(file) == 0, "restore");
   a.check(5, "read back by another program");
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 } // namespace

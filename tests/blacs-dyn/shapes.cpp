@@ -341,8 +341,7 @@ int statuses() {
   expect(dyngrid_matrix_create_on("a", 'd', 4, 4, 1, 1, DYNGRID_ON_ROW, &a) == DYNGRID_ERR_STATE,
          "before dyngrid_init");
   expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = follow::world_rank();
   const bool bad = rank == 2;
   const auto on = [&](int shape) { return dyngrid_matrix_create_on("a", 'd', 9, 8, 2, 2, shape, &a); };
   const auto on_part_of = [&](int p, int q) { return dyngrid_matrix_create_on_part("a", 'd', 9, 8, 2, 2, p, q, &a); };
