@@ -186,7 +186,26 @@ protected:
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
     }
   }
+  void until_found(const std::vector<std::int64_t>& ids) {
+    for (const auto id : ids) until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  }
+  void until_running(std::int64_t id) {
+    until("it runs", [&] { return job(id)["phase"] == "running"; });
+  }
+  void until_asking(std::int64_t id) {
+    until("it waits", [&] { return job(id)["asks"].is_object(); });
+  }
+  /// Processors of a job, one entry for each of its grids.
+  std::vector<Json> had(std::int64_t id) {
+    std::vector<Json> all;
+    const Json timeline = call("timeline");
+    for (const Json& segment : timeline.at("segments"))
+      if (segment.at("job") == id) all.push_back(segment.at("processors"));
+    return all;
+  }
+  void go() { std::ofstream(folder_ + "/go") << "go"; }
 
+  const std::vector<std::string> until_go{"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"};
   std::string folder_;
   pid_t pid_ = -1;
   // of schedulers that are started
@@ -347,7 +366,7 @@ TEST_F(SchedulerTest, FindsItsJobsAfterACrash) {
   EXPECT_EQ(job(runs_on)["phase"], "running");
   EXPECT_EQ(job(runs_on)["pid"], pid);
   EXPECT_EQ(job(waits)["phase"], "waiting");
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   EXPECT_EQ(wait(runs_on)["status"], "0");
   EXPECT_EQ(out(runs_on), "went\n");
   EXPECT_EQ(wait(waits)["status"], "0");
@@ -385,20 +404,20 @@ TEST_F(SchedulerTest, AJobWhoseLeaderIsKilledLeavesNothingBehind) {
 TEST_F(SchedulerTest, FindsItsJobsWithoutPidfd) {
   is_without_pidfd_ = true;
   start({"--procs", "2", "--policy", "ls"});
-  const auto id = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "1"}});
-  until("it runs", [&] { return job(id)["phase"] == "running"; });
+  const auto id = submit(until_go, {{"allow", "1"}});
+  until_running(id);
   crash();
   start({"--procs", "2", "--policy", "ls"});
   EXPECT_EQ(job(id)["phase"], "running");
   EXPECT_EQ(call("queue")["free"], 1);
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   EXPECT_EQ(wait(id)["status"], "0");
 }
 
 TEST_F(SchedulerTest, FindsItsJobsWithoutADescriptorForThem) {
   start({"--procs", "1", "--policy", "ls"});
-  const auto id = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "1"}});
-  until("it runs", [&] { return job(id)["phase"] == "running"; });
+  const auto id = submit(until_go, {{"allow", "1"}});
+  until_running(id);
   rlimit files{};
   ASSERT_EQ(prlimit(pid_, RLIMIT_NOFILE, nullptr, &files), 0);
   const rlimit few{3, files.rlim_max}; // nothing new is opened, what is open stays so
@@ -411,7 +430,7 @@ TEST_F(SchedulerTest, FindsItsJobsWithoutADescriptorForThem) {
   until("it has looked at its jobs", [&] { return wakes() > before + 5; });
   ASSERT_EQ(prlimit(pid_, RLIMIT_NOFILE, &files, nullptr), 0);
   EXPECT_EQ(job(id)["phase"], "running");
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   EXPECT_EQ(wait(id)["status"], "0");
 }
 
@@ -434,7 +453,7 @@ TEST_F(SchedulerTest, CancelJobsWithoutStopIsRefused) {
 TEST_F(SchedulerTest, ShutdownLeavesJobsOrEndsThem) {
   start({"--procs", "1"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
-  until("it runs", [&] { return job(id)["phase"] == "running"; });
+  until_running(id);
   EXPECT_EQ(call("shutdown")["left_running"], 1);
   EXPECT_EQ(collect(), 0);
   start({"--procs", "1"});
@@ -451,7 +470,7 @@ TEST_F(SchedulerTest, ShutdownLeavesJobsOrEndsThem) {
 TEST_F(SchedulerTest, AFullDiskStopsNothingThatRuns) {
   start({"--procs", "2"});
   const auto first = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; exit 4"}, {{"allow", "1"}});
-  until("it runs", [&] { return job(first)["phase"] == "running"; });
+  until_running(first);
   const std::string path = folder_ + "/s/journal", before = read_file(path);
   limit_files(before.size() + 30); // within a line
   for (int i = 0; i < 3; ++i) {
@@ -460,7 +479,7 @@ TEST_F(SchedulerTest, AFullDiskStopsNothingThatRuns) {
     EXPECT_EQ(call("status")["waiting"], 0);
   }
   EXPECT_THROW(call("cancel", {{"job", first}}), base::Error);
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("it has said so", [&] { return read_file(folder_ + "/err").find("cannot be written") != std::string::npos; });
   EXPECT_EQ(job(first)["phase"], "running") << "what cannot be written down has not happened";
   EXPECT_EQ(read_file(path), before);
@@ -497,12 +516,12 @@ TEST_F(SchedulerTest, AJobIsWrittenWhole) {
 
 TEST_F(SchedulerTest, AJobThatWaitsForRoomRunsOnce) {
   start({"--procs", "1"});
-  const auto first = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "1"}});
+  const auto first = submit(until_go, {{"allow", "1"}});
   const auto second = submit({"/bin/sh", "-c", "echo ran >> " + folder_ + "/ran"}, {{"allow", "1"}});
-  until("the first runs", [&] { return job(first)["phase"] == "running"; });
+  until_running(first);
   const std::size_t size = read_file(folder_ + "/s/journal").size();
   limit_files(size + 60); // the end of the first goes in, the start of the second does not
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   EXPECT_EQ(wait(first)["status"], "0");
   until("it has said so", [&] { return read_file(folder_ + "/err").find("cannot be written") != std::string::npos; });
   const auto written = [&] { return std::filesystem::last_write_time(folder_ + "/s/journal"); };
@@ -522,7 +541,7 @@ TEST_F(SchedulerTest, ADiskThatFailsEndsTheScheduler) {
   start({"--procs", "2"});
   unsetenv("LD_PRELOAD");
   const auto first = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; echo went"}, {{"allow", "1"}});
-  until("it runs", [&] { return job(first)["phase"] == "running"; });
+  until_running(first);
   const std::string before = read_file(folder_ + "/s/journal");
   std::ofstream(folder_ + "/fails") << "now";
   EXPECT_THROW(submit({"/bin/sh", "-c", "echo never > " + folder_ + "/never"}, {{"allow", "1"}}), base::Error);
@@ -531,7 +550,7 @@ TEST_F(SchedulerTest, ADiskThatFailsEndsTheScheduler) {
   EXPECT_EQ(read_file(folder_ + "/s/journal"), before) << "a user whose submission failed finds no job";
   start({"--procs", "2"});
   EXPECT_EQ(job(first)["phase"], "running");
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   EXPECT_EQ(wait(first)["status"], "0");
   EXPECT_EQ(call("queue")["jobs"].size(), 1u);
   EXPECT_NE(access((folder_ + "/never").c_str(), F_OK), 0);
@@ -716,16 +735,19 @@ public:
 
 private:
   Json under_way() const { return has_begun && resizes > 0 ? Json(resizes.load()) : Json(); }
-  void tell_asks() { server_.send(watcher_, control::to_line({{"event", "asks"}, {"asks", asks_}})); }
+  void tell(const Json& event) { server_.send(watcher_, control::to_line(event)); }
+  void tell_resize(const Json& request, const Json& from, const Json& to) {
+    tell({{"event", "resize"}, {"request", request}, {"from", from}, {"grid", to}});
+  }
+  void tell_asks() { tell({{"event", "asks"}, {"asks", asks_}}); }
   void begin_to_ask() {
     asks_ = {{"ask", ++asked_}, {"grids", asked_for}, {"wait", waits.load()}, {"granted", nullptr}};
     if (watcher_ != 0) tell_asks();
   }
   void end_growth() {
     has_begun = false;
-    const Json from = Json::array({1, procs_}), to = Json::array({1, procs_ = growth_});
-    server_.send(watcher_,
-                 control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", from}, {"grid", to}}));
+    tell_resize(resizes.load(), Json::array({1, procs_}), Json::array({1, growth_}));
+    procs_ = growth_;
   }
   void take(const Json& grant) {
     const Json grid = Json::array({1, procs_});
@@ -733,11 +755,7 @@ private:
       why_refused = grant.at("reason").get<std::string>();
     else if (!gives_up)
       procs_ = grant.at("procs").get<int>();
-    if (grant.at("procs") != 0 && !gives_up)
-      server_.send(
-          watcher_,
-          control::to_line(
-              {{"event", "resize"}, {"request", nullptr}, {"from", grid}, {"grid", Json::array({1, procs_})}}));
+    if (grant.at("procs") != 0 && !gives_up) tell_resize(nullptr, grid, Json::array({1, procs_}));
     asks_ = nullptr;
     tell_asks();
     ++(grant.at("procs") == 0 ? refusals : grants);
@@ -804,27 +822,21 @@ private:
     server_.send(client, control::to_line(control::reply(request.id, fields)));
     if (request.op == "grant") take(*request.body);
     if (request.op == "offer") ++offers;
-    if (request.op == "grow" && target.is_null() && obeys_) {
-      const Json to = Json::array({1, ++procs_});
-      server_.send(watcher_,
-                   control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}}));
-    }
+    if (request.op == "grow" && target.is_null() && obeys_)
+      tell_resize(resizes.load(), grid, Json::array({1, ++procs_}));
     if (!target.is_null() && obeys_ && !has_regretted_) {
       const int before = procs_;
       procs_ = target[0].get<int>() * target[1].get<int>();
       Json event{{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", target}};
       if (!is_on.is_null()) event["hosts"] = is_on;
-      server_.send(watcher_, control::to_line(event));
-      server_.send(watcher_,
-                   control::to_line({{"event", "outcome"}, {"request", resizes.load()}, {"outcome", "done"}}));
+      tell(event);
+      tell({{"event", "outcome"}, {"request", resizes.load()}, {"outcome", "done"}});
       if (!regrets || procs_ <= before) return;
       EXPECT_EQ(request.body->value("undo", true), true) << "the scheduler leaves it to the application to go back";
       has_regretted_ = true;
       procs_ = before;
-      server_.send(watcher_, control::to_line(
-                                 {{"event", "undo"}, {"request", resizes.load()}, {"from", target}, {"grid", grid}}));
-      server_.send(watcher_,
-                   control::to_line({{"event", "resize"}, {"request", nullptr}, {"from", target}, {"grid", grid}}));
+      tell({{"event", "undo"}, {"request", resizes.load()}, {"from", target}, {"grid", grid}});
+      tell_resize(nullptr, target, grid);
     }
   }
   control::LineServer server_;
@@ -843,7 +855,7 @@ TEST_F(SchedulerTest, AJobThatIgnoresRequestsIsLeftAlone) {
   start({"--procs", "4", "--policy", "rs", "--deadline", "0.5", "--unresponsive", "100"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s1", 4, false);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   const auto second = submit({"sleep", "100"}, {{"allow", "2"}});
   until("it was asked", [&] { return application.resizes == 1; });
   until("it was given up", [&] { return job(id)["unanswered"] == 1; });
@@ -862,10 +874,10 @@ class LateGrowthTest : public SchedulerTest {
 protected:
   std::int64_t grow(FakeApplication& application) {
     start({"--procs", "4", "--policy", "rs", "--deadline", "2", "--unresponsive", "100"}); // it replies sooner
-    const auto rigid = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
+    const auto rigid = submit(until_go, {{"allow", "3"}});
     const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
-    until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
-    std::ofstream(folder_ + "/go") << "go";
+    until_found({id});
+    go();
     until("it is to be cancelled", [&] { return application.cancels == 1; });
     EXPECT_EQ(job(rigid)["phase"], "ended");
     return id;
@@ -894,7 +906,7 @@ TEST_F(LateGrowthTest, ThatHasBegunKeepsItsProcessorsWhenTheSchedulerIsStartedAg
   crash();
   start({"--procs", "4", "--policy", "rs", "--deadline", "2", "--unresponsive", "100"});
   const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   EXPECT_EQ(job(second)["phase"], "waiting");
   application.grows = true;
   until("it has grown", [&] { return job(id)["procs"] == 4; });
@@ -909,7 +921,7 @@ TEST_F(LateGrowthTest, OfAnApplicationThatHasEndedIsGivenUp) {
     id = grow(application);
   }
   const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until_running(second);
   EXPECT_EQ(job(id)["phase"], "running") << "its program goes on without dyngrid";
   EXPECT_EQ(job(id)["why"], "the application has ended");
 }
@@ -918,7 +930,7 @@ TEST_F(LateGrowthTest, ThatIsCancelledGivesItsProcessorsToOthers) {
   FakeApplication application(folder_ + "/run", "s2", 1, false);
   const auto id = grow(application);
   const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until_running(second);
   EXPECT_EQ(job(id)["why"], "no answer within 2 s");
   EXPECT_EQ(job(id)["procs"], 1);
 }
@@ -930,12 +942,12 @@ TEST_F(SchedulerTest, AJobThatIgnoresAShrinkIsStoppedAndGoesOn) {
       submit({"/bin/bash", "-c", "set -m; (while kill -0 $$; do echo; sleep 0.02; done) & while :; do sleep 1; done"},
              {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s1", 4, false);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   const auto lines = [&] { return out(id).size(); };
   const Json session = job(id)["pid"];
   until("it counts", [&] { return lines() > 3; });
-  const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  const auto second = submit(until_go, {{"allow", "3"}});
+  until_running(second);
   EXPECT_TRUE(job(id)["suspended"].get<bool>());
   EXPECT_EQ(job(id)["processors"], Json::array({0}));
   EXPECT_EQ(job(second)["processors"], Json::array({1, 2, 3}));
@@ -948,7 +960,7 @@ TEST_F(SchedulerTest, AJobThatIgnoresAShrinkIsStoppedAndGoesOn) {
   EXPECT_TRUE(job(id)["suspended"].get<bool>());
   EXPECT_TRUE(is_stopped(session)) << states_of(session);
   EXPECT_EQ(lines(), before);
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("it goes on", [&] { return !job(id)["suspended"].get<bool>(); });
   EXPECT_EQ(job(id)["processors"], Json::array({0, 1, 2, 3}));
   until("it counts again", [&] { return lines() > before; });
@@ -996,10 +1008,10 @@ protected:
   std::int64_t stopped_job(
       FakeApplication& application, const std::function<void()>& before = [] {}) {
     const auto id = 1;
-    until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+    until_found({id});
     until_count("it counts on all hosts", "abc");
     before();
-    submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
+    submit(until_go, {{"allow", "3"}});
     until("it is stopped", [&] { return job(id)["suspended"].get<bool>(); });
     EXPECT_EQ(application.resizes, 1);
     return id;
@@ -1013,13 +1025,13 @@ TEST_F(HostsTest, AJobIsStoppedOnItsHostsAndGoesOn) {
   const auto id = stopped_job(application);
   EXPECT_EQ(job(id)["processors"], Json::array({0, 1}));
   until_count("it is stopped on its hosts, and on no other", "c");
-  until("the second runs", [&] { return job(2)["phase"] == "running"; });
+  until_running(2);
   crash();
   EXPECT_EQ(hosts_that_count(), "c");
   start_on_hosts();
   EXPECT_TRUE(job(id)["suspended"].get<bool>());
   EXPECT_EQ(hosts_that_count(), "c");
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("it goes on", [&] { return !job(id)["suspended"].get<bool>(); });
   until_count("it counts again", "abc");
   EXPECT_EQ(job(id)["processors"], Json::array({0, 1, 2, 3}));
@@ -1056,7 +1068,7 @@ TEST_F(SchedulerTest, AStoppedJobCanBeCancelled) {
   start({"--procs", "2", "--policy", "rs", "--deadline", "0.3", "--unresponsive", "100", "--suspend"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:2"}});
   FakeApplication application(folder_ + "/run", "s1", 2, false);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   const auto second = submit({"sleep", "100"}, {{"allow", "1"}});
   until("it is stopped", [&] { return job(id)["suspended"].get<bool>(); });
   call("cancel", {{"job", id}});
@@ -1069,7 +1081,7 @@ TEST_F(SchedulerTest, ASignalIsPassedOnToJobs) {
   start({"--procs", "1", "--policy", "ls"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
   FakeApplication application(folder_ + "/run", "s1", 1, true);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   kill(pid_, SIGUSR1);
   EXPECT_EQ(job(id)["phase"], "running") << "the scheduler goes on";
   until("it is passed on", [&] { return application.checkpoints == 1; });
@@ -1087,7 +1099,7 @@ TEST_F(SchedulerTest, AHistoryInPagesIsReadToItsEnd) {
   FakeApplication application(folder_ + "/run", "s1", 4, true);
   until("all pages were asked for", [&] { return application.pages == 3; });
   const auto second = submit({"sleep", "100"}, {{"allow", "2"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until_running(second);
   until("they were asked for again after the change", [&] { return application.pages == 6; });
   EXPECT_TRUE(job(id).value("resizable", false));
 }
@@ -1115,52 +1127,48 @@ TEST_F(SchedulerTest, AJobThatGoesBackGivesItsProcessorsBack) {
   start({"--procs", "4", "--policy", "rs"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s1", 4, true);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
-  const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until_found({id});
+  const auto second = submit(until_go, {{"allow", "3"}});
+  until_running(second);
   EXPECT_EQ(job(id)["procs"], 1);
   application.regrets = true;
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("the first has grown and gone back", [&] { return job(id)["changes"] == 3; });
   until("asked again, it declined", [&] { return job(id)["unanswered"] == 1; });
   EXPECT_EQ(job(id)["processors"], Json::array({0}));
   EXPECT_EQ(call("queue")["free"], 3);
   const auto third = submit({"sleep", "100"}, {{"allow", "3"}});
-  until("the third has its processors", [&] { return job(third)["phase"] == "running"; });
+  until_running(third);
 }
 
 TEST_F(SchedulerTest, AJobIsOfferedProcessorsAndTakesWhatItLikes) {
   start({"--hosts", "slow:2,fast:2:3,middle:1:2", "--policy", "rs", "--unresponsive", "0.2"});
-  const auto rigid = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "4"}});
-  until("it runs", [&] { return job(rigid)["phase"] == "running"; });
+  const auto rigid = submit(until_go, {{"allow", "4"}});
+  until_running(rigid);
   EXPECT_EQ(job(rigid)["processors"], Json::array({0, 2, 3, 4})) << "the fastest first";
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s2", 1, true);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
-  std::ofstream(folder_ + "/go") << "go"; // three are free for it
+  until_found({id});
+  go(); // three are free for it
   until("it has grown three times", [&] { return job(id)["procs"] == 4; });
   EXPECT_EQ(application.offered(0)["hosts"],
             base::parse_json(R"([{"name":"fast","slots":2,"speed":3.0},{"name":"middle","slots":1,"speed":2.0}])"));
   EXPECT_EQ(application.offered(0)["tpp"], 8.0);
-  const Json timeline = call("timeline");
-  std::vector<Json> had;
-  for (const Json& segment : timeline.at("segments"))
-    if (segment.at("job") == id) had.push_back(segment.at("processors"));
-  EXPECT_EQ(had, (std::vector<Json>{{1}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}})) << "one of the first host each time";
+  EXPECT_EQ(had(id), (std::vector<Json>{{1}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}})) << "one of the first host each time";
   EXPECT_EQ(call("queue")["free"], 1);
 }
 
 TEST_F(SchedulerTest, AJobThatClaimsWhatItWasNotOffered) {
   start({"--hosts", "a:2,b:2:3", "--policy", "rs", "--unresponsive", "100"});
-  const auto id = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
-  until("it runs", [&] { return job(id)["phase"] == "running"; });
+  const auto id = submit(until_go, {{"allow", "3"}});
+  until_running(id);
   const auto second = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s2", 1, true);
   application.claims = true;
-  until("the scheduler has found it", [&] { return job(second).value("resizable", false); });
-  std::ofstream(folder_ + "/go") << "go";
+  until_found({second});
+  go();
   until("it was refused", [&] { return job(second)["unanswered"] == 1; });
-  EXPECT_TRUE(says(job(second)["why"].get<std::string>(), "were not offered")) << job(second)["why"];
+  EXPECT_TRUE(says(job(second)["why"].get<std::string>(), "were not offered"));
   EXPECT_EQ(job(second)["procs"], 1);
   EXPECT_EQ(call("queue")["free"], 3);
 }
@@ -1170,9 +1178,9 @@ TEST_F(SchedulerTest, AJobThatShrinksHasTheProcessorsThatItKept) {
   const auto id = submit({"sleep", "100"}, {{"allow", "1:5"}});
   FakeApplication application(folder_ + "/run", "s1", 5, true);
   application.is_on = base::parse_json(R"([{"name":"b.cluster","slots":2}])");
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until_running(second);
   EXPECT_EQ(job(id)["processors"], Json::array({2, 3}));
   EXPECT_EQ(job(second)["processors"], Json::array({0, 1, 4}));
 }
@@ -1181,30 +1189,26 @@ TEST_F(SchedulerTest, AJobChoosesHowMuchItGivesBack) {
   start({"--procs", "16", "--policy", "rs", "--deadline", "100"});
   const auto id = submit({"sleep", "100"}, {{"allow", "4,9,16"}});
   FakeApplication application(folder_ + "/run", "s1", 16, true);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   application.gives_more = 5; // of the sizes that it allows 9 is the largest that leaves 5, and it keeps 4
-  const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "5"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
-  std::vector<Json> had;
-  const Json timeline = call("timeline");
-  for (const Json& segment : timeline.at("segments"))
-    if (segment.at("job") == id) had.push_back(segment.at("processors"));
-  ASSERT_GE(had.size(), 2u);
-  EXPECT_EQ(had[1], Json::array({0, 1, 2, 3}));
+  const auto second = submit(until_go, {{"allow", "5"}});
+  until_running(second);
+  const std::vector<Json> processors = had(id);
+  ASSERT_GE(processors.size(), 2u);
+  EXPECT_EQ(processors[1], Json::array({0, 1, 2, 3}));
   EXPECT_EQ(job(second)["processors"].size(), 5u);
 }
 
 TEST_F(SchedulerTest, WhatAJobDoesNotTakeGoesToTheNext) {
   start({"--procs", "9", "--policy", "rs", "--unresponsive", "100"});
-  const auto rigid = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "7"}});
-  until("it runs", [&] { return job(rigid)["phase"] == "running"; });
+  const auto rigid = submit(until_go, {{"allow", "7"}});
+  until_running(rigid);
   const auto first = submit({"sleep", "100"}, {{"allow", "1:9"}}),
              second = submit({"sleep", "100"}, {{"allow", "1:9"}});
   FakeApplication one(folder_ + "/run", "s2", 1, true), other(folder_ + "/run", "s3", 1, true);
   one.takes_at_most = 2;
-  until("both are found",
-        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
-  std::ofstream(folder_ + "/go") << "go";
+  until_found({first, second});
+  go();
   until("one has two more, then none, and the other has the rest",
         [&] { return job(first)["procs"].get<int>() + job(second)["procs"].get<int>() == 9; });
   EXPECT_GE(job(first)["procs"], 3);
@@ -1216,7 +1220,7 @@ TEST_F(SchedulerTest, AShrinkThatCountsFromAnotherGridIsCancelled) {
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s1", 4, false);
   application.counts_from = 3; // the event of that change is still under way
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   submit({"sleep", "100"}, {{"allow", "2"}});
   until("it is cancelled", [&] { return application.cancels > 0; });
   until("that is recorded", [&] { return job(id)["unanswered"] > 0; });
@@ -1234,12 +1238,11 @@ TEST_F(SchedulerTest, TheJobOnLoadedHostsShrinks) {
   FakeApplication quiet(folder_ + "/run", "s1", 4, true), loaded(folder_ + "/run", "s2", 4, true);
   quiet.load = loaded.load = FakeApplication::Load::reported;
   loaded.share = 0.52;
-  until("both are found",
-        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
+  until_found({first, second});
   EXPECT_TRUE(job(second)["share"].is_null());
   EXPECT_EQ(quiet.load_questions + loaded.load_questions, 0) << "no job has to shrink";
   const auto third = submit({"sleep", "100"}, {{"allow", "2"}});
-  until("the third runs", [&] { return job(third)["phase"] == "running"; });
+  until_running(third);
   EXPECT_EQ(job(first)["procs"], 4);
   EXPECT_EQ(job(second)["procs"], 2);
   EXPECT_EQ(quiet.resizes, 0);
@@ -1259,8 +1262,7 @@ TEST_F(SchedulerTest, AJobThatDoesNotReportItsLoad) {
   silent.load = FakeApplication::Load::silent;
   loaded.load = FakeApplication::Load::reported;
   loaded.share = 0.52;
-  until("both are found",
-        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
+  until_found({first, second});
   const auto third = submit({"sleep", "100"}, {{"allow", "2"}});
   until("the loaded one is asked", [&] { return loaded.resizes == 1; });
   EXPECT_EQ(silent.load_questions, 1);
@@ -1275,7 +1277,7 @@ TEST_F(SchedulerTest, AJobAsksBeforeItGrows) {
   start({"--hosts", "a:2,b:4:2", "--policy", "ls"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
   FakeApplication application(folder_ + "/run", "s1", 1, true);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   const auto ask = [&](const char* grid) {
     const int before = application.grants + application.refusals;
     application.asked_for = grid;
@@ -1294,7 +1296,7 @@ TEST_F(SchedulerTest, AJobAsksBeforeItGrows) {
   ask("1x7");
   EXPECT_TRUE(says(application.why_refused, "no grid of 1x7"));
   const auto other = submit({"sleep", "100"}, {{"allow", "2"}});
-  until("it runs", [&] { return job(other)["phase"] == "running"; });
+  until_running(other);
   ask("5x1");
   EXPECT_TRUE(says(application.why_refused, "2 processors more are asked for, 1 of 6 are free"));
   const auto waits = submit({"sleep", "100"}, {{"allow", "4"}});
@@ -1310,9 +1312,9 @@ TEST_F(SchedulerTest, AJobAsksBeforeItGrows) {
 TEST_F(SchedulerTest, ANeedWaitsUntilAnotherEnds) {
   start({"--procs", "4", "--policy", "ls"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
-  const auto rigid = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
+  const auto rigid = submit(until_go, {{"allow", "3"}});
   FakeApplication application(folder_ + "/run", "s1", 1, true, "1:4");
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   const auto need = [&](const char* grids) {
     application.asked_for = grids;
     application.waits = application.wants = true;
@@ -1321,13 +1323,13 @@ TEST_F(SchedulerTest, ANeedWaitsUntilAnotherEnds) {
   until("never more", [&] { return application.refusals == 1; });
   EXPECT_TRUE(says(application.why_refused, "of the 4 there are"));
   need("3:4");
-  until("it waits", [&] { return job(id)["asks"].is_object(); });
+  until_asking(id);
   crash(); // the next one learns of it
   start({"--procs", "4", "--policy", "ls"});
-  until("it waits", [&] { return job(id)["asks"].is_object(); });
+  until_asking(id);
   const auto late = submit({"sleep", "100"}, {{"allow", "1:3"}});
   EXPECT_EQ(application.grants, 0);
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("it is granted", [&] { return application.grants == 1; });
   EXPECT_EQ(job(rigid)["phase"], "ended");
   until("it is booked", [&] { return job(id)["procs"] == 4; });
@@ -1338,18 +1340,16 @@ TEST_F(SchedulerTest, ANeedWaitsUntilAnotherEnds) {
 TEST_F(SchedulerTest, TheFirstThatAskedIsTheFirstThatGets) {
   start({"--procs", "4", "--policy", "ls"});
   const auto first = submit({"sleep", "100"}, {{"allow", "1"}}), second = submit({"sleep", "100"}, {{"allow", "1"}});
-  const auto rigid =
-      submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "2"}, {"rigid", true}});
+  const auto rigid = submit(until_go, {{"allow", "2"}, {"rigid", true}});
   FakeApplication one(folder_ + "/run", "s1", 1, true, "1:3"), other(folder_ + "/run", "s2", 1, true, "1:3");
-  until("both are found",
-        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
+  until_found({first, second});
   for (const auto& [application, id] : {std::pair{&other, second}, std::pair{&one, first}}) {
     application->asked_for = "3";
     application->waits = application->wants = true;
     until("it waits", [&, id = id] { return job(id)["asks"].is_object(); });
   }
   EXPECT_EQ(job(rigid)["phase"], "running");
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("one of them has got it", [&] { return one.grants + other.grants == 1; });
   EXPECT_EQ(other.grants, 1);
   until("it is booked", [&] { return job(second)["procs"] == 3; });
@@ -1362,8 +1362,7 @@ TEST_F(SchedulerTest, ForANeedOthersShrinkAndNobodyWaitsForEver) {
   const auto first = submit({"sleep", "100"}, {{"allow", "2"}});
   const auto second = submit({"sleep", "100"}, {{"allow", "1:2"}});
   FakeApplication one(folder_ + "/run", "s1", 2, true, "2:4"), other(folder_ + "/run", "s2", 2, true);
-  until("both are found",
-        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
+  until_found({first, second});
   EXPECT_EQ(job(second)["procs"], 2);
   one.asked_for = "3";
   one.waits = one.wants = true;
@@ -1371,7 +1370,7 @@ TEST_F(SchedulerTest, ForANeedOthersShrinkAndNobodyWaitsForEver) {
   EXPECT_EQ(job(second)["procs"], 1);
   one.asked_for = "4";
   one.wants = true; // the other would have to end
-  until("it waits", [&] { return job(first)["asks"].is_object(); });
+  until_asking(first);
   other.asked_for = "2";
   other.waits = other.wants = true;
   until("both would wait for ever", [&] { return other.refusals == 1; });
@@ -1384,15 +1383,15 @@ TEST_F(SchedulerTest, AJobThatObeysAndACrashBetween) {
   start({"--procs", "4", "--policy", "rs"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s1", 4, true);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
-  const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until_found({id});
+  const auto second = submit(until_go, {{"allow", "3"}});
+  until_running(second);
   EXPECT_EQ(job(id)["processors"], Json::array({0}));
   EXPECT_EQ(job(second)["processors"], Json::array({1, 2, 3}));
   crash();
   start({"--procs", "4", "--policy", "rs"});
   EXPECT_EQ(job(id)["procs"], 1);
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("the first has grown back", [&] { return job(id)["procs"] == 4; });
   EXPECT_EQ(job(id)["changes"], 2);
   const Json timeline = call("timeline");
@@ -1403,10 +1402,9 @@ TEST_F(SchedulerTest, AJobThatObeysAndACrashBetween) {
 // The example, on one processor, needs four; until a job of three has ended it sleeps, and then its matrix is on four.
 TEST_F(SchedulerTest, ANeedIsGrantedWhenAnotherEndsAsPdgemmShows) {
   start({"--procs", "4", "--policy", "rs"}, true);
-  const auto rigid =
-      submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}, {"rigid", true}});
+  const auto rigid = submit(until_go, {{"allow", "3"}, {"rigid", true}});
   const auto id = submit({NEED}, {{"allow", "1:4"}});
-  until("it waits", [&] { return job(id)["asks"].is_object(); });
+  until_asking(id);
   int looks = 0; // one that looks for an answer over and over computes at some of them
   until("it sleeps", [&] {
     looks = states_of(job(id)["pid"]).find('R') == std::string::npos ? looks + 1 : 0;
@@ -1414,7 +1412,7 @@ TEST_F(SchedulerTest, ANeedIsGrantedWhenAnotherEndsAsPdgemmShows) {
   });
   EXPECT_EQ(job(id)["procs"], 1);
   EXPECT_EQ(job(rigid)["phase"], "running");
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   const Json ended = wait(id);
   EXPECT_EQ(ended.at("status"), "0") << read_file(folder_ + "/s/jobs/2.err");
   const std::string text = out(id), sum = text.substr(text.find(": "));
@@ -1432,11 +1430,7 @@ TEST_F(SchedulerTest, PdgemmAsksForWhatItsTimetableWants) {
   const std::string said = read_file(folder_ + "/s/jobs/2.err");
   EXPECT_TRUE(says(said, "the scheduler refuses 2x2: 3 processors more are asked for, 1 of 4 are free"));
   EXPECT_TRUE(says(out(id), "12 steps all right, 1x1 -> 1x2;"));
-  std::vector<Json> had;
-  const Json timeline = call("timeline");
-  for (const Json& segment : timeline.at("segments"))
-    if (segment.at("job") == id) had.push_back(segment.at("processors"));
-  EXPECT_EQ(had, (std::vector<Json>{Json::array({2}), Json::array({2, 3})}));
+  EXPECT_EQ(had(id), (std::vector<Json>{Json::array({2}), Json::array({2, 3})}));
   EXPECT_EQ(job(rigid)["processors"], Json::array({0, 1}));
   EXPECT_EQ(call("status")["free"], 2);
 }
@@ -1448,23 +1442,21 @@ TEST_F(SchedulerTest, AFactorizationShrinksAndGrowsInside) {
   const auto lu = submit({FACTORING, "lu", "d", "480x480", "8", "0", "1x2"},
                          {{"allow", "1:2"}, {"variables", {"TEST_HOLD=2", "TEST_CHANGES=2"}}});
   until("it can be resized", [&] { return job(lu).value("resizable", false); });
-  const auto other = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "1"}});
-  until("the other runs", [&] { return job(other)["phase"] == "running"; });
+  const auto other = submit(until_go, {{"allow", "1"}});
+  until_running(other);
   EXPECT_EQ(job(lu)["phase"], "running");
   EXPECT_EQ(job(lu)["procs"], 1);
   EXPECT_EQ(job(lu)["changes"], 1);
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("it has grown again", [&] { return job(lu)["changes"] == 2; });
   EXPECT_EQ(wait(other)["status"], "0");
   const Json ended = wait(lu);
   EXPECT_EQ(ended.at("status"), "0") << read_file(folder_ + "/s/jobs/1.err");
   EXPECT_EQ(ended.at("changes"), 2);
   EXPECT_EQ(out(lu), "lu: 1 rounds right\n");
-  std::vector<std::size_t> had; // processors: both requests of the scheduler were done
-  const Json timeline = call("timeline");
-  for (const Json& segment : timeline.at("segments"))
-    if (segment.at("job") == lu) had.push_back(segment.at("processors").size());
-  EXPECT_EQ(had, (std::vector<std::size_t>{2, 1, 2}));
+  std::vector<std::size_t> counts; // both requests of the scheduler were done
+  for (const Json& processors : had(lu)) counts.push_back(processors.size());
+  EXPECT_EQ(counts, (std::vector<std::size_t>{2, 1, 2}));
   EXPECT_EQ(call("status")["free"], 2);
 }
 
@@ -1521,12 +1513,12 @@ TEST_F(SchedulerTest, TwoPdgemmShrinkForAThirdAndGrowBack) {
   };
   const char* until_cancelled = "100000000";
   const auto a = pdgemm("512", until_cancelled, "1:2"), b = pdgemm("512", until_cancelled, "1:2");
-  until("both can be resized", [&] { return job(a).value("resizable", false) && job(b).value("resizable", false); });
+  until_found({a, b});
   const Json pids{job(a)["pid"], job(b)["pid"]};
   crash();
   start({"--procs", "4", "--policy", "rs", "--dictate"}, true);
   EXPECT_EQ(Json({job(a)["pid"], job(b)["pid"]}), pids);
-  until("both are found again", [&] { return job(a).value("resizable", false) && job(b).value("resizable", false); });
+  until_found({a, b});
   const auto c = pdgemm("64", "3", "2");
   const Json third = wait(c);
   EXPECT_EQ(third.at("status"), "0");
