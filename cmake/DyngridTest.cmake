@@ -108,8 +108,9 @@ endfunction()
 # IN: the sources belong to a program that several tests share, since a compiler takes them together in half the time;
 # each test runs the suites of its own sources. A later dyngrid_test of the same name, without SOURCES, runs them again.
 # SANITIZED: a test with NP that CI runs under the sanitizers too (label sanitized); those without NP all are.
-# Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun, with the main of
-# tests/mpi_main.cpp where the sources have none; with SPAWN: k more processes are born, and spawn tests take one lock.
+# Without NP: a plain GoogleTest program in one process, or a COMMAND without the labels mpi and spawn (label pure).
+# With NP: run by mpirun, with the main of tests/mpi_main.cpp where the sources have none; with SPAWN: k more processes
+# are born, and spawn tests take one lock.
 # The name gets .npN or .npN_spawnK. SOURCES builds the program (target test_<module_behaviour>, or TARGET); TARGET
 # without SOURCES runs one that exists.
 # PROCESSORS: of a COMMAND that starts processes itself. It takes the lock LOCK or, with the label spawn, that one.
@@ -182,7 +183,11 @@ function(dyngrid_test name)
   else()
     set(test_name "${name}")
     add_test(NAME ${test_name} COMMAND ${program})
-    set_tests_properties(${test_name} PROPERTIES LABELS "pure;${arg_LABELS}")
+    set(labels ${arg_LABELS})
+    if(NOT "mpi" IN_LIST labels AND NOT "spawn" IN_LIST labels)
+      list(PREPEND labels pure)
+    endif()
+    set_tests_properties(${test_name} PROPERTIES LABELS "${labels}")
     if(arg_PROCESSORS)
       set_tests_properties(${test_name} PROPERTIES PROCESSORS ${arg_PROCESSORS})
       if("spawn" IN_LIST arg_LABELS AND NOT arg_LOCK)
