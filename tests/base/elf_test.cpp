@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "../errors.hpp"
+#include "../temporary_folder.hpp"
 #include "base/elf.hpp"
 
 namespace {
@@ -49,9 +50,8 @@ TEST(Elf, OtherFiles) {
 }
 
 TEST(Elf, BrokenFiles) {
-  std::string name = (std::filesystem::temp_directory_path() / "dyngrid-elf-XXXXXX").string();
-  ASSERT_NE(mkdtemp(name.data()), nullptr);
-  const std::string file = name + "/broken";
+  const TemporaryFolder folder;
+  const std::string file = folder.path + "/broken";
   std::ifstream self(own_program(), std::ios::binary);
   std::string bytes(1 << 16, '\0');
   self.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -63,7 +63,6 @@ TEST(Elf, BrokenFiles) {
     base::loader_of(file); // no crash, no endless loop
     defined_in(file, {"main"});
   }
-  std::filesystem::remove_all(name);
 }
 
 } // namespace

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "../errors.hpp"
+#include "../temporary_folder.hpp"
 #include "control/checkpoint_file.hpp"
 
 namespace {
@@ -34,12 +35,6 @@ class CheckpointFile : public testing::Test {
 protected:
   void SetUp() override {
     if (control::checkpoint_library().empty()) GTEST_SKIP() << "this dyngrid was built without HDF5";
-    folder_ = fs::temp_directory_path() / ("dyngrid-checkpoint-file-" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-    path_ = folder_ / "state";
-  }
-  void TearDown() override {
-    if (!folder_.empty()) fs::remove_all(folder_);
   }
   /// A writer that has still to commit, of a program that has passed `points` resize points.
   CheckpointWriter begin(int points) const {
@@ -69,8 +64,8 @@ protected:
     }
   }
 
-  fs::path folder_;
-  std::string path_;
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.path + "/state";
 };
 
 TEST_F(CheckpointFile, TheSecondWriterOfAPathStopsTheFirst) {
@@ -100,7 +95,7 @@ TEST_F(CheckpointFile, AWriterThatGivesUpLeavesTheFileOfAnother) {
 }
 
 TEST_F(CheckpointFile, NothingIsLeftWhereHdf5CannotCreateIt) {
-  fs::permissions(folder_, fs::perms::all);
+  fs::permissions(folder_.path, fs::perms::all);
   const pid_t child = fork();
   if (child == 0) {
     if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(2);

@@ -1168,18 +1168,7 @@ TEST(Job, AProgramThatGrowsByItselfDeclines) {
 
 namespace {
 const control::HistoryKey app{"app", "d8x8", "machine"};
-class Folder {
-public:
-  Folder() {
-    char text[] = "/tmp/dyngrid-test-XXXXXX";
-    path = mkdtemp(text);
-    file = path + "/state/dyngrid/history.jsonl";
-  }
-  ~Folder() {
-    for (const char* name : {"/state/dyngrid/history.jsonl", "/state/dyngrid/history.jsonl.lock"})
-      unlink((path + name).c_str());
-    for (const char* name : {"/state/dyngrid", "/state", ""}) rmdir((path + name).c_str());
-  }
+struct Folder : TemporaryFolder {
   control::JobInfo info() const { // of a job that keeps its history here
     control::JobInfo info;
     info.app = app.app;
@@ -1187,7 +1176,7 @@ public:
     info.history_file = file;
     return info;
   }
-  std::string path, file;
+  const std::string file = path + "/state/dyngrid/history.jsonl";
 };
 } // namespace
 
@@ -1405,7 +1394,6 @@ TEST(History, StaysSmall) {
   std::string word;
   std::ifstream(victim) >> word;
   EXPECT_EQ(word, "kept");
-  unlink(victim.c_str());
 }
 
 TEST(History, ANameWithoutAFolderIsAFile) {
@@ -1432,8 +1420,7 @@ TEST(History, OnlyARegularFileAndThatIsSaidOnce) {
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_TRUE(says(said, "no history is kept: '" + fifo + "' (DYNGRID_HISTORY) is no regular file"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
-  for (const std::string& file : {fifo, device, fifo + ".lock", device + ".lock", folder.path + ".lock"})
-    unlink(file.c_str());
+  unlink((folder.path + ".lock").c_str());
 }
 
 TEST(History, HasTheBalancesThatWereCarriedOut) {

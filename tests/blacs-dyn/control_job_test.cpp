@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../errors.hpp"
+#include "../temporary_folder.hpp"
 #include "base/parse_json.hpp"
 #include "control/client.hpp"
 #include "control/history_json.hpp"
@@ -40,8 +41,6 @@ control::JobInfo info() {
 class RunningJob : public testing::Test {
 protected:
   RunningJob() {
-    char text[] = "/tmp/dyngrid-test-XXXXXX";
-    directory_ = mkdtemp(text);
     setenv("DYNGRID_RUNTIME_DIR", directory_.c_str(), 1);
     state_.emplace(info(), base::GridShape{2, 2}, now());
     server_ = std::make_unique<control::JobServer>(*state_, directory_, [this] {
@@ -51,8 +50,6 @@ protected:
   }
   ~RunningJob() override {
     server_.reset();
-    unlink((directory_ + "/.lock").c_str());
-    rmdir(directory_.c_str());
     unsetenv("DYNGRID_RUNTIME_DIR");
   }
 
@@ -82,7 +79,8 @@ protected:
     resize_point(works);
   }
 
-  std::string directory_;
+  const TemporaryFolder folder_;
+  const std::string directory_ = folder_.path;
   std::atomic<bool> fails_{false}; ///< the listener's thread
   base::GridShape grid_{2, 2};
   std::optional<control::JobState> state_;

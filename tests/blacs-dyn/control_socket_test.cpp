@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "../errors.hpp"
+#include "../temporary_folder.hpp"
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "control/client.hpp"
@@ -38,19 +39,9 @@ using control::Json;
 using control::LineServer;
 
 /// A directory of its own as the runtime directory.
-class Directory {
-public:
-  Directory() {
-    char name[] = "/tmp/dyngrid-test-XXXXXX";
-    path = mkdtemp(name);
-    setenv("DYNGRID_RUNTIME_DIR", path.c_str(), 1);
-  }
-  ~Directory() {
-    unlink((path + "/.lock").c_str());
-    rmdir(path.c_str());
-    unsetenv("DYNGRID_RUNTIME_DIR");
-  }
-  std::string path;
+struct Directory : TemporaryFolder {
+  Directory() { setenv("DYNGRID_RUNTIME_DIR", path.c_str(), 1); }
+  ~Directory() { unsetenv("DYNGRID_RUNTIME_DIR"); }
 };
 
 /// Answers {"op":"echo"} with the request's "say", "flood" with as many bytes as asked, anything else with the error of

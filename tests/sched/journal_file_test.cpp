@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../errors.hpp"
+#include "../temporary_folder.hpp"
 #include "sched/job_table.hpp"
 
 namespace {
@@ -48,12 +49,6 @@ struct Disk {
 
 class JournalOnDisk : public testing::Test {
 protected:
-  JournalOnDisk() {
-    char name[] = "/tmp/dgjournal-XXXXXX";
-    folder_ = mkdtemp(name);
-    path_ = folder_ + "/journal";
-  }
-  ~JournalOnDisk() override { (void)!std::system(("rm -rf '" + folder_ + "'").c_str()); }
   std::string opened() {
     return message_of([&] {
       ReadJournal read;
@@ -62,7 +57,8 @@ protected:
   }
   static std::string line(const char* boot) { return encode(JobTable().open(1, 4, "rs", boot)); }
 
-  std::string folder_, path_;
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.path + "/journal";
   ReadJournal read_;
 };
 
