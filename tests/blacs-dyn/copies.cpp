@@ -5,15 +5,11 @@
 #include <complex>
 #include <vector>
 
+#include "../../apps/common/blacs.hpp"
 #include "dyngrid.hpp"
 #include "follow.hpp"
 
-extern "C" {
-void Cblacs_get(int, int, int*);
-void Cblacs_gridinit(int*, const char*, int, int);
-void Cblacs_gridexit(int);
-void Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
-}
+extern "C" void Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
 
 namespace {
 

@@ -6,28 +6,22 @@
 // with a message. ROUTINE: gemr2d context trmr2d gemm potrf
 #include <cstring>
 
+#include "../../apps/common/blacs.hpp"
+#include "../../apps/common/scalapack.h"
 #include "follow.hpp"
 
 extern "C" {
 int Csys2blacs_handle(MPI_Comm comm);
 void Cfree_blacs_system_handle(int handle);
-void Cblacs_get(int context, int what, int* value);
 void Cblacs_pinfo(int* iam, int* nprocs);
-void Cblacs_gridinit(int* context, const char* order, int nprow, int npcol);
-void Cblacs_gridinfo(int context, int* nprow, int* npcol, int* myrow, int* mycol);
-void Cblacs_gridexit(int context);
 void Cdgsum2d(int context, const char* scope, const char* top, int m, int n, double* a, int lda, int rdest, int cdest);
 void Cdgesd2d(int context, int m, int n, const double* a, int lda, int rdest, int cdest);
 void Cdgerv2d(int context, int m, int n, double* a, int lda, int rsrc, int csrc);
 void Cpdgemr2d(int, int, const double*, int, int, const int*, double*, int, int, const int*, int);
 void Cpdtrmr2d(const char*, const char*, int, int, const double*, int, int, const int*, double*, int, int, const int*,
                int);
-void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
 void blacs_gridinit_(int* context, const char* order, const int* nprow, const int* npcol);
 void blacs_gridexit_(const int* context);
-void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
-             const int*, const int*, const double*, const int*, const int*, const int*, const double*, double*,
-             const int*, const int*, const int*);
 }
 
 namespace {

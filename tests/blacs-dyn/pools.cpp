@@ -19,17 +19,15 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "../../apps/common/blacs.hpp"
+#include "../../apps/common/scalapack.h"
 #include "dyngrid/checkpoint.h"
 #include "dyngrid/pool.h"
 #include "figures.hpp"
 #include "follow.hpp"
 
 extern "C" {
-void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
-             const int*, const int*, const double*, const int*, const int*, const int*, const double*, double*,
-             const int*, const int*, const int*);
 void Cblacs_pinfo(int*, int*);
-void Cblacs_get(int, int, int*);
 MPI_Comm Cblacs2sys_handle(int);
 }
 

@@ -12,14 +12,12 @@
 
 #include <dirent.h>
 
+#include "../../apps/common/blacs.hpp"
 #include "dyngrid.hpp"
 #include "figures.hpp"
 #include "follow.hpp"
 
 extern "C" {
-void Cblacs_get(int, int, int*);
-void Cblacs_gridinit(int*, const char*, int, int);
-void Cblacs_gridexit(int);
 void Cpdgemr2d(int, int, void*, int, int, int*, void*, int, int, int*, int);
 void pdgeadd_(const char*, const int*, const int*, const double*, const double*, const int*, const int*, const int*,
               const double*, double*, const int*, const int*, const int*);

@@ -4,14 +4,11 @@
 // happen at resize points by dyngrid_request, or with --now by dyngrid_resize.
 #include <cstring>
 
+#include "../../apps/common/scalapack.h"
 #include "dyngrid/control.h"
 #include "dyngrid/layout.h"
 #include "dyngrid/redist.h"
 #include "follow.hpp"
-
-extern "C" void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
-                        const int*, const int*, const int*, const double*, const int*, const int*, const int*,
-                        const double*, double*, const int*, const int*, const int*);
 
 int main(int argc, char** argv) {
   using follow::expect;

@@ -10,18 +10,16 @@
 #include <cstring>
 #include <random>
 
+#include "../../apps/common/blacs.hpp"
+#include "../../apps/common/scalapack.h"
 #include "dyngrid.hpp"
 #include "dyngrid/halo.h"
 #include "follow.hpp"
 #include "forms.hpp"
 
 extern "C" {
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
 void pdnrm2_(const int*, double*, const double*, const int*, const int*, const int*, const int*);
 double pdlange_(const char*, const int*, const int*, const double*, const int*, const int*, const int*, double*);
-void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
-             const int*, const int*, const double*, const int*, const int*, const int*, const double*, double*,
-             const int*, const int*, const int*);
 }
 
 namespace {

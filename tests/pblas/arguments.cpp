@@ -5,14 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "../../apps/common/scalapack.h"
 #include "pblas/contexts.hpp"
 #include "spread.hpp"
 
 extern "C" {
-void pdgetrf_(const int*, const int*, double*, const int*, const int*, const int*, int*, int*);
-void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
-void pdgetrs_(const char*, const int*, const int*, const double*, const int*, const int*, const int*, const int*,
-              double*, const int*, const int*, const int*, int*);
 void pdgesv_(const int*, const int*, double*, const int*, const int*, const int*, int*, double*, const int*, const int*,
              const int*, int*);
 void pdpotrs_(const char*, const int*, const int*, const double*, const int*, const int*, const int*, double*,

@@ -11,20 +11,14 @@
 
 #include <mpi.h>
 
+#include "../../apps/common/blacs.hpp"
+#include "../../apps/common/scalapack.h"
 #include "dyngrid.h"
 #include "dyngrid/calls.h"
 
 extern "C" {
 extern int scalapack_calls;
-void Cblacs_get(int context, int what, int* value);
-void Cblacs_gridinit(int* context, const char* order, int nprow, int npcol);
-void Cblacs_gridexit(int context);
 int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, const int* nprocs);
-void pdgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
-             const int*, const int*, const double*, const int*, const int*, const int*, const double*, double*,
-             const int*, const int*, const int*);
-void pdgetrf_(const int*, const int*, double*, const int*, const int*, const int*, int*, int*);
-void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
 void pdgesv_(const int*, const int*, double*, const int*, const int*, const int*, int*, double*, const int*, const int*,
              const int*, int*);
 }

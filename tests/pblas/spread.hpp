@@ -12,15 +12,9 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "../../apps/common/blacs.hpp"
 #include "dyngrid/pblas.h"
 #include "element_types.hpp"
-
-extern "C" {
-void Cblacs_get(int, int, int*);
-void Cblacs_gridinfo(int, int*, int*, int*, int*);
-void Cblacs_gridinit(int*, const char*, int, int);
-void Cblacs_gridexit(int);
-}
 
 namespace spread {
 
@@ -29,13 +23,8 @@ using elements::element_of;
 using elements::is_complex;
 using elements::Real;
 
-struct Grid {
-  int ctxt = -1, nprow = -1, npcol = -1, myrow = -1, mycol = -1;
-  Grid(int p, int q) {
-    Cblacs_get(0, 0, &ctxt);
-    Cblacs_gridinit(&ctxt, "R", p, q);
-    Cblacs_gridinfo(ctxt, &nprow, &npcol, &myrow, &mycol);
-  }
+struct Grid : apps::BlacsGrid {
+  Grid(int p, int q) : BlacsGrid(p, q) {}
   ~Grid() {
     if (myrow >= 0) Cblacs_gridexit(ctxt);
   }
