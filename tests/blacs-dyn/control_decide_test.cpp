@@ -565,12 +565,11 @@ TEST(Job, ARequestIsTakenAtTheResizePointAndTold) {
   EXPECT_EQ(said.at("accepted"), true);
   EXPECT_EQ(said.at("request"), 1);
   EXPECT_TRUE(state.is_pending());
-  auto wanted = state.want(2);
-  ASSERT_TRUE(wanted);
-  EXPECT_EQ(wanted->number, 1);
-  EXPECT_EQ(name(wanted->to), "3x3");
+  auto wanted = state.want(2).value();
+  EXPECT_EQ(wanted.number, 1);
+  EXPECT_EQ(name(wanted.to), "3x3");
   EXPECT_FALSE(state.is_pending());
-  wanted->done(change({2, 2}, {3, 3}), 0, 3);
+  wanted.done(change({2, 2}, {3, 3}), 0, 3);
   EXPECT_EQ(words(state.take_events()), "request#1 resize#1 outcome:done#1");
   EXPECT_EQ(state.status(4)["grid"], Json({3, 3}));
   EXPECT_EQ(ask(state, R"({"op":"resize","grid":[3,3]})", 5)["accepted"], false);
@@ -585,9 +584,8 @@ TEST(Job, NewerRequestsCancelsAndFailures) {
   EXPECT_EQ(ask(state, R"({"op":"cancel"})", 2)["cancelled"], 2);
   EXPECT_FALSE(state.is_pending());
   ask(state, R"({"op":"resize","grid":[3,3]})", 3);
-  auto wanted = state.want(4);
-  ASSERT_TRUE(wanted);
-  wanted->refused(base::Status::no_slots, "no slots");
+  auto wanted = state.want(4).value();
+  wanted.refused(base::Status::no_slots, "no slots");
   const auto events = state.take_events();
   EXPECT_EQ(words(events), "outcome:cancelled#2 request#3 outcome:failed#3");
   EXPECT_EQ(events.back().at("status"), static_cast<int>(base::Status::no_slots));
@@ -680,10 +678,9 @@ TEST(Job, WhatStaysAsItIs) {
 TEST(Job, AnotherWishGoesBeforeTakingBack) {
   Tried t(to_2x2, quick, slow);
   ask(t.state, R"({"op":"resize","grid":[2,3],"force":true})", t.now);
-  auto other = t.state.want(t.now);
-  ASSERT_TRUE(other);
-  EXPECT_EQ(name(other->to), "2x3");
-  other->done(change({2, 2}, {2, 3}), 0, t.now);
+  auto other = t.state.want(t.now).value();
+  EXPECT_EQ(name(other.to), "2x3");
+  other.done(change({2, 2}, {2, 3}), 0, t.now);
   t.run(slow);
   EXPECT_FALSE(t.state.is_pending());
   // and a request of the program: undone at the next resize point, unless that changed the grid
@@ -702,9 +699,8 @@ TEST(Job, AnotherWishGoesBeforeTakingBack) {
 TEST(Job, TheProgramsOwnWishGoesFirst) {
   control::JobState state = job();
   ask(state, R"({"op":"grow","by":5})", 1); // to 3x3
-  auto wanted = state.want(2);
-  ASSERT_TRUE(wanted);
-  wanted->put_off(); // another process of the program requested 2x3
+  auto wanted = state.want(2).value();
+  wanted.put_off(); // another process of the program requested 2x3
   EXPECT_TRUE(state.is_pending());
   state.changed(change({2, 2}, {2, 3}), 0, 3);
   EXPECT_TRUE(state.is_pending());
@@ -788,10 +784,9 @@ TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
   EXPECT_EQ(unknown["accepted"], false);
   EXPECT_EQ(unknown["reason"], "none of these process groups has processes in the grid");
   EXPECT_EQ(ask(state, R"({"op":"leave","units":[1]})", 1)["grid"], Json({2, 2}));
-  auto wanted = state.want(2);
-  ASSERT_TRUE(wanted);
-  EXPECT_EQ(wanted->groups, std::vector<std::int64_t>{1});
-  wanted->put_off();
+  auto wanted = state.want(2).value();
+  EXPECT_EQ(wanted.groups, std::vector<std::int64_t>{1});
+  wanted.put_off();
   state.set_groups({{3, 4, 4}}); // meanwhile group 1 left and another joined, on the same grid
   state.take_events();
   EXPECT_FALSE(state.want(3));
@@ -872,10 +867,9 @@ TEST(Job, ProcessesThatAreNamedLeave) {
   EXPECT_THROW(ask(state, R"({"op":"resize","grid":[1,3],"without":3})", 1), base::Error);
   EXPECT_TRUE(answer("[2,2]", "slowest")["accepted"].get<bool>()); // the present grid, with another process
   EXPECT_TRUE(answer("[1,5]", "2")["accepted"].get<bool>());
-  auto wanted = state.want(2);
-  ASSERT_TRUE(wanted);
-  EXPECT_EQ(wanted->without.text(), "2");
-  wanted->put_off();
+  auto wanted = state.want(2).value();
+  EXPECT_EQ(wanted.without.text(), "2");
+  wanted.put_off();
   auto fewer = six();
   fewer.pop_back(); // 5 has left meanwhile
   state.set_processes(fewer, 2);
@@ -1144,10 +1138,9 @@ TEST(Job, TheLastMoveOfAnExperimentIsNotLost) {
   last->put_off(); // the program has a request of its own
   EXPECT_TRUE(e.state.is_pending());
   EXPECT_EQ(e.state.status(e.now)["experimenting"], true);
-  auto again = e.state.want(e.now);
-  ASSERT_TRUE(again);
-  EXPECT_EQ(name(again->to), "2x3");
-  e.move(*again);
+  auto again = e.state.want(e.now).value();
+  EXPECT_EQ(name(again.to), "2x3");
+  e.move(again);
   EXPECT_FALSE(e.state.is_pending());
   EXPECT_EQ(e.state.status(e.now)["experimenting"], false);
   const auto events = e.state.take_events();
