@@ -25,13 +25,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <optional>
 
 #include "../pblas/element_types.hpp"
 #include "../pblas/local_lapack.hpp"
+#include "base/files.hpp"
 #include "base/parse_json.hpp"
 #include "common/own_kernel.hpp"
 #include "control/client.hpp"
@@ -333,8 +332,7 @@ void check_balance(const Case& c, const Changes& changes) {
 void check_history() {
   const char* file = std::getenv("TEST_LOADED") ? std::getenv("DYNGRID_HISTORY") : nullptr;
   if (!file || std::string(file) == "off") return;
-  std::ifstream in(file);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const std::string text = base::content_of(file);
   expect(text.find("panels of dyngrid_") != std::string::npos, "panels in history: " + text);
   std::filesystem::remove(file);
 }

@@ -42,6 +42,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/files.hpp"
 #include "base/parse_json.hpp"
 #include "control/client.hpp"
 #include "dyngrid/checkpoint.h"
@@ -243,15 +244,6 @@ struct Invitation {
   std::exit(1);
 }
 
-std::string content_of(const std::string& path) {
-  std::string text;
-  char buffer[4096];
-  FILE* file = std::fopen(path.c_str(), "r");
-  for (std::size_t got = 0; file && (got = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, got);
-  if (file) std::fclose(file);
-  return text;
-}
-
 /// The tokens in DYNGRID_JOIN of the processes of this run, and whether any command line contains such a token.
 void look_around(std::set<std::string>* invitations) {
   std::string command_lines;
@@ -259,8 +251,8 @@ void look_around(std::set<std::string>* invitations) {
   while (const dirent* entry = all ? readdir(all) : nullptr) {
     if (std::atoi(entry->d_name) <= 0) continue;
     const std::string process = std::string("/proc/") + entry->d_name;
-    command_lines += content_of(process + "/cmdline");
-    const std::string variables = '\0' + content_of(process + "/environ");
+    command_lines += base::content_of(process + "/cmdline");
+    const std::string variables = '\0' + base::content_of(process + "/environ");
     std::size_t at = variables.find(std::string("\0DYNGRID_JOIN=", 14));
     if (at == std::string::npos) at = variables.find(std::string("\0DYNGRID_MEET=", 14));
     const bool is_ours =

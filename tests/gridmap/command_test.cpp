@@ -10,30 +10,22 @@
 #include <gtest/gtest.h>
 
 #include "../errors.hpp"
+#include "base/files.hpp"
 #include "base/parse_json.hpp"
 
 namespace {
-using base::Json;
+using base::content_of, base::Json;
 
 struct Answer {
   int status = -1;
   std::string out, err;
 };
 
-std::string read_all(const std::string& path) {
-  std::string text;
-  if (FILE* file = std::fopen(path.c_str(), "r")) {
-    for (int c; (c = std::fgetc(file)) != EOF;) text += static_cast<char>(c);
-    std::fclose(file);
-  }
-  return text;
-}
-
 Answer run(const std::string& arguments) {
   const std::string base = testing::TempDir() + "dyngrid_command_" + std::to_string(getpid());
   const int status =
       std::system((std::string(DYNGRID_COMMAND) + " " + arguments + " >" + base + ".out 2>" + base + ".err").c_str());
-  Answer answer{WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_all(base + ".out"), read_all(base + ".err")};
+  Answer answer{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(base + ".out"), content_of(base + ".err")};
   std::remove((base + ".out").c_str());
   std::remove((base + ".err").c_str());
   return answer;

@@ -32,6 +32,7 @@
 #include "../errors.hpp"
 #include "../without_pidfd.hpp"
 #include "base/clock.hpp"
+#include "base/files.hpp"
 #include "base/parse_json.hpp"
 #include "control/client.hpp"
 #include "control/line_server.hpp"
@@ -40,18 +41,11 @@
 
 namespace {
 
-using base::Json;
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using base::content_of, base::Json;
 
 /// What /proc/PID/stat says of a process behind its name, its state first; empty: there is none.
 std::vector<std::string> stat_of(const std::string& process) {
-  const std::string line = read_file("/proc/" + process + "/stat");
+  const std::string line = content_of("/proc/" + process + "/stat");
   const auto name_ends = line.rfind(')');
   if (name_ends == std::string::npos) return {};
   std::istringstream rest(line.substr(name_ends + 2));
@@ -95,8 +89,8 @@ protected:
       collect();
     }
     if (HasFailure())
-      std::fprintf(stderr, "journal:\n%s\n%s\n", read_file(folder_ + "/s/journal").c_str(),
-                   read_file(folder_ + "/err").c_str());
+      std::fprintf(stderr, "journal:\n%s\n%s\n", content_of(folder_ + "/s/journal").c_str(),
+                   content_of(folder_ + "/err").c_str());
     else
       std::system(("rm -rf '" + folder_ + "'").c_str());
   }
@@ -149,13 +143,13 @@ protected:
     return {};
   }
   Json wait(std::int64_t id, double timeout_s = 600) { return call("wait", {{"job", id}}, timeout_s).at("job"); }
-  std::string out(std::int64_t id) { return read_file(folder_ + "/s/jobs/" + std::to_string(id) + ".out"); }
+  std::string out(std::int64_t id) { return content_of(folder_ + "/s/jobs/" + std::to_string(id) + ".out"); }
   /// What the command prints, on both streams.
   std::string output_of(const std::string& words, int status = 0) {
     const std::string file = folder_ + "/command";
     const auto line = fmt::format("timeout 600 {} {} > {} 2>&1 < /dev/null", COMMAND, words, file);
-    EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), status) << words << "\n" << read_file(file);
-    return read_file(file);
+    EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), status) << words << "\n" << content_of(file);
+    return content_of(file);
   }
   /// A line said as it is, and the line that comes back.
   std::string raw_reply(const std::string& line) {
@@ -265,7 +259,7 @@ TEST_F(SchedulerTest, JobsByTheCommand) {
   EXPECT_EQ(wait(1)["why"], "cancelled");
   EXPECT_TRUE(says(output_of("cancel job1", 2), "a job is \"job1\", expected a whole number"));
   EXPECT_EQ(std::system((std::string(SCHEDULER) + " --version > " + folder_ + "/version").c_str()), 0);
-  EXPECT_EQ(read_file(folder_ + "/version"), output_of("--version"));
+  EXPECT_EQ(content_of(folder_ + "/version"), output_of("--version"));
 }
 
 TEST_F(SchedulerTest, CommandsWithoutAScheduler) {
@@ -335,7 +329,7 @@ TEST_F(SchedulerTest, AFinishByTimeIsPromisedOrRefused) {
   const auto second = taken.at("job").get<std::int64_t>();
   EXPECT_NEAR(job(second).at("finish_by_s").get<double>(), before_s + 1200, 1); // rounded
   output_of("submit --seconds 1=100 --allow 1 --finish-by +10s -- true", 2);
-  EXPECT_TRUE(says(read_file(folder_ + "/command"), "earliest possible time"));
+  EXPECT_TRUE(says(content_of(folder_ + "/command"), "earliest possible time"));
   output_of("submit --finish-by soon -- true", 2);
 }
 
@@ -423,7 +417,7 @@ TEST_F(SchedulerTest, FindsItsJobsWithoutADescriptorForThem) {
   const rlimit few{3, files.rlim_max}; // nothing new is opened, what is open stays so
   ASSERT_EQ(prlimit(pid_, RLIMIT_NOFILE, &few, nullptr), 0);
   const auto wakes = [&] {
-    const std::string status = read_file(fmt::format("/proc/{}/status", pid_)), name = "\nvoluntary_ctxt_switches:";
+    const std::string status = content_of(fmt::format("/proc/{}/status", pid_)), name = "\nvoluntary_ctxt_switches:";
     return std::stol(status.substr(status.find(name) + name.size()));
   };
   const long before = wakes();
@@ -446,7 +440,7 @@ TEST_F(SchedulerTest, CancelJobsWithoutStopIsRefused) {
   const auto line =
       fmt::format("timeout 600 {} --cancel-jobs --folder {}/s > {}/err 2>&1", SCHEDULER, folder_, folder_);
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
-  EXPECT_TRUE(says(read_file(folder_ + "/err"), "expected both"));
+  EXPECT_TRUE(says(content_of(folder_ + "/err"), "expected both"));
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/s"));
 }
 
@@ -463,7 +457,7 @@ TEST_F(SchedulerTest, ShutdownLeavesJobsOrEndsThem) {
   EXPECT_EQ(collect(), 0);
   until("it is gone", [&] {
     return kill(static_cast<pid_t>(pid), 0) != 0 ||
-           read_file("/proc/" + std::to_string(pid) + "/stat").find(") Z") != std::string::npos;
+           content_of("/proc/" + std::to_string(pid) + "/stat").find(") Z") != std::string::npos;
   });
 }
 
@@ -471,18 +465,18 @@ TEST_F(SchedulerTest, AFullDiskStopsNothingThatRuns) {
   start({"--procs", "2"});
   const auto first = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; exit 4"}, {{"allow", "1"}});
   until_running(first);
-  const std::string path = folder_ + "/s/journal", before = read_file(path);
+  const std::string path = folder_ + "/s/journal", before = content_of(path);
   limit_files(before.size() + 30); // within a line
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(says(message_of([&] { submit({"true"}, {{"allow", "1"}}); }), "journal"));
-    EXPECT_EQ(read_file(path), before) << "no half line";
+    EXPECT_EQ(content_of(path), before) << "no half line";
     EXPECT_EQ(call("status")["waiting"], 0);
   }
   EXPECT_THROW(call("cancel", {{"job", first}}), base::Error);
   go();
-  until("it has said so", [&] { return read_file(folder_ + "/err").find("cannot be written") != std::string::npos; });
+  until("it has said so", [&] { return content_of(folder_ + "/err").find("cannot be written") != std::string::npos; });
   EXPECT_EQ(job(first)["phase"], "running") << "what cannot be written down has not happened";
-  EXPECT_EQ(read_file(path), before);
+  EXPECT_EQ(content_of(path), before);
   limit_files(RLIM_INFINITY);
   EXPECT_EQ(wait(first)["status"], "4");
   const auto second = submit({"echo", "second"}, {{"allow", "1"}});
@@ -500,14 +494,14 @@ TEST_F(SchedulerTest, AJobIsWrittenWhole) {
   call("submit", job);
   const std::string path = folder_ + "/s/journal";
   EXPECT_EQ(wait(1)["status"], "0");
-  const std::string before = read_file(path);
+  const std::string before = content_of(path);
   const auto finish = before.find(" finish\t"); // of the first
   ASSERT_NE(finish, std::string::npos) << before;
   const auto begin = before.rfind("submit\t", finish) - 9; // behind the checksum
   limit_files(before.size() + before.rfind('\n', finish) + 1 -
               begin); // there is room for `submit`, but not for `finish`
   EXPECT_THROW(call("submit", job), base::Error);
-  EXPECT_EQ(read_file(path), before);
+  EXPECT_EQ(content_of(path), before);
   EXPECT_EQ(call("queue")["jobs"].size(), 1u);
   limit_files(RLIM_INFINITY);
   EXPECT_EQ(call("submit", job)["job"], 2);
@@ -519,11 +513,11 @@ TEST_F(SchedulerTest, AJobThatWaitsForRoomRunsOnce) {
   const auto first = submit(until_go, {{"allow", "1"}});
   const auto second = submit({"/bin/sh", "-c", "echo ran >> " + folder_ + "/ran"}, {{"allow", "1"}});
   until_running(first);
-  const std::size_t size = read_file(folder_ + "/s/journal").size();
+  const std::size_t size = content_of(folder_ + "/s/journal").size();
   limit_files(size + 60); // the end of the first goes in, the start of the second does not
   go();
   EXPECT_EQ(wait(first)["status"], "0");
-  until("it has said so", [&] { return read_file(folder_ + "/err").find("cannot be written") != std::string::npos; });
+  until("it has said so", [&] { return content_of(folder_ + "/err").find("cannot be written") != std::string::npos; });
   const auto written = [&] { return std::filesystem::last_write_time(folder_ + "/s/journal"); };
   const auto first_try = written();
   until("it is tried again, and fails", [&] { return written() != first_try; });
@@ -531,7 +525,7 @@ TEST_F(SchedulerTest, AJobThatWaitsForRoomRunsOnce) {
   EXPECT_NE(access((folder_ + "/ran").c_str(), F_OK), 0);
   limit_files(RLIM_INFINITY);
   EXPECT_EQ(wait(second)["status"], "0");
-  EXPECT_EQ(read_file(folder_ + "/ran"), "ran\n");
+  EXPECT_EQ(content_of(folder_ + "/ran"), "ran\n");
 }
 
 #ifdef FAIL_SYNC
@@ -542,12 +536,12 @@ TEST_F(SchedulerTest, ADiskThatFailsEndsTheScheduler) {
   unsetenv("LD_PRELOAD");
   const auto first = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; echo went"}, {{"allow", "1"}});
   until_running(first);
-  const std::string before = read_file(folder_ + "/s/journal");
+  const std::string before = content_of(folder_ + "/s/journal");
   std::ofstream(folder_ + "/fails") << "now";
   EXPECT_THROW(submit({"/bin/sh", "-c", "echo never > " + folder_ + "/never"}, {{"allow", "1"}}), base::Error);
   EXPECT_EQ(WEXITSTATUS(collect()), 1);
-  EXPECT_TRUE(says(read_file(folder_ + "/err"), "forced to the disk"));
-  EXPECT_EQ(read_file(folder_ + "/s/journal"), before) << "a user whose submission failed finds no job";
+  EXPECT_TRUE(says(content_of(folder_ + "/err"), "forced to the disk"));
+  EXPECT_EQ(content_of(folder_ + "/s/journal"), before) << "a user whose submission failed finds no job";
   start({"--procs", "2"});
   EXPECT_EQ(job(first)["phase"], "running");
   go();
@@ -563,7 +557,7 @@ TEST_F(SchedulerTest, ADamagedJournalIsRefusedAndKept) {
   EXPECT_EQ(wait(id)["status"], "0");
   call("shutdown");
   EXPECT_EQ(collect(), 0);
-  const std::string path = folder_ + "/s/journal", good = read_file(path);
+  const std::string path = folder_ + "/s/journal", good = content_of(path);
   std::string flipped = good, crlf;
   flipped[good.size() - 8] ^= 1; // in its last line, the end of the job
   for (const char c : good) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
@@ -577,10 +571,10 @@ TEST_F(SchedulerTest, ADamagedJournalIsRefusedAndKept) {
     const auto line = fmt::format("timeout 600 {0} --until-empty --folder {1}/s --mpirun {1}/mpirun > {1}/err 2>&1",
                                   SCHEDULER, folder_);
     EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
-    EXPECT_TRUE(says(read_file(folder_ + "/err"), "kept as it is"));
-    EXPECT_EQ(read_file(path), wrong);
+    EXPECT_TRUE(says(content_of(folder_ + "/err"), "kept as it is"));
+    EXPECT_EQ(content_of(path), wrong);
   }
-  EXPECT_EQ(read_file(folder_ + "/ran"), "ran\n") << "a job ran twice";
+  EXPECT_EQ(content_of(folder_ + "/ran"), "ran\n") << "a job ran twice";
   std::ofstream(path, std::ios::binary | std::ios::trunc) << good;
   start({"--procs", "1"});
   EXPECT_EQ(job(id)["status"], "0");
@@ -1035,7 +1029,7 @@ TEST_F(HostsTest, AJobIsStoppedOnItsHostsAndGoesOn) {
   until("it goes on", [&] { return !job(id)["suspended"].get<bool>(); });
   until_count("it counts again", "abc");
   EXPECT_EQ(job(id)["processors"], Json::array({0, 1, 2, 3}));
-  std::istringstream asked(read_file(folder_ + "/h/asked"));
+  std::istringstream asked(content_of(folder_ + "/h/asked"));
   for (std::string line; std::getline(asked, line);)
     EXPECT_FALSE(line[0] == 'c' && line.find("-s1") != std::string::npos) << line;
   EXPECT_EQ(job(id)["hosts_silent"], Json::array());
@@ -1048,7 +1042,7 @@ TEST_F(HostsTest, AHostThatDoesNotAnswerIsSaidAndAskedAgain) {
   const auto id = stopped_job(application, [&] { std::ofstream(folder_ + "/h/b/gone") << "gone"; });
   until("the host is said", [&] { return job(id)["hosts_silent"] == Json::array({"b"}); });
   until_count("it is stopped where it can be", "bc");
-  EXPECT_TRUE(says(read_file(folder_ + "/err"),
+  EXPECT_TRUE(says(content_of(folder_ + "/err"),
                    "host b does not answer, and processes there do not stop: status 255: no "
                    "route to host"));
   std::filesystem::remove(folder_ + "/h/b/gone");
@@ -1250,7 +1244,7 @@ TEST_F(SchedulerTest, TheJobOnLoadedHostsShrinks) {
   EXPECT_EQ(job(first)["share"], 1.0);
   EXPECT_EQ(job(second)["share"], 0.52);
   EXPECT_TRUE(
-      says(read_file(folder_ + "/err"), "asks job 2 to shrink to 2: its processes get 0.52 of their processors"));
+      says(content_of(folder_ + "/err"), "asks job 2 to shrink to 2: its processes get 0.52 of their processors"));
 }
 
 // The first job never reports its load. It counts as unloaded, and the others do not wait for it.
@@ -1269,7 +1263,7 @@ TEST_F(SchedulerTest, AJobThatDoesNotReportItsLoad) {
   EXPECT_EQ(silent.resizes, 0);
   EXPECT_EQ(job(third)["why"],
             "needs 2 processors, 0 are free; asked to shrink: job 2 (its processes get 0.52 of their processors)");
-  EXPECT_TRUE(says(read_file(folder_ + "/err"), "job 1 did not report its load in time"));
+  EXPECT_TRUE(says(content_of(folder_ + "/err"), "job 1 did not report its load in time"));
   EXPECT_TRUE(job(first)["share"].is_null());
 }
 
@@ -1414,7 +1408,7 @@ TEST_F(SchedulerTest, ANeedIsGrantedWhenAnotherEndsAsPdgemmShows) {
   EXPECT_EQ(job(rigid)["phase"], "running");
   go();
   const Json ended = wait(id);
-  EXPECT_EQ(ended.at("status"), "0") << read_file(folder_ + "/s/jobs/2.err");
+  EXPECT_EQ(ended.at("status"), "0") << content_of(folder_ + "/s/jobs/2.err");
   const std::string text = out(id), sum = text.substr(text.find(": "));
   EXPECT_EQ(text, "on 1 x 1" + sum.substr(0, sum.find('\n')) + "\non 2 x 2" + sum.substr(0, sum.find('\n')) + "\n");
   EXPECT_EQ(call("status")["free"], 4);
@@ -1426,8 +1420,8 @@ TEST_F(SchedulerTest, PdgemmAsksForWhatItsTimetableWants) {
   const auto rigid = submit({"sleep", "100"}, {{"allow", "2"}, {"rigid", true}});
   const auto id = submit({PDGEMM, "--n", "64", "--nb", "8", "--steps", "12", "--check", "--resize-at", "3:2x2,6:1x2"},
                          {{"allow", "1"}});
-  EXPECT_EQ(wait(id)["status"], "0") << read_file(folder_ + "/s/jobs/2.err");
-  const std::string said = read_file(folder_ + "/s/jobs/2.err");
+  EXPECT_EQ(wait(id)["status"], "0") << content_of(folder_ + "/s/jobs/2.err");
+  const std::string said = content_of(folder_ + "/s/jobs/2.err");
   EXPECT_TRUE(says(said, "the scheduler refuses 2x2: 3 processors more are asked for, 1 of 4 are free"));
   EXPECT_TRUE(says(out(id), "12 steps all right, 1x1 -> 1x2;"));
   EXPECT_EQ(had(id), (std::vector<Json>{Json::array({2}), Json::array({2, 3})}));
@@ -1451,7 +1445,7 @@ TEST_F(SchedulerTest, AFactorizationShrinksAndGrowsInside) {
   until("it has grown again", [&] { return job(lu)["changes"] == 2; });
   EXPECT_EQ(wait(other)["status"], "0");
   const Json ended = wait(lu);
-  EXPECT_EQ(ended.at("status"), "0") << read_file(folder_ + "/s/jobs/1.err");
+  EXPECT_EQ(ended.at("status"), "0") << content_of(folder_ + "/s/jobs/1.err");
   EXPECT_EQ(ended.at("changes"), 2);
   EXPECT_EQ(out(lu), "lu: 1 rounds right\n");
   std::vector<std::size_t> counts; // both requests of the scheduler were done
@@ -1463,7 +1457,7 @@ TEST_F(SchedulerTest, AFactorizationShrinksAndGrowsInside) {
 /// Bytes of a process's memory, and its open files.
 std::pair<std::int64_t, std::int64_t> held_by(pid_t process) {
   const std::string folder = "/proc/" + std::to_string(process);
-  const std::string status = read_file(folder + "/status");
+  const std::string status = content_of(folder + "/status");
   const std::filesystem::directory_iterator files(folder + "/fd"), end;
   return {1024 * std::stoll(status.substr(status.find("RssAnon:") + 8)), std::distance(files, end)};
 }
@@ -1484,7 +1478,7 @@ TEST_F(SchedulerTest, TwoJobsAgainstEachOther) {
   EXPECT_LE(files_then, files + 4);
   EXPECT_LE(bytes_then, bytes + (std::int64_t{2} << 20));
   for (const auto id : {one, other})
-    EXPECT_EQ(wait(id)["status"], "0") << read_file(fmt::format("{}/s/jobs/{}.err", folder_, id));
+    EXPECT_EQ(wait(id)["status"], "0") << content_of(fmt::format("{}/s/jobs/{}.err", folder_, id));
   EXPECT_LE(std::abs(std::atoi(out(one).c_str()) - std::atoi(out(other).c_str())), 2) << out(one) << out(other);
   std::printf("%s%sscheduler: %ld -> %ld kB, open files %ld -> %ld\n", out(one).c_str(), out(other).c_str(),
               static_cast<long>(bytes >> 10), static_cast<long>(bytes_then >> 10), static_cast<long>(files),

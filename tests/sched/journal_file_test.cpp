@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -16,18 +15,13 @@
 
 #include "../errors.hpp"
 #include "../temporary_folder.hpp"
+#include "base/files.hpp"
 #include "sched/job_table.hpp"
 
 namespace {
 
 using namespace sched;
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using base::content_of;
 
 /// A disk with a number of bytes left, whose other calls can be made to fail.
 struct Disk {
