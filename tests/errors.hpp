@@ -22,8 +22,13 @@ template <class Call> base::Status status_of(Call&& call, std::string* text = nu
   if (text) *text = error.what();
   return error.status();
 }
-template <class Call> std::string message_of(Call&& call) {
-  return thrown_by(call).what();
+template <class Exception = base::Error, class Call> std::string message_of(Call&& call) {
+  try {
+    call();
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "no error";
 }
 
 /// For EXPECT_TRUE and EXPECT_FALSE, which print both.

@@ -24,12 +24,7 @@ protected:
     return entries;
   }
   std::string complaint() const {
-    try {
-      read();
-    } catch (const std::runtime_error& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<std::runtime_error>([this] { read(); });
   }
   void TearDown() override { std::remove(path_.c_str()); }
 
