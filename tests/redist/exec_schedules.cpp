@@ -13,6 +13,7 @@
 #include <mpi.h>
 
 #include "exec_brute.hpp"
+#include "exec_transports.hpp"
 #include "redist/executor.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
@@ -121,56 +122,21 @@ Problem random_problem(std::mt19937& random, Schedule schedule, int largest) {
 
 enum class Way { execute, start_finish, in_place, several };
 
-struct Case {
-  Transport transport;
-  std::size_t extra_bytes;
-  const char* name;
-  std::vector<int> hosts{1, 1, 1, 1, 1, 1, 1}; ///< by rank: as if on these
-  bool arrays = false;                         ///< sources of even ranks, or with all_arrays of all, in SharedArrays
-  bool all_arrays = false;
-  PanelWrites panel_writes = PanelWrites::automatic;
-};
+class EverySchedule : public OnTransport {};
 
-class EverySchedule : public ::testing::TestWithParam<Case> {};
-
-INSTANTIATE_TEST_SUITE_P(
-    Executors, EverySchedule,
-    ::testing::Values(
-        Case{Transport::mpi, std::size_t{64} << 20, "mpi"}, Case{Transport::mpi, 16384, "mpi_small_buffers"},
-        Case{Transport::shared, std::size_t{64} << 20, "shared"},
-        Case{Transport::shared, 65536, "shared_small_buffers"},
-        Case{Transport::shared,
-             std::size_t{64} << 20,
-             "non_temporal",
-             {1, 1, 1, 1, 1, 1, 1},
-             false,
-             false,
-             PanelWrites::non_temporal},
-        Case{Transport::shared,
-             65536,
-             "non_temporal_small_buffers",
-             {1, 1, 1, 1, 1, 1, 1},
-             false,
-             false,
-             PanelWrites::non_temporal},
-        Case{Transport::automatic, std::size_t{64} << 20, "two_hosts", {1, 2, 1, 2, 1, 2, 1}},
-        Case{Transport::automatic, 100000, "one_rank_alone", {1, 1, 2, 1, 1, 1, 1}},
-        Case{Transport::automatic, std::size_t{64} << 20, "direct_copies", {1, 1, 1, 1, 1, 1, 1}, true, true},
-        Case{Transport::automatic, std::size_t{64} << 20, "some_direct_copies", {1, 1, 2, 2, 1, 1, 1}, true}),
-    [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Executors, EverySchedule, transports(), name_of_transport);
+INSTANTIATE_TEST_SUITE_P(Hosts, EverySchedule,
+                         ::testing::Values(TransportCase{Transport::automatic, 100000, "one_rank_alone", "aabaaaa"},
+                                           TransportCase{Transport::automatic, std::size_t{64} << 20,
+                                                         "some_in_place_reads", "aabbaaa", Home::mixed}),
+                         name_of_transport);
 
 TEST_P(EverySchedule, MovesEveryElement) {
-  const Case& how = GetParam();
-  ExecuteOptions options;
-  options.transport = how.transport;
-  options.extra_bytes = how.extra_bytes;
-  options.host_key = how.hosts[static_cast<std::size_t>(world_rank())];
-  options.panel_writes = how.panel_writes;
-  Executor executor(MPI_COMM_WORLD, options);
+  const TransportCase& how = GetParam();
+  Executor executor(MPI_COMM_WORLD, options());
   int wanted_on_host = 0;
   for (int r = 0; r < world_size(); ++r)
-    wanted_on_host += how.transport == Transport::mpi ? r == world_rank()
-                                                      : how.hosts[static_cast<std::size_t>(r)] == options.host_key;
+    wanted_on_host += how.transport == Transport::mpi ? r == world_rank() : how.host_of(r) == how.host_of(world_rank());
   ASSERT_EQ(executor.ranks_on_host(), wanted_on_host);
   std::mt19937 random(20261121);
   std::int64_t split = 0, messages = 0;
@@ -193,7 +159,7 @@ TEST_P(EverySchedule, MovesEveryElement) {
           from.push_back(x.share(true, 3));
           to.push_back(x.share(false, 2));
           wanted.push_back(x.expected(2));
-          const bool array = how.all_arrays || (how.arrays && world_rank() % 2 == 0);
+          const bool array = how.home == Home::shared || (how.home == Home::mixed && world_rank() % 2 == 0);
           // the source of an exchange in place is given up, so it always has memory of its own
           if (array || way == Way::in_place) {
             arrays.emplace_back(from.back().bytes.size(), array ? Sharing::yes : Sharing::no);
