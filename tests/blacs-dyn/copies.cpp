@@ -129,9 +129,7 @@ int sequence(int argc, char** argv) {
     z.add_round<std::complex<double>>(step);
     i.add_round<std::int32_t>(step);
     gemr2d_round(d, step);
-    if (2 + step == argc) return false;
-    follow::request(argv[2 + step++]);
-    return true;
+    return follow::request_next(argc - 2, argv + 2, step);
   });
   int size = 0, rank = -1;
   if (dyngrid_comm() != MPI_COMM_NULL) {

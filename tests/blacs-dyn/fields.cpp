@@ -157,9 +157,7 @@ int sequence(int argc, char** argv) {
       check(one_of_each[k].first, a[k], forms[k]);
     }
     expect(dyngrid_relayout() == DYNGRID_SAME, "relayout");
-    if (2 + step == argc) return false;
-    follow::request(argv[2 + step++]);
-    return true;
+    return follow::request_next(argc - 2, argv + 2, step);
   });
   if (!stays) return dyngrid_finalize();
   if (dyngrid_is_first()) std::printf("all right after %d grids\n", step + 1);

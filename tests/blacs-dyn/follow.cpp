@@ -69,6 +69,12 @@ void request(const char* grid) {
   expect(dyngrid_request(nprow, npcol) == 0, "request");
 }
 
+bool request_next(int count, char** grids, int& step) {
+  if (step == count) return false;
+  request(grids[step++]);
+  return true;
+}
+
 void for_mine(const dyngrid_matrix* a, const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& f) {
   const int* d = dyngrid_desc(a);
   int nprow = 0, npcol = 0, myrow = 0, mycol = 0;

@@ -41,6 +41,8 @@ bool has_ended(int pid);
 
 /// Requests a grid that is written as 2x3.
 void request(const char* grid);
+/// Requests the next one of `count` grids. @return whether there is one
+bool request_next(int count, char** grids, int& step);
 
 /// Calls visit() on the first grid and after each change, on the processes of the grid, until it returns false. visit
 /// asks for the next grid. A new process comes in at its first resize point. @return false: this process has left

@@ -216,9 +216,7 @@ int sequence(int argc, char** argv) {
         expect(dyngrid_matrix_create_owned("late", 's', m, n, any_owner, &later, &late) == 0, "late");
         Owned<float>(late, m, n, later).fill(4);
       }
-      if (2 + step == argc) return false;
-      follow::request(argv[2 + step++]);
-      return true;
+      return follow::request_next(argc - 2, argv + 2, step);
     });
     if (!stays) return dyngrid_finalize();
   }
@@ -264,7 +262,7 @@ int columns(int argc, char** argv) {
   };
   bool is_new = dyngrid_is_newcomer() != 0;
   if (!is_new && dyngrid_context() >= 0) for_all([](double& x, std::size_t i) { x = static_cast<double>(i) + 0.5; });
-  const bool stays = follow::on_each_grid([&] {
+  follow::on_each_grid([&] {
     std::int64_t wrong = 0;
     for_all([&](double& x, std::size_t i) { wrong += x != static_cast<double>(i) + 0.5; });
     expect(wrong == 0, "all elements");
@@ -274,11 +272,8 @@ int columns(int argc, char** argv) {
       std::printf("%dx%d: all elements; %s\n", Position().nprow, Position().npcol,
                   step == 0 ? "first grid" : (std::to_string(report.moved_bytes) + " bytes moved").c_str());
     }
-    if (4 + step == argc) return false;
-    follow::request(argv[4 + step++]);
-    return true;
+    return follow::request_next(argc - 4, argv + 4, step);
   });
-  if (!stays) return dyngrid_finalize();
   return dyngrid_finalize();
 }
 

@@ -142,9 +142,7 @@ int sequence(int argc, char** argv) {
     if (step == 0) expect(dyngrid_matrix_reblock(ruled, 2, 9) == DYNGRID_RESIZED, "no rule any more");
     expect(dyngrid_desc(ruled)[0] == 1 && dyngrid_desc(ruled)[4] == 2, "it has none on new processes either");
     expect(dyngrid_matrix_reblock(changed, 1 + step, 2 + step) == DYNGRID_RESIZED, "other blocks on each grid");
-    if (2 + step == argc) return false;
-    follow::request(argv[2 + step++]);
-    return true;
+    return follow::request_next(argc - 2, argv + 2, step);
   });
   if (!stays) return dyngrid_finalize();
   if (dyngrid_depth() > 1) { // a growth is undone after a relayout

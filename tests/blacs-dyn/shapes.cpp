@@ -210,9 +210,7 @@ int sequence(int argc, char** argv) {
     use_scalapack(a[1], a[2], a[5], a[10], forms[1], forms[2]);
     for (const std::size_t used : {1, 2, 5, 10}) fill(a[used], forms[used]);
     for (std::size_t l = 0; l < a.size(); ++l) check(one_of_each[l].first, a[l], forms[l]);
-    if (2 + step == argc) return false;
-    follow::request(argv[2 + step++]);
-    return true;
+    return follow::request_next(argc - 2, argv + 2, step);
   });
   if (!stays) return dyngrid_finalize();
   if (dyngrid_is_first()) std::printf("all right after %d grids\n", step + 1);
