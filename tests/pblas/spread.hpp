@@ -19,6 +19,7 @@
 namespace spread {
 
 using elements::conj;
+using elements::Dense;
 using elements::element_of;
 using elements::is_complex;
 using elements::Real;
@@ -34,17 +35,6 @@ using Random = std::mt19937;
 inline int pick(Random& random, int least, int most) {
   return std::uniform_int_distribution<int>(least, most)(random);
 }
-
-/// Column-major.
-template <class T> struct Dense {
-  std::int64_t m = 0, n = 0;
-  std::vector<T> x;
-
-  Dense(std::int64_t rows, std::int64_t cols) : m(rows), n(cols), x(static_cast<std::size_t>(rows * cols)) {}
-  T& operator()(std::int64_t i, std::int64_t j) { return x[static_cast<std::size_t>(i + j * m)]; }
-  const T& operator()(std::int64_t i, std::int64_t j) const { return x[static_cast<std::size_t>(i + j * m)]; }
-  int ld() const { return static_cast<int>(m > 1 ? m : 1); }
-};
 
 /// The owner of index i, and its place: counted block by block.
 struct Axis {
