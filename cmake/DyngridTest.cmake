@@ -95,21 +95,29 @@ function(dyngrid_suites_of result)
   set(${result} "--gtest_filter=${filter}" PARENT_SCOPE)
 endfunction()
 
+# dyngrid_test_program(<name> <source>... LINK <library>...): a program with a main of its own, for TARGET below.
+function(dyngrid_test_program name)
+  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} dyngrid_flags)
+endfunction()
+
 # dyngrid_test(<module.behaviour> SOURCES a.cpp ... | COMMAND cmd args...
 #              [NP n] [SPAWN k] [MUST_SPAWN] [SANITIZED] [LABELS ...] [LINK ...] [ARGS ...]
-#              [ENV A=B ...] [TARGET name] [IN program] [PROCESSORS n])
+#              [ENV A=B ...] [TARGET name] [IN program] [PROCESSORS n] [LOCK lock])
 # IN: the sources belong to a program that several tests share, since a compiler takes them together in half the time;
 # each test runs the suites of its own sources. A later dyngrid_test of the same name, without SOURCES, runs them again.
 # SANITIZED: a test with NP that CI runs under the sanitizers too (label sanitized); those without NP all are.
-# Without NP: a plain GoogleTest program in one process (label pure). With NP: run by mpirun, with the main of
-# tests/mpi_main.cpp where the sources have none; with SPAWN: k more processes are born, and spawn tests take one lock.
+# Without NP: a plain GoogleTest program in one process, or a COMMAND without the labels mpi and spawn (label pure).
+# With NP: run by mpirun, with the main of tests/mpi_main.cpp where the sources have none; with SPAWN: k more processes
+# are born, and spawn tests take one lock.
 # The name gets .npN or .npN_spawnK. SOURCES builds the program (target test_<module_behaviour>, or TARGET); TARGET
 # without SOURCES runs one that exists.
+# PROCESSORS: of a COMMAND that starts processes itself. It takes the lock LOCK or, with the label spawn, that one.
 # Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed
 # (.npN_spareK), but for a test of what is started itself (MUST_SPAWN), which is skipped.
-# PROCESSORS: of a test without NP that starts processes itself. With the label spawn it takes the lock of spawn tests.
 function(dyngrid_test name)
-  cmake_parse_arguments(arg "MUST_SPAWN;SANITIZED" "NP;SPAWN;TARGET;IN;PROCESSORS"
+  cmake_parse_arguments(arg "MUST_SPAWN;SANITIZED" "NP;SPAWN;TARGET;IN;PROCESSORS;LOCK"
     "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV" ${ARGN})
   if(arg_IN)
     set(arg_TARGET ${arg_IN})
@@ -175,16 +183,23 @@ function(dyngrid_test name)
   else()
     set(test_name "${name}")
     add_test(NAME ${test_name} COMMAND ${program})
-    set_tests_properties(${test_name} PROPERTIES LABELS "pure;${arg_LABELS}")
+    set(labels ${arg_LABELS})
+    if(NOT "mpi" IN_LIST labels AND NOT "spawn" IN_LIST labels)
+      list(PREPEND labels pure)
+    endif()
+    set_tests_properties(${test_name} PROPERTIES LABELS "${labels}")
+    if(arg_PROCESSORS)
+      set_tests_properties(${test_name} PROPERTIES PROCESSORS ${arg_PROCESSORS})
+      if("spawn" IN_LIST arg_LABELS AND NOT arg_LOCK)
+        set(arg_LOCK spawn)
+      endif()
+    endif()
+    if(arg_LOCK)
+      set_tests_properties(${test_name} PROPERTIES RESOURCE_LOCK ${arg_LOCK})
+    endif()
     if(NOT arg_COMMAND AND NOT name MATCHES "^apps")
       set_property(GLOBAL APPEND PROPERTY DYNGRID_MODULE_TESTS ${arg_TARGET})
       set_tests_properties(${test_name} PROPERTIES LABELS "pure;module;${arg_LABELS}")
-    endif()
-    if(arg_PROCESSORS)
-      set_tests_properties(${test_name} PROPERTIES PROCESSORS ${arg_PROCESSORS})
-    endif()
-    if("spawn" IN_LIST arg_LABELS)
-      set_tests_properties(${test_name} PROPERTIES RESOURCE_LOCK spawn)
     endif()
   endif()
   set(environment ${DYNGRID_TEST_ENV})
@@ -204,7 +219,7 @@ function(dyngrid_test name)
     else()
       set(program TARGET ${arg_TARGET} ARGS ${arg_ARGS})
     endif()
-    foreach(what NP SPAWN PROCESSORS)
+    foreach(what NP SPAWN PROCESSORS LOCK)
       if(arg_${what})
         list(APPEND program ${what} ${arg_${what}})
       endif()

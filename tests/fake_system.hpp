@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "temporary_folder.hpp"
+
 /// A made-up /proc and /sys.
-struct FakeSystem {
-  std::string root;
-  FakeSystem() {
-    char name[] = "/tmp/dyngrid-limits-XXXXXX";
-    root = mkdtemp(name);
-  }
-  ~FakeSystem() { std::filesystem::remove_all(root); }
-  void put(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories((root + path).substr(0, (root + path).rfind('/')));
-    std::ofstream(root + path) << text;
+struct FakeSystem : TemporaryFolder {
+  const std::string& root = path;
+  void put(const std::string& file, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(root + file).parent_path());
+    std::ofstream(root + file) << text;
   }
 };

@@ -2,12 +2,7 @@
 // A grid of all processes for programs that use BLACS alone.
 #pragma once
 
-extern "C" {
-void Cblacs_get(int ctxt, int what, int* value);
-void Cblacs_gridinit(int* ctxt, const char* order, int nprow, int npcol);
-void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
-void Cblacs_gridexit(int ctxt);
-}
+#include "base/mpi/blacs.hpp"
 
 namespace apps {
 

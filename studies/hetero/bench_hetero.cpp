@@ -178,11 +178,7 @@ private:
   void uniform(apps::Report& report) { // Tables 6.2, 6.3
     const std::int64_t n = settings_.n_uniform;
     report.heading("Equal shares against shares by speed");
-    gridmap::MappingRequest request;
-    request.speeds = {1, 2, 2, 4};
-    request.nprow = request.npcol = 2;
-    request.m = request.n = n;
-    const Layout weighted = layout_of(gridmap::map_processors(request));
+    const Layout weighted = layout_of(gridmap::map_processors({{1, 2, 2, 4}, 2, 2, n, n}));
     const Layout equal{2, 2, weighted.speeds, equal_parts(n, 2), equal_parts(n, 2)};
     const Layout alone{1, 1, {4}, {n}, {n}};
     const double repeats = settings_.is_quick ? 8 : 200; // the published 1000 only take longer
@@ -240,12 +236,8 @@ private:
 
   void one_grid(apps::Report& report) { // Table 6.6
     report.heading("Theory and measurement on one grid");
-    gridmap::MappingRequest request;
-    request.speeds = first_speeds;
-    request.nprow = request.npcol = 2;
-    request.m = request.n = settings_.n;
-    request.method = gridmap::MapMethod::svd;
-    const Layout layout = layout_of(gridmap::map_processors(request));
+    const Layout layout =
+        layout_of(gridmap::map_processors({first_speeds, 2, 2, settings_.n, settings_.n, gridmap::MapMethod::svd}));
     const std::vector<double> ms = measure(layout, settings_.n);
     apps::Table table{"Theoretical and measured milliseconds of each processor of the first grid",
                       {"speed", "cells", "theory (published unit)", "theory ms", "measured ms", "measured / theory"},
@@ -358,10 +350,7 @@ void add_options(base::CommandLine& cli, Settings& settings) {
 
 /// Table 6.3: the same four processors with equal shares and with shares by speed, and the fastest one alone.
 bench::LiveGrids live_shares(std::int64_t n) {
-  gridmap::MappingRequest request;
-  request.speeds = {1, 2, 2, 4};
-  request.nprow = request.npcol = 2;
-  request.m = request.n = n;
+  const gridmap::MappingRequest request{{1, 2, 2, 4}, 2, 2, n, n};
   const gridmap::Mapping mapping = gridmap::map_processors(request);
   const Layout weighted = layout_of(mapping);
   const Layout equal{2, 2, weighted.speeds, equal_parts(n, 2), equal_parts(n, 2)};
@@ -377,37 +366,14 @@ bench::LiveGrids live_shares(std::int64_t n) {
            {"shares by speed", 2, 2, weighted.speeds, weighted.rows, weighted.cols, names}}};
 }
 
-bench::LiveGrids live_grid(std::int64_t n) { // Table 6.6
-  gridmap::MappingRequest request;
-  request.speeds = first_speeds;
-  request.nprow = request.npcol = 2;
-  request.m = request.n = n;
-  request.method = gridmap::MapMethod::svd;
+/// `live` without its speeds and grids: one grid by the published heuristic.
+bench::LiveGrids live_grid(bench::LiveGrids live, const gridmap::MappingRequest& request) {
   const Layout layout = layout_of(gridmap::map_processors(request));
   std::vector<std::string> names;
   for (const double speed : layout.speeds) names.push_back(fmt::format("speed {}", speed));
-  return {"live-one-grid",
-          "6.6",
-          "Table 6.6: theory and measurement on one grid",
-          request.speeds,
-          {{"svd", 2, 2, layout.speeds, layout.rows, layout.cols, names}}};
-}
-
-bench::LiveGrids live_twelve(std::int64_t n) { // Tables 6.18 and 6.19
-  gridmap::MappingRequest request;
-  request.speeds = apps::fitted_twelve;
-  request.nprow = 4;
-  request.npcol = 3;
-  request.m = request.n = n;
-  request.method = gridmap::MapMethod::svd;
-  const Layout layout = layout_of(gridmap::map_processors(request));
-  std::vector<std::string> names;
-  for (const double speed : layout.speeds) names.push_back(fmt::format("speed {}", speed));
-  return {"live-twelve",
-          "6.18",
-          "Tables 6.18 and 6.19: a grid of twelve",
-          request.speeds,
-          {{"svd", 4, 3, layout.speeds, layout.rows, layout.cols, names}}};
+  live.speeds = request.speeds;
+  live.grids.push_back({"svd", layout.nprow, layout.npcol, layout.speeds, layout.rows, layout.cols, names});
+  return live;
 }
 
 bench::LiveSeries live_choices(const std::string& table, std::vector<double> tpp) {
@@ -450,8 +416,13 @@ int run_live(const base::CommandLine& cli, const Settings& settings) {
   };
   const bool has_tpp = cli.count("--tpp") > 0;
   if (has("6.2") || has("6.3")) live.grids.push_back(live_shares(live.n));
-  if (has("6.6")) live.grids.push_back(live_grid(live.n));
-  if (has("6.18") || has("6.19")) live.grids.push_back(live_twelve(live.n));
+  const auto svd = gridmap::MapMethod::svd;
+  if (has("6.6"))
+    live.grids.push_back(live_grid({"live-one-grid", "6.6", "Table 6.6: theory and measurement on one grid", {}, {}},
+                                   {first_speeds, 2, 2, live.n, live.n, svd}));
+  if (has("6.18") || has("6.19"))
+    live.grids.push_back(live_grid({"live-twelve", "6.18", "Tables 6.18 and 6.19: a grid of twelve", {}, {}},
+                                   {apps::fitted_twelve, 4, 3, live.n, live.n, svd}));
   for (const char* table : {"6.7", "6.17"}) {
     std::vector<double> tpp = settings.tpp;
     if (!has_tpp && settings.is_quick) tpp = {400};

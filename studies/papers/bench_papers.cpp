@@ -284,13 +284,7 @@ void payoff(Papers& papers, const std::vector<Figure>& figures) {
 constexpr double unequal_factor = 0.0962e-3;
 
 gridmap::Mapping mapped(const std::vector<double>& speeds, int nprow, int npcol) {
-  gridmap::MappingRequest request;
-  request.speeds = speeds;
-  request.nprow = nprow;
-  request.npcol = npcol;
-  request.m = request.n = 2000;
-  request.method = gridmap::MapMethod::svd;
-  return gridmap::map_processors(request);
+  return gridmap::map_processors({speeds, nprow, npcol, 2000, 2000, gridmap::MapMethod::svd});
 }
 
 void first_grid(Papers& papers, const std::vector<Figure>& figures) {

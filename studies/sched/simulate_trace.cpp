@@ -5,10 +5,10 @@
 #include <cmath>
 #include <ctime>
 #include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
+#include "base/files.hpp"
 #include "base/parse_json.hpp"
 #include "plot.hpp"
 #include "shared/failure.hpp"
@@ -32,10 +32,8 @@ double cpu_seconds() {
 sched::Trace trace_of(const TraceOptions& o, const TraceRun& run, const sched::Speedup& speedup) {
   sched::Trace trace;
   if (!o.swf.empty()) {
-    std::ifstream file(o.swf, std::ios::binary);
-    if (!file) throw Failure(fmt::format("--swf: cannot read '{}'", o.swf));
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    trace = sched::parse_swf(text, o.swf, run.procs);
+    if (!std::ifstream(o.swf)) throw Failure(fmt::format("--swf: cannot read '{}'", o.swf));
+    trace = sched::parse_swf(base::content_of(o.swf), o.swf, run.procs);
   } else if (o.synthetic == "lublin") {
     trace = sched::lublin_trace(run.jobs, run.procs, run.seed);
   } else {

@@ -29,6 +29,8 @@ TraceJob job(double submit_s, int procs, double run_s, double estimate_s) {
   j.estimate_s = estimate_s;
   return j;
 }
+const std::vector<TraceJob> six_jobs{job(0, 6, 10, 10), job(1, 8, 10, 10), job(2, 2, 7, 7),
+                                     job(3, 4, 7, 7),   job(4, 2, 20, 20), job(5, 3, 30, 30)};
 
 /// A line of a trace: what matters here, the rest -1.
 std::string line(int id, double submit_s, double run_s, int allocated, int asked, double estimate_s, int status) {
@@ -151,9 +153,7 @@ TEST(StandardWorkloadFormat, WrittenAndReadAgain) {
 //        when 8 are free
 //   20   B ends: 8 free, D starts to 27, F too, to 50 (3 <= 4)     1
 TEST(Easy, TheScheduleWorkedOutByHand) {
-  const std::vector<TraceJob> jobs{job(0, 6, 10, 10), job(1, 8, 10, 10), job(2, 2, 7, 7),
-                                   job(3, 4, 7, 7),   job(4, 2, 20, 20), job(5, 3, 30, 30)};
-  EXPECT_EQ(backfill(jobs, 10, Backfill::easy), (std::vector<double>{0, 10, 2, 20, 4, 20}));
+  EXPECT_EQ(backfill(six_jobs, 10, Backfill::easy), (std::vector<double>{0, 10, 2, 20, 4, 20}));
 }
 
 // The same jobs. Every job is given the earliest time that delays none before it; free processors afterwards:
@@ -168,8 +168,7 @@ TEST(Easy, TheScheduleWorkedOutByHand) {
 //         At 24 E ends; at 27 D ends: F starts, ends at 57. G at 57.
 //   conservative: F at 27 .. 57; G 3 for 11: 4 free in 20-24, 6 in 24-27, 2 in 27-57: at 57.
 TEST(Conservative, TheScheduleWorkedOutByHand) {
-  std::vector<TraceJob> jobs{job(0, 6, 10, 10), job(1, 8, 10, 10), job(2, 2, 7, 7),
-                             job(3, 4, 7, 7),   job(4, 2, 20, 20), job(5, 3, 30, 30)};
+  std::vector<TraceJob> jobs = six_jobs;
   EXPECT_EQ(backfill(jobs, 10, Backfill::conservative), (std::vector<double>{0, 10, 2, 20, 4, 20}));
   jobs[5].procs = 8;
   jobs.push_back(job(6, 3, 11, 11));
@@ -466,8 +465,7 @@ TEST(Replay, SpreadIsOfValuesThatOccur) {
 TEST(Replay, FiguresOfTheScheduleByHand) {
   Trace trace;
   trace.procs = 10;
-  trace.jobs = {job(0, 6, 10, 10), job(1, 8, 10, 10), job(2, 2, 7, 7),
-                job(3, 4, 7, 7),   job(4, 2, 20, 20), job(5, 3, 30, 30)};
+  trace.jobs = six_jobs;
   const ReplayResult r = replay(trace, "easy", {});
   EXPECT_NEAR(r.used, 312.0 / 500, 1e-12);
   EXPECT_EQ(r.span_s, 50);
@@ -483,8 +481,7 @@ TEST(Replay, FiguresOfTheScheduleByHand) {
 TEST(Replay, PoliciesOfTheScheduler) {
   Trace trace;
   trace.procs = 10;
-  trace.jobs = {job(0, 6, 10, 10), job(1, 8, 10, 10), job(2, 2, 7, 7),
-                job(3, 4, 7, 7),   job(4, 2, 20, 20), job(5, 3, 30, 30)};
+  trace.jobs = six_jobs;
   for (const char* policy : {"ls", "as", "rs"}) {
     const ReplayResult r = replay(trace, policy, {});
     EXPECT_NEAR(r.used, 312.0 / 500, 1e-9) << policy;

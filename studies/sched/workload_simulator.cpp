@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/command_line.hpp"
+#include "base/files.hpp"
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
@@ -151,11 +152,8 @@ void draw(const Options& o, const std::vector<Point>& points, const std::vector<
 }
 
 void run_recorded(const Options& o, const std::vector<std::string>& policies) {
-  std::ifstream file(o.jobs);
-  if (!file) throw Failure(fmt::format("--jobs: cannot read '{}'", o.jobs));
-  std::stringstream text;
-  text << file.rdbuf();
-  const auto recorded = sched::parse_jobs(text.str(), o.jobs);
+  if (!std::ifstream(o.jobs)) throw Failure(fmt::format("--jobs: cannot read '{}'", o.jobs));
+  const auto recorded = sched::parse_jobs(base::content_of(o.jobs), o.jobs);
   if (recorded.arrivals.empty()) throw Failure(fmt::format("--jobs: no job in '{}'", o.jobs));
   auto simulation = o.simulation;
   simulation.to_the_end = true;

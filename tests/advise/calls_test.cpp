@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 
 namespace {
 
@@ -24,12 +24,7 @@ CallOption option(double run, double copy) {
 }
 
 std::string refusal_of(const char* text) {
-  try {
-    advise::parse_call_rules(text, "X");
-  } catch (const base::Error& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { advise::parse_call_rules(text, "X"); });
 }
 
 TEST(CallRules, NameRoutinesAndPlaces) {
@@ -292,21 +287,18 @@ TEST(CallTallies, AreATable) {
   EXPECT_EQ(advise::describe({}, false), "");
   const advise::CallTally t{"pdgetrf", "4000x4000", 3, {{"-", 1}, {"2x2/64", 2}}, 3.5, 8, 2, 5.12e8};
   const std::string text = advise::describe({t}, false);
-  EXPECT_NE(text.find("pdgetrf   4000x4000                3       3.5000       12.0000     512.0  its own place 1 "
-                      "times, 2x2/64 2 times\n"),
-            std::string::npos)
-      << text;
+  EXPECT_TRUE(says(text, "pdgetrf   4000x4000                3       3.5000       12.0000     512.0  its own place 1 "
+                         "times, 2x2/64 2 times\n"));
   advise::CallTally told{"pdgetrf", "4000x4000", 3, {{"-", 3}}, 3.5, 2, 3, 0, "2x2/64"};
-  EXPECT_NE(advise::describe({told}, true).find(" 2.0000       0.0  its own place; best: 2x2/64\n"), std::string::npos);
-  EXPECT_NE(advise::describe({told, t}, false).find(" -       0.0  its own place; best: 2x2/64 in 2.0000\n"),
-            std::string::npos)
+  EXPECT_TRUE(says(advise::describe({told}, true), " 2.0000       0.0  its own place; best: 2x2/64\n"));
+  EXPECT_TRUE(says(advise::describe({told, t}, false), " -       0.0  its own place; best: 2x2/64 in 2.0000\n"))
       << "beside others";
   told.best = "-";
-  EXPECT_NE(advise::describe({told}, true).find("its own place; best: its own place\n"), std::string::npos);
+  EXPECT_TRUE(says(advise::describe({told}, true), "its own place; best: its own place\n"));
   std::vector<advise::CallTally> many;
   for (int k = 1; k <= 42; ++k) many.push_back({"pdgemm", std::to_string(k), 1, {{"-", 1}}, 1.0 * k, 0, 0, 0});
   const std::string longest = advise::describe(many, true);
-  EXPECT_NE(longest.find("\n2 more of 3.0000 s together\n"), std::string::npos) << longest;
+  EXPECT_TRUE(says(longest, "\n2 more of 3.0000 s together\n"));
   EXPECT_LT(longest.find("pdgemm    42 "), longest.find("pdgemm    41 "));
 }
 

@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "../every_partition.hpp"
 #include "advise/chain.hpp"
 #include "base/index.hpp"
-#include "base/status.hpp"
 
 /// By prefix sums, as the library does it: equal partitions have equal times to the last bit.
 inline double seconds_of(const advise::ChainRequest& request, const base::Borders& first) {
@@ -21,16 +19,6 @@ inline double seconds_of(const advise::ChainRequest& request, const base::Border
     seconds = std::max(seconds, (prefix[base::at(first[i + 1])] - prefix[base::at(first[i])]) / request.speeds[i] +
                                     (request.fixed_s.empty() ? 0 : request.fixed_s[i]));
   return seconds;
-}
-
-/// The text of the error that a call throws.
-template <class Call> std::string chain_refusal(Call call) {
-  try {
-    call();
-  } catch (const base::Error& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 class RandomChains {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "../errors.hpp"
 #include "base/command_line.hpp"
 #include "base/text.hpp"
 #include "control/variables.hpp"
@@ -80,11 +81,11 @@ TEST(Launch, AutoTakesUcxUnlessSomethingSpeaksAgainstIt) {
   const Launch over_ucx = plan_launch(two, site);
   EXPECT_EQ(value_of(over_ucx, "OMPI_MCA_pml"), "ucx");
   EXPECT_EQ(value_of(over_ucx, "OMPI_MCA_pml_ucx_progress_iterations"), "1");
-  EXPECT_NE(over_ucx.transport.find("UCX"), std::string::npos);
+  EXPECT_TRUE(says(over_ucx.transport, "UCX"));
   const auto is_left_to_open_mpi = [](const RunRequest& r, const Site& s, const std::string& reason) {
     const Launch launch = plan_launch(r, s);
     EXPECT_EQ(value_of(launch, "OMPI_MCA_pml"), "(not set)") << reason;
-    EXPECT_NE(launch.transport.find(reason), std::string::npos) << launch.transport;
+    EXPECT_TRUE(says(launch.transport, reason));
   };
   for (const char* name : {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_mtl"}) {
     Site chosen = site;
@@ -119,22 +120,22 @@ TEST(Launch, AutoTakesUcxUnlessSomethingSpeaksAgainstIt) {
 TEST(Launch, JobsOnOneHostDoNotShareACore) {
   const auto line = [](const RunRequest& r, const Site& site) { return shell_line(plan_launch(r, site)); };
   const std::string unbound = " --bind-to none ";
-  EXPECT_NE(line(request(2), quiet_site()).find(unbound), std::string::npos);
+  EXPECT_TRUE(says(line(request(2), quiet_site()), unbound));
   RunRequest bound = request(2); // as the user says
   bound.mpirun_options = {"--bind-to", "core"};
-  EXPECT_EQ(line(bound, quiet_site()).find(unbound), std::string::npos);
+  EXPECT_FALSE(says(line(bound, quiet_site()), unbound));
   Site site = quiet_site();
   site.environment["OMPI_MCA_hwloc_base_binding_policy"] = "core";
-  EXPECT_EQ(line(request(2), site).find(unbound), std::string::npos);
+  EXPECT_FALSE(says(line(request(2), site), unbound));
   site = quiet_site();
   site.mpi = Mpi::mpich;
-  EXPECT_EQ(line(request(2), site).find("bind"), std::string::npos);
+  EXPECT_FALSE(says(line(request(2), site), "bind"));
 }
 
 TEST(Launch, ResizePointsWait) {
   RunRequest r = request(4);
   r.waits = true;
-  EXPECT_NE(shell_line(plan_launch(r, quiet_site())).find(" -x DYNGRID_WAIT=on "), std::string::npos);
+  EXPECT_TRUE(says(shell_line(plan_launch(r, quiet_site())), " -x DYNGRID_WAIT=on "));
 }
 
 TEST(Launch, OpenMpi5) {
@@ -212,7 +213,7 @@ TEST(Launch, NoOptionsOfMpirunInThePlaceOfTheProgram) {
   }
   RunRequest r = request(2);
   r.program = {"./app", "-np", "100", "a:b"}; // its own arguments may be anything else
-  EXPECT_NE(shell_line(plan_launch(r, quiet_site())).find("-np 2 ./app -np 100 a:b"), std::string::npos);
+  EXPECT_TRUE(says(shell_line(plan_launch(r, quiet_site())), "-np 2 ./app -np 100 a:b"));
 }
 
 TEST(Launch, OtherHostsGetTheEnvironment) {
@@ -220,13 +221,12 @@ TEST(Launch, OtherHostsGetTheEnvironment) {
   site.environment["DYNGRID_START"] = "unit=1";
   site.environment["DYNGRID_NEWCOMER"] = "managed";
   RunRequest r = request(2);
-  EXPECT_EQ(shell_line(plan_launch(r, site)).find("DYNGRID_START"),
-            std::string::npos); // this host's processes have it anyway
+  EXPECT_FALSE(says(shell_line(plan_launch(r, site)), "DYNGRID_START")); // this host's processes have it anyway
   r.hosts = "n1:4,n2:4";
   const std::string line = shell_line(plan_launch(r, site));
-  EXPECT_NE(line.find("-H n1:4,n2:4"), std::string::npos) << line;
-  EXPECT_NE(line.find("-x DYNGRID_START=unit=1"), std::string::npos) << line;
-  EXPECT_EQ(line.find("DYNGRID_NEWCOMER"), std::string::npos) << line;
+  EXPECT_TRUE(says(line, "-H n1:4,n2:4"));
+  EXPECT_TRUE(says(line, "-x DYNGRID_START=unit=1"));
+  EXPECT_FALSE(says(line, "DYNGRID_NEWCOMER"));
 }
 
 TEST(Launch, PreloadComesAfterTheUsersAndNotIntoMpirun) {
@@ -235,9 +235,9 @@ TEST(Launch, PreloadComesAfterTheUsersAndNotIntoMpirun) {
   r.preload = "/opt/lib/libdyngrid.so";
   Launch launch = plan_launch(r, site);
   EXPECT_EQ(value_of(launch, "LD_PRELOAD"), "(not set)");
-  EXPECT_NE(shell_line(launch).find("-x LD_PRELOAD=/opt/lib/libdyngrid.so ./app"), std::string::npos);
+  EXPECT_TRUE(says(shell_line(launch), "-x LD_PRELOAD=/opt/lib/libdyngrid.so ./app"));
   site.environment["LD_PRELOAD"] = "libtrace.so";
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("LD_PRELOAD=libtrace.so:/opt/lib/libdyngrid.so"), std::string::npos);
+  EXPECT_TRUE(says(shell_line(plan_launch(r, site)), "LD_PRELOAD=libtrace.so:/opt/lib/libdyngrid.so"));
 }
 
 TEST(Launch, APathWithABlankIsNotPreloaded) {
@@ -249,16 +249,15 @@ TEST(Launch, APathWithABlankIsNotPreloaded) {
     FAIL() << "the program would run without dyngrid";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.status(), 1);
-    EXPECT_NE(std::string(failure.what()).find("'/opt/my tools/lib/libdyngrid.so' cannot be preloaded"),
-              std::string::npos);
+    EXPECT_TRUE(says(failure.what(), "'/opt/my tools/lib/libdyngrid.so' cannot be preloaded"));
   }
   r.preload.clear();
   site.cores = 1;
   site.yield_library = "/opt/my tools/lib/dyngrid/libdyngrid-yield.so";
   const Launch launch = plan_launch(r, site);
-  EXPECT_EQ(shell_line(launch).find("LD_PRELOAD"), std::string::npos);
+  EXPECT_FALSE(says(shell_line(launch), "LD_PRELOAD"));
   ASSERT_EQ(launch.notices.size(), 1u);
-  EXPECT_NE(launch.notices[0].find("libdyngrid-yield.so' is left out"), std::string::npos) << launch.notices[0];
+  EXPECT_TRUE(says(launch.notices[0], "libdyngrid-yield.so' is left out"));
 }
 
 TEST(CommandLine, WordsAfterTheMarkStayAsTheyAre) {
@@ -297,44 +296,40 @@ TEST(Launch, SpareProcesses) {
   site.cores = 2;
   RunRequest r = request(4);
   r.resize_at = "1:2x3,5:3x3@local2,7:1x2";
-  EXPECT_EQ(shell_line(plan_launch(r, site)).find("SPARE"),
-            std::string::npos); // the others are started when they are needed
+  EXPECT_FALSE(says(shell_line(plan_launch(r, site)), "SPARE")); // the others are started when they are needed
   r.spare = 2;
-  EXPECT_NE(shell_line(plan_launch(r, site))
-                .find("-np 6 -x DYNGRID_RESIZE_AT=1:2x3,5:3x3@local2,7:1x2 -x DYNGRID_SPARE=2 ./app"),
-            std::string::npos);
+  EXPECT_TRUE(says(shell_line(plan_launch(r, site)),
+                   "-np 6 -x DYNGRID_RESIZE_AT=1:2x3,5:3x3@local2,7:1x2 -x DYNGRID_SPARE=2 ./app"));
   r.spare = -1;
   site.environment["DYNGRID_SPARE"] = "1";
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("-np 5 "), std::string::npos);
+  EXPECT_TRUE(says(shell_line(plan_launch(r, site)), "-np 5 "));
   r.spare = 0; // on the command line it counts more
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("DYNGRID_SPARE=0"), std::string::npos);
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("-np 4 "), std::string::npos);
+  EXPECT_TRUE(says(shell_line(plan_launch(r, site)), "DYNGRID_SPARE=0"));
+  EXPECT_TRUE(says(shell_line(plan_launch(r, site)), "-np 4 "));
   r.spare = -1;
   site.environment["DYNGRID_SPARE"] = ""; // as if it were not set
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("-np 4 "), std::string::npos);
+  EXPECT_TRUE(says(shell_line(plan_launch(r, site)), "-np 4 "));
   site.environment["DYNGRID_SPARE"] = "many";
   EXPECT_THROW(plan_launch(r, site), Failure);
   site.environment.erase("DYNGRID_SPARE");
 
   site.mpi = Mpi::mpich;
   site.can_spawn = false;
-  EXPECT_NE(shell_line(plan_launch(r, site))
-                .find("-n 9 -genv DYNGRID_RESIZE_AT 1:2x3,5:3x3@local2,7:1x2 -genv DYNGRID_SPARE 5 ./app"),
-            std::string::npos);
+  EXPECT_TRUE(says(shell_line(plan_launch(r, site)),
+                   "-n 9 -genv DYNGRID_RESIZE_AT 1:2x3,5:3x3@local2,7:1x2 -genv DYNGRID_SPARE 5 ./app"));
   r.processes = 12; // enough
-  EXPECT_EQ(shell_line(plan_launch(r, site)).find("SPARE"), std::string::npos);
+  EXPECT_FALSE(says(shell_line(plan_launch(r, site)), "SPARE"));
   r = request(1);
   site.environment["DYNGRID_RESIZE_AT"] = "3:1x2";
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("-n 2 -genv DYNGRID_SPARE 1 ./app"), std::string::npos);
+  EXPECT_TRUE(says(shell_line(plan_launch(r, site)), "-n 2 -genv DYNGRID_SPARE 1 ./app"));
   site.environment["DYNGRID_RESIZE_AT"] = "3:2x2,nonsense";
   site.yield_library = "/opt/lib/dyngrid/libdyngrid-yield.so"; // four processes on two cores
   r.preload = "/opt/lib/libdyngrid.so";
-  EXPECT_NE(shell_line(plan_launch(r, site))
-                .find("-genv LD_PRELOAD /opt/lib/libdyngrid.so:/opt/lib/dyngrid/libdyngrid-yield.so ./app"),
-            std::string::npos);
+  EXPECT_TRUE(says(shell_line(plan_launch(r, site)),
+                   "-genv LD_PRELOAD /opt/lib/libdyngrid.so:/opt/lib/dyngrid/libdyngrid-yield.so ./app"));
   EXPECT_EQ(plan_launch(r, site).remarks.size(), 2u);
   site.cores = 4;
-  EXPECT_NE(shell_line(plan_launch(r, site)).find("-genv LD_PRELOAD /opt/lib/libdyngrid.so ./app"), std::string::npos);
+  EXPECT_TRUE(says(shell_line(plan_launch(r, site)), "-genv LD_PRELOAD /opt/lib/libdyngrid.so ./app"));
 }
 
 TEST(Launch, SpareProcessesOnSeveralHostsOfOpenMpi5) {
@@ -392,7 +387,7 @@ TEST(Launch, WhoWaitsSleepsWhereProcessesOutnumberCores) {
   site.environment["DYNGRID_RESIZE_AT"] = "1:3x3";
   EXPECT_TRUE(preloads(request(1)));
   site.environment["LD_PRELOAD"] = site.yield_library; // a run from within a run: once is enough
-  EXPECT_EQ(shell_line(plan_launch(request(9), site)).find("LD_PRELOAD"), std::string::npos);
+  EXPECT_FALSE(says(shell_line(plan_launch(request(9), site)), "LD_PRELOAD"));
   site.environment.erase("LD_PRELOAD");
   grows.hosts = "n1:2,n2:2"; // where nobody knows whether it is installed
   EXPECT_FALSE(preloads(grows));
@@ -416,9 +411,7 @@ TEST(Launch, CoreOfOpenBlas) {
   const Launch launch = plan_launch(request(2), site);
   EXPECT_EQ(value_of(launch, "OPENBLAS_CORETYPE"), "SkylakeX");
   ASSERT_EQ(launch.notices.size(), 1u);
-  EXPECT_NE(launch.notices[0].find("takes this processor for Prescott; OPENBLAS_CORETYPE=SkylakeX set"),
-            std::string::npos)
-      << launch.notices[0];
+  EXPECT_TRUE(says(launch.notices[0], "takes this processor for Prescott; OPENBLAS_CORETYPE=SkylakeX set"));
   RunRequest far = request(2);
   far.hosts = "n1:1,n2:1"; // whose processors may be others
   EXPECT_EQ(value_of(plan_launch(far, site), "OPENBLAS_CORETYPE"), "(not set)");
@@ -493,9 +486,7 @@ TEST(Findings, KernelLog) {
       "busy workqueues and worker pools:\n"
       "<6>[  812.3]     pending: 3*flush_to_ldisc\n<3>[  912.1] BUG: workqueue lockup - pool cpus=0 stuck for 31s!\n");
   EXPECT_EQ(f.verdict, Verdict::warning);
-  EXPECT_NE(f.text.find("2 times; the last: [  912.1] BUG: workqueue lockup - pool cpus=0 stuck for 31s!"),
-            std::string::npos)
-      << f.text;
+  EXPECT_TRUE(says(f.text, "2 times; the last: [  912.1] BUG: workqueue lockup - pool cpus=0 stuck for 31s!"));
   EXPECT_EQ(judge_kernel_log("<0>[9.0] watchdog: BUG: soft lockup - CPU#1 stuck for 23s! [pdgemm:77]\n").verdict,
             Verdict::warning);
   EXPECT_EQ(judge_kernel_log("<3>[9.0] rcu: INFO: rcu_sched detected stalls on CPUs/tasks:\n").verdict,
@@ -566,9 +557,9 @@ TEST(Findings, Probe) {
   EXPECT_EQ(judged("grown 0.31 right\n").verdict, Verdict::error);
   const Finding late = judged("universe 2\n", 143, true, 30);
   EXPECT_EQ(late.verdict, Verdict::error);
-  EXPECT_NE(late.text.find("not done after 30 s (it had not grown)"), std::string::npos) << late.text;
+  EXPECT_TRUE(says(late.text, "not done after 30 s (it had not grown)"));
   EXPECT_EQ(judged("refused -12 blacs-dyn: no slots\n", 1).text, "blacs-dyn: no slots");
-  EXPECT_NE(judged("bash: probe: not found\n", 127).text.find("status 127: bash: probe: not found"), std::string::npos);
+  EXPECT_TRUE(says(judged("bash: probe: not found\n", 127).text, "status 127: bash: probe: not found"));
 }
 
 TEST(Variables, Unknown) {

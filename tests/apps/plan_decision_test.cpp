@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../errors.hpp"
 #include "base/parse_json.hpp"
 #include "command_output.hpp"
 #include "control/history.hpp"
@@ -48,15 +49,15 @@ TEST(PlanDecision, DoesNotPay) {
   EXPECT_EQ(slower.at("payoff_steps"), -1);
   const auto full = base::parse_json(output("decision --from 2x2 --to 3x3 --times 2x2=1 --cores 4 --json"));
   EXPECT_FALSE(full.at("accepted").get<bool>());
-  EXPECT_NE(full.at("why").get<std::string>().find("beyond the cores"), std::string::npos);
+  EXPECT_TRUE(says(full.at("why").get<std::string>(), "beyond the cores"));
 }
 
 TEST(PlanDecision, Text) {
   const std::string text = output(growth + " --steps 100");
   for (const char* word : {"2x2 -> 3x3: yes", "spawn", "merge", "latency", "bandwidth", "packing", "step before",
                            "step after", "after 1 steps", "steps left   100"})
-    EXPECT_NE(text.find(word), std::string::npos) << text;
-  EXPECT_NE(output("decision --from 2x2 --to 3x3").find("no step time is known"), std::string::npos);
+    EXPECT_TRUE(says(text, word));
+  EXPECT_TRUE(says(output("decision --from 2x2 --to 3x3"), "no step time is known"));
 }
 
 TEST(PlanDecision, PrintedHistory) {

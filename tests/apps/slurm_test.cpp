@@ -13,6 +13,7 @@
 #include <ctime>
 #include <functional>
 
+#include "../errors.hpp"
 #include "../without_pidfd.hpp"
 #include "shared/failure.hpp"
 #include "shared/launch.hpp"
@@ -47,15 +48,6 @@ constexpr const char* config_text = "Configuration data as of 2026-11-21T11:42:2
                                     "\n"
                                     "Slurmctld(primary) at n1 is UP\n";
 
-std::string text_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Failure& failure) {
-    return failure.what();
-  }
-  return "(no failure)";
-}
-
 // ---- reading ----
 
 TEST(SlurmWords, Configuration) {
@@ -65,7 +57,7 @@ TEST(SlurmWords, Configuration) {
   EXPECT_EQ(config.at("TaskProlog"), "");
   EXPECT_EQ(config.at("TopologyParam"), "");
   EXPECT_EQ(config.size(), 7u);
-  EXPECT_NE(text_of([] { parse_config("slurm_load_ctl_conf error\n"); }), "(no failure)");
+  EXPECT_NE(message_of<Failure>([] { parse_config("slurm_load_ctl_conf error\n"); }), "no error");
 }
 
 TEST(SlurmWords, Partitions) {
@@ -78,18 +70,18 @@ TEST(SlurmWords, Partitions) {
   EXPECT_EQ(all[1].grace_s, 120);
   EXPECT_EQ(all[1].nodes, 4);
   EXPECT_TRUE(parse_partitions("").empty());
-  EXPECT_NE(text_of([] { parse_partitions("No partitions in the system\n"); }).find("is no partition"),
-            std::string::npos);
-  EXPECT_NE(text_of([] {
-              parse_partitions(
-                  "PartitionName=a Default=NO PreemptMode=OFF State=UP GraceTime=soon PriorityTier=1 TotalNodes=1\n");
-            }).find("soon"),
-            std::string::npos);
+  EXPECT_TRUE(says(message_of<Failure>([] { parse_partitions("No partitions in the system\n"); }), "is no partition"));
+  EXPECT_TRUE(
+      says(message_of<Failure>([] {
+             parse_partitions(
+                 "PartitionName=a Default=NO PreemptMode=OFF State=UP GraceTime=soon PriorityTier=1 TotalNodes=1\n");
+           }),
+           "soon"));
   EXPECT_EQ(choose_spare(all, "").name, "spare");
   EXPECT_EQ(choose_spare(all, "main").name, "main");
   EXPECT_EQ(choose_main(all, "").name, "main");
-  EXPECT_NE(text_of([&] { choose_spare(all, "idle"); }).find("main, spare"), std::string::npos);
-  EXPECT_NE(text_of([&] { choose_spare({all[0]}, ""); }).find("PreemptMode CANCEL"), std::string::npos);
+  EXPECT_TRUE(says(message_of<Failure>([&] { choose_spare(all, "idle"); }), "main, spare"));
+  EXPECT_TRUE(says(message_of<Failure>([&] { choose_spare({all[0]}, ""); }), "PreemptMode CANCEL"));
 }
 
 TEST(SlurmWords, Queue) {
@@ -105,7 +97,7 @@ TEST(SlurmWords, Queue) {
   EXPECT_TRUE(parse_queue("\n").empty());
   for (const char* bad : {"12|PENDING|N/A", "12_3|RUNNING|N/A|n1", "x|RUNNING|N/A|n1", "12|running|N/A|n1",
                           "12|RUNNING|soon|n1", "-1|RUNNING|N/A|n1", "squeue: error: x"})
-    EXPECT_NE(text_of([&] { parse_queue(bad); }), "(no failure)") << bad;
+    EXPECT_NE(message_of<Failure>([&] { parse_queue(bad); }), "no error") << bad;
 }
 
 TEST(SlurmWords, Times) {
@@ -126,14 +118,14 @@ TEST(SlurmWords, Times) {
   for (const char* none : {"N/A", "NONE", "Unknown"}) EXPECT_FALSE(parse_time(none));
   for (const char* bad : {"", "7", "12:43:25", "2026-11-21", "2026-11-21 12:43:25", "2026-11-21T12:43",
                           "2026-11-31T12:43:25", "2026-13-01T12:43:25", "2026-11-21T12:43:25Z", "Sat Nov 21"})
-    EXPECT_NE(text_of([&] { parse_time(bad); }), "(no failure)") << bad;
+    EXPECT_NE(message_of<Failure>([&] { parse_time(bad); }), "no error") << bad;
 }
 
 TEST(SlurmWords, Submitted) {
   EXPECT_EQ(parse_submitted("4711\n"), 4711);
   EXPECT_EQ(parse_submitted("4711;cluster\n"), 4711);
   for (const char* bad : {"", "Submitted batch job 4711\n", "0\n", "47\n11\n", "-3\n"})
-    EXPECT_NE(text_of([&] { parse_submitted(bad); }), "(no failure)") << bad;
+    EXPECT_NE(message_of<Failure>([&] { parse_submitted(bad); }), "no error") << bad;
 }
 
 // ---- writing ----
@@ -177,7 +169,7 @@ TEST(SlurmWords, TheApplicationsJob) {
           "bin/dyngrid]\n[slurm]\n[agent]\n[--max]\n[8]\n[--min]\n[2]\n[--tasks-per-node]\n[4]\n[--spare]\n[spare]\n"),
       0u)
       << seen;
-  EXPECT_NE(seen.find("[--sbatch-option=--comment=two words]\n"), std::string::npos) << seen;
+  EXPECT_TRUE(says(seen, "[--sbatch-option=--comment=two words]\n"));
   const std::string last = "[--]\n[./app]\n[--title]\n[it's \"two\" $words]\n[]\n[a\nb]\n";
   ASSERT_GE(seen.size(), last.size());
   EXPECT_EQ(seen.substr(seen.size() - last.size()), last);
@@ -194,8 +186,8 @@ TEST(SlurmWords, ANodesJob) {
                                                "--partition=spare", "--signal=B:USR1@120", "--time=1:00:00",
                                                "--nodes=1", "--exclusive", "--ntasks-per-node=4"}));
   for (const std::string& word : c.words)
-    EXPECT_EQ(word.find("0123456789abcdef"), std::string::npos) << "everybody can see command lines";
-  EXPECT_NE(c.input.find("\ntrap '' USR1\nexec "), std::string::npos);
+    EXPECT_FALSE(says(word, "0123456789abcdef")) << "everybody can see command lines";
+  EXPECT_TRUE(says(c.input, "\ntrap '' USR1\nexec "));
   EXPECT_EQ(words_as_sh_sees_them(c.input), "[/opt/my bin/dyngrid]\n[slurm]\n[node]\n10.0.0.1:4711?0123456789abcdef\n");
   const Command base = start_on_base("/bin/dyngrid", 7, "n2", "10.0.0.1:4711?01");
   EXPECT_EQ(base.input, "10.0.0.1:4711?01\n");
@@ -452,10 +444,10 @@ TEST(SlurmRunner, StatusOutputAndLimit) {
   EXPECT_EQ(good.status, 3);
   EXPECT_EQ(good.out, "a line\n");
   EXPECT_EQ(good.err, "wrong\n");
-  EXPECT_NE(good.trouble().find("status 3: wrong"), std::string::npos);
+  EXPECT_TRUE(says(good.trouble(), "status 3: wrong"));
   const Outcome none = slurm::run({{"there-is-no-such-program-here"}, ""}, 10);
   EXPECT_EQ(none.status, 127);
-  EXPECT_NE(none.trouble().find("no such program"), std::string::npos);
+  EXPECT_TRUE(says(none.trouble(), "no such program"));
   const Outcome late = slurm::run({{"sh", "-c", "sleep 60 & sleep 60"}, ""}, 0.2);
   EXPECT_TRUE(late.timed_out);
   EXPECT_FALSE(late.is_good());

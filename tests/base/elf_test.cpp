@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../errors.hpp"
+#include "../temporary_folder.hpp"
 #include "base/elf.hpp"
 
 namespace {
@@ -33,7 +35,7 @@ TEST(Elf, LibrariesInTheOrderOfTheLoader) {
   ASSERT_GT(files.size(), 1u);
   EXPECT_EQ(files[0], own_program());
   const std::string c_library = base::file_that_answers("gnu_get_libc_version"); // which no sanitizer replaces
-  EXPECT_NE(c_library.find("libc.so"), std::string::npos) << c_library;
+  EXPECT_TRUE(says(c_library, "libc.so"));
   EXPECT_EQ(defined_in(c_library, {"gnu_get_libc_version", "no_such_routine"}),
             std::set<std::string>{"gnu_get_libc_version"});
 }
@@ -48,9 +50,8 @@ TEST(Elf, OtherFiles) {
 }
 
 TEST(Elf, BrokenFiles) {
-  std::string name = (std::filesystem::temp_directory_path() / "dyngrid-elf-XXXXXX").string();
-  ASSERT_NE(mkdtemp(name.data()), nullptr);
-  const std::string file = name + "/broken";
+  const TemporaryFolder folder;
+  const std::string file = folder.path + "/broken";
   std::ifstream self(own_program(), std::ios::binary);
   std::string bytes(1 << 16, '\0');
   self.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -62,7 +63,6 @@ TEST(Elf, BrokenFiles) {
     base::loader_of(file); // no crash, no endless loop
     defined_in(file, {"main"});
   }
-  std::filesystem::remove_all(name);
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../errors.hpp"
 #include "base/parse_json.hpp"
 
 namespace {
@@ -62,14 +63,7 @@ TEST(Json, NestingAndSizeHaveLimits) {
 }
 
 TEST(Json, SaysWhatItIsNot) {
-  const auto what = [](auto&& call) -> std::string {
-    try {
-      call();
-    } catch (const std::runtime_error& error) {
-      return error.what();
-    }
-    return "";
-  };
+  const auto what = [](auto&& call) { return message_of<std::runtime_error>(call); };
   const Json grid{{"nprow", 2}, {"job", "lake"}, {"on", true}};
   EXPECT_EQ(what([&] { grid.at("job").get<int>(); }), "JSON value is a string, expected a number");
   EXPECT_EQ(what([&] { grid.at("on").get<int>(); }), "JSON value is a boolean, expected a number");

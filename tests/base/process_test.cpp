@@ -11,10 +11,10 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "../errors.hpp"
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/files.hpp"
-#include "base/status.hpp"
 
 namespace {
 
@@ -97,12 +97,8 @@ TEST(Processes, WhatIsLateIsEndedWithoutPidfdToo) {
 }
 
 TEST(Processes, AProgramThatIsNotThereIsAnErrorAtOnce) {
-  for (const char* name : {"dyngrid-no-such-program", "/nowhere/program", "/etc/passwd"}) try {
-      base::start(Command{{name}});
-      FAIL() << name;
-    } catch (const base::Error& error) {
-      EXPECT_EQ(error.status(), base::Status::not_found) << error.what();
-    }
+  for (const char* name : {"dyngrid-no-such-program", "/nowhere/program", "/etc/passwd"})
+    EXPECT_EQ(status_of([&] { base::start(Command{{name}}); }), base::Status::not_found) << name;
 }
 
 TEST(Processes, TheChildBlocksNothingAndIgnoresOnlyWhatItShould) {
@@ -117,9 +113,9 @@ TEST(Processes, TheChildBlocksNothingAndIgnoresOnlyWhatItShould) {
   const std::string fresh = base::run(command, 20).output;
   signal(SIGHUP, SIG_DFL);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  EXPECT_NE(inherited.find("SigBlk:\t0000000000000000"), std::string::npos) << inherited;
-  EXPECT_NE(inherited.find("SigIgn:\t0000000000000001"), std::string::npos) << inherited;
-  EXPECT_NE(fresh.find("SigIgn:\t0000000000000000"), std::string::npos) << fresh;
+  EXPECT_TRUE(says(inherited, "SigBlk:\t0000000000000000"));
+  EXPECT_TRUE(says(inherited, "SigIgn:\t0000000000000001"));
+  EXPECT_TRUE(says(fresh, "SigIgn:\t0000000000000000"));
 }
 
 TEST(Processes, AGroupIsEndedPolitelyAndThenByForce) {

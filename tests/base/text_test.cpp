@@ -5,11 +5,11 @@
 
 #include <cmath>
 
+#include "../errors.hpp"
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/names.hpp"
 #include "base/statistics.hpp"
-#include "base/status.hpp"
 
 namespace {
 
@@ -60,13 +60,9 @@ TEST(Text, AWholeNumberIsThatAndNothingElse) {
 
 TEST(Text, ANumberBeyondItsLimitsNamesThem) {
   EXPECT_EQ(base::parse_whole_number("8", "--units", 1, 8), 8);
-  try {
-    base::parse_whole_number("9", "--units", 1, 8);
-    FAIL();
-  } catch (const base::Error& error) {
-    EXPECT_EQ(error.status(), base::Status::bad_argument);
-    EXPECT_STREQ(error.what(), "--units is \"9\", expected a whole number 1 .. 8");
-  }
+  const base::Error error = thrown_by([] { base::parse_whole_number("9", "--units", 1, 8); });
+  EXPECT_EQ(error.status(), base::Status::bad_argument);
+  EXPECT_STREQ(error.what(), "--units is \"9\", expected a whole number 1 .. 8");
 }
 
 TEST(Text, AShellReadsBackWhatWasQuoted) {
@@ -101,13 +97,9 @@ TEST(Names, AreFoundBothWays) {
   EXPECT_STREQ(base::name_of(Colour::none, names), "?");
   EXPECT_STREQ(base::name_of(static_cast<Colour>(-1), names), "?");
   EXPECT_EQ(base::any_of({"off"}), "off");
-  try {
-    base::number_of_name("Red", names, "--colour");
-    FAIL();
-  } catch (const base::Error& error) {
-    EXPECT_EQ(error.status(), base::Status::bad_argument);
-    EXPECT_STREQ(error.what(), "--colour is \"Red\", expected red, green or blue");
-  }
+  const base::Error error = thrown_by([&] { base::number_of_name("Red", names, "--colour"); });
+  EXPECT_EQ(error.status(), base::Status::bad_argument);
+  EXPECT_STREQ(error.what(), "--colour is \"Red\", expected red, green or blue");
 }
 
 } // namespace

@@ -143,8 +143,7 @@ int moves(const std::string& file) {
     expect(std::equal(large.desc, large.desc + 9, dyngrid_desc(large.a)), "its descriptor");
     for (Own* one : all) follow::fill(one->a, one->type, 3);
     check("adopted");
-    dyngrid_matrix* copy = nullptr;
-    expect(dyngrid_matrix_create("copy", 'd', 61, 47, 8, 8, &copy) == 0, "create");
+    dyngrid_matrix* copy = follow::create("copy", 'd', 61, 47, 8, 8);
     expect(dyngrid_copy(large.a, copy) == 0 && follow::wrong(copy, 'd', 3) == 0, "copied from it");
     follow::fill(large.a, 'd', -1);
     expect(dyngrid_copy(copy, large.a) == 0 && dyngrid_matrix_free(&copy) == 0, "copied into it");

@@ -8,15 +8,12 @@
 #include <new>
 #include <string>
 
+#include "refused.hpp"
+
 namespace {
 
+using follow::expect;
 using std::int64_t;
-
-void need(bool is_true, const std::string& what) {
-  if (is_true) return;
-  std::fprintf(stderr, "FAILED: %s [%s]\n", what.c_str(), dyngrid_last_message());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 bool has_memory = true;
 
@@ -59,11 +56,11 @@ template <class T> T value(int64_t i, int64_t j) {
 
 template <class Vector>
 void check(const dyngrid::Matrix<typename Vector::value_type>& a, const Vector& local, const std::string& what) {
-  need(a.local() == (local.empty() ? nullptr : local.data()), what + ": the vector has the local array");
-  if (dyngrid_context() < 0) return need(local.empty(), what + ": the vector is empty outside the grid");
+  expect(a.local() == (local.empty() ? nullptr : local.data()), what + ": the vector has the local array");
+  if (dyngrid_context() < 0) return expect(local.empty(), what + ": the vector is empty outside the grid");
   int64_t wrong = 0;
   dyngrid::for_each(a, [&](auto i, auto j, const auto& x) { wrong += x != value<typename Vector::value_type>(i, j); });
-  need(wrong == 0, what + ": every element");
+  expect(wrong == 0, what + ": every element");
 }
 
 } // namespace
@@ -80,14 +77,10 @@ int main() {
   if (app.grid().is_mine()) {
     dyngrid::for_each(a, [](auto i, auto j, double& e) { e = value<double>(i, j); });
     dyngrid::for_each(b, [](auto i, auto j, auto& e) { e = value<std::complex<float>>(i, j); });
-    need(b.lld() == desc_y[8], "LLD_ of the program");
+    expect(b.lld() == desc_y[8], "LLD_ of the program");
     std::vector<double> small(3);
-    try {
-      dyngrid::adopt("small", small, desc_x.data());
-      need(false, "a vector that is too small");
-    } catch (const dyngrid::Error& error) {
-      need(error.status() == DYNGRID_ERR_SHAPE && small.size() == 3, error.what());
-    }
+    follow::refused(DYNGRID_ERR_SHAPE, "", [&] { dyngrid::adopt("small", small, desc_x.data()); });
+    expect(small.size() == 3, "a vector that is too small stays so");
   }
   const int shapes[][2] = {{2, 2}, {1, 1}, {1, 3}, {2, 1}, {2, 2}};
   while (step < 5) {
@@ -99,17 +92,13 @@ int main() {
     const std::string what = "step " + std::to_string(step.get());
     check(a, x, what);
     check(b, y, what);
-    need(x.size() == static_cast<std::size_t>(a.lld() * a.columns()) && a.lld() == a.rows(), what + ": its size");
+    expect(x.size() == static_cast<std::size_t>(a.lld() * a.columns()) && a.lld() == a.rows(), what + ": its size");
     if (app.grid().nprow * app.grid().npcol < 2) continue;
     const dyngrid::Grid grid = app.grid();
     has_memory = grid.myrow < grid.nprow - 1 || grid.mycol < grid.npcol - 1;
     const void* const before = y.data();
-    try {
-      b.reblock(7, 7);
-      need(false, "one process has no memory");
-    } catch (const dyngrid::Error& error) {
-      need(error.status() == DYNGRID_ERR_MEMORY && y.data() == before, error.what());
-    }
+    follow::refused(DYNGRID_ERR_MEMORY, "", [&] { b.reblock(7, 7); });
+    expect(y.data() == before, what + " without memory on one process");
     has_memory = true;
     check(b, y, what + " without memory");
     b.reblock(4, 4);
@@ -120,8 +109,8 @@ int main() {
     const auto size = x.size();
     const double first = x.at(0);
     a = dyngrid::Matrix<double>("other", 10, 10, 2, 2);
-    need(x.size() == size && x.at(0) == first, "the vector keeps its elements when the matrix ends");
+    expect(x.size() == size && x.at(0) == first, "the vector keeps its elements when the matrix ends");
   }
   app.finalize();
-  need(y.empty() == (y.data() == nullptr), "and at the end of dyngrid");
+  expect(y.empty() == (y.data() == nullptr), "and at the end of dyngrid");
 }

@@ -131,8 +131,7 @@ void check_there_and_back() {
 /// Another layout on the same grid, and a matrix that is freed.
 void check_layouts() {
   const Case& c = cases[0];
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("other", 'd', c.extents[0], c.extents[1], 3, 2, &a) == 0, "create");
+  dyngrid_matrix* a = follow::create("other", 'd', c.extents[0], c.extents[1], 3, 2);
   dyngrid_borders* borders = borders_of(c, a);
   void* u = nullptr;
   expect(dyngrid_borders_update(borders, &u) == 0, "update");
@@ -198,8 +197,7 @@ void refused() {
   const std::vector<dyngrid_matrix*> all = make();
   const int one[] = {1, 1, 1, 1, 1}, two[] = {2, 2, 2, 2, 2}, below[] = {1, -1, 1, 1, 1}, none[5] = {};
   dyngrid_halo* halo = nullptr;
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = follow::world_rank();
   const bool is_wrong = rank == 2;
   agreed(dyngrid_matrix_halo(is_wrong ? nullptr : all[2], one, one, nullptr, 8, &halo), DYNGRID_ERR_NULL, "matrix");
   agreed(dyngrid_matrix_halo(all[2], is_wrong ? nullptr : one, one, nullptr, 8, &halo), DYNGRID_ERR_NULL, "lo");

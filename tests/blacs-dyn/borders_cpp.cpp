@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dyngrid.hpp"
-#include "follow.hpp"
+#include "refused.hpp"
 
 namespace {
 
@@ -15,6 +14,7 @@ using dyngrid::Borders;
 using dyngrid::Line;
 using dyngrid::Neighbours;
 using follow::expect;
+using follow::refused;
 using Cell = std::complex<float>;
 
 constexpr std::int64_t m = 7, n = 9;
@@ -27,17 +27,6 @@ Cell cell(std::int64_t i, std::int64_t j) {
 }
 std::int32_t point(const std::array<std::int64_t, DYNGRID_FIELD_DIMS>& i) {
   return static_cast<std::int32_t>(1 + i[0] + extents[0] * (i[1] + extents[1] * i[2]));
-}
-
-template <class Call> void refused(int status, const std::string& words, Call&& call) {
-  try {
-    call();
-  } catch (const dyngrid::Error& error) {
-    expect(error.status() == status && std::string(error.what()).find(words) != std::string::npos,
-           std::to_string(error.status()) + ": " + error.what());
-    return;
-  }
-  follow::fail("was not refused: " + words);
 }
 
 /// Borders of one row above and two below, of two columns left and one right, which continue at the other end.

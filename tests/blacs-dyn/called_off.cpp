@@ -67,8 +67,7 @@ int main(int argc, char** argv) {
   const bool is_off = argc > 1 && !std::strcmp(argv[1], "off");
   const int times = argc > 2 ? std::atoi(argv[2]) : 1;
   expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
-  dyngrid_matrix* a = nullptr;
-  expect(!dyngrid_matrix_create("a", 'd', 53, 47, 4, 3, &a), "create");
+  dyngrid_matrix* a = follow::create("a", 'd', 53, 47, 4, 3);
   expect(!dyngrid_share("state", &s, sizeof s), "share");
   if (!dyngrid_is_newcomer()) follow::fill(a, 'd', 5);
   for (;;) {

@@ -187,8 +187,7 @@ int refuse(const std::string& file) {
   make(size, size - 300 * 200 * 4); // in the elements, which fill nearly all of the file
   refused(bad.c_str(), DYNGRID_ERR_IO, "cannot be read", a, step);
   refused("/no/such/file", DYNGRID_ERR_NOT_FOUND, "No such file", a, step);
-  dyngrid_matrix* b = nullptr;
-  expect(!dyngrid_matrix_create("b", 'd', 3, 3, 1, 1, &b), "create b");
+  dyngrid_matrix* b = follow::create("b", 'd', 3, 3, 1, 1);
   refused(file.c_str(), DYNGRID_ERR_NOT_FOUND, "no matrix \"b\"", a, step);
   expect(!dyngrid_matrix_free(&b) && !dyngrid_matrix_free(&a), "free");
   expect(!dyngrid_matrix_create("a", 'd', 300, 201, 8, 8, &a), "create a, wider");

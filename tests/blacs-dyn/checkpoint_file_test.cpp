@@ -11,7 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
+#include "../temporary_folder.hpp"
 #include "control/checkpoint_file.hpp"
 
 namespace {
@@ -34,12 +35,6 @@ class CheckpointFile : public testing::Test {
 protected:
   void SetUp() override {
     if (control::checkpoint_library().empty()) GTEST_SKIP() << "this dyngrid was built without HDF5";
-    folder_ = fs::temp_directory_path() / ("dyngrid-checkpoint-file-" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-    path_ = folder_ / "state";
-  }
-  void TearDown() override {
-    if (!folder_.empty()) fs::remove_all(folder_);
   }
   /// A writer that has still to commit, of a program that has passed `points` resize points.
   CheckpointWriter begin(int points) const {
@@ -69,20 +64,16 @@ protected:
     }
   }
 
-  fs::path folder_;
-  std::string path_;
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.path + "/state";
 };
 
 TEST_F(CheckpointFile, TheSecondWriterOfAPathStopsTheFirst) {
   begin(1).commit();
   CheckpointWriter first = begin(2), second = begin(3);
-  try {
-    first.commit();
-    FAIL() << "the first writer gave the path to the second one's file";
-  } catch (const base::Error& error) {
-    EXPECT_EQ(error.status(), base::Status::io_failure);
-    EXPECT_NE(std::string(error.what()).find("another program has replaced"), std::string::npos) << error.what();
-  }
+  const base::Error error = thrown_by([&] { first.commit(); });
+  EXPECT_EQ(error.status(), base::Status::io_failure);
+  EXPECT_TRUE(says(error.what(), "another program has replaced"));
   EXPECT_EQ(points(), 1) << "the whole file is still there";
   second.commit();
   EXPECT_EQ(points(), 3);
@@ -104,7 +95,7 @@ TEST_F(CheckpointFile, AWriterThatGivesUpLeavesTheFileOfAnother) {
 }
 
 TEST_F(CheckpointFile, NothingIsLeftWhereHdf5CannotCreateIt) {
-  fs::permissions(folder_, fs::perms::all);
+  fs::permissions(folder_.path, fs::perms::all);
   const pid_t child = fork();
   if (child == 0) {
     if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(2);
@@ -127,10 +118,10 @@ TEST_F(CheckpointFile, TheDimensionsOfAFieldMakeItsMatrix) {
   field.field = {{3, 1, 1}, {4, 0, 0}, {5, 0, 0}}; // 3 x 4 rows, 5 columns
   EXPECT_EQ(reading(field), "");
   field.m = 13;
-  EXPECT_NE(reading(field).find("field \"u\" of 3 x 4 x 5 is 13 x 5 elements"), std::string::npos);
+  EXPECT_TRUE(says(reading(field), "field \"u\" of 3 x 4 x 5 is 13 x 5 elements"));
   field.m = 12;
   field.field[1].block = -1;
-  EXPECT_NE(reading(field).find("dimension 1 has extent 4, block -1 and 0 parts"), std::string::npos);
+  EXPECT_TRUE(says(reading(field), "dimension 1 has extent 4, block -1 and 0 parts"));
 }
 
 } // namespace

@@ -8,19 +8,18 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <thread>
 
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../errors.hpp"
 #include "../fake_system.hpp"
 #include "advise/allowed.hpp"
 #include "advise/decide.hpp"
 #include "base/files.hpp"
 #include "base/parse_json.hpp"
-#include "base/status.hpp"
 #include "control/ask.hpp"
 #include "control/history.hpp"
 #include "control/history_json.hpp"
@@ -31,7 +30,6 @@
 namespace {
 
 using advise::Allowed;
-using base::Error;
 using base::GridShape;
 using control::Json;
 using control::StepTimes;
@@ -46,19 +44,6 @@ std::string name(const std::optional<GridShape>& s) {
 /// `count` steps of exactly `mean` seconds each.
 StepTimes steps(std::int64_t count, double mean) {
   return {count, mean, 0, mean};
-}
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 } // namespace
@@ -129,9 +114,9 @@ TEST(Allowed, WhatIsWrongIsQuoted) {
        {"4:2",     "0",         "2x",    "x3",   "2x0",  "aspect", "aspect 0.5", "aspect two",
         "rows",    "rows x",    "four",  "4;;8", "4; 8", "any; 4", "2x2,9",      "aspect_p 0.5; aspect_q 1",
         "4:32:*1", "1048577x1", "2x2x2", "-4"})
-    EXPECT_TRUE(says(error_of([&] { Allowed::parse(text); }), "advise: allowed grids"))
-        << text << ": " << error_of([&] { Allowed::parse(text); });
-  EXPECT_TRUE(says(error_of([] { Allowed::parse(std::string(5000, '4')); }), "at most 4096"));
+    EXPECT_TRUE(says(message_of([&] { Allowed::parse(text); }), "advise: allowed grids"))
+        << text << ": " << message_of([&] { Allowed::parse(text); });
+  EXPECT_TRUE(says(message_of([] { Allowed::parse(std::string(5000, '4')); }), "at most 4096"));
 }
 
 // ---- step times
@@ -580,12 +565,11 @@ TEST(Job, ARequestIsTakenAtTheResizePointAndTold) {
   EXPECT_EQ(said.at("accepted"), true);
   EXPECT_EQ(said.at("request"), 1);
   EXPECT_TRUE(state.is_pending());
-  auto wanted = state.want(2);
-  ASSERT_TRUE(wanted);
-  EXPECT_EQ(wanted->number, 1);
-  EXPECT_EQ(name(wanted->to), "3x3");
+  auto wanted = state.want(2).value();
+  EXPECT_EQ(wanted.number, 1);
+  EXPECT_EQ(name(wanted.to), "3x3");
   EXPECT_FALSE(state.is_pending());
-  wanted->done(change({2, 2}, {3, 3}), 0, 3);
+  wanted.done(change({2, 2}, {3, 3}), 0, 3);
   EXPECT_EQ(words(state.take_events()), "request#1 resize#1 outcome:done#1");
   EXPECT_EQ(state.status(4)["grid"], Json({3, 3}));
   EXPECT_EQ(ask(state, R"({"op":"resize","grid":[3,3]})", 5)["accepted"], false);
@@ -600,9 +584,8 @@ TEST(Job, NewerRequestsCancelsAndFailures) {
   EXPECT_EQ(ask(state, R"({"op":"cancel"})", 2)["cancelled"], 2);
   EXPECT_FALSE(state.is_pending());
   ask(state, R"({"op":"resize","grid":[3,3]})", 3);
-  auto wanted = state.want(4);
-  ASSERT_TRUE(wanted);
-  wanted->refused(base::Status::no_slots, "no slots");
+  auto wanted = state.want(4).value();
+  wanted.refused(base::Status::no_slots, "no slots");
   const auto events = state.take_events();
   EXPECT_EQ(words(events), "outcome:cancelled#2 request#3 outcome:failed#3");
   EXPECT_EQ(events.back().at("status"), static_cast<int>(base::Status::no_slots));
@@ -695,10 +678,9 @@ TEST(Job, WhatStaysAsItIs) {
 TEST(Job, AnotherWishGoesBeforeTakingBack) {
   Tried t(to_2x2, quick, slow);
   ask(t.state, R"({"op":"resize","grid":[2,3],"force":true})", t.now);
-  auto other = t.state.want(t.now);
-  ASSERT_TRUE(other);
-  EXPECT_EQ(name(other->to), "2x3");
-  other->done(change({2, 2}, {2, 3}), 0, t.now);
+  auto other = t.state.want(t.now).value();
+  EXPECT_EQ(name(other.to), "2x3");
+  other.done(change({2, 2}, {2, 3}), 0, t.now);
   t.run(slow);
   EXPECT_FALSE(t.state.is_pending());
   // and a request of the program: undone at the next resize point, unless that changed the grid
@@ -717,9 +699,8 @@ TEST(Job, AnotherWishGoesBeforeTakingBack) {
 TEST(Job, TheProgramsOwnWishGoesFirst) {
   control::JobState state = job();
   ask(state, R"({"op":"grow","by":5})", 1); // to 3x3
-  auto wanted = state.want(2);
-  ASSERT_TRUE(wanted);
-  wanted->put_off(); // another process of the program requested 2x3
+  auto wanted = state.want(2).value();
+  wanted.put_off(); // another process of the program requested 2x3
   EXPECT_TRUE(state.is_pending());
   state.changed(change({2, 2}, {2, 3}), 0, 3);
   EXPECT_TRUE(state.is_pending());
@@ -781,7 +762,7 @@ TEST(Protocol, OperationsAreReadInOnePlace) {
     const auto request = control::parse_request(R"({"op":")" + std::string(word) + "\"}");
     EXPECT_STREQ(control::to_string(control::operation_of(request)), word);
   }
-  EXPECT_TRUE(says(error_of([] { control::operation_of(control::parse_request(R"({"op":"sleep"})")); }), "sleep"));
+  EXPECT_TRUE(says(message_of([] { control::operation_of(control::parse_request(R"({"op":"sleep"})")); }), "sleep"));
 }
 
 TEST(Job, AShrinkThatHasNothingLeftToGiveIsDeclined) {
@@ -803,10 +784,9 @@ TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
   EXPECT_EQ(unknown["accepted"], false);
   EXPECT_EQ(unknown["reason"], "none of these process groups has processes in the grid");
   EXPECT_EQ(ask(state, R"({"op":"leave","units":[1]})", 1)["grid"], Json({2, 2}));
-  auto wanted = state.want(2);
-  ASSERT_TRUE(wanted);
-  EXPECT_EQ(wanted->groups, std::vector<std::int64_t>{1});
-  wanted->put_off();
+  auto wanted = state.want(2).value();
+  EXPECT_EQ(wanted.groups, std::vector<std::int64_t>{1});
+  wanted.put_off();
   state.set_groups({{3, 4, 4}}); // meanwhile group 1 left and another joined, on the same grid
   state.take_events();
   EXPECT_FALSE(state.want(3));
@@ -828,14 +808,14 @@ TEST(Without, IsReadAndWritten) {
   EXPECT_EQ(Without::parse(" 5, 3 ,slowest,5,slowest ", "x").text(), "5,3,slowest:2");
   for (const char* bad :
        {"", ",", "3,", "-1", "x", "3;5", "host:", "slowest:0", "slowest:-1", "slowest:", "99999999999"})
-    EXPECT_TRUE(says(error_of([&] { Without::parse(bad, "--without"); }), "--without is \"")) << bad;
-  EXPECT_TRUE(says(error_of([] { Without::parse(std::string(5000, '1'), "x"); }), "expected ids"));
+    EXPECT_TRUE(says(message_of([&] { Without::parse(bad, "--without"); }), "--without is \"")) << bad;
+  EXPECT_TRUE(says(message_of([] { Without::parse(std::string(5000, '1'), "x"); }), "expected ids"));
 }
 
 TEST(Without, NamesProcesses) {
   using advise::Without;
   const auto named = [](const char* text) { return Without::parse(text, "x").among(six()); };
-  const auto why_not = [&](const char* text) { return error_of([&] { named(text); }); };
+  const auto why_not = [&](const char* text) { return message_of([&] { named(text); }); };
   EXPECT_EQ(named("5,1"), (std::vector<int>{1, 5}));
   EXPECT_EQ(named("host:b"), (std::vector<int>{2, 4, 5}));
   EXPECT_EQ(named("host:b,2,4"), (std::vector<int>{2, 4, 5}));
@@ -854,7 +834,7 @@ TEST(Without, NamesProcesses) {
   processes[0].speed = 0.1; // process 0 stays
   EXPECT_EQ(Without::parse("slowest", "x").among(processes), std::vector<int>{2});
   for (const int k : {0, 1, 2, 5}) processes[static_cast<std::size_t>(k)].speed = 4;
-  EXPECT_TRUE(says(error_of([&] { Without::parse("slowest", "x").among(processes); }), "is slower than the others"));
+  EXPECT_TRUE(says(message_of([&] { Without::parse("slowest", "x").among(processes); }), "is slower than the others"));
   processes[1].speed = processes[2].speed = 3; // of two the one that joined last
   EXPECT_EQ(Without::parse("slowest", "x").among(processes), std::vector<int>{2});
 }
@@ -887,10 +867,9 @@ TEST(Job, ProcessesThatAreNamedLeave) {
   EXPECT_THROW(ask(state, R"({"op":"resize","grid":[1,3],"without":3})", 1), base::Error);
   EXPECT_TRUE(answer("[2,2]", "slowest")["accepted"].get<bool>()); // the present grid, with another process
   EXPECT_TRUE(answer("[1,5]", "2")["accepted"].get<bool>());
-  auto wanted = state.want(2);
-  ASSERT_TRUE(wanted);
-  EXPECT_EQ(wanted->without.text(), "2");
-  wanted->put_off();
+  auto wanted = state.want(2).value();
+  EXPECT_EQ(wanted.without.text(), "2");
+  wanted.put_off();
   auto fewer = six();
   fewer.pop_back(); // 5 has left meanwhile
   state.set_processes(fewer, 2);
@@ -1095,7 +1074,7 @@ TEST(Job, ExperimentsTryEachGridAndEndOnTheQuickest) {
   EXPECT_EQ(path, "2x2 2x2 2x2 2x3 2x3 2x3(4x4) 2x3 3x3 3x3 3x3 2x3 2x3 2x3 2x3");
   EXPECT_FALSE(state.is_pending());
   for (const char* text : {"", "2x2@", "2x2@0", "2x2,,3x3", "2x2;3x3", "2x0", "@3", "2x2@3x"})
-    EXPECT_TRUE(says(error_of([&] { advise::Experiment::parse(text, "DYNGRID_DECIDE"); }), "DYNGRID_DECIDE")) << text;
+    EXPECT_TRUE(says(message_of([&] { advise::Experiment::parse(text, "DYNGRID_DECIDE"); }), "DYNGRID_DECIDE")) << text;
 }
 
 namespace {
@@ -1159,10 +1138,9 @@ TEST(Job, TheLastMoveOfAnExperimentIsNotLost) {
   last->put_off(); // the program has a request of its own
   EXPECT_TRUE(e.state.is_pending());
   EXPECT_EQ(e.state.status(e.now)["experimenting"], true);
-  auto again = e.state.want(e.now);
-  ASSERT_TRUE(again);
-  EXPECT_EQ(name(again->to), "2x3");
-  e.move(*again);
+  auto again = e.state.want(e.now).value();
+  EXPECT_EQ(name(again.to), "2x3");
+  e.move(again);
   EXPECT_FALSE(e.state.is_pending());
   EXPECT_EQ(e.state.status(e.now)["experimenting"], false);
   const auto events = e.state.take_events();
@@ -1183,18 +1161,7 @@ TEST(Job, AProgramThatGrowsByItselfDeclines) {
 
 namespace {
 const control::HistoryKey app{"app", "d8x8", "machine"};
-class Folder {
-public:
-  Folder() {
-    char text[] = "/tmp/dyngrid-test-XXXXXX";
-    path = mkdtemp(text);
-    file = path + "/state/dyngrid/history.jsonl";
-  }
-  ~Folder() {
-    for (const char* name : {"/state/dyngrid/history.jsonl", "/state/dyngrid/history.jsonl.lock"})
-      unlink((path + name).c_str());
-    for (const char* name : {"/state/dyngrid", "/state", ""}) rmdir((path + name).c_str());
-  }
+struct Folder : TemporaryFolder {
   control::JobInfo info() const { // of a job that keeps its history here
     control::JobInfo info;
     info.app = app.app;
@@ -1202,7 +1169,7 @@ public:
     info.history_file = file;
     return info;
   }
-  std::string path, file;
+  const std::string file = path + "/state/dyngrid/history.jsonl";
 };
 } // namespace
 
@@ -1420,7 +1387,6 @@ TEST(History, StaysSmall) {
   std::string word;
   std::ifstream(victim) >> word;
   EXPECT_EQ(word, "kept");
-  unlink(victim.c_str());
 }
 
 TEST(History, ANameWithoutAFolderIsAFile) {
@@ -1445,11 +1411,9 @@ TEST(History, OnlyARegularFileAndThatIsSaidOnce) {
     EXPECT_TRUE(control::read_all_history(file).empty()) << file;
   }
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("no history is kept: '" + fifo + "' (DYNGRID_HISTORY) is no regular file"), std::string::npos)
-      << said;
+  EXPECT_TRUE(says(said, "no history is kept: '" + fifo + "' (DYNGRID_HISTORY) is no regular file"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
-  for (const std::string& file : {fifo, device, fifo + ".lock", device + ".lock", folder.path + ".lock"})
-    unlink(file.c_str());
+  unlink((folder.path + ".lock").c_str());
 }
 
 TEST(History, HasTheBalancesThatWereCarriedOut) {

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../errors.hpp"
+#include "../temporary_folder.hpp"
 #include "base/parse_json.hpp"
 #include "control/client.hpp"
 #include "control/history_json.hpp"
@@ -39,8 +41,6 @@ control::JobInfo info() {
 class RunningJob : public testing::Test {
 protected:
   RunningJob() {
-    char text[] = "/tmp/dyngrid-test-XXXXXX";
-    directory_ = mkdtemp(text);
     setenv("DYNGRID_RUNTIME_DIR", directory_.c_str(), 1);
     state_.emplace(info(), base::GridShape{2, 2}, now());
     server_ = std::make_unique<control::JobServer>(*state_, directory_, [this] {
@@ -50,8 +50,6 @@ protected:
   }
   ~RunningJob() override {
     server_.reset();
-    unlink((directory_ + "/.lock").c_str());
-    rmdir(directory_.c_str());
     unsetenv("DYNGRID_RUNTIME_DIR");
   }
 
@@ -81,7 +79,8 @@ protected:
     resize_point(works);
   }
 
-  std::string directory_;
+  const TemporaryFolder folder_;
+  const std::string directory_ = folder_.path;
   std::atomic<bool> fails_{false}; ///< the listener's thread
   base::GridShape grid_{2, 2};
   std::optional<control::JobState> state_;
@@ -94,15 +93,6 @@ Json next_event(Client& client) {
     if (!line) return {{"event", "nothing came"}};
     if (line->contains("event")) return *line;
   }
-}
-
-template <class Call> Status status_of_call(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.status();
-  }
-  return Status::success;
 }
 
 } // namespace
@@ -142,18 +132,18 @@ TEST_F(RunningJob, StatusShowsTheRequestThatIsUnderWay) {
 
 TEST_F(RunningJob, MistakesAreToldAndHarmless) {
   Client client = Client::to_job("played");
-  EXPECT_EQ(status_of_call([&] { client.call("dance", {}); }), Status::bad_argument);
-  EXPECT_EQ(status_of_call([&] { client.call("resize", {{"grid", {0, 3}}}); }), Status::bad_argument);
-  EXPECT_EQ(status_of_call([&] {
+  EXPECT_EQ(status_of([&] { client.call("dance", {}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("resize", {{"grid", {0, 3}}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] {
               client.call("resize", {{"grid", {3, 3}}, {"placement", "nowhere"}});
             }),
             Status::bad_argument);
-  EXPECT_EQ(status_of_call([&] { client.call("grow", {}); }), Status::bad_argument);
-  EXPECT_EQ(status_of_call([&] { client.call("grow", {{"by", -1}}); }), Status::bad_argument);
-  EXPECT_EQ(status_of_call([&] { client.call("shrink", {{"by", 1}, {"deadline_s", 0}}); }), Status::bad_argument);
-  EXPECT_EQ(status_of_call([&] { client.call("offer", {{"procs", "five"}}); }), Status::bad_argument);
-  EXPECT_EQ(status_of_call([&] { client.call("ready", {{"payload", 3}}); }), Status::bad_argument);
-  EXPECT_EQ(status_of_call([&] { client.call("cancel", {{"request", "all"}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("grow", {}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("grow", {{"by", -1}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("shrink", {{"by", 1}, {"deadline_s", 0}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("offer", {{"procs", "five"}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("ready", {{"payload", 3}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("cancel", {{"request", "all"}}); }), Status::bad_argument);
   EXPECT_FALSE(state_->is_pending());
   EXPECT_EQ(client.call("status", {})["grid"], Json({2, 2}));
 }
@@ -199,11 +189,11 @@ TEST_F(RunningJob, ARequestReplacesAnotherAndBothAreTold) {
 
 TEST_F(RunningJob, ARequestWithAMistakeIsNotQueued) {
   Client client = Client::to_job("played");
-  EXPECT_EQ(status_of_call([&] { client.call("grow", {{"by", 5}, {"wait", "yes"}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("grow", {{"by", 5}, {"wait", "yes"}}); }), Status::bad_argument);
   EXPECT_FALSE(state_->is_pending());
   EXPECT_EQ(client.call("status", {})["pending"], nullptr);
-  EXPECT_EQ(status_of_call([&] { client.call("checkpoint", {{"stop", "yes"}}); }), Status::bad_argument);
-  EXPECT_EQ(status_of_call([&] { client.call("balance", {{"now", "yes"}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("checkpoint", {{"stop", "yes"}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("balance", {{"now", "yes"}}); }), Status::bad_argument);
   EXPECT_FALSE(state_->board.has_question());
 }
 
@@ -249,14 +239,14 @@ TEST_F(RunningJob, NobodyWaitsForAListenerThatHasEnded) {
   state_->wake();
   for (int i = 0; i < 1000 && !is_answered; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("the job's socket is closed: no memory"), std::string::npos) << said;
+  EXPECT_TRUE(says(said, "the job's socket is closed: no memory"));
   EXPECT_TRUE(is_answered);
   if (!is_answered) state_->answers_no_more();
   asks.join();
   EXPECT_FALSE(state_->ask("3x3", true, -1)) << "nor does the next request";
   EXPECT_NE(access((directory_ + "/job-played.sock").c_str(), F_OK), 0);
-  EXPECT_EQ(status_of_call([&] { client.call("status", {}); }), Status::io_failure);
-  EXPECT_EQ(status_of_call([] { Client::to_job("played"); }), Status::not_found);
+  EXPECT_EQ(status_of([&] { client.call("status", {}); }), Status::io_failure);
+  EXPECT_EQ(status_of([] { Client::to_job("played"); }), Status::not_found);
   fails_ = false;
 }
 
@@ -308,7 +298,7 @@ TEST_F(RunningJob, WatchersSeeStepsChangesAndTheEnd) {
   server_.reset(); // the application ends
   EXPECT_EQ(next_event(all)["event"], "request");
   EXPECT_EQ(next_event(all)["event"], "end");
-  EXPECT_EQ(status_of_call([&] { all.next(10); }), Status::io_failure);
+  EXPECT_EQ(status_of([&] { all.next(10); }), Status::io_failure);
   std::string last;
   while (last != "ended" && last != "end") {
     const auto line = few.next(10);
@@ -320,7 +310,7 @@ TEST_F(RunningJob, WatchersSeeStepsChangesAndTheEnd) {
 
 TEST_F(RunningJob, ReadyIsNoOperation) {
   Client client = Client::to_job("played");
-  EXPECT_EQ(status_of_call([&] { client.call("ready", {{"payload", {{"port", "a:1"}}}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("ready", {{"payload", {{"port", "a:1"}}}}); }), Status::bad_argument);
   EXPECT_EQ(client.call("status", {})["grid"], Json({2, 2}));
 }
 
@@ -416,8 +406,7 @@ TEST_F(RunningJob, ACheckpointIsAnsweredAtAResizePoint) {
   server_ = std::make_unique<control::JobServer>(*state_, directory_, now);
   client = Client::to_job("played");
   EXPECT_FALSE(state_->wanted_checkpoint());
-  EXPECT_NE(client.call("checkpoint", {{"signal", "USR1"}})["reason"].get<std::string>().find("SIGUSR1"),
-            std::string::npos);
+  EXPECT_TRUE(says(client.call("checkpoint", {{"signal", "USR1"}})["reason"].get<std::string>(), "SIGUSR1"));
   const auto taken = [&] {
     while (!state_->wanted_checkpoint()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return *state_->take_checkpoint();
@@ -451,7 +440,7 @@ TEST_F(RunningJob, OffersBindNobody) {
   state_->set_allowed(advise::Allowed::parse("4,16"));
   const Json no = client.call("offer", {{"procs", 5}});
   EXPECT_EQ(no.at("accepted"), false);
-  EXPECT_NE(no.at("reason").get<std::string>().find("no allowed grid has 5 to 9 processes"), std::string::npos);
+  EXPECT_TRUE(says(no.at("reason").get<std::string>(), "no allowed grid has 5 to 9 processes"));
 }
 
 TEST_F(RunningJob, OfManyChangesTheLastAreKeptAndTheHistoryComesInPages) {
@@ -487,7 +476,7 @@ TEST_F(RunningJob, OfManyChangesTheLastAreKeptAndTheHistoryComesInPages) {
   EXPECT_EQ(history.totals.count, changes);
   EXPECT_DOUBLE_EQ(history.totals.exchange_s, 0.5 * changes);
   EXPECT_EQ(client.call("history", {{"from", 100000}})["resizes"].size(), 0u);
-  EXPECT_EQ(status_of_call([&] { client.call("history", {{"from", -1}}); }), Status::bad_argument);
+  EXPECT_EQ(status_of([&] { client.call("history", {{"from", -1}}); }), Status::bad_argument);
 }
 
 TEST(Events, AnOutcomeIsNeverDropped) {

@@ -15,6 +15,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../errors.hpp"
+#include "../fake_system.hpp"
 #include "base/clock.hpp"
 #include "control/load.hpp"
 #include "control/load_monitor.hpp"
@@ -268,27 +270,16 @@ TEST(LoadWatch, ThreeOfFiveAreAChange) {
 }
 
 /// A /proc of our own.
-class Root {
-public:
-  Root() { std::filesystem::create_directories(path); }
-  Root(const Root&) = delete;
-  Root& operator=(const Root&) = delete;
-  ~Root() { std::filesystem::remove_all(path); }
-  void write(const std::string& file, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(path + file).parent_path());
-    std::ofstream(path + file) << text;
-  }
-  const std::string path = testing::TempDir() + "load_" + std::to_string(getpid());
+struct Root : FakeSystem {
   const std::string task = "/proc/self/task/" + std::to_string(syscall(SYS_gettid));
 };
 
 /// A kernel that counts: this thread has run for a second, and not waited.
-class CountingRoot : public Root {
-public:
+struct CountingRoot : Root {
   CountingRoot() {
-    write(task + "/stat", "1 (x) R 0\n");
-    write(task + "/schedstat", "1000000000 0 1\n");
-    write("/proc/stat", stat_text);
+    put(task + "/stat", "1 (x) R 0\n");
+    put(task + "/schedstat", "1000000000 0 1\n");
+    put("/proc/stat", stat_text);
   }
 };
 
@@ -297,27 +288,27 @@ TEST(LoadSources, AreTestedAndNamed) {
   control::LoadSources none = control::test_load_sources(root.path);
   EXPECT_EQ(none.share, LoadSource::clock);
   EXPECT_FALSE(none.has_competitors || none.has_steal || none.has_throttling);
-  EXPECT_NE(none.text.find("cannot be read"), std::string::npos);
+  EXPECT_TRUE(says(none.text, "cannot be read"));
   // it can be read and stands still
-  root.write(root.task + "/schedstat", "123456 0 1\n");
-  root.write(root.task + "/stat", "1 (x) R 0\n");
-  root.write("/proc/stat", stat_text);
-  root.write("/proc/self/cgroup", "3:cpu,cpuacct:/job\n");
-  root.write("/sys/fs/cgroup/cpu,cpuacct/job/cpu.stat", "nr_periods 1\nnr_throttled 0\nthrottled_time 0\n");
+  root.put(root.task + "/schedstat", "123456 0 1\n");
+  root.put(root.task + "/stat", "1 (x) R 0\n");
+  root.put("/proc/stat", stat_text);
+  root.put("/proc/self/cgroup", "3:cpu,cpuacct:/job\n");
+  root.put("/sys/fs/cgroup/cpu,cpuacct/job/cpu.stat", "nr_periods 1\nnr_throttled 0\nthrottled_time 0\n");
   const control::LoadSources still = control::test_load_sources(root.path);
   EXPECT_EQ(still.share, LoadSource::clock);
   EXPECT_TRUE(still.has_competitors && still.has_throttling);
-  EXPECT_NE(still.text.find("stands still"), std::string::npos);
+  EXPECT_TRUE(says(still.text, "stands still"));
 }
 
 TEST(LoadReader, ReadsWhatChanged) {
   const CountingRoot root;
   control::LoadReader reader(LoadSource::schedstat, root.path);
-  root.write(root.task + "/schedstat", "2000000000 3000000000 1\n"); // the file that it has open
+  root.put(root.task + "/schedstat", "2000000000 3000000000 1\n"); // the file that it has open
   const Load load = reader.look();
   EXPECT_NEAR(load.share, 0.25, 1e-9);
   EXPECT_EQ(load.competing, 6);
-  root.write(root.task + "/schedstat", "3000000000 3000000000 1\n");
+  root.put(root.task + "/schedstat", "3000000000 3000000000 1\n");
   EXPECT_NEAR(reader.look().share, 1, 1e-9); // since the last sample
 }
 
@@ -331,12 +322,12 @@ TEST(LoadReader, ReadsThreadsThatComeAndGo) {
   control::LoadReader reader(LoadSource::schedstat, root.path);
   for (int k = 0; k < 10; ++k) {
     const std::string other = "/proc/self/task/" + std::to_string(1000000 + k);
-    root.write(other + "/stat", "1 (x) S 0\n");
-    root.write(other + "/schedstat", "1000000000 1000000000 1\n"); // all its life, which began since the last sample
+    root.put(other + "/stat", "1 (x) S 0\n");
+    root.put(other + "/schedstat", "1000000000 1000000000 1\n"); // all its life, which began since the last sample
     EXPECT_NEAR(reader.look().share, 0.5, 1e-9);
     std::filesystem::remove_all(root.path + other);
   }
-  root.write(root.task + "/schedstat", "1500000000 1500000000 1\n");
+  root.put(root.task + "/schedstat", "1500000000 1500000000 1\n");
   EXPECT_NEAR(reader.look().share, 0.25, 1e-9) << "of the one that stayed";
 }
 
@@ -344,7 +335,7 @@ TEST(LoadReader, ReadsThreadsThatComeAndGo) {
 TEST(LoadReader, ReadsAFileThatTookThePlaceOfAnother) {
   const CountingRoot root;
   control::LoadReader reader(LoadSource::schedstat, root.path);
-  root.write(root.task + "/schedstat.new", "2000000000 3000000000 1\n");
+  root.put(root.task + "/schedstat.new", "2000000000 3000000000 1\n");
   std::filesystem::rename(root.path + root.task + "/schedstat.new", root.path + root.task + "/schedstat");
   EXPECT_NEAR(reader.look().share, 0.25, 1e-9);
 }
@@ -402,25 +393,25 @@ TEST(LoadReader, KeepsFewFilesOpenAndNoneOfThreadsThatWent) {
 TEST(LoadReader, SeesWhoComesIntoItsGroupAndANewQuota) {
   const CountingRoot root;
   const std::string folder = "/sys/fs/cgroup/cpu/job";
-  root.write("/proc/self/cgroup", "1:cpu:/job\n");
-  root.write(folder + "/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
-  root.write(folder + "/cpu.cfs_quota_us", "50000\n");
-  root.write(folder + "/cpu.cfs_period_us", "100000\n");
-  root.write(folder + "/cgroup.procs", std::to_string(getpid()) + "\n");
+  root.put("/proc/self/cgroup", "1:cpu:/job\n");
+  root.put(folder + "/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
+  root.put(folder + "/cpu.cfs_quota_us", "50000\n");
+  root.put(folder + "/cpu.cfs_period_us", "100000\n");
+  root.put(folder + "/cgroup.procs", std::to_string(getpid()) + "\n");
   control::LoadReader reader(LoadSource::schedstat, root.path);
   const auto share = [&] { // of a sleeping process: of the quota alone
     reader.look_after(0, true, 0);
     return reader.look_after(0, true, 0).value_or(Load()).share;
   };
   EXPECT_NEAR(share(), 0.5, 1e-9);
-  root.write("/proc/7/stat", "7 (busy) R 1 1\n");
-  root.write(folder + "/cgroup.procs", "7\n" + std::to_string(getpid()) + "\n");
+  root.put("/proc/7/stat", "7 (busy) R 1 1\n");
+  root.put(folder + "/cgroup.procs", "7\n" + std::to_string(getpid()) + "\n");
   EXPECT_NEAR(share(), 0.25, 1e-9);
-  root.write(folder + "/cpu.cfs_quota_us", "80000\n");
+  root.put(folder + "/cpu.cfs_quota_us", "80000\n");
   EXPECT_NEAR(share(), 0.4, 1e-9);
-  root.write("/proc/7/stat", "7 (busy) S 1 1\n");
+  root.put("/proc/7/stat", "7 (busy) S 1 1\n");
   EXPECT_NEAR(share(), 0.8, 1e-9);
-  root.write(folder + "/cpu.cfs_quota_us", "-1\n");
+  root.put(folder + "/cpu.cfs_quota_us", "-1\n");
   EXPECT_LT(share(), 0.5) << "without a quota the host counts, where seven run";
 }
 
@@ -446,7 +437,7 @@ TEST(LoadReader, MarkedWorkCountsWhereTheKernelStandsStill) {
   ASSERT_TRUE(unmarked);
   EXPECT_EQ(unmarked->source, LoadSource::competitors);
   run_for(0.04);
-  root.write(root.task + "/schedstat", "1060000000 30000000 1\n"); // it counts after all
+  root.put(root.task + "/schedstat", "1060000000 30000000 1\n"); // it counts after all
   const auto counted = reader.look_after(0.03, false, 0);
   ASSERT_TRUE(counted);
   EXPECT_EQ(counted->source, LoadSource::schedstat);

@@ -21,6 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../errors.hpp"
+#include "../temporary_folder.hpp"
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "control/client.hpp"
@@ -31,26 +33,15 @@
 
 namespace {
 
-using base::Error;
 using base::Status;
 using control::Client;
 using control::Json;
 using control::LineServer;
 
 /// A directory of its own as the runtime directory.
-class Directory {
-public:
-  Directory() {
-    char name[] = "/tmp/dyngrid-test-XXXXXX";
-    path = mkdtemp(name);
-    setenv("DYNGRID_RUNTIME_DIR", path.c_str(), 1);
-  }
-  ~Directory() {
-    unlink((path + "/.lock").c_str());
-    rmdir(path.c_str());
-    unsetenv("DYNGRID_RUNTIME_DIR");
-  }
-  std::string path;
+struct Directory : TemporaryFolder {
+  Directory() { setenv("DYNGRID_RUNTIME_DIR", path.c_str(), 1); }
+  ~Directory() { unsetenv("DYNGRID_RUNTIME_DIR"); }
 };
 
 /// Answers {"op":"echo"} with the request's "say", "flood" with as many bytes as asked, anything else with the error of
@@ -117,16 +108,6 @@ bool eventually(const std::function<bool()>& what) {
   return false;
 }
 
-template <class Call> Status status_of(Call&& call, std::string* text = nullptr) {
-  try {
-    call();
-  } catch (const Error& error) {
-    if (text) *text = error.what();
-    return error.status();
-  }
-  return Status::success;
-}
-
 std::string say(Client& client, const std::string& text) {
   return client.call("echo", {{"say", text}})["said"].get<std::string>();
 }
@@ -156,7 +137,7 @@ TEST(Socket, DirectoryMustBePrivate) {
   std::string text;
   chmod(directory.path.c_str(), 0750);
   EXPECT_EQ(status_of([&] { control::require_private_directory(directory.path); }, &text), Status::io_failure);
-  EXPECT_NE(text.find("750"), std::string::npos) << text;
+  EXPECT_TRUE(says(text, "750"));
   chmod(directory.path.c_str(), 0700);
   control::require_private_directory(directory.path);
   const std::string link = directory.path + "/link", file = directory.path + "/file", made = directory.path + "/made";
@@ -174,7 +155,7 @@ TEST(Socket, DirectoryMustBePrivate) {
   if (geteuid() == 0) {
     ASSERT_EQ(chown(directory.path.c_str(), 65534, 65534), 0);
     EXPECT_EQ(status_of([&] { control::require_private_directory(directory.path); }, &text), Status::io_failure);
-    EXPECT_NE(text.find("belongs to user 65534"), std::string::npos) << text;
+    EXPECT_TRUE(says(text, "belongs to user 65534"));
   }
 }
 
@@ -194,7 +175,7 @@ TEST(Socket, AnotherUserIsRefused) {
                 },
                 &text),
             Status::unsupported);
-  EXPECT_NE(text.find("another user"), std::string::npos) << text;
+  EXPECT_TRUE(says(text, "another user"));
 }
 
 TEST(Socket, AnotherUserDoesNotReachIt) {
@@ -233,12 +214,12 @@ TEST(Socket, AFolderThatOthersReachIsTold) {
   EXPECT_EQ(status_of(call), Status::success);
   chmod(directory.path.c_str(), 0755); // another user may have put the socket there
   EXPECT_EQ(status_of(call, &text), Status::io_failure);
-  EXPECT_NE(text.find("has mode 755, expected 700"), std::string::npos) << text;
+  EXPECT_TRUE(says(text, "has mode 755, expected 700"));
   chmod(directory.path.c_str(), 0700);
   if (geteuid() != 0) return;
   ASSERT_EQ(chown(directory.path.c_str(), 65534, 65534), 0);
   EXPECT_EQ(status_of(call, &text), Status::io_failure);
-  EXPECT_NE(text.find("belongs to user 65534, expected 0"), std::string::npos) << text;
+  EXPECT_TRUE(says(text, "belongs to user 65534, expected 0"));
   ASSERT_EQ(chown(directory.path.c_str(), 0, 0), 0);
 }
 
@@ -266,7 +247,7 @@ TEST(Socket, ASocketOfAnotherUserIsNotTalkedTo) {
   chmod(directory.path.c_str(), 0700); // taken over by its owner, with its contents
   std::string text;
   EXPECT_EQ(status_of([] { Client::to_job("echo"); }, &text), Status::io_failure);
-  EXPECT_NE(text.find("belongs to user 65534, expected 0"), std::string::npos) << text;
+  EXPECT_TRUE(says(text, "belongs to user 65534, expected 0"));
   kill(other, SIGKILL);
   waitpid(other, nullptr, 0);
   for (const int fd : ready) close(fd);
@@ -298,7 +279,7 @@ TEST(Socket, NonsenseIsAnsweredAndTheConnectionLives) {
   std::size_t failures = 0;
   for (std::size_t at = 0; (at = text.find("\"ok\":false", at)) != std::string::npos; ++at) ++failures;
   EXPECT_EQ(failures, std::size(lines)) << text;
-  EXPECT_NE(text.find("still here"), std::string::npos) << text;
+  EXPECT_TRUE(says(text, "still here"));
 }
 
 TEST(Socket, HalfALineIsGivenUp) {
@@ -328,7 +309,7 @@ TEST(Socket, ALineInPiecesIsOneLine) {
     }
   }
   shutdown(fd, SHUT_WR);
-  EXPECT_NE(all_that_comes(fd).find("slow"), std::string::npos);
+  EXPECT_TRUE(says(all_that_comes(fd), "slow"));
   close(fd);
 }
 
@@ -338,7 +319,7 @@ TEST(Socket, ALineThatIsTooLongIsRefused) {
   const int fd = raw_connection(directory.path + "/job-echo.sock");
   const std::string block(4096, 'x');
   for (int i = 0; i < 1000 && ::send(fd, block.data(), block.size(), MSG_NOSIGNAL) > 0; ++i) continue;
-  EXPECT_NE(all_that_comes(fd).find("too long"), std::string::npos);
+  EXPECT_TRUE(says(all_that_comes(fd), "too long"));
   close(fd);
   Client other = Client::to_job("echo");
   EXPECT_EQ(say(other, "fine"), "fine");
@@ -377,7 +358,7 @@ TEST(Socket, ThousandsOfConnections) {
   }
   // the first 63 were accepted; the rest received a message
   std::string text = all_that_comes(all.back());
-  EXPECT_NE(text.find("busy"), std::string::npos) << text;
+  EXPECT_TRUE(says(text, "busy"));
   for (const int fd : all) close(fd);
   EXPECT_EQ(say(early, "still"), "still");
   // One after the other there is no limit. A client is refused while closed connections are still in the queue: then it
@@ -421,7 +402,7 @@ TEST(Socket, OneServerPerNameAndStaleOnesAreReplaced) {
     const Echo echo(directory.path);
     std::string text;
     EXPECT_EQ(status_of([&] { const Echo again(directory.path); }, &text), Status::bad_state);
-    EXPECT_NE(text.find("in use"), std::string::npos) << text;
+    EXPECT_TRUE(says(text, "in use"));
     Client client = Client::to_job("echo");
     EXPECT_EQ(say(client, "first"), "first");
   }
@@ -485,7 +466,7 @@ TEST(Socket, AHeldLockHoldsNothingUp) {
   EXPECT_NE(access((directory.path + "/job-echo.sock").c_str(), F_OK), 0);
   std::string text;
   EXPECT_EQ(status_of([&] { const Echo again(directory.path); }, &text), Status::io_failure);
-  EXPECT_NE(text.find(".lock has been held by another process for 2 s"), std::string::npos) << text;
+  EXPECT_TRUE(says(text, ".lock has been held by another process for 2 s"));
   EXPECT_FALSE(control::remove_stale({"echo", directory.path + "/job-echo.sock", false}));
   close(lock);
   const Echo again(directory.path);
@@ -547,7 +528,7 @@ TEST(Socket, PathsThatAreTooLong) {
                 },
                 &text),
             Status::bad_argument);
-  EXPECT_NE(text.find("DYNGRID_RUNTIME_DIR"), std::string::npos) << text;
+  EXPECT_TRUE(says(text, "DYNGRID_RUNTIME_DIR"));
 }
 
 TEST(Socket, Names) {
@@ -627,7 +608,7 @@ TEST(ProtocolText, BadMembersAreNamed) {
     const control::Request request = control::parse_request(std::string("{\"op\":\"grow\",") + body + "}");
     std::string text;
     EXPECT_EQ(status_of([&] { look(request); }, &text), Status::bad_argument) << body;
-    EXPECT_NE(text.find(word), std::string::npos) << text;
+    EXPECT_TRUE(says(text, word));
   };
   for (const char* body : {"\"by\":0", "\"by\":11", "\"by\":1.5", "\"by\":\"3\"", "\"by\":null", "\"to\":3",
                            "\"by\":18446744073709551615", "\"by\":[1]"})

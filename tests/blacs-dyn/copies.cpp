@@ -129,9 +129,7 @@ int sequence(int argc, char** argv) {
     z.add_round<std::complex<double>>(step);
     i.add_round<std::int32_t>(step);
     gemr2d_round(d, step);
-    if (2 + step == argc) return false;
-    follow::request(argv[2 + step++]);
-    return true;
+    return follow::request_next(argc - 2, argv + 2, step);
   });
   int size = 0, rank = -1;
   if (dyngrid_comm() != MPI_COMM_NULL) {
@@ -150,8 +148,7 @@ std::int64_t endless(void* is_bad, char, std::int64_t length, int nprow, int npc
 int statuses() {
   expect(dyngrid_copy(nullptr, nullptr) == DYNGRID_ERR_STATE, "before dyngrid_init");
   expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = follow::world_rank();
   int bad = rank == 2 ? 1 : 0, all = 1;
   {
     dyngrid::Matrix<double> a("a", m, n, 4, 3), b("b", m, n, 5, 5), wide("wide", m, n + 1, 4, 3),
@@ -165,8 +162,7 @@ int statuses() {
     agreed(dyngrid_copy(a.handle(), single.handle()), DYNGRID_ERR_TYPE, "another type");
     agreed(dyngrid_copy(bad ? b.handle() : a.handle(), bad ? a.handle() : b.handle()), DYNGRID_ERR_MISMATCH,
            "the other way round on one rank");
-    dyngrid_matrix* gone = nullptr;
-    expect(dyngrid_matrix_create("gone", 'd', m, n, 2, 2, &gone) == 0, "create");
+    dyngrid_matrix* gone = follow::create("gone", 'd', m, n, 2, 2);
     dyngrid_matrix* const old = gone;
     expect(dyngrid_matrix_free(&gone) == 0, "free");
     agreed(dyngrid_copy(a.handle(), bad ? old : b.handle()), DYNGRID_ERR_NOT_FOUND, "a freed one on one rank");
@@ -202,8 +198,7 @@ int statuses() {
     for (int* who : {&bad, &all})
       agreed(dyngrid_matrix_create_by("r", 'd', m, n, endless, who, &gone), DYNGRID_ERR_ARGUMENT, "2^30 sizes");
   }
-  if (rank == 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 } // namespace

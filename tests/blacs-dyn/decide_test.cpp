@@ -95,17 +95,6 @@ Status status_of(const std::function<void()>& call) {
 
 } // namespace
 
-TEST(Shape, Texts) {
-  EXPECT_EQ(base::parse_grid_shape("2x3", "X"), (Shape{2, 3}));
-  EXPECT_EQ(base::parse_grid_shape(" 10X1 ", "X"), (Shape{10, 1}));
-  for (const char* bad :
-       {"", "x", "2", "2x", "x3", "0x3", "2x-1", "2x3x4", "2 x 3", "2147483648x1", "65536x65536", "ax3"})
-    EXPECT_EQ(status_of([&] { base::parse_grid_shape(bad, "DYNGRID_GRID"); }), Status::bad_argument) << bad;
-  EXPECT_EQ(squarest(12), (Shape{3, 4}));
-  EXPECT_EQ(squarest(7), (Shape{1, 7}));
-  EXPECT_EQ(squarest(36), (Shape{6, 6}));
-}
-
 TEST(Shape, Schedules) {
   const auto entries = gridmap::parse_timetable("5:3x3, 10:4x4@local2 ,15:2x2", "DYNGRID_RESIZE_AT");
   ASSERT_EQ(entries.size(), 3u);

@@ -25,13 +25,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <optional>
 
 #include "../pblas/element_types.hpp"
 #include "../pblas/local_lapack.hpp"
+#include "base/files.hpp"
 #include "base/parse_json.hpp"
 #include "common/own_kernel.hpp"
 #include "control/client.hpp"
@@ -101,8 +100,11 @@ namespace {
 using follow::expect;
 
 using elements::conj;
+using elements::Dense;
+using elements::difference;
 using elements::element_of;
 using elements::is_complex;
+using elements::largest;
 using elements::Real;
 
 struct Case {
@@ -113,18 +115,6 @@ struct Case {
   bool is_lu() const { return kind == "lu" || kind == "singular" || kind == "nan"; }
   char uplo() const { return kind == "upper" ? 'U' : 'L'; }
   int special() const { return 2 * n / 3; } // row and column where it is singular or indefinite
-};
-
-/// Column-major.
-template <class T> struct Dense {
-  int m, n;
-  std::vector<T> x;
-  Dense(int rows, int cols) : m(rows), n(cols), x(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)) {}
-  T& operator()(int i, int j) { return x[static_cast<std::size_t>(i) + static_cast<std::size_t>(j) * size()]; }
-  const T& operator()(int i, int j) const {
-    return x[static_cast<std::size_t>(i) + static_cast<std::size_t>(j) * size()];
-  }
-  std::size_t size() const { return static_cast<std::size_t>(m); }
 };
 
 template <class T> T element(const Case& c, int i, int j, int salt) {
@@ -156,23 +146,10 @@ template <class T, class F> void fill(dyngrid_matrix* a, F&& f) {
   });
 }
 
-template <class T> double largest(const Dense<T>& a) {
-  double most = 0;
-  for (const T& x : a.x)
-    most = std::isnan(std::abs(x)) ? std::numeric_limits<double>::infinity() : std::max<double>(most, std::abs(x));
-  return most;
-}
-template <class T> Dense<T> times(const Dense<T>& a, const Dense<T>& b) {
-  Dense<T> c(a.m, b.n);
-  const T one(1), zero(0);
-  local::gemm(T{})("N", "N", &a.m, &b.n, &a.n, &one, a.x.data(), &a.m, b.x.data(), &b.m, &zero, c.x.data(), &c.m);
-  return c;
-}
 /// |a - b| / (|a| n eps), which must be below 16, as in ScaLAPACK's testers.
 template <class T> void expect_near(const Dense<T>& a, const Dense<T>& b, double scale, const std::string& what) {
-  Dense<T> c = a;
-  for (std::size_t k = 0; k < c.x.size(); ++k) c.x[k] -= b.x[k];
-  const double residual = largest(c) / (scale * a.m * static_cast<double>(std::numeric_limits<Real<T>>::epsilon()));
+  const double residual =
+      difference(a, b) / (scale * a.m * static_cast<double>(std::numeric_limits<Real<T>>::epsilon()));
   expect(residual < 16, what + ": scaled residual " + std::to_string(residual));
 }
 void expect_same(std::int64_t mine, const std::string& what) {
@@ -193,7 +170,7 @@ template <class T> void check_lu(const Case& c, const Dense<T>& a, const Dense<T
     for (int i = j; i < c.m; ++i) l(i, j) = i == j ? T(1) : f(i, j);
   for (int j = 0; j < c.n; ++j)
     for (int i = 0; i <= std::min(j, r - 1); ++i) u(i, j) = f(i, j);
-  product = times(l, u);
+  product = local::product('N', 'N', l, u);
   for (int i = r - 1; i >= 0; --i)
     for (int j = 0; j < c.n; ++j) std::swap(product(i, j), product(pivots[static_cast<std::size_t>(i)] - 1, j));
   expect_near(a, product, largest(a), "P L U");
@@ -212,7 +189,7 @@ template <class T> void check_cholesky(const Case& c, const Dense<T>& a, const D
     }
   for (int j = 0; j < c.n; ++j)
     for (int i = 0; i < c.n; ++i) adjoint(i, j) = conj(l(j, i));
-  expect_near(a, times(l, adjoint), largest(a), "L L^H");
+  expect_near(a, local::product('N', 'N', l, adjoint), largest(a), "L L^H");
 }
 
 /// Of an indefinite matrix: the panels before the failing one are done, and nothing else is.
@@ -250,7 +227,7 @@ void check_solution(const Case& c, const Dense<T>& a, const dyngrid_matrix* fact
   }
   expect(info == 0, "the solution");
   const Dense<T> solution = whole<T>(b);
-  expect_near(right, times(a, solution), largest(a) * std::max(1.0, largest(solution)), "A x = b");
+  expect_near(right, local::product('N', 'N', a, solution), largest(a) * std::max(1.0, largest(solution)), "A x = b");
 }
 
 template <class T>
@@ -333,8 +310,7 @@ void check_balance(const Case& c, const Changes& changes) {
 void check_history() {
   const char* file = std::getenv("TEST_LOADED") ? std::getenv("DYNGRID_HISTORY") : nullptr;
   if (!file || std::string(file) == "off") return;
-  std::ifstream in(file);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const std::string text = base::content_of(file);
   expect(text.find("panels of dyngrid_") != std::string::npos, "panels in history: " + text);
   std::filesystem::remove(file);
 }
@@ -408,10 +384,8 @@ int statuses() {
   expect(dyngrid_init() == 0, "init");
   int rank = 0, info = 5, pivots[8] = {};
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  dyngrid_matrix *a = nullptr, *whole_numbers = nullptr, *other = nullptr;
-  expect(dyngrid_matrix_create("A", 'd', 8, 5, 2, 2, &a) == 0, "create");
-  expect(dyngrid_matrix_create("other", 'd', 8, 5, 2, 2, &other) == 0, "create");
-  expect(dyngrid_matrix_create("whole", 'i', 5, 5, 2, 2, &whole_numbers) == 0, "create");
+  dyngrid_matrix *a = follow::create("A", 'd', 8, 5, 2, 2), *whole_numbers = follow::create("whole", 'i', 5, 5, 2, 2),
+                 *other = follow::create("other", 'd', 8, 5, 2, 2);
   // each time one process is wrong and all receive the error
   follow::agreed(dyngrid_lu(rank == 1 ? nullptr : a, 0, pivots, &info), DYNGRID_ERR_NULL, "no matrix");
   follow::agreed(dyngrid_lu(a, 0, rank == 1 ? nullptr : pivots, &info), DYNGRID_ERR_NULL, "no pivots");
@@ -435,8 +409,7 @@ int apart() {
   const bool is_newcomer = dyngrid_is_newcomer() != 0, is_second = !is_newcomer && dyngrid_process_id() == 1;
   int info = -1, processes = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &processes);
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("A", 'd', 40, 40, 8, 8, &a) == 0, "create");
+  dyngrid_matrix* a = follow::create("A", 'd', 40, 40, 8, 8);
   const auto identity = [&] { fill<double>(a, [](int i, int j) { return i == j ? 1.0 : 0.0; }); };
   const auto cholesky = [&] { return dyngrid_cholesky(a, 'L', 0, &info); };
   const auto is_refused = [](int outcome) {

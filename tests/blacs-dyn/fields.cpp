@@ -157,9 +157,7 @@ int sequence(int argc, char** argv) {
       check(one_of_each[k].first, a[k], forms[k]);
     }
     expect(dyngrid_relayout() == DYNGRID_SAME, "relayout");
-    if (2 + step == argc) return false;
-    follow::request(argv[2 + step++]);
-    return true;
+    return follow::request_next(argc - 2, argv + 2, step);
   });
   if (!stays) return dyngrid_finalize();
   if (dyngrid_is_first()) std::printf("all right after %d grids\n", step + 1);
@@ -447,8 +445,7 @@ int statuses() {
   dyngrid_matrix* a = nullptr;
   expect(dyngrid_field_create("a", 'd', 3, good, nullptr, nullptr, &a) == DYNGRID_ERR_STATE, "before dyngrid_init");
   expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = follow::world_rank();
   const bool bad = rank == 2;
   const auto create = [&](int dims, const std::int64_t* extents, const std::int64_t* blocks, const int* cut) {
     return dyngrid_field_create("a", 'd', dims, extents, blocks, cut, &a);
@@ -496,8 +493,7 @@ int statuses() {
   agreed(dyngrid_field_range(a, 3, 0, &first, &last), DYNGRID_ERR_ARGUMENT, "dim");
   agreed(dyngrid_field_range(a, 0, -1, &first, &last), DYNGRID_ERR_ARGUMENT, "k");
   agreed(dyngrid_field_range(nullptr, 0, 0, &first, &last), DYNGRID_ERR_NULL, "null");
-  dyngrid_matrix* plain = nullptr;
-  expect(dyngrid_matrix_create("plain", 'd', 4, 4, 2, 2, &plain) == 0, "create");
+  dyngrid_matrix* plain = follow::create("plain", 'd', 4, 4, 2, 2);
   agreed(dyngrid_field_shape(plain, nullptr, nullptr, nullptr), DYNGRID_ERR_ARGUMENT, "not a field");
   // a grid on which process_dims do not fit: refused, the old one stays
   fill(a, {3, {6, 5, 4}, {}, {1, 2, 2}, 3});
@@ -508,8 +504,8 @@ int statuses() {
 
   // as a matrix of any split of its dimensions
   const Form of_cells{3, {6, 5, 4}, {}, {1, 2, 2}, 3}, of_pairs{2, {30, 4}, {4, 1}, {}, 0};
-  dyngrid_matrix *cells = make("cells", of_cells), *pairs = make("pairs", of_pairs), *turned = nullptr;
-  expect(dyngrid_matrix_create("turned", 'd', 20, 6, 3, 2, &turned) == 0, "create");
+  dyngrid_matrix *cells = make("cells", of_cells), *pairs = make("pairs", of_pairs),
+                 *turned = follow::create("turned", 'd', 20, 6, 3, 2);
   fill(cells, of_cells);
   expect(dyngrid_copy(cells, pairs) == 0, "to a field of the same rows");
   const double one = 1, zero = 0;

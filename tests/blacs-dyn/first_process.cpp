@@ -24,8 +24,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const bool is_process_0 = rank == 0 && dyngrid_is_newcomer() == 0;
   expect((dyngrid_is_first() != 0) == is_process_0, "rank 0 of mpirun is first, a new process is not yet");
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("a", 'd', 100, 100, 3, 3, &a) == DYNGRID_SUCCESS, "create");
+  dyngrid_matrix* a = follow::create("a", 'd', 100, 100, 3, 3);
   expect(dyngrid_share("step", &step, sizeof step) == DYNGRID_SUCCESS, "share");
   if (!dyngrid_is_newcomer()) follow::fill(a, 'd', 1);
   std::FILE* file = dyngrid_is_first() ? std::fopen(name.c_str(), "w") : nullptr;

@@ -15,6 +15,24 @@ void fail(const std::string& what) {
   std::abort();
 }
 
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+dyngrid_matrix* create(const std::string& name, char type, std::int64_t m, std::int64_t n, std::int64_t mb,
+                       std::int64_t nb) {
+  dyngrid_matrix* a = nullptr;
+  expect(dyngrid_matrix_create(name.c_str(), type, m, n, mb, nb, &a) == 0, "create " + name);
+  return a;
+}
+
+int all_right() {
+  if (dyngrid_is_first() != 0) std::printf("all right\n");
+  return dyngrid_finalize();
+}
+
 void agreed(int status, int wanted, const std::string& what) {
   int least = 0, most = 0;
   MPI_Allreduce(&status, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -49,6 +67,12 @@ void request(const char* grid) {
   int nprow = 0, npcol = 0;
   expect(std::sscanf(grid, "%dx%d", &nprow, &npcol) == 2, "a grid as 2x3");
   expect(dyngrid_request(nprow, npcol) == 0, "request");
+}
+
+bool request_next(int count, char** grids, int& step) {
+  if (step == count) return false;
+  request(grids[step++]);
+  return true;
 }
 
 void for_mine(const dyngrid_matrix* a, const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& f) {

@@ -23,6 +23,13 @@ namespace follow {
 inline void expect(bool is_true, const std::string& what) {
   if (!is_true) fail(what);
 }
+int world_rank();
+/// Collective. The same as dyngrid_matrix_create.
+dyngrid_matrix* create(const std::string& name, char type, std::int64_t m, std::int64_t n, std::int64_t mb,
+                       std::int64_t nb);
+/// The end of a program: the first process of the grid says so. @return the status of dyngrid_finalize
+int all_right();
+
 /// All processes of MPI_COMM_WORLD have this status, and each a message where it is an error.
 void agreed(int status, int wanted, const std::string& what);
 
@@ -34,6 +41,8 @@ bool has_ended(int pid);
 
 /// Requests a grid that is written as 2x3.
 void request(const char* grid);
+/// Requests the next one of `count` grids. @return whether there is one
+bool request_next(int count, char** grids, int& step);
 
 /// Calls visit() on the first grid and after each change, on the processes of the grid, until it returns false. visit
 /// asks for the next grid. A new process comes in at its first resize point. @return false: this process has left

@@ -44,9 +44,7 @@ int woken() {
   using follow::expect;
   expect(dyngrid_init() == 0, "init");
   const bool sleeps = dyngrid_process_id() == 1;
-  dyngrid_matrix *first = nullptr, *a = nullptr;
-  expect(!dyngrid_matrix_create("first", 'd', 9, 9, 2, 2, &first), "create");
-  expect(!dyngrid_matrix_create("a", 'd', 13, 13, 2, 2, &a), "create");
+  dyngrid_matrix *first = follow::create("first", 'd', 9, 9, 2, 2), *a = follow::create("a", 'd', 13, 13, 2, 2);
   follow::fill(first, 'd', 2);
   const auto grow = [] { return dyngrid_resize(1, 2, DYNGRID_OPTIMAL); };
   expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "smaller, and larger again"); // 1 sleeps in it

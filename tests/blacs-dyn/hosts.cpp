@@ -22,8 +22,7 @@ int host_is_gone(const char* grid) {
     expect(std::system("ip link set eth0 down") == 0, "ip link");
     pause();
   }
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("A", 'd', 200, 150, 8, 8, &a) == DYNGRID_SUCCESS, "dyngrid_matrix_create");
+  dyngrid_matrix* a = follow::create("A", 'd', 200, 150, 8, 8);
   follow::fill(a, 'd', 3);
   follow::request(grid);
   int outcome = DYNGRID_SAME;

@@ -69,8 +69,7 @@ bool is_exact(const dyngrid_matrix* a) {
 }
 
 void refused(const dyngrid_matrix* a) {
-  dyngrid_matrix* plain = nullptr;
-  expect(dyngrid_matrix_create("plain", 'd', 9, 9, 2, 2, &plain) == DYNGRID_SUCCESS, "plain");
+  dyngrid_matrix* plain = follow::create("plain", 'd', 9, 9, 2, 2);
   const Range range = mine(a);
   const auto told = [&](const dyngrid_matrix* matrix, char axis, std::int64_t first, std::int64_t count, double s) {
     const std::vector<double> seconds(n + 1, s);
@@ -120,8 +119,7 @@ int run() {
     expect(dyngrid_resize_point() == DYNGRID_RESIZED, "another grid"); // woken processes return here
     if (state.grids == 1) expect(!is_exact(a), "dealt out by speed alone");
   }
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 } // namespace

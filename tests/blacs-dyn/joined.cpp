@@ -42,6 +42,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/files.hpp"
 #include "base/parse_json.hpp"
 #include "control/client.hpp"
 #include "dyngrid/checkpoint.h"
@@ -243,15 +244,6 @@ struct Invitation {
   std::exit(1);
 }
 
-std::string content_of(const std::string& path) {
-  std::string text;
-  char buffer[4096];
-  FILE* file = std::fopen(path.c_str(), "r");
-  for (std::size_t got = 0; file && (got = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, got);
-  if (file) std::fclose(file);
-  return text;
-}
-
 /// The tokens in DYNGRID_JOIN of the processes of this run, and whether any command line contains such a token.
 void look_around(std::set<std::string>* invitations) {
   std::string command_lines;
@@ -259,8 +251,8 @@ void look_around(std::set<std::string>* invitations) {
   while (const dirent* entry = all ? readdir(all) : nullptr) {
     if (std::atoi(entry->d_name) <= 0) continue;
     const std::string process = std::string("/proc/") + entry->d_name;
-    command_lines += content_of(process + "/cmdline");
-    const std::string variables = '\0' + content_of(process + "/environ");
+    command_lines += base::content_of(process + "/cmdline");
+    const std::string variables = '\0' + base::content_of(process + "/environ");
     std::size_t at = variables.find(std::string("\0DYNGRID_JOIN=", 14));
     if (at == std::string::npos) at = variables.find(std::string("\0DYNGRID_MEET=", 14));
     const bool is_ours =
@@ -457,14 +449,12 @@ int main(int argc, char** argv) {
   if (must_fail && kind == "never") set_mark(std::to_string(getpid()));
   if (must_fail && (kind == "never" || kind == "starting")) sleep(1000);
   if (must_fail && (kind == "exits" || kind == "aborts")) {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const int rank = follow::world_rank();
     if (rank == 1 && kind == "exits") _exit(3);
     if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 3);
     sleep(1000);
   }
-  dyngrid_matrix* a = nullptr;
-  expect(!dyngrid_matrix_create("a", 'd', 153, 97, 4, 3, &a), "create");
+  dyngrid_matrix* a = follow::create("a", 'd', 153, 97, 4, 3);
   int step = 0;
   expect(!dyngrid_share("step", &step, sizeof step), "share");
 

@@ -114,8 +114,7 @@ int main(int argc, char** argv) {
   bool is_inside = dyngrid_is_newcomer() == 0;
   int step = 0;
   expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("a", 'd', 53, 41, 3, 4, &a) == 0, "create");
+  dyngrid_matrix* a = follow::create("a", 'd', 53, 41, 3, 4);
   if (is_inside) follow::fill(a, 'd', 5);
   Seen seen;
   follow::Figures first{};

@@ -93,8 +93,7 @@ int each(const char* grid, const char* kept) {
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
     if (!kept) expect(outcome == DYNGRID_RESIZED, "another grid");
   }
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 /// 1x2 of mpirun, and 2 and 3 of one group (DYNGRID_START=unit=2): each sleeps while the other stays, both leave for
@@ -137,8 +136,7 @@ int group() {
     expect(outcome >= 0, "resize point");
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
   }
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 /// One element each and the rest to the first, `each` each: never the sizes of `unequal`.
@@ -223,8 +221,7 @@ int rules() {
   all.check("all awake");
   for (dyngrid_matrix* a : {all.ruled, all.plain, all.late})
     expect(dyngrid_matrix_set_rule(a, lopsided, &all.each) == DYNGRID_SAME, "as it lies");
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 int soak(int count, bool is_strict) {
@@ -257,8 +254,7 @@ int statuses() {
   expect(dyngrid_resize_without(1, 2, 0, "1") == DYNGRID_ERR_STATE && dyngrid_process_id() == -1,
          "before dyngrid_init");
   expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = follow::world_rank();
   const bool is_odd = rank == 3;
   const auto refused = [&](int nprow, int npcol, const char* without, int status, const char* word) {
     agreed(dyngrid_resize_without(nprow, npcol, DYNGRID_OPTIMAL, without), status, without);

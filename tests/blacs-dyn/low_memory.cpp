@@ -48,9 +48,7 @@ template <class Change> int held_once(const dyngrid_matrix* a, const std::string
 
 int moves(int n) {
   expect(dyngrid_init_grid(1, 2) == 0, "init");
-  dyngrid_matrix *a = nullptr, *small = nullptr;
-  expect(dyngrid_matrix_create("a", 'd', n, n, 64, 64, &a) == 0, "create");
-  expect(dyngrid_matrix_create("small", 'z', 37, 11, 3, 2, &small) == 0, "create");
+  dyngrid_matrix *a = follow::create("a", 'd', n, n, 64, 64), *small = follow::create("small", 'z', 37, 11, 3, 2);
   int step = 0;
   expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
   const auto check = [&](const std::string& what) {
@@ -84,8 +82,7 @@ int moves(int n) {
 int checkpoint(const char* file) {
   constexpr int n = 100;
   expect(dyngrid_init_grid(1, 2) == 0, "init");
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("a", 'd', n, n, 8, 8, &a) == 0, "create");
+  dyngrid_matrix* a = follow::create("a", 'd', n, n, 8, 8);
   follow::fill(a, 'd', 3);
   expect(access(file, F_OK) != 0, "there is no checkpoint yet");
   follow::agreed(dyngrid_resize(2, 1, DYNGRID_OPTIMAL), DYNGRID_RESIZED, "another grid");
@@ -125,8 +122,7 @@ int repeated(const char* file) {
 int unwritable() {
   constexpr int n = 100;
   expect(dyngrid_init_grid(1, 2) == 0, "init");
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("a", 'd', n, n, 8, 8, &a) == 0, "create");
+  dyngrid_matrix* a = follow::create("a", 'd', n, n, 8, 8);
   follow::fill(a, 'd', 3);
   const auto refused = [&](int status, const std::string& what) {
     follow::agreed(status, DYNGRID_ERR_IO, what);

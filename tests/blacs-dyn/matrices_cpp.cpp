@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "refused.hpp"
+
 // a user's own declarations, in types that the header does not use
 extern "C" int pdgemm_(char*, char*, int*, int*, int*, double*, double*, int*, int*, int*, double*, int*, int*, int*,
                        double*, double*, int*, int*, int*);
@@ -20,24 +22,9 @@ using dyngrid::Op;
 using dyngrid::Side;
 using dyngrid::Uplo;
 using dyngrid::view;
+using follow::expect;
+using follow::refused;
 using std::int64_t;
-
-void need(bool is_true, const std::string& what) {
-  if (is_true) return;
-  std::fprintf(stderr, "FAILED: %s [%s]\n", what.c_str(), dyngrid_last_message());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-template <class Call> void refused(int status, const std::string& words, Call&& call) {
-  try {
-    call();
-  } catch (const dyngrid::Error& error) {
-    need(error.status() == status && std::string(error.what()).find(words) != std::string::npos,
-         "refused with " + std::to_string(error.status()) + ", " + error.what() + ", for " + words);
-    return;
-  }
-  need(false, "was not refused: " + words);
-}
 
 // ---- whole matrices, the same on every process
 
@@ -97,7 +84,7 @@ void same(const Matrix<T>& a, const Whole<T>& expected, double tolerance, const 
           std::optional<Uplo> only = {}) {
   dyngrid::for_each(a, [&](int64_t i, int64_t j, const T& x) {
     if (only && (*only == Uplo::lower ? i < j : i > j)) return;
-    need(std::abs(x - expected(i, j)) <= tolerance, what + " at " + std::to_string(i) + ", " + std::to_string(j));
+    expect(std::abs(x - expected(i, j)) <= tolerance, what + " at " + std::to_string(i) + ", " + std::to_string(j));
   });
 }
 
@@ -123,7 +110,7 @@ template <class T> void eigenvectors(int64_t n, int64_t nb, const std::string& t
   auto system = spread("minima", a, nb), vectors = spread("vectors", Whole<T>{n, n}, nb),
        images = spread("images", Whole<T>{n, n}, nb);
   std::vector<R> w;
-  need(dyngrid::heevd(system, w, vectors) == 0 && w.size() == static_cast<std::size_t>(n), type + " heevd");
+  expect(dyngrid::heevd(system, w, vectors) == 0 && w.size() == static_cast<std::size_t>(n), type + " heevd");
   const auto expected_of = [n](int64_t i) {
     const double half =
         std::sin(static_cast<double>(2 * (n - i) - 1) * std::acos(-1.0) / static_cast<double>(4 * n + 2));
@@ -132,18 +119,18 @@ template <class T> void eigenvectors(int64_t n, int64_t nb, const std::string& t
   const double largest = expected_of(n - 1);
   for (int64_t i = 0; i < n; ++i) {
     const double expected = expected_of(i);
-    need(std::abs(static_cast<double>(w[static_cast<std::size_t>(i)]) - expected) < 50 * eps * largest,
-         type + " eigenvalue " + std::to_string(i) + " is " + std::to_string(w[static_cast<std::size_t>(i)]) +
-             ", not " + std::to_string(expected));
+    expect(std::abs(static_cast<double>(w[static_cast<std::size_t>(i)]) - expected) < 50 * eps * largest,
+           type + " eigenvalue " + std::to_string(i) + " is " + std::to_string(w[static_cast<std::size_t>(i)]) +
+               ", not " + std::to_string(expected));
   }
   set(system, a);
   dyngrid::gemm(1, system, vectors, 0, images);
   dyngrid::for_each(vectors, [&](int64_t, int64_t j, T& x) { x *= w[static_cast<std::size_t>(j)]; });
   dyngrid::geadd(-1, vectors, 1, images);
-  need(static_cast<double>(dyngrid::lange(images)) < 100 * eps * largest, type + " eigenvectors");
+  expect(static_cast<double>(dyngrid::lange(images)) < 100 * eps * largest, type + " eigenvectors");
   if constexpr (!is_complex<T>) {
     set(system, a);
-    need(dyngrid::syevd(system, w, vectors) == 0 && w.front() > 0, type + " syevd");
+    expect(dyngrid::syevd(system, w, vectors) == 0 && w.front() > 0, type + " syevd");
   }
 }
 
@@ -204,7 +191,7 @@ template <class T> void compute(const std::string& type) {
   const Whole<T> right = product(heavy, c);
   auto system = spread("system", heavy), answer = spread("answer", right);
   dyngrid::Pivots pivots;
-  need(dyngrid::gesv(system, pivots, answer) == 0, type + " gesv");
+  expect(dyngrid::gesv(system, pivots, answer) == 0, type + " gesv");
   same(answer, c, close, type + " gesv");
   set(answer, product(op(heavy, Op::transposed), c));
   dyngrid::getrs(system, pivots, answer, Op::transposed);
@@ -218,19 +205,19 @@ template <class T> void compute(const std::string& type) {
   Whole<T> singular = heavy;
   for (int64_t i = 0; i < m; ++i) singular(i, 6) = T(0);
   set(system, singular);
-  need(dyngrid::gesv(system, answer) == 7, type + " gesv, singular");
+  expect(dyngrid::gesv(system, answer) == 7, type + " gesv, singular");
 
   Whole<T> positive = product(heavy, op(heavy, Op::adjoint));
   for (const Uplo uplo : {Uplo::lower, Uplo::upper}) {
     set(system, positive);
     set(answer, product(positive, c));
-    need(dyngrid::posv(system, answer, uplo) == 0, type + " posv");
+    expect(dyngrid::posv(system, answer, uplo) == 0, type + " posv");
     same(answer, c, 10 * close, type + " posv");
     dyngrid::trsm(1, system, answer, Side::left, uplo, Op::adjoint); // L^H (L^-H C)
     Whole<T> indefinite = positive;
     indefinite(4, 4) = T(-1);
     set(system, indefinite);
-    need(dyngrid::potrf(system, uplo) == 5, type + " potrf, indefinite");
+    expect(dyngrid::potrf(system, uplo) == 5, type + " potrf, indefinite");
   }
   Whole<T> triangle = heavy;
   for (int64_t j = 0; j < m; ++j)
@@ -245,16 +232,16 @@ template <class T> void compute(const std::string& type) {
     for (int64_t i = 0; i < m; ++i) tall(i, j) = heavy(i, j);
   auto dtall = spread("tall", tall), dx = spread("x", product(tall, b));
   const auto tau = dyngrid::geqrf(dtall);
-  need(!tau.empty(), type + " geqrf");
+  expect(!tau.empty(), type + " geqrf");
   dyngrid::for_each(dtall, [&](int64_t i, int64_t j, const T& r) { // the first column of R is as long as that of A
     double length = 0;
     for (int64_t l = 0; l < m; ++l) length += std::norm(tall(l, 0));
-    need(i != 0 || j != 0 || std::abs(static_cast<double>(std::abs(r)) - std::sqrt(length)) < close, type + " geqrf");
+    expect(i != 0 || j != 0 || std::abs(static_cast<double>(std::abs(r)) - std::sqrt(length)) < close, type + " geqrf");
   });
   set(dtall, tall);
   dyngrid::gels(dtall, dx);
   dyngrid::for_each(
-      dx, [&](int64_t i, int64_t j, const T& x) { need(i >= k || std::abs(x - b(i, j)) < close, type + " gels"); });
+      dx, [&](int64_t i, int64_t j, const T& x) { expect(i >= k || std::abs(x - b(i, j)) < close, type + " gels"); });
 
   eigenvectors<T>(m, 3, type);
   eigenvectors<T>(64, 64, type + ", a block as large as the matrix:"); // ScaLAPACK asks for too little work space then
@@ -274,7 +261,7 @@ template <class T> void compute(const std::string& type) {
   set(dc, c);
   for (const auto& [norm, expected] :
        {std::pair(dyngrid::Norm::one, column), {dyngrid::Norm::infinity, row}, {dyngrid::Norm::largest, most}})
-    need(std::abs(static_cast<double>(dyngrid::lange(dc, norm)) - expected) < close, type + " lange");
+    expect(std::abs(static_cast<double>(dyngrid::lange(dc, norm)) - expected) < close, type + " lange");
 
   // mismatched arguments are refused with a message by all, and nothing hangs
   refused(DYNGRID_ERR_SHAPE, "got 14 x 9, 14 x 11, 14 x 11, expected op(A) m x k",
@@ -300,11 +287,11 @@ template <class T> void compute(const std::string& type) {
   set(dc, c);
   dyngrid::gemm(1, ruled, dc, 0, answer);
   same(answer, right, close, type + " gemm in unequal blocks");
-  need(dyngrid::gesv(ruled, pivots, answer) == 0, type + " gesv in unequal blocks");
+  expect(dyngrid::gesv(ruled, pivots, answer) == 0, type + " gesv in unequal blocks");
   same(answer, c, close, type + " gesv in unequal blocks");
   dyngrid::herk(1, spread("heavy", heavy), 0, ruled);
   set(answer, product(positive, c));
-  need(dyngrid::posv(ruled, answer) == 0, type + " posv in unequal blocks");
+  expect(dyngrid::posv(ruled, answer) == 0, type + " posv in unequal blocks");
   same(answer, c, 10 * close, type + " posv in unequal blocks");
 }
 
@@ -321,13 +308,13 @@ void fill(Matrix<double>& a, int salt) {
 void is_filled(const Matrix<double>& a, int salt, const std::string& what) {
   int64_t count = 0;
   dyngrid::for_each(a, [&](int64_t i, int64_t j, const double& x) {
-    need(x == element(i, j, salt), what);
+    expect(x == element(i, j, salt), what);
     ++count;
   });
-  need(count == a.rows() * a.columns(), what + ": all of mine");
+  expect(count == a.rows() * a.columns(), what + ": all of mine");
   long long mine = count, all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_LONG_LONG, MPI_SUM, dyngrid_comm());
-  need(all == m_all * n_all, what + ": each once");
+  expect(all == m_all * n_all, what + ": each once");
 }
 
 /// All but one for each, which the first one takes.
@@ -347,40 +334,40 @@ void refused_rules(dyngrid::Application& app) {
   refused(DYNGRID_ERR_ARGUMENT, "gives 0 block sizes",
           [] { Matrix<double>("empty", 5, 5, [](Axis, int64_t, int, int) { return std::vector<int64_t>(); }); });
   refused(DYNGRID_ERR_NULL, "rule is null", [] { Matrix<double>("null", 5, 5, dyngrid::Rule()); });
-  need(!dyngrid_matrix_find("thrower"), "a refused matrix is none");
+  expect(!dyngrid_matrix_find("thrower"), "a refused matrix is none");
   { // refused by a change: the grid stays, and its message is printed once
     Matrix<double> picky("picky", 5, 5, [](Axis axis, int64_t length, int nprow, int npcol) {
       if (nprow > 1) throw std::runtime_error("one row only");
       return first_takes_most(length, axis == Axis::rows ? nprow : npcol);
     });
     refused(DYNGRID_ERR_ARGUMENT, "the rule threw: one row only", [&] { app.resize(2, 1); });
-    need(app.grid().nprow == 1 && app.grid().npcol == 2 && picky.m() == 5, "the grid stays");
+    expect(app.grid().nprow == 1 && app.grid().npcol == 2 && picky.m() == 5, "the grid stays");
     try {
       picky(0, 0) = 1, app.resize(0, 0);
     } catch (const dyngrid::Error& error) {
-      need(std::string(error.what()).find("the rule") == std::string::npos, "said again");
+      expect(std::string(error.what()).find("the rule") == std::string::npos, "said again");
     }
   }
   {
     Matrix<double> fast("fast", 40, 40, dyngrid::by_speed({3, 1}));
-    need(fast.rows() == 40 && fast.columns() == (app.grid().mycol == 0 ? 30 : 10), "by_speed");
+    expect(fast.rows() == 40 && fast.columns() == (app.grid().mycol == 0 ? 30 : 10), "by_speed");
     refused(DYNGRID_ERR_ARGUMENT, "by_speed: got 2 speeds, expected 1, one for each process of the 1 x 1 grid",
             [&] { app.resize(1, 1); });
-    need(app.resize(2, 1) == dyngrid::Outcome::resized && fast.rows() == (app.grid().myrow == 0 ? 30 : 10),
-         "by_speed follows");
-    need(app.resize(1, 2) == dyngrid::Outcome::resized, "and back");
+    expect(app.resize(2, 1) == dyngrid::Outcome::resized && fast.rows() == (app.grid().myrow == 0 ? 30 : 10),
+           "by_speed follows");
+    expect(app.resize(1, 2) == dyngrid::Outcome::resized, "and back");
   }
   // a matrix that goes out of scope where it cannot be freed lives on, with its rule
   auto kept = std::make_shared<std::optional<Matrix<double>>>();
   kept->emplace("kept", 20, 20, [data = std::vector<int64_t>(100, 7)](Axis axis, int64_t length, int nprow, int npcol) {
-    need(data.size() == 100 && data[99] == 7, "a rule that is gone is asked");
+    expect(data.size() == 100 && data[99] == 7, "a rule that is gone is asked");
     return first_takes_most(length, axis == Axis::rows ? nprow : npcol);
   });
   app.on_change([kept] { kept->reset(); }, nullptr);
-  need(app.resize(2, 1) == dyngrid::Outcome::resized && app.resize(1, 2) == dyngrid::Outcome::resized,
-       "with one that cannot be freed");
+  expect(app.resize(2, 1) == dyngrid::Outcome::resized && app.resize(1, 2) == dyngrid::Outcome::resized,
+         "with one that cannot be freed");
   dyngrid_matrix* rest = dyngrid_matrix_find("kept");
-  need(rest && dyngrid_matrix_free(&rest) == 0, "and is freed later");
+  expect(rest && dyngrid_matrix_free(&rest) == 0, "and is freed later");
 }
 
 } // namespace
@@ -395,20 +382,20 @@ void in_phases(const std::string& where) {
   for (int cycle = 0; cycle < 6; ++cycle) {
     first.run([&] {
       is_filled(a, 5 + cycle, where + "first phase");
-      need(a.desc()[4] == 2 || a.desc()[4] == 7, where + "layout of the first phase");
+      expect(a.desc()[4] == 2 || a.desc()[4] == 7, where + "layout of the first phase");
       fill(a, 6 + cycle);
     });
     try {
       second.run([&] {
         is_filled(a, 6 + cycle, where + "second phase");
-        need(a.desc()[4] == 5, where + "layout of the second phase");
+        expect(a.desc()[4] == 5, where + "layout of the second phase");
         if (cycle == 1) throw std::runtime_error("from inside");
       });
     } catch (const std::runtime_error& error) {
-      need(std::string(error.what()) == "from inside" && cycle == 1, where + "what the phase threw");
+      expect(std::string(error.what()) == "from inside" && cycle == 1, where + "what the phase threw");
     }
     // two layouts, twice each; but one that took three times as long as the other is tried once
-    need(cycle == 3 || dyngrid::last_phase().is_planned == (cycle > 3 ? 1 : 0), where + "planned when all was tried");
+    expect(cycle == 3 || dyngrid::last_phase().is_planned == (cycle > 3 ? 1 : 0), where + "planned when all was tried");
   }
   dyngrid::plan_phases(3);
 }
@@ -439,17 +426,17 @@ int main() try {
     if (app.resize_point() == dyngrid::Outcome::leave) break;
     const dyngrid::Grid grid = app.grid();
     const std::string where = "step " + std::to_string(step.get()) + ": ";
-    need(std::pair(grid.nprow, grid.npcol) == grids[static_cast<std::size_t>(step.get())], where + "grid");
+    expect(std::pair(grid.nprow, grid.npcol) == grids[static_cast<std::size_t>(step.get())], where + "grid");
     const auto rows = first_takes_most(m_all, grid.nprow), columns = first_takes_most(n_all, grid.npcol);
-    need(lying[1].rows() == rows[static_cast<std::size_t>(grid.myrow)] &&
-             lying[1].columns() == columns[static_cast<std::size_t>(grid.mycol)],
-         where + "lambda");
-    need(lying[2].rows() <= (m_all + grid.nprow - 1) / grid.nprow, where + "block");
+    expect(lying[1].rows() == rows[static_cast<std::size_t>(grid.myrow)] &&
+               lying[1].columns() == columns[static_cast<std::size_t>(grid.mycol)],
+           where + "lambda");
+    expect(lying[2].rows() <= (m_all + grid.nprow - 1) / grid.nprow, where + "block");
     int64_t edges[] = {0, 0}; // 1 : 2 : 3 along the columns
     for (int q = 0; q < grid.npcol; ++q) edges[q == grid.mycol] += q + 1;
-    need(std::abs(static_cast<double>(lying[3].columns()) -
-                  static_cast<double>(n_all * edges[1]) / static_cast<double>(edges[0] + edges[1])) <= 1,
-         where + "speed");
+    expect(std::abs(static_cast<double>(lying[3].columns()) -
+                    static_cast<double>(n_all * edges[1]) / static_cast<double>(edges[0] + edges[1])) <= 1,
+           where + "speed");
     for (std::size_t k = 0; k < lying.size(); ++k) is_filled(lying[k], static_cast<int>(k), where + "followed");
     for (std::size_t from = 0; from < lying.size(); ++from)
       for (std::size_t to = 0; to < lying.size(); ++to) {

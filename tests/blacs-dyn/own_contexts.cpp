@@ -6,8 +6,8 @@
 // with a message. ROUTINE: gemr2d context trmr2d gemm potrf
 #include <cstring>
 
+#include "../../apps/common/scalapack.h"
 #include "base/mpi/blacs.hpp"
-#include "dyngrid/pblas.h"
 #include "follow.hpp"
 
 extern "C" {
@@ -17,10 +17,8 @@ void Cdgerv2d(int context, int m, int n, double* a, int lda, int rsrc, int csrc)
 void Cpdgemr2d(int, int, const double*, int, int, const int*, double*, int, int, const int*, int);
 void Cpdtrmr2d(const char*, const char*, int, int, const double*, int, int, const int*, double*, int, int, const int*,
                int);
-void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
 void blacs_gridinit_(int* context, const char* order, const int* nprow, const int* npcol);
 void blacs_gridexit_(const int* context);
-void pdgemm_(DYNGRID_GEMM_ARGS(double));
 }
 
 namespace {
@@ -85,9 +83,7 @@ struct Own {
 
 int give_stale(const std::string& routine) {
   expect(dyngrid_init_grid(1, 2) == 0, "init");
-  dyngrid_matrix *a = nullptr, *b = nullptr;
-  expect(!dyngrid_matrix_create("a", 'd', 20, 20, 3, 3, &a) && !dyngrid_matrix_create("b", 'd', 20, 20, 2, 2, &b),
-         "create");
+  dyngrid_matrix *a = follow::create("a", 'd', 20, 20, 3, 3), *b = follow::create("b", 'd', 20, 20, 2, 2);
   const int n = 20, i1 = 1;
   const int context = dyngrid_context();
   std::vector<int> desc(dyngrid_desc(a), dyngrid_desc(a) + 9);

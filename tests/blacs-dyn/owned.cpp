@@ -150,12 +150,6 @@ template <class T> struct Owned {
   }
 };
 
-int rank_of_all() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
 /// Copies to and from blocks of one size, by dyngrid and by p?gemr2d, and the descriptor as others read it.
 void copies(const Owned<double>& a, dyngrid_matrix* even) {
   a.fill(40);
@@ -190,8 +184,8 @@ int sequence(int argc, char** argv) {
   expect(dyngrid_share("seed", &by_seed.seed, sizeof by_seed.seed) == 0, "share");
   const Owned<double> a("a", 'd', m, n, by_seed);
   const Owned<std::int32_t> each("each", 'i', m, n, by_column), none("none", 'i', 0, n, by_column);
-  dyngrid_matrix *even = nullptr, *late = nullptr;
-  expect(dyngrid_matrix_create("even", 'd', m, n, 5, 3, &even) == 0, "create");
+  dyngrid_matrix* late = nullptr;
+  dyngrid_matrix* even = follow::create("even", 'd', m, n, 5, 3);
   {
     dyngrid::Matrix<double> turn("turn", m, n, in_turn);
     bool is_new = dyngrid_is_newcomer() != 0;
@@ -222,14 +216,11 @@ int sequence(int argc, char** argv) {
         expect(dyngrid_matrix_create_owned("late", 's', m, n, any_owner, &later, &late) == 0, "late");
         Owned<float>(late, m, n, later).fill(4);
       }
-      if (2 + step == argc) return false;
-      follow::request(argv[2 + step++]);
-      return true;
+      return follow::request_next(argc - 2, argv + 2, step);
     });
     if (!stays) return dyngrid_finalize();
   }
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 int columns(int argc, char** argv) {
@@ -271,7 +262,7 @@ int columns(int argc, char** argv) {
   };
   bool is_new = dyngrid_is_newcomer() != 0;
   if (!is_new && dyngrid_context() >= 0) for_all([](double& x, std::size_t i) { x = static_cast<double>(i) + 0.5; });
-  const bool stays = follow::on_each_grid([&] {
+  follow::on_each_grid([&] {
     std::int64_t wrong = 0;
     for_all([&](double& x, std::size_t i) { wrong += x != static_cast<double>(i) + 0.5; });
     expect(wrong == 0, "all elements");
@@ -281,17 +272,14 @@ int columns(int argc, char** argv) {
       std::printf("%dx%d: all elements; %s\n", Position().nprow, Position().npcol,
                   step == 0 ? "first grid" : (std::to_string(report.moved_bytes) + " bytes moved").c_str());
     }
-    if (4 + step == argc) return false;
-    follow::request(argv[4 + step++]);
-    return true;
+    return follow::request_next(argc - 4, argv + 4, step);
   });
-  if (!stays) return dyngrid_finalize();
   return dyngrid_finalize();
 }
 
 int refused() {
   expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  const bool is_bad = rank_of_all() == 2;
+  const bool is_bad = follow::world_rank() == 2;
   Rule rule, bad;
   const Owned<double> a("a", 'd', m, n, rule);
   a.fill(1);
@@ -336,8 +324,7 @@ int refused() {
     text = error.what();
   }
   expect(text.find("2 owners, expected one for each of 1 sizes") != std::string::npos, "in words: " + text);
-  if (rank_of_all() == 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 /// A growth in which the rule of the new processes alone is wrong.
@@ -357,8 +344,7 @@ int growth(const std::string& kind) {
   const Position at;
   expect(at.nprow == 2 && at.npcol == 2, "the old grid");
   a.check(3, "as before");
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 int checkpoint(const char* file) {
@@ -390,8 +376,7 @@ int restarted(const char* file) {
   const Owned<double> a("a", 'd', m, n, rule);
   expect(dyngrid_restore(file) == 0, "restore");
   a.check(5, "read back by another program");
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 } // namespace

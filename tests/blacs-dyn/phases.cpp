@@ -136,9 +136,7 @@ void sequence(const std::vector<std::string>& grids) {
 /// took three times as long is tried once, the other one twice; then all is planned, unless an earlier run has left its
 /// times.
 void chosen(bool is_remembered) {
-  dyngrid_matrix *a = nullptr, *b = nullptr;
-  expect(dyngrid_matrix_create("a", 'd', 200, 200, 8, 8, &a) == 0, "a");
-  expect(dyngrid_matrix_create("b", 'd', 200, 200, 8, 8, &b) == 0, "b");
+  dyngrid_matrix *a = follow::create("a", 'd', 200, 200, 8, 8), *b = follow::create("b", 'd', 200, 200, 8, 8);
   std::array<dyngrid_phase*, 2> phases{};
   for (std::size_t p = 0; p < 2; ++p) {
     expect(dyngrid_phase_create(p == 0 ? "wide" : "narrow", &phases[p]) == 0, "phase");
@@ -169,12 +167,10 @@ void chosen(bool is_remembered) {
 /// Speeds of a 2 x 2 grid that shares can follow exactly. The work of the phase is in proportion to the part of a
 /// process: distributed by speed it takes a quarter of the time. Once all speeds are equal, the trials start again.
 void weighted() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = follow::world_rank();
   const double speed = std::array<double, 4>{9, 3, 3, 1}[static_cast<std::size_t>(rank)];
   expect(dyngrid_set_speed(speed) == 0, "speed");
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("a", 'd', 240, 240, 8, 8, &a) == 0, "a");
+  dyngrid_matrix* a = follow::create("a", 'd', 240, 240, 8, 8);
   dyngrid_phase* work = nullptr;
   expect(dyngrid_phase_create("work", &work) == 0, "phase");
   expect(dyngrid_phase_uses(work, a, DYNGRID_READ | DYNGRID_WRITE) == 0, "uses");
@@ -207,8 +203,7 @@ void weighted() {
 }
 
 void statuses() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = follow::world_rank();
   dyngrid_matrix *a = nullptr, *freed = nullptr;
   dyngrid_phase *phase = nullptr, *empty = nullptr, *other = nullptr;
   expect(dyngrid_matrix_create("a", 'd', m, n, 4, 3, &a) == 0, "a");

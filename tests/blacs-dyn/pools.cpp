@@ -19,14 +19,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "../../apps/common/scalapack.h"
 #include "base/mpi/blacs.hpp"
 #include "dyngrid/checkpoint.h"
-#include "dyngrid/pblas.h"
 #include "dyngrid/pool.h"
 #include "figures.hpp"
 #include "follow.hpp"
 
-extern "C" void pdgemm_(DYNGRID_GEMM_ARGS(double));
 
 namespace {
 
@@ -145,8 +144,7 @@ void random_changes(int changes, unsigned seed, bool is_strict) {
 void ends_early() {
   Pool pool(begin_pool());
   const std::vector<std::pair<int, int>> shapes{{2, 2}, {1, 1}, {1, 3}, {2, 3}, {1, 2}};
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = follow::world_rank();
   const bool is_new = dyngrid_is_newcomer() != 0;
   int size = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -293,8 +291,7 @@ void last_slots() {
 void turn() {
   Pool pool(begin_pool());
   const bool is_new = dyngrid_is_newcomer() != 0;
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = follow::world_rank();
   const int folder = !is_new && rank == 3 ? open(std::getenv("PMIX_SERVER_TMPDIR"), O_RDONLY | O_DIRECTORY) : -1;
   if (folder >= 0) expect(flock(folder, LOCK_EX | LOCK_NB) == 0, "flock");
   if (!is_new) {

@@ -61,8 +61,7 @@ void refused() {
 
 dyngrid_matrix* begin() {
   expect(dyngrid_init_grid(2, 2) == DYNGRID_SUCCESS && dyngrid_set_steps(1000000) == DYNGRID_SUCCESS, "dyngrid_init");
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a) == DYNGRID_SUCCESS, "matrix");
+  dyngrid_matrix* a = follow::create("A", 'd', n, n, nb, nb);
   follow::fill(a, 'd', 3);
   return a;
 }
@@ -123,14 +122,12 @@ int calls() {
   same_everywhere("a process that was asleep knows it too");
   expect(last().measured_steps == 5, "it knows what it brought");
   expect(follow::wrong(a, 'd', 3) == 0, "every element");
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 int row() {
   expect(dyngrid_init_grid(1, 5) == DYNGRID_SUCCESS && dyngrid_set_steps(1000000) == DYNGRID_SUCCESS, "dyngrid_init");
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a) == DYNGRID_SUCCESS, "matrix");
+  dyngrid_matrix* a = follow::create("A", 'd', n, n, nb, nb);
   expect(dyngrid_set_speed(dyngrid_process_id() == 2 ? 0.125 : 1) == DYNGRID_SUCCESS, "speed");
   int outcome = DYNGRID_SAME;
   for (int k = 0; k < 500 && outcome == DYNGRID_SAME; ++k) {
@@ -140,15 +137,13 @@ int row() {
   int p = 0, q = 0;
   dyngrid_grid(&p, &q, nullptr, nullptr);
   if (outcome != DYNGRID_LEAVE) expect(p == 1 && q == 4, std::string("the slow one sleeps: ") + last().why);
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 int late() {
   constexpr double longest_s = 0.3; // beside which it does not count how late a process wakes up
   expect(dyngrid_init_grid(1, 2) == DYNGRID_SUCCESS && dyngrid_set_steps(1000000) == DYNGRID_SUCCESS, "dyngrid_init");
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("A", 'd', n, n, nb, nb, &a) == DYNGRID_SUCCESS, "matrix");
+  dyngrid_matrix* a = follow::create("A", 'd', n, n, nb, nb);
   for (int k = 0; k < 200 && (k < 8 || says(last(), "ask again")); ++k) {
     if (dyngrid_process_id() == 1) std::this_thread::sleep_for(std::chrono::duration<double>(longest_s));
     expect(dyngrid_resize_point() == DYNGRID_SAME, "nobody asked");
@@ -156,8 +151,7 @@ int late() {
   }
   expect(last().measured_before_s > 0.5 * longest_s,
          "a step takes " + std::to_string(last().measured_before_s) + " s: " + last().why);
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 int soak(int count, bool is_strict) {

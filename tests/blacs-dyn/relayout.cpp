@@ -125,8 +125,8 @@ int sequence(int argc, char** argv) {
   expect(dyngrid_share("step", &step, sizeof step) == 0, "share");
   const Set set;
   // as it was made, on new processes too: the block sizes that the others have given it since are used
-  dyngrid_matrix *other = nullptr, *ruled = nullptr, *changed = nullptr;
-  expect(!dyngrid_matrix_create("other", 'd', m, n, 5, 6, &other), "create");
+  dyngrid_matrix *ruled = nullptr, *changed = nullptr;
+  dyngrid_matrix* other = follow::create("other", 'd', m, n, 5, 6);
   expect(!dyngrid_matrix_create_by("ruled", 'd', m, n, follow::unequal, &forty_two, &ruled), "create_by");
   expect(!dyngrid_matrix_create("changed", 'd', m, n, 5, 6, &changed), "create");
   bool is_new = dyngrid_is_newcomer() != 0;
@@ -142,9 +142,7 @@ int sequence(int argc, char** argv) {
     if (step == 0) expect(dyngrid_matrix_reblock(ruled, 2, 9) == DYNGRID_RESIZED, "no rule any more");
     expect(dyngrid_desc(ruled)[0] == 1 && dyngrid_desc(ruled)[4] == 2, "it has none on new processes either");
     expect(dyngrid_matrix_reblock(changed, 1 + step, 2 + step) == DYNGRID_RESIZED, "other blocks on each grid");
-    if (2 + step == argc) return false;
-    follow::request(argv[2 + step++]);
-    return true;
+    return follow::request_next(argc - 2, argv + 2, step);
   });
   if (!stays) return dyngrid_finalize();
   if (dyngrid_depth() > 1) { // a growth is undone after a relayout
@@ -155,8 +153,7 @@ int sequence(int argc, char** argv) {
     expect(dyngrid_desc(set.of[0])[4] == 2, "the blocks stay");
     set.check(7, "undone");
   }
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 std::int64_t sizes_given = 3; ///< by the rule below; negative: it fails
@@ -169,12 +166,10 @@ std::int64_t as_told(void*, char, std::int64_t, int, int, std::int64_t* sizes) {
 int statuses() {
   expect(dyngrid_relayout() == DYNGRID_ERR_STATE, "before dyngrid_init");
   expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = follow::world_rank();
   const bool is_bad = rank == 2;
-  dyngrid_matrix *a = nullptr, *b = nullptr, *told = nullptr, *gone = nullptr;
-  expect(!dyngrid_matrix_create("a", 'd', m, n, 4, 3, &a) && !dyngrid_matrix_create("b", 'd', m, n, 4, 3, &b),
-         "create");
+  dyngrid_matrix *told = nullptr, *gone = nullptr;
+  dyngrid_matrix *a = follow::create("a", 'd', m, n, 4, 3), *b = follow::create("b", 'd', m, n, 4, 3);
   expect(!dyngrid_matrix_create_by("told", 'd', m, n, as_told, nullptr, &told), "create_by");
   expect(!dyngrid_matrix_create("gone", 'd', m, n, 4, 3, &gone), "create");
   dyngrid_matrix* const old = gone;
@@ -220,15 +215,12 @@ int statuses() {
   dyngrid_on_change([](void* data) { *static_cast<int*>(data) = dyngrid_relayout(); }, nullptr, &notices);
   agreed(dyngrid_matrix_reblock(a, 2, 2), DYNGRID_RESIZED, "with a routine that wants it too");
   agreed(notices, DYNGRID_ERR_STATE, "inside a change");
-  if (rank == 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 int soak(int count, bool is_strict) {
   expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  dyngrid_matrix *a = nullptr, *b = nullptr;
-  expect(!dyngrid_matrix_create("a", 'd', 200, 120, 8, 8, &a) && !dyngrid_matrix_create("b", 'd', 200, 120, 9, 7, &b),
-         "create");
+  dyngrid_matrix *a = follow::create("a", 'd', 200, 120, 8, 8), *b = follow::create("b", 'd', 200, 120, 9, 7);
   follow::fill(a, 'd', 1);
   Figures first{};
   for (int k = 0; k < count; ++k) {
@@ -261,8 +253,7 @@ int checkpoint(const char* file) {
   expect(dyngrid_desc(set.of[0])[4] == 3 && dyngrid_desc(set.of[2])[4] == 7, "lying as before the restore");
   for (dyngrid_matrix* a : set.of) expect(dyngrid_matrix_reblock(a, 4, 3) == DYNGRID_RESIZED, "reblock");
   set.check(5, "reblocked after it");
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 int cost(int batches, int calls) {

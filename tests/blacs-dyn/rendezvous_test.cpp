@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 #include "control/strangers.hpp"
 #include "processes/launchers/rendezvous.hpp"
 
@@ -189,13 +189,9 @@ TEST(Rendezvous, ProcessesWithoutAGroupAreNotifiedOfTheEnd) {
 TEST(Rendezvous, AUnitThatIsNotWantedAnyMoreIsTold) {
   Host host;
   host.rendezvous.dismiss(group);
-  try {
-    const Peer late(host.invitation, 0, 10);
-    ADD_FAILURE() << "it joined";
-  } catch (const base::Error& error) {
-    EXPECT_NE(std::string(error.what()).find("the request for it has ended"), std::string::npos) << error.what();
-    EXPECT_EQ(std::string(error.what()).find(host.place().token), std::string::npos) << error.what();
-  }
+  const std::string text = message_of([&] { const Peer late(host.invitation, 0, 10); });
+  EXPECT_TRUE(says(text, "the request for it has ended"));
+  EXPECT_FALSE(says(text, host.place().token));
 }
 
 TEST(Rendezvous, ReadyBeforeAllHaveComeIsTheEndOfThatUnitAlone) {
@@ -205,7 +201,7 @@ TEST(Rendezvous, ReadyBeforeAllHaveComeIsTheEndOfThatUnitAlone) {
   first.send("ready");
   std::string why;
   EXPECT_TRUE(eventually([&] { return host.rendezvous.presence(group, &why) == Presence::gone; }));
-  EXPECT_NE(why.find("before all of it had connected"), std::string::npos) << why;
+  EXPECT_TRUE(says(why, "before all of it had connected"));
   EXPECT_EQ(host.losses, 0);
 }
 
@@ -240,7 +236,7 @@ TEST(Rendezvous, AGroupThatDoesNotJoinInTimeEndsTheApplication) {
   others.rendezvous.let_go(sent_away);
   EXPECT_TRUE(others.hold(limit_s, late));
   EXPECT_TRUE(eventually([&] { return others.losses == 1; }));
-  EXPECT_NE(others.loss.find("process group 9 "), std::string::npos) << others.loss;
+  EXPECT_TRUE(says(others.loss, "process group 9 "));
 }
 
 TEST(Rendezvous, AThousandThatSayNothing) {
@@ -424,7 +420,7 @@ TEST(Rendezvous, ListensOnTheAddressThatItTells) {
     const std::size_t at = line.find(port);
     if (at == std::string::npos || line.find(" 0A ") == std::string::npos || at > 20) continue;
     ++found;
-    EXPECT_EQ(line.find("00000000" + std::string(port)), std::string::npos) << "it listens on all addresses: " << line;
+    EXPECT_FALSE(says(line, "00000000" + std::string(port))) << "it listens on all addresses: " << line;
   }
   EXPECT_EQ(found, 1);
 }
@@ -452,13 +448,9 @@ TEST(Rendezvous, PlacesInText) {
     EXPECT_EQ(RendezvousAddress::parse(good).text(), good);
   for (const char* bad : {"", "unix:@n", "unix:/tmp/s?0a", "unix:@?0a", "tcp:4711?0a", "tcp:10.0.0.1:0?0a",
                           "tcp:10.0.0.1:70000?0a", "tcp:10.0.0.1:1?", "tcp:10.0.0.1:47x?0a"}) {
-    try {
-      RendezvousAddress::parse(bad);
-      ADD_FAILURE() << bad;
-    } catch (const base::Error& error) {
-      EXPECT_EQ(std::string(error.what()).find("0a"), std::string::npos)
-          << "a word has no place in a message: " << error.what();
-    }
+    const base::Error error = thrown_by([&] { RendezvousAddress::parse(bad); });
+    EXPECT_NE(error.status(), base::Status::success) << bad;
+    EXPECT_FALSE(says(error.what(), "0a")) << "a word has no place in a message";
   }
   for (const char* bad : {"", "x", "tcp:10.0.0.1:4711?0a", "tcp:10.0.0.1:4711?0a|", "tcp:10.0.0.1:4711?0a|x",
                           "tcp:10.0.0.1:4711?0a|7x", "tcp:10.0.0.1:4711?0a|99999999999"})

@@ -4,13 +4,11 @@
 // happen at resize points by dyngrid_request, or with --now by dyngrid_resize.
 #include <cstring>
 
+#include "../../apps/common/scalapack.h"
 #include "dyngrid/control.h"
 #include "dyngrid/layout.h"
-#include "dyngrid/pblas.h"
 #include "dyngrid/redist.h"
 #include "follow.hpp"
-
-extern "C" void pdgemm_(DYNGRID_GEMM_ARGS(double));
 
 int main(int argc, char** argv) {
   using follow::expect;
@@ -42,9 +40,7 @@ int main(int argc, char** argv) {
            "dyngrid_matrix_create");
   }
   const int n = 24, nb = 5, one_i = 1;
-  dyngrid_matrix *b = nullptr, *c = nullptr;
-  expect(!dyngrid_matrix_create("b", 'd', n, n, nb, nb, &b) && !dyngrid_matrix_create("c", 'd', n, n, nb, nb, &c),
-         "create b, c");
+  dyngrid_matrix *b = follow::create("b", 'd', n, n, nb, nb), *c = follow::create("c", 'd', n, n, nb, nb);
   int context_of_rule = 42;
   dyngrid_matrix* unequal = nullptr;
   expect(!dyngrid_matrix_create_by("unequal", 'd', 31, 26, follow::unequal, &context_of_rule, &unequal),

@@ -5,34 +5,20 @@
 #include <cstdlib>
 #include <string>
 
-#include "dyngrid.hpp"
+#include "refused.hpp"
 
 namespace {
 
-constexpr int m = 37, n = 29, nb = 3;
+using follow::expect;
+using follow::refused;
 
-void need(bool is_true, const std::string& what) {
-  if (is_true) return;
-  std::fprintf(stderr, "FAILED: %s [%s]\n", what.c_str(), dyngrid_last_message());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
+constexpr int m = 37, n = 29, nb = 3;
 
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5
 constexpr int without_server = DYNGRID_ERR_UNSUPPORTED; // it has none at all
 #else
 constexpr int without_server = DYNGRID_ERR_STATE;
 #endif
-
-template <class Call> void refused(int status, const std::string& word, Call&& call) {
-  try {
-    call();
-  } catch (const dyngrid::Error& error) {
-    need(error.status() == status && std::string(error.what()).find(word) != std::string::npos,
-         "refused with another word: " + std::string(error.what()));
-    return;
-  }
-  need(false, "was not refused: " + word);
-}
 
 /// Fills with which * (1000 i + j), or (negative) compares with that.
 void each(const dyngrid::Application& app, dyngrid::Matrix<double>& a, int which) {
@@ -50,7 +36,7 @@ void each(const dyngrid::Application& app, dyngrid::Matrix<double>& a, int which
       if (which > 0)
         x = wanted;
       else
-        need(x == wanted, "element");
+        expect(x == wanted, "element");
     }
     ++at_col;
   }
@@ -64,12 +50,12 @@ int main(int, char** argv) {
   dyngrid::Matrix<double> a("a", m, n, nb, nb);
   dyngrid::Shared<int> step("step", 0);
   if (app.is_newcomer()) {
-    need(app.resize_point() == dyngrid::Outcome::resized, "a new process joins");
+    expect(app.resize_point() == dyngrid::Outcome::resized, "a new process joins");
   } else {
-    need(!app.is_restarted(), "not restarted");
-    need(app.is_first() == (app.grid().myrow == 0 && app.grid().mycol == 0), "process 0 is first");
+    expect(!app.is_restarted(), "not restarted");
+    expect(app.is_first() == (app.grid().myrow == 0 && app.grid().mycol == 0), "process 0 is first");
     refused(DYNGRID_ERR_ARGUMENT, "expected", [&] { app.set_processes(7); });
-    need(app.need("2:4") == dyngrid::Outcome::same, "it has what it needs");
+    expect(app.need("2:4") == dyngrid::Outcome::same, "it has what it needs");
     refused(DYNGRID_ERR_UNSUPPORTED, "scheduler", [&] { app.need("9:16"); });
     refused(DYNGRID_ERR_ARGUMENT, "grids", [&] { app.need("no grids"); });
     app.set_processes(DYNGRID_BLOCKING);
@@ -85,7 +71,7 @@ int main(int, char** argv) {
       step = 6;
       app.restore(file);
       each(app, a, -1);
-      need(step == 5, "shared");
+      expect(step == 5, "shared");
       refused(DYNGRID_ERR_IO, "/no/such/folder", [&] { app.checkpoint("/no/such/folder/file"); });
       refused(DYNGRID_ERR_NOT_FOUND, "No such file", [&] { app.restore("/no/such/file"); });
       refused(DYNGRID_ERR_ARGUMENT, "DYNGRID_CHECKPOINT", [&] { app.checkpoint(); });
@@ -98,16 +84,16 @@ int main(int, char** argv) {
       app.finalize();
       return 0;
     }
-    need(outcome == dyngrid::Outcome::resized, "resize");
+    expect(outcome == dyngrid::Outcome::resized, "resize");
   }
   each(app, a, -1);
-  need(step == 5, "shared");
+  expect(step == 5, "shared");
   if (kind == "hdf5") {
     each(app, a, 3);
     step = 7;
     app.restore(file);
     each(app, a, -1);
-    need(step == 5, "shared, on another grid");
+    expect(step == 5, "shared, on another grid");
   }
   app.finalize();
 }

@@ -10,17 +10,16 @@
 #include <cstring>
 #include <random>
 
+#include "../../apps/common/scalapack.h"
 #include "base/mpi/blacs.hpp"
 #include "dyngrid.hpp"
 #include "dyngrid/halo.h"
-#include "dyngrid/pblas.h"
 #include "follow.hpp"
 #include "forms.hpp"
 
 extern "C" {
 void pdnrm2_(const int*, double*, const double*, const int*, const int*, const int*, const int*);
 double pdlange_(const char*, const int*, const int*, const double*, const int*, const int*, const int*, double*);
-void pdgemm_(DYNGRID_GEMM_ARGS(double));
 }
 
 namespace {
@@ -211,9 +210,7 @@ int sequence(int argc, char** argv) {
     use_scalapack(a[1], a[2], a[5], a[10], forms[1], forms[2]);
     for (const std::size_t used : {1, 2, 5, 10}) fill(a[used], forms[used]);
     for (std::size_t l = 0; l < a.size(); ++l) check(one_of_each[l].first, a[l], forms[l]);
-    if (2 + step == argc) return false;
-    follow::request(argv[2 + step++]);
-    return true;
+    return follow::request_next(argc - 2, argv + 2, step);
   });
   if (!stays) return dyngrid_finalize();
   if (dyngrid_is_first()) std::printf("all right after %d grids\n", step + 1);
@@ -340,8 +337,7 @@ int statuses() {
   expect(dyngrid_matrix_create_on("a", 'd', 4, 4, 1, 1, DYNGRID_ON_ROW, &a) == DYNGRID_ERR_STATE,
          "before dyngrid_init");
   expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = follow::world_rank();
   const bool bad = rank == 2;
   const auto on = [&](int shape) { return dyngrid_matrix_create_on("a", 'd', 9, 8, 2, 2, shape, &a); };
   const auto on_part_of = [&](int p, int q) { return dyngrid_matrix_create_on_part("a", 'd', 9, 8, 2, 2, p, q, &a); };

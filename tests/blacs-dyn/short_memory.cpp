@@ -96,8 +96,7 @@ extern "C" std::FILE* fopen64(const char* path, const char* mode) {
 int main(int argc, char** argv) {
   expect(dyngrid_init_grid(1, 2) == 0 && argc == 2, "init");
   const bool has_file = std::strcmp(argv[1], "-") != 0;
-  dyngrid_matrix* a = nullptr;
-  expect(!dyngrid_matrix_create("a", 'd', n, n, 64, 64, &a), "create");
+  dyngrid_matrix* a = follow::create("a", 'd', n, n, 64, 64);
   follow::fill(a, 'd', 3);
   int failed = 0;
   const auto check = [&](int status, int who, int mib, const std::string& what) {

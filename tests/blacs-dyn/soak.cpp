@@ -21,8 +21,7 @@ int main(int argc, char** argv) {
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
   expect(dyngrid_init_grid(2, 2) == DYNGRID_SUCCESS, "dyngrid_init_grid");
   const bool was_newcomer = dyngrid_is_newcomer() != 0;
-  dyngrid_matrix* a = nullptr;
-  expect(!dyngrid_matrix_create("a", 'd', 200, 120, 8, 8, &a), "create");
+  dyngrid_matrix* a = follow::create("a", 'd', 200, 120, 8, 8);
   int cycle = 0;
   dyngrid_share("cycle", &cycle, sizeof cycle);
   if (!dyngrid_is_newcomer()) follow::fill(a, 'd', 1);

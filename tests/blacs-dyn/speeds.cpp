@@ -163,8 +163,7 @@ int sequence(int argc, char** argv) {
   expect(dyngrid_set_speed(1 + dyngrid_is_first()) == 0 && dyngrid_relayout() >= 0, "not alike");
   expect(all.cyclic.desc()[0] == 1 && all.cyclic.desc()[4] == 4, "it is not dealt out any more");
   all.check(3, "in the end");
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 std::vector<std::string> comma_separated(const char* text) {
@@ -216,15 +215,13 @@ int hosts(int argc, char** argv) {
     expect(outcome >= 0, "resize point");
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
   }
-  if (dyngrid_is_first() != 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 int statuses() {
   expect(dyngrid_set_speed(1) == DYNGRID_ERR_STATE && dyngrid_speed() == 1, "before dyngrid_init");
   expect(dyngrid_init_grid(2, 2) == 0, "dyngrid_init_grid");
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = follow::world_rank();
   const bool is_bad = rank == 3;
   expect(dyngrid_set_speed(1 + rank) == 0, "set_speed");
   const double infinity = std::numeric_limits<double>::infinity();
@@ -246,14 +243,12 @@ int statuses() {
   expect(dyngrid_my_range(nullptr, 'R', 0, &first, &last) == DYNGRID_ERR_NULL, "no matrix");
   expect(dyngrid_my_range(a, 'x', 0, &first, &last) == DYNGRID_ERR_ARGUMENT, "no axis");
   expect(dyngrid_my_range(a, 'R', -1, &first, &last) == DYNGRID_ERR_ARGUMENT, "no stretch");
-  if (rank == 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 int checkpoint(const std::string& what, const char* file) {
   expect(dyngrid_init_grid(2, 3) == 0, "dyngrid_init_grid");
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = follow::world_rank();
   Weighted all;
   if (what == "checkpoint") {
     expect(dyngrid_set_speed(1 + rank / 3.0) == 0 && dyngrid_relayout() == DYNGRID_RESIZED, "by speed");
@@ -274,8 +269,7 @@ int checkpoint(const std::string& what, const char* file) {
     lies_by_speed(all, "restored again", false);
     all.check(5, "restored again");
   }
-  if (rank == 0) std::printf("all right\n");
-  return dyngrid_finalize();
+  return follow::all_right();
 }
 
 } // namespace

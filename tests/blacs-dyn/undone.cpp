@@ -9,8 +9,7 @@
 int main() {
   using follow::expect;
   expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
-  dyngrid_matrix* a = nullptr;
-  expect(!dyngrid_matrix_create("a", 'd', 13, 13, 2, 2, &a), "create");
+  dyngrid_matrix* a = follow::create("a", 'd', 13, 13, 2, 2);
   if (!dyngrid_is_newcomer()) follow::fill(a, 'd', 3);
   for (;;) {
     const int outcome = dyngrid_resize_point();

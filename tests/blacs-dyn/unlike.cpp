@@ -26,8 +26,7 @@ int main(int argc, char** argv) {
   expect(dyngrid_init_grid(1, 2) == 0, "dyngrid_init_grid");
   int step = 0;
   expect(dyngrid_share("step", &step, sizeof step) == 0, "dyngrid_share");
-  dyngrid_matrix* a = nullptr;
-  expect(dyngrid_matrix_create("A", 'd', 36, 30, 4, 4, &a) == 0, "dyngrid_matrix_create");
+  dyngrid_matrix* a = follow::create("A", 'd', 36, 30, 4, 4);
   if (dyngrid_context() >= 0) follow::fill(a, 'd', 3);
   const double speeds[] = {1, 4, 3, 2};
   expect(dyngrid_set_speed(speeds[number]) == 0, "dyngrid_set_speed");

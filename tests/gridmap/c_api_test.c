@@ -6,14 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int failures = 0;
-#define CHECK(condition)                                                                                               \
-  do {                                                                                                                 \
-    if (!(condition)) {                                                                                                \
-      printf("%s:%d: %s does not hold (last message: %s)\n", __FILE__, __LINE__, #condition, dyngrid_last_message());  \
-      ++failures;                                                                                                      \
-    }                                                                                                                  \
-  } while (0)
+#include "../expect.h"
 
 static void topology(void) {
   int p = 0, q = 0, count = 0, values[8];
@@ -22,30 +15,30 @@ static void topology(void) {
   double time = 0;
   char why[8];
   dyngrid_topology_request request;
-  CHECK(dyngrid_topology(14, 2, 2, 0, 0, &p, &q) == DYNGRID_SUCCESS && p == 3 && q == 4);
-  CHECK(dyngrid_topology(36, 1, 1, 5, 5, &p, &q) == DYNGRID_SUCCESS && p == 6 && q == 6);
-  CHECK(dyngrid_topology(0, 2, 2, 0, 0, &p, &q) == DYNGRID_ERR_ARGUMENT && p == 6);
-  CHECK(strstr(dyngrid_last_message(), "procs is 0") != NULL);
-  CHECK(dyngrid_topology(4, 2, 2, 3, 3, &p, &q) == DYNGRID_ERR_SHAPE);
+  EXPECT(dyngrid_topology(14, 2, 2, 0, 0, &p, &q) == DYNGRID_SUCCESS && p == 3 && q == 4);
+  EXPECT(dyngrid_topology(36, 1, 1, 5, 5, &p, &q) == DYNGRID_SUCCESS && p == 6 && q == 6);
+  EXPECT(dyngrid_topology(0, 2, 2, 0, 0, &p, &q) == DYNGRID_ERR_ARGUMENT && p == 6);
+  EXPECT(strstr(dyngrid_last_message(), "procs is 0") != NULL);
+  EXPECT(dyngrid_topology(4, 2, 2, 3, 3, &p, &q) == DYNGRID_ERR_SHAPE);
   memset(&request, 0, sizeof request);
   request.procs = 14;
   request.prefer = DYNGRID_PREFER_ROWS;
-  CHECK(dyngrid_topology_choose(&request, &p, &q, &time, why, sizeof why) == DYNGRID_SUCCESS && p == 7 && q == 2);
-  CHECK(time == -1 && strcmp(why, "most pr") == 0);
+  EXPECT(dyngrid_topology_choose(&request, &p, &q, &time, why, sizeof why) == DYNGRID_SUCCESS && p == 7 && q == 2);
+  EXPECT(time == -1 && strcmp(why, "most pr") == 0);
   request.n_times = 2;
   request.time_nprow = rows;
   request.time_npcol = cols;
   request.time_seconds = seconds;
   request.procs = 10;
-  CHECK(dyngrid_topology_choose(&request, &p, &q, &time, NULL, 0) == DYNGRID_SUCCESS && p == 3 && q == 3);
-  CHECK(time > 4 && time < 16);
+  EXPECT(dyngrid_topology_choose(&request, &p, &q, &time, NULL, 0) == DYNGRID_SUCCESS && p == 3 && q == 3);
+  EXPECT(time > 4 && time < 16);
   request.time_seconds = NULL;
-  CHECK(dyngrid_topology_choose(&request, &p, &q, NULL, NULL, 0) == DYNGRID_ERR_NULL);
-  CHECK(dyngrid_topology_choose(NULL, &p, &q, NULL, NULL, 0) == DYNGRID_ERR_NULL);
-  CHECK(dyngrid_parse_set("4:32:*2", 8, values, &count) == DYNGRID_SUCCESS && count == 4 && values[3] == 32);
-  CHECK(dyngrid_parse_set("1:100", 8, values, &count) == DYNGRID_ERR_SHAPE && count == 100);
-  CHECK(dyngrid_parse_set("x", 8, values, &count) == DYNGRID_ERR_ARGUMENT);
-  CHECK(dyngrid_parse_set(NULL, 8, values, &count) == DYNGRID_ERR_NULL);
+  EXPECT(dyngrid_topology_choose(&request, &p, &q, NULL, NULL, 0) == DYNGRID_ERR_NULL);
+  EXPECT(dyngrid_topology_choose(NULL, &p, &q, NULL, NULL, 0) == DYNGRID_ERR_NULL);
+  EXPECT(dyngrid_parse_set("4:32:*2", 8, values, &count) == DYNGRID_SUCCESS && count == 4 && values[3] == 32);
+  EXPECT(dyngrid_parse_set("1:100", 8, values, &count) == DYNGRID_ERR_SHAPE && count == 100);
+  EXPECT(dyngrid_parse_set("x", 8, values, &count) == DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_parse_set(NULL, 8, values, &count) == DYNGRID_ERR_NULL);
 }
 
 static void placement(void) {
@@ -57,43 +50,43 @@ static void placement(void) {
   dyngrid_axis bad = from;
   int64_t bonus[4] = {0, 0, 0, 1000000};
   int i;
-  CHECK(dyngrid_place(1, 4, 1, 6, 12, 12, 0, 0, DYNGRID_LOCAL2, grid, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
-  CHECK(memcmp(grid, wanted, sizeof wanted) == 0);
-  CHECK(dyngrid_place(2, 2, 3, 3, 36, 36, 0, 0, DYNGRID_OPTIMAL, grid, &moved, &retained, &max_in, &max_out) ==
-        DYNGRID_SUCCESS);
-  CHECK(moved == 720 && retained == 576);
-  CHECK(dyngrid_place(2, 2, 3, 3, 36, 36, 1, 1, 17, grid, &moved, NULL, NULL, NULL) == DYNGRID_ERR_ARGUMENT &&
-        moved == 720);
-  CHECK(dyngrid_place(0, 2, 3, 3, 36, 36, 1, 1, DYNGRID_GLOBAL, grid, NULL, NULL, NULL, NULL) == DYNGRID_ERR_ARGUMENT);
-  CHECK(dyngrid_place_axes(&from, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, &moved, &retained, &max_in, &max_out,
-                           kept, in, out) == DYNGRID_SUCCESS);
-  CHECK(moved == 80 && retained == 64);
+  EXPECT(dyngrid_place(1, 4, 1, 6, 12, 12, 0, 0, DYNGRID_LOCAL2, grid, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  EXPECT(memcmp(grid, wanted, sizeof wanted) == 0);
+  EXPECT(dyngrid_place(2, 2, 3, 3, 36, 36, 0, 0, DYNGRID_OPTIMAL, grid, &moved, &retained, &max_in, &max_out) ==
+         DYNGRID_SUCCESS);
+  EXPECT(moved == 720 && retained == 576);
+  EXPECT(dyngrid_place(2, 2, 3, 3, 36, 36, 1, 1, 17, grid, &moved, NULL, NULL, NULL) == DYNGRID_ERR_ARGUMENT &&
+         moved == 720);
+  EXPECT(dyngrid_place(0, 2, 3, 3, 36, 36, 1, 1, DYNGRID_GLOBAL, grid, NULL, NULL, NULL, NULL) == DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_place_axes(&from, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, &moved, &retained, &max_in, &max_out,
+                            kept, in, out) == DYNGRID_SUCCESS);
+  EXPECT(moved == 80 && retained == 64);
   for (i = 0; i < 9; ++i) sum += kept[i];
-  CHECK(sum == 64);
-  CHECK(dyngrid_place_axes(&to, &to, &from, &from, DYNGRID_OPTIMAL, NULL, grid, &moved, NULL, NULL, NULL, NULL, NULL,
-                           NULL) == DYNGRID_SUCCESS);
-  CHECK(moved == 80);
-  CHECK(dyngrid_place_axes(&from, &from, &from, &from, DYNGRID_OPTIMAL, bonus, grid, &moved, NULL, NULL, NULL, NULL,
-                           NULL, NULL) == DYNGRID_SUCCESS);
-  CHECK(moved == 0);
+  EXPECT(sum == 64);
+  EXPECT(dyngrid_place_axes(&to, &to, &from, &from, DYNGRID_OPTIMAL, NULL, grid, &moved, NULL, NULL, NULL, NULL, NULL,
+                            NULL) == DYNGRID_SUCCESS);
+  EXPECT(moved == 80);
+  EXPECT(dyngrid_place_axes(&from, &from, &from, &from, DYNGRID_OPTIMAL, bonus, grid, &moved, NULL, NULL, NULL, NULL,
+                            NULL, NULL) == DYNGRID_SUCCESS);
+  EXPECT(moved == 0);
   /* 1x2 -> 2x4: process 0 stays at (0,0), unless asked otherwise */
-  CHECK(dyngrid_place(1, 2, 2, 4, 8, 8, 1, 1, DYNGRID_OPTIMAL, grid, &moved, NULL, NULL, NULL) == DYNGRID_SUCCESS);
-  CHECK(grid[0] == 0 && moved == 48);
-  CHECK(dyngrid_place(1, 1, 1, 3, 6, 6, 0, 0, DYNGRID_LOCAL2, grid, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
-  CHECK(grid[0] == 0);
-  CHECK(dyngrid_place(1, 1, 1, 3, 6, 6, 0, 0, DYNGRID_LOCAL2 | DYNGRID_FREE_FIRST, grid, NULL, NULL, NULL, NULL) ==
-        DYNGRID_SUCCESS);
-  CHECK(grid[0] == 1 && grid[1] == 0);
-  CHECK(dyngrid_place_axes(&from, &from, &to, &to, DYNGRID_OPTIMAL | DYNGRID_FREE_FIRST, NULL, grid, &moved, NULL, NULL,
-                           NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
-  CHECK(moved == 80);
+  EXPECT(dyngrid_place(1, 2, 2, 4, 8, 8, 1, 1, DYNGRID_OPTIMAL, grid, &moved, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  EXPECT(grid[0] == 0 && moved == 48);
+  EXPECT(dyngrid_place(1, 1, 1, 3, 6, 6, 0, 0, DYNGRID_LOCAL2, grid, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  EXPECT(grid[0] == 0);
+  EXPECT(dyngrid_place(1, 1, 1, 3, 6, 6, 0, 0, DYNGRID_LOCAL2 | DYNGRID_FREE_FIRST, grid, NULL, NULL, NULL, NULL) ==
+         DYNGRID_SUCCESS);
+  EXPECT(grid[0] == 1 && grid[1] == 0);
+  EXPECT(dyngrid_place_axes(&from, &from, &to, &to, DYNGRID_OPTIMAL | DYNGRID_FREE_FIRST, NULL, grid, &moved, NULL,
+                            NULL, NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  EXPECT(moved == 80);
   bad.sizes = NULL;
-  CHECK(dyngrid_place_axes(&bad, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, NULL, NULL, NULL, NULL, NULL, NULL,
-                           NULL) == DYNGRID_ERR_NULL);
+  EXPECT(dyngrid_place_axes(&bad, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, NULL, NULL, NULL, NULL, NULL, NULL,
+                            NULL) == DYNGRID_ERR_NULL);
   bad = from;
   bad.n = 13;
-  CHECK(dyngrid_place_axes(&bad, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, NULL, NULL, NULL, NULL, NULL, NULL,
-                           NULL) == DYNGRID_ERR_SHAPE);
+  EXPECT(dyngrid_place_axes(&bad, &from, &to, &to, DYNGRID_OPTIMAL, NULL, grid, NULL, NULL, NULL, NULL, NULL, NULL,
+                            NULL) == DYNGRID_ERR_SHAPE);
 }
 
 static void mapping(void) {
@@ -104,45 +97,46 @@ static void mapping(void) {
   int64_t rows[8], cols[8], retained = 0;
   const int64_t five = 5, fives[] = {5, 5};
   const dyngrid_axis axis = {10, &five, 1, 0, 2};
-  CHECK(dyngrid_map(2, 2, speeds, 300, 600, DYNGRID_MAP_SVD, order, r, c, rows, cols, &t, &whole) == DYNGRID_SUCCESS);
-  CHECK(order[0] == 1 && order[3] == 2 && rows[0] == 200 && rows[1] == 100 && cols[0] == 400 && cols[1] == 200);
-  CHECK(fabs(t - 20000) < 1e-6 && fabs(whole - 20000) < 1e-6 && fabs(r[0] * c[0] - 4) < 1e-9);
-  CHECK(dyngrid_map(2, 2, speeds, 300, 600, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) ==
-            DYNGRID_SUCCESS &&
-        fabs(t - 20000) < 1e-6);
-  CHECK(dyngrid_map_in_place(2, 2, speeds, 300, 600, DYNGRID_MAP_BEST, r, c, rows, cols, &t, NULL) == DYNGRID_SUCCESS);
-  CHECK(rows[0] == 200 && cols[0] == 200);
-  CHECK(dyngrid_map(1, 2, slow, 3, 6, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) ==
-        DYNGRID_ERR_ARGUMENT);
-  CHECK(dyngrid_map(1, 2, NULL, 3, 6, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_NULL);
-  CHECK(dyngrid_map(1, 2, speeds, 3, 6, 5, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_ARGUMENT);
-  CHECK(dyngrid_natural_blocks(9, 4, speeds, rows) == DYNGRID_SUCCESS && rows[0] == 2 && rows[1] == 4 && rows[2] == 1);
-  CHECK(dyngrid_natural_blocks(9, 0, speeds, rows) == DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_map(2, 2, speeds, 300, 600, DYNGRID_MAP_SVD, order, r, c, rows, cols, &t, &whole) == DYNGRID_SUCCESS);
+  EXPECT(order[0] == 1 && order[3] == 2 && rows[0] == 200 && rows[1] == 100 && cols[0] == 400 && cols[1] == 200);
+  EXPECT(fabs(t - 20000) < 1e-6 && fabs(whole - 20000) < 1e-6 && fabs(r[0] * c[0] - 4) < 1e-9);
+  EXPECT(dyngrid_map(2, 2, speeds, 300, 600, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) ==
+             DYNGRID_SUCCESS &&
+         fabs(t - 20000) < 1e-6);
+  EXPECT(dyngrid_map_in_place(2, 2, speeds, 300, 600, DYNGRID_MAP_BEST, r, c, rows, cols, &t, NULL) == DYNGRID_SUCCESS);
+  EXPECT(rows[0] == 200 && cols[0] == 200);
+  EXPECT(dyngrid_map(1, 2, slow, 3, 6, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) ==
+         DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_map(1, 2, NULL, 3, 6, DYNGRID_MAP_BEST, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_NULL);
+  EXPECT(dyngrid_map(1, 2, speeds, 3, 6, 5, NULL, NULL, NULL, NULL, NULL, &t, NULL) == DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_natural_blocks(9, 4, speeds, rows) == DYNGRID_SUCCESS && rows[0] == 2 && rows[1] == 4 && rows[2] == 1);
+  EXPECT(dyngrid_natural_blocks(9, 0, speeds, rows) == DYNGRID_ERR_ARGUMENT);
   const double costs[6] = {1, 1, 1, 1, 4, 5}, unequal[3] = {1, 1, 2}; /* 4, 4 and 5/2: all others are slower */
   int64_t first[4], first_row[3], first_col[3];
   double slowest;
-  CHECK(dyngrid_cut(6, costs, 3, unequal, first, &slowest) == DYNGRID_SUCCESS && slowest == 4);
-  CHECK(first[0] == 0 && first[1] == 4 && first[2] == 5 && first[3] == 6);
-  CHECK(dyngrid_cut(6, costs, 2, NULL, first, &slowest) == DYNGRID_SUCCESS && first[1] == 5 && slowest == 8);
-  CHECK(dyngrid_cut(0, NULL, 2, NULL, first, &slowest) == DYNGRID_SUCCESS && first[2] == 0 && slowest == 0);
-  CHECK(dyngrid_cut(6, NULL, 2, NULL, first, NULL) == DYNGRID_ERR_NULL);
-  CHECK(dyngrid_cut(6, costs, 0, NULL, first, NULL) == DYNGRID_ERR_ARGUMENT);
-  CHECK(dyngrid_cut_cells(2, 3, costs, 2, 1, NULL, first_row, first_col, &slowest) == DYNGRID_SUCCESS);
-  CHECK(first_row[1] == 1 && first_col[1] == 3 && slowest == 10);
-  CHECK(dyngrid_cut_cells(2, 3, costs, 1, 2, NULL, first_row, first_col, &slowest) == DYNGRID_SUCCESS);
-  CHECK(first_row[1] == 2 && first_col[1] == 2 && slowest == 7);
-  CHECK(dyngrid_cut_cells(2, 3, costs, 0, 2, NULL, first_row, first_col, NULL) == DYNGRID_ERR_ARGUMENT);
-  CHECK(dyngrid_cut_cells(-2, 3, costs, 1, 2, NULL, first_row, first_col, NULL) == DYNGRID_ERR_ARGUMENT);
-  CHECK(dyngrid_order_grid(&axis, &axis, 2, fives, 2, fives, same, row_order, col_order, &retained) == DYNGRID_SUCCESS);
-  CHECK(retained == 100 && row_order[0] == 1 && col_order[0] == 0);
-  CHECK(dyngrid_select(2, 2, speeds, 4, available, 7, DYNGRID_SELECT_BEST, 300, 300, &n_chosen, chosen, &p, &q,
-                       new_order, rows, cols, &used, &t) == DYNGRID_SUCCESS);
-  CHECK(n_chosen >= 0 && n_chosen <= 4 && used <= 7 && p * q == 4 + n_chosen && t > 0);
-  CHECK(dyngrid_select(2, 2, speeds, 0, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL,
-                       NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
-  CHECK(n_chosen == 0);
-  CHECK(dyngrid_select(2, 2, speeds, 4, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL,
-                       NULL, NULL, NULL, NULL) == DYNGRID_ERR_NULL);
+  EXPECT(dyngrid_cut(6, costs, 3, unequal, first, &slowest) == DYNGRID_SUCCESS && slowest == 4);
+  EXPECT(first[0] == 0 && first[1] == 4 && first[2] == 5 && first[3] == 6);
+  EXPECT(dyngrid_cut(6, costs, 2, NULL, first, &slowest) == DYNGRID_SUCCESS && first[1] == 5 && slowest == 8);
+  EXPECT(dyngrid_cut(0, NULL, 2, NULL, first, &slowest) == DYNGRID_SUCCESS && first[2] == 0 && slowest == 0);
+  EXPECT(dyngrid_cut(6, NULL, 2, NULL, first, NULL) == DYNGRID_ERR_NULL);
+  EXPECT(dyngrid_cut(6, costs, 0, NULL, first, NULL) == DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_cut_cells(2, 3, costs, 2, 1, NULL, first_row, first_col, &slowest) == DYNGRID_SUCCESS);
+  EXPECT(first_row[1] == 1 && first_col[1] == 3 && slowest == 10);
+  EXPECT(dyngrid_cut_cells(2, 3, costs, 1, 2, NULL, first_row, first_col, &slowest) == DYNGRID_SUCCESS);
+  EXPECT(first_row[1] == 2 && first_col[1] == 2 && slowest == 7);
+  EXPECT(dyngrid_cut_cells(2, 3, costs, 0, 2, NULL, first_row, first_col, NULL) == DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_cut_cells(-2, 3, costs, 1, 2, NULL, first_row, first_col, NULL) == DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_order_grid(&axis, &axis, 2, fives, 2, fives, same, row_order, col_order, &retained) ==
+         DYNGRID_SUCCESS);
+  EXPECT(retained == 100 && row_order[0] == 1 && col_order[0] == 0);
+  EXPECT(dyngrid_select(2, 2, speeds, 4, available, 7, DYNGRID_SELECT_BEST, 300, 300, &n_chosen, chosen, &p, &q,
+                        new_order, rows, cols, &used, &t) == DYNGRID_SUCCESS);
+  EXPECT(n_chosen >= 0 && n_chosen <= 4 && used <= 7 && p * q == 4 + n_chosen && t > 0);
+  EXPECT(dyngrid_select(2, 2, speeds, 0, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL,
+                        NULL, NULL, NULL, NULL) == DYNGRID_SUCCESS);
+  EXPECT(n_chosen == 0);
+  EXPECT(dyngrid_select(2, 2, speeds, 4, NULL, 7, DYNGRID_SELECT_LOCAL, 300, 300, &n_chosen, NULL, NULL, NULL, NULL,
+                        NULL, NULL, NULL, NULL) == DYNGRID_ERR_NULL);
 }
 
 static void balance(void) {
@@ -158,40 +152,40 @@ static void balance(void) {
   request.speeds = speeds;
   request.m = request.n = 6000;
   request.change_s = 10;
-  CHECK(dyngrid_balance_plan(&request, &action, &p, &q, order, rows, cols, &now, &then, &change, &payoff, why,
-                             sizeof why) == DYNGRID_SUCCESS);
-  CHECK(action == DYNGRID_BALANCE_REMOVE && p == 1 && q == 3 && rows[0] == 6000 && cols[1] == 2000 && payoff == 15);
-  CHECK(fabs(now - 2) < 1e-9 && fabs(then - 4.0 / 3) < 1e-9 && fabs(change - 10) < 1e-9);
-  CHECK(strstr(why, "pays off after 15 of 50 steps") != NULL);
+  EXPECT(dyngrid_balance_plan(&request, &action, &p, &q, order, rows, cols, &now, &then, &change, &payoff, why,
+                              sizeof why) == DYNGRID_SUCCESS);
+  EXPECT(action == DYNGRID_BALANCE_REMOVE && p == 1 && q == 3 && rows[0] == 6000 && cols[1] == 2000 && payoff == 15);
+  EXPECT(fabs(now - 2) < 1e-9 && fabs(then - 4.0 / 3) < 1e-9 && fabs(change - 10) < 1e-9);
+  EXPECT(strstr(why, "pays off after 15 of 50 steps") != NULL);
   request.steps_left = 15; /* a hundredth of their time must be saved, too */
-  CHECK(dyngrid_balance_plan(&request, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &payoff, NULL, 0) ==
-        DYNGRID_SUCCESS);
-  CHECK(action == DYNGRID_BALANCE_STAY && payoff == -1);
+  EXPECT(dyngrid_balance_plan(&request, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &payoff, NULL, 0) ==
+         DYNGRID_SUCCESS);
+  EXPECT(action == DYNGRID_BALANCE_STAY && payoff == -1);
   request.steps_left = 200;
   request.n_processes = 5; /* the fifth sleeps */
-  CHECK(dyngrid_balance_plan(&request, &action, &p, &q, order, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
-        DYNGRID_SUCCESS);
-  CHECK(action == DYNGRID_BALANCE_REPLACE && p * q == 4 && order[3] == 4);
+  EXPECT(dyngrid_balance_plan(&request, &action, &p, &q, order, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
+         DYNGRID_SUCCESS);
+  EXPECT(action == DYNGRID_BALANCE_REPLACE && p * q == 4 && order[3] == 4);
   request.n_processes = 4;
   request.places = places; /* the slow one stands at (0,0) */
-  CHECK(dyngrid_balance_plan(&request, &action, &p, &q, order, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
-        DYNGRID_SUCCESS);
-  CHECK(action == DYNGRID_BALANCE_REMOVE && order[0] != 3 && order[1] != 3 && order[2] != 3);
+  EXPECT(dyngrid_balance_plan(&request, &action, &p, &q, order, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
+         DYNGRID_SUCCESS);
+  EXPECT(action == DYNGRID_BALANCE_REMOVE && order[0] != 3 && order[1] != 3 && order[2] != 3);
   request.places = NULL;
   request.n_processes = 5;
   request.shares = shares;
-  CHECK(dyngrid_balance_plan(&request, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
-        DYNGRID_ERR_ARGUMENT);
-  CHECK(strstr(dyngrid_last_message(), "share of process 4 is 2") != NULL);
+  EXPECT(dyngrid_balance_plan(&request, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
+         DYNGRID_ERR_ARGUMENT);
+  EXPECT(strstr(dyngrid_last_message(), "share of process 4 is 2") != NULL);
   request.shares = NULL;
   request.speeds = stopped;
-  CHECK(dyngrid_balance_plan(&request, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
-        DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_balance_plan(&request, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
+         DYNGRID_ERR_ARGUMENT);
   request.speeds = NULL;
-  CHECK(dyngrid_balance_plan(&request, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
-        DYNGRID_ERR_NULL);
-  CHECK(dyngrid_balance_plan(NULL, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
-        DYNGRID_ERR_NULL);
+  EXPECT(dyngrid_balance_plan(&request, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
+         DYNGRID_ERR_NULL);
+  EXPECT(dyngrid_balance_plan(NULL, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0) ==
+         DYNGRID_ERR_NULL);
 }
 
 int main(void) {
@@ -199,12 +193,12 @@ int main(void) {
   balance();
   placement();
   mapping();
-  CHECK(dyngrid_payoff_point(48.94, 1.624, 1.130) == 100);
-  CHECK(dyngrid_payoff_point(1, 1, 2) == -1);
-  CHECK(dyngrid_payoff_point(-1, 2, 1) == -1);
-  CHECK(strstr(dyngrid_last_message(), "t_resize is -1") != NULL);
-  CHECK(dyngrid_resize_cost(48.94, 1.130) == 44);
-  CHECK(strcmp(dyngrid_status_string(DYNGRID_ERR_SHAPE), "shapes do not fit") == 0);
-  CHECK(strcmp(dyngrid_status_string(77), "unknown status") == 0);
+  EXPECT(dyngrid_payoff_point(48.94, 1.624, 1.130) == 100);
+  EXPECT(dyngrid_payoff_point(1, 1, 2) == -1);
+  EXPECT(dyngrid_payoff_point(-1, 2, 1) == -1);
+  EXPECT(strstr(dyngrid_last_message(), "t_resize is -1") != NULL);
+  EXPECT(dyngrid_resize_cost(48.94, 1.130) == 44);
+  EXPECT(strcmp(dyngrid_status_string(DYNGRID_ERR_SHAPE), "shapes do not fit") == 0);
+  EXPECT(strcmp(dyngrid_status_string(77), "unknown status") == 0);
   return failures != 0;
 }

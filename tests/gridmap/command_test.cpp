@@ -9,30 +9,23 @@
 
 #include <gtest/gtest.h>
 
+#include "../errors.hpp"
+#include "base/files.hpp"
 #include "base/parse_json.hpp"
 
 namespace {
-using base::Json;
+using base::content_of, base::Json;
 
 struct Answer {
   int status = -1;
   std::string out, err;
 };
 
-std::string read_all(const std::string& path) {
-  std::string text;
-  if (FILE* file = std::fopen(path.c_str(), "r")) {
-    for (int c; (c = std::fgetc(file)) != EOF;) text += static_cast<char>(c);
-    std::fclose(file);
-  }
-  return text;
-}
-
 Answer run(const std::string& arguments) {
   const std::string base = testing::TempDir() + "dyngrid_command_" + std::to_string(getpid());
   const int status =
       std::system((std::string(DYNGRID_COMMAND) + " " + arguments + " >" + base + ".out 2>" + base + ".err").c_str());
-  Answer answer{WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_all(base + ".out"), read_all(base + ".err")};
+  Answer answer{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(base + ".out"), content_of(base + ".err")};
   std::remove((base + ".out").c_str());
   std::remove((base + ".err").c_str());
   return answer;
@@ -93,8 +86,8 @@ TEST(Command, PlaceOneChangeAfterTheOther) {
   EXPECT_EQ(alone.at("sleep").size(), 7u) << "of the first grid nobody can leave";
   EXPECT_TRUE(alone.at("leave").empty());
   const std::string text = run("plan placement --from 2x2 --to 3x3 --to 1x2 --m 12 --n 12").out;
-  EXPECT_NE(text.find("leave     4 5 6 7 8\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("asleep    "), std::string::npos) << text;
+  EXPECT_TRUE(says(text, "leave     4 5 6 7 8\n"));
+  EXPECT_TRUE(says(text, "asleep    "));
   EXPECT_EQ(ask("plan placement --from 1x1 --to 1x3 --placement local2 --m 12 --n 12")["grid"], Json({{0, 1, 2}}));
   EXPECT_EQ(ask("plan exchange --from 1x1 --to 1x3 --placement local2 --m 12 --n 12")["grid"], Json({{0, 1, 2}}));
 }
@@ -113,11 +106,11 @@ TEST(Command, MapForLu) {
   EXPECT_EQ(a.at("steps"), 3);
   EXPECT_EQ(a.at("for"), "lu");
   const std::string text = run(question).out;
-  EXPECT_NE(text.find("grid columns that have those of columns: 1 0 0\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("5.5 (largest rows*cols/speed, summed over 3 steps"), std::string::npos) << text;
+  EXPECT_TRUE(says(text, "grid columns that have those of columns: 1 0 0\n"));
+  EXPECT_TRUE(says(text, "5.5 (largest rows*cols/speed, summed over 3 steps"));
   EXPECT_EQ(ask("plan mapping --speeds 2,1 --grid 1x2 --m 3 --n 3 --for product").contains("t_steps"), false);
   const Answer wide = run("plan mapping --speeds 2,1 --grid 1x2 --m 300 --n 300 --for lu --nb 3");
-  EXPECT_NE(wide.out.find("... (100 blocks)"), std::string::npos) << wide.out;
+  EXPECT_TRUE(says(wide.out, "... (100 blocks)"));
   for (const char* wrong : {" --for qr", " --nb 0", " --nb x"}) {
     const Answer answer = run("plan mapping --speeds 2,1 --grid 1x2 --m 3 --n 3 --for lu" + std::string(wrong));
     EXPECT_NE(answer.status, 0) << wrong;
@@ -168,12 +161,11 @@ TEST(Command, HelpAndText) {
     EXPECT_NE(answer.out, "") << arguments;
     EXPECT_EQ(answer.err, "") << arguments;
   }
-  EXPECT_NE(run("plan shapes --procs 13 --aspect-p 2 --aspect-q 2").out.find("3x4: 12 of 13 processes used, 1 idle"),
-            std::string::npos);
-  EXPECT_NE(run("plan placement --from 2x2 --to 3x3 --m 36 --n 36").out.find("55.56 %"), std::string::npos);
-  EXPECT_NE(run("plan mapping --powers 4,2,2,1 --grid 2x2 --m 30 --n 30").out.find("proved"), std::string::npos);
-  EXPECT_NE(run("plan selection --grid '4,2;2,1' --available 4,2,8 --tpp 6 --m 30 --n 30").out.find("chosen"),
-            std::string::npos);
+  EXPECT_TRUE(
+      says(run("plan shapes --procs 13 --aspect-p 2 --aspect-q 2").out, "3x4: 12 of 13 processes used, 1 idle"));
+  EXPECT_TRUE(says(run("plan placement --from 2x2 --to 3x3 --m 36 --n 36").out, "55.56 %"));
+  EXPECT_TRUE(says(run("plan mapping --powers 4,2,2,1 --grid 2x2 --m 30 --n 30").out, "proved"));
+  EXPECT_TRUE(says(run("plan selection --grid '4,2;2,1' --available 4,2,8 --tpp 6 --m 30 --n 30").out, "chosen"));
 }
 
 TEST(Command, Balance) {
@@ -188,7 +180,7 @@ TEST(Command, Balance) {
   EXPECT_EQ(a["action"], "stay");
   EXPECT_EQ(a["then"], nullptr);
   EXPECT_DOUBLE_EQ(a["refused"]["step_s"].get<double>(), 4.0 / 3);
-  EXPECT_NE(a["why"].get<std::string>().find("after 15 steps, expected at most 13.6"), std::string::npos);
+  EXPECT_TRUE(says(a["why"].get<std::string>(), "after 15 steps, expected at most 13.6"));
   a = ask("plan balance --speeds 1,1,1,1 --load 1:1 --stay 0,1,2,3 --weighted --grid 1x4 --n 7000");
   EXPECT_EQ(a["action"], "rebalance");
   EXPECT_EQ(a["then"]["cols"], Json({2000, 1000, 2000, 2000}));
@@ -216,7 +208,7 @@ TEST(Command, Balance) {
         {"--file /nowhere", "cannot be read"}}) {
     const Answer answer = run("plan balance " + arguments);
     EXPECT_EQ(answer.status, 2) << arguments;
-    EXPECT_NE(answer.err.find(words), std::string::npos) << answer.err;
+    EXPECT_TRUE(says(answer.err, words));
   }
 }
 
@@ -259,7 +251,7 @@ TEST(Command, WhatCannotBeDoneIsStatus1) {
   std::ofstream(file) << base::json_text({{"matrices", Json::array({matrix})}, {"phases", Json::array({phase})}});
   const Answer answer = run("plan phases " + file);
   EXPECT_EQ(answer.status, 1) << answer.err;
-  EXPECT_NE(answer.err.find("at most 64 can be planned"), std::string::npos) << answer.err;
+  EXPECT_TRUE(says(answer.err, "at most 64 can be planned"));
   std::remove(file.c_str());
 }
 
@@ -290,7 +282,7 @@ TEST(Command, ResizeRefusesWhatItsFormCannotUse) {
         {"3x3 --timeout 5", "--timeout is given without --wait"}}) {
     const Answer answer = run(std::string("resize no-such-job ") + arguments);
     EXPECT_EQ(answer.status, 2) << arguments;
-    EXPECT_NE(answer.err.find(words), std::string::npos) << answer.err;
+    EXPECT_TRUE(says(answer.err, words));
   }
   for (const char* request : {"3x3 --form best --without 2", "+4 --force", "-4 --wait"})
     EXPECT_EQ(run(std::string("resize no-such-job ") + request).status, 1) << request; // it is not running

@@ -12,9 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include "../errors.hpp"
 #include "../sanitized.hpp"
 #include "base/index.hpp"
-#include "base/status.hpp"
 #include "naive.hpp"
 
 namespace {
@@ -309,14 +309,7 @@ TEST(Mapping, NaturalBlocks) {
 
 TEST(Mapping, BadArguments) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
-  const auto message = [](const MappingRequest& request) -> std::string {
-    try {
-      map_processors(request);
-    } catch (const base::Error& error) {
-      return error.what();
-    }
-    return "no error";
-  };
+  const auto message = [](const MappingRequest& request) { return message_of([&] { map_processors(request); }); };
   EXPECT_EQ(message(of({1, 2, -3, 4}, 2, 2, MapMethod::best)),
             "gridmap: map: speed 2 is -3, expected a finite number above 0");
   EXPECT_EQ(message(of({1, 0, 3, 4}, 2, 2, MapMethod::best)),

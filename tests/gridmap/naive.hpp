@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The definition of an axis written out element by element, independent of the code under test.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -24,6 +26,7 @@ inline std::vector<int> owners(const gridmap::Axis& axis) {
   return result;
 }
 
+/// Of every kind.
 inline gridmap::Axis random_axis(std::mt19937& gen, std::int64_t n, int nprocs) {
   const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(gen); };
   const int src = pick(0, nprocs - 1);
@@ -39,6 +42,14 @@ inline gridmap::Axis random_axis(std::mt19937& gen, std::int64_t n, int nprocs) 
       axis.owners.push_back(pick(0, nprocs - 1));
     }
     return axis;
+  }
+  case 3: { // one to each process: cut at random places
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(nprocs));
+    for (auto& size : sizes) size = pick(0, static_cast<int>(n));
+    std::sort(sizes.begin(), sizes.end() - 1);
+    sizes.back() = n;
+    std::adjacent_difference(sizes.begin(), sizes.end(), sizes.begin());
+    return gridmap::Axis::variable(sizes, src);
   }
   default: {
     std::vector<std::int64_t> sizes(static_cast<std::size_t>(pick(1, 9)));

@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../errors.hpp"
 #include "base/index.hpp"
-#include "base/status.hpp"
 #include "gridmap/mapping.hpp"
 #include "naive.hpp"
 
@@ -535,14 +535,7 @@ TEST(Placement, OverlapOfLongAxes) {
 }
 
 TEST(Placement, BadArguments) {
-  const auto status = [](const PlacementRequest& r) {
-    try {
-      place(r);
-    } catch (const base::Error& error) {
-      return error.status();
-    }
-    return base::Status::success;
-  };
+  const auto status = [](const PlacementRequest& request) { return status_of([&] { place(request); }); };
   PlacementRequest r = block(10, 10, 2, 2, 3, 3, Placement::optimal);
   EXPECT_EQ(status(r), base::Status::success);
   r.rows_to.n = 11;

@@ -3,17 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 
 namespace {
 
 std::string error_of(const char* text) {
-  try {
-    gridmap::parse_timetable(text, "--resize-at");
-  } catch (const base::Error& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { gridmap::parse_timetable(text, "--resize-at"); });
 }
 
 TEST(Timetable, EachErrorSaysWhichEntry) {

@@ -5,13 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "../../apps/common/scalapack.h"
 #include "pblas/contexts.hpp"
 #include "spread.hpp"
 
 extern "C" {
-void pdgetrf_(DYNGRID_GETRF_ARGS(double));
-void pdpotrf_(DYNGRID_POTRF_ARGS(double));
-void pdgetrs_(DYNGRID_GETRS_ARGS(double));
 void pdgesv_(DYNGRID_GESV_ARGS(double));
 void pdpotrs_(DYNGRID_POTRS_ARGS(double));
 }

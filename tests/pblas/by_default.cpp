@@ -11,6 +11,7 @@
 
 #include <mpi.h>
 
+#include "../../apps/common/scalapack.h"
 #include "base/mpi/blacs.hpp"
 #include "dyngrid.h"
 #include "dyngrid/calls.h"
@@ -19,9 +20,6 @@
 extern "C" {
 extern int scalapack_calls;
 int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, const int* nprocs);
-void pdgemm_(DYNGRID_GEMM_ARGS(double));
-void pdgetrf_(const int*, const int*, double*, const int*, const int*, const int*, int*, int*);
-void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
 void pdgesv_(DYNGRID_GESV_ARGS(double));
 }
 

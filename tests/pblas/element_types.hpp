@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Real and complex elements alike, for the tests of kernels and factorizations.
+// Real and complex elements alike, and matrices of them on one process, for the tests of kernels and factorizations.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
+#include <vector>
 
 namespace elements {
 
@@ -31,6 +35,27 @@ template <class T> T element_of(std::uint64_t seed, std::int64_t i, std::int64_t
     return {number(1), number(2)};
   else
     return number(1);
+}
+
+/// Column-major.
+template <class T> struct Dense {
+  int m, n;
+  std::vector<T> x;
+
+  Dense(int rows, int cols) : m(rows), n(cols), x(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)) {}
+  T& operator()(std::int64_t i, std::int64_t j) { return x[static_cast<std::size_t>(i + j * m)]; }
+  const T& operator()(std::int64_t i, std::int64_t j) const { return x[static_cast<std::size_t>(i + j * m)]; }
+  int ld() const { return m > 1 ? m : 1; }
+};
+template <class T> double largest(const Dense<T>& a) {
+  double most = 0;
+  for (const T& x : a.x)
+    most = std::isnan(std::abs(x)) ? std::numeric_limits<double>::infinity() : std::max<double>(most, std::abs(x));
+  return most;
+}
+template <class T> double difference(Dense<T> a, const Dense<T>& b) {
+  for (std::size_t k = 0; k < a.x.size(); ++k) a.x[k] -= b.x[k];
+  return largest(a);
 }
 
 } // namespace elements

@@ -10,13 +10,9 @@
 #include <cstdlib>
 #include <vector>
 
+#include "../../apps/common/scalapack.h"
 #include "dyngrid.hpp"
 #include "dyngrid/pblas.h"
-
-extern "C" {
-void pdgetrf_(const int*, const int*, double*, const int*, const int*, const int*, int*, int*);
-void pdpotrf_(const char*, const int*, double*, const int*, const int*, const int*, int*);
-}
 
 namespace {
 

@@ -16,6 +16,8 @@
 namespace {
 
 using namespace spread;
+using elements::difference;
+using elements::largest;
 
 template <class T> class Kernels : public ::testing::Test {};
 using Types = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;
@@ -57,31 +59,9 @@ template <class Check> void for_cases(int cases, int seed, Check&& check) {
   }
 }
 
-template <class T> double largest(const Dense<T>& a) {
-  double most = 0;
-  for (const T& x : a.x)
-    most = std::isnan(std::abs(x)) ? std::numeric_limits<double>::infinity() : std::max<double>(most, std::abs(x));
-  return most;
-}
-template <class T> double difference(const Dense<T>& a, const Dense<T>& b) {
-  Dense<T> c = a;
-  for (std::size_t k = 0; k < c.x.size(); ++k) c.x[k] -= b.x[k];
-  return largest(c);
-}
 template <class T> double eps() {
   return std::numeric_limits<Real<T>>::epsilon();
 }
-template <class T> Dense<T> product(char op_a, char op_b, const Dense<T>& a, const Dense<T>& b) {
-  const int m = static_cast<int>(op_a == 'N' ? a.m : a.n), k = static_cast<int>(op_a == 'N' ? a.n : a.m);
-  const int n = static_cast<int>(op_b == 'N' ? b.n : b.m), la = a.ld(), lb = b.ld();
-  Dense<T> c(m, n);
-  const T one(1), zero(0);
-  const int lc = c.ld();
-  if (m > 0 && n > 0)
-    local::gemm(T{})(&op_a, &op_b, &m, &n, &k, &one, a.x.data(), &la, b.x.data(), &lb, &zero, c.x.data(), &lc);
-  return c;
-}
-
 template <class T> std::function<T(int, int)> hashed(std::uint64_t seed) {
   return [=](int i, int j) { return element_of<T>(seed, i, j); };
 }
@@ -267,7 +247,8 @@ TYPED_TEST(Kernels, Getrf) {
         if (i < upper.m && i <= j) upper(i, j) = factors(i, j);
       }
     const Dense<T> permuted = interchanged(before, whole_pivots(a, ipiv, std::min(m, n)));
-    EXPECT_LT(difference(product('N', 'N', lower, upper), permuted) / (eps<T>() * std::max({1, m, n})), threshold);
+    EXPECT_LT(difference(local::product('N', 'N', lower, upper), permuted) / (eps<T>() * std::max({1, m, n})),
+              threshold);
     EXPECT_TRUE(a.is_kept());
   });
 }
@@ -298,7 +279,7 @@ TYPED_TEST(Kernels, Getrs) {
     }
     const Dense<T> x = b.whole();
     if (n > 0 && nrhs > 0) {
-      EXPECT_LT(difference(product(at_once ? 'N' : op, 'N', whole_a, x), whole_b) /
+      EXPECT_LT(difference(local::product(at_once ? 'N' : op, 'N', whole_a, x), whole_b) /
                     (eps<T>() * n * std::max(1.0, largest(x))),
                 threshold);
     }
@@ -338,7 +319,7 @@ TYPED_TEST(Kernels, Potrf) {
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j) whole_a(i, j) = value(i, j);
     if (n > 0 && nrhs > 0) {
-      EXPECT_LT(difference(product('N', 'N', whole_a, b.whole()), whole_b) / (eps<T>() * n), threshold);
+      EXPECT_LT(difference(local::product('N', 'N', whole_a, b.whole()), whole_b) / (eps<T>() * n), threshold);
     }
     EXPECT_TRUE(b.is_kept());
   });

@@ -4,7 +4,13 @@
 #include <complex>
 
 #include "dyngrid/pblas.h"
+#include "element_types.hpp"
 
+/// A routine by the type of an argument.
+#define NAMED(name, T, routine)                                                                                        \
+  constexpr auto name(T) {                                                                                             \
+    return routine;                                                                                                    \
+  }
 #define LOCAL(x, T, R)                                                                                                 \
   extern "C" {                                                                                                         \
   void x##gemm_(const char*, const char*, const int*, const int*, const int*, const T*, const T*, const int*,          \
@@ -17,47 +23,21 @@
   void x##potrf_(const char*, const int*, T*, const int*, int*);                                                       \
   }                                                                                                                    \
   namespace local {                                                                                                    \
-  constexpr auto gemm(T) {                                                                                             \
-    return x##gemm_;                                                                                                   \
-  }                                                                                                                    \
-  constexpr auto syrk(T) {                                                                                             \
-    return x##syrk_;                                                                                                   \
-  }                                                                                                                    \
-  constexpr auto trsm(T) {                                                                                             \
-    return x##trsm_;                                                                                                   \
-  }                                                                                                                    \
-  constexpr auto getrf(T) {                                                                                            \
-    return x##getrf_;                                                                                                  \
-  }                                                                                                                    \
-  constexpr auto potrf(T) {                                                                                            \
-    return x##potrf_;                                                                                                  \
-  }                                                                                                                    \
+  NAMED(gemm, T, x##gemm_)                                                                                             \
+  NAMED(syrk, T, x##syrk_)                                                                                             \
+  NAMED(trsm, T, x##trsm_)                                                                                             \
+  NAMED(getrf, T, x##getrf_)                                                                                           \
+  NAMED(potrf, T, x##potrf_)                                                                                           \
   }                                                                                                                    \
   namespace spread_out {                                                                                               \
-  constexpr auto gemm(T) {                                                                                             \
-    return dyngrid_p##x##gemm_;                                                                                        \
-  }                                                                                                                    \
-  constexpr auto syrk(T) {                                                                                             \
-    return dyngrid_p##x##syrk_;                                                                                        \
-  }                                                                                                                    \
-  constexpr auto trsm(T) {                                                                                             \
-    return dyngrid_p##x##trsm_;                                                                                        \
-  }                                                                                                                    \
-  constexpr auto getrf(T) {                                                                                            \
-    return dyngrid_p##x##getrf_;                                                                                       \
-  }                                                                                                                    \
-  constexpr auto getrs(T) {                                                                                            \
-    return dyngrid_p##x##getrs_;                                                                                       \
-  }                                                                                                                    \
-  constexpr auto gesv(T) {                                                                                             \
-    return dyngrid_p##x##gesv_;                                                                                        \
-  }                                                                                                                    \
-  constexpr auto potrf(T) {                                                                                            \
-    return dyngrid_p##x##potrf_;                                                                                       \
-  }                                                                                                                    \
-  constexpr auto potrs(T) {                                                                                            \
-    return dyngrid_p##x##potrs_;                                                                                       \
-  }                                                                                                                    \
+  NAMED(gemm, T, dyngrid_p##x##gemm_)                                                                                  \
+  NAMED(syrk, T, dyngrid_p##x##syrk_)                                                                                  \
+  NAMED(trsm, T, dyngrid_p##x##trsm_)                                                                                  \
+  NAMED(getrf, T, dyngrid_p##x##getrf_)                                                                                \
+  NAMED(getrs, T, dyngrid_p##x##getrs_)                                                                                \
+  NAMED(gesv, T, dyngrid_p##x##gesv_)                                                                                  \
+  NAMED(potrf, T, dyngrid_p##x##potrf_)                                                                                \
+  NAMED(potrs, T, dyngrid_p##x##potrs_)                                                                                \
   }
 LOCAL(s, float, float)
 LOCAL(d, double, double)
@@ -71,18 +51,23 @@ void zherk_(const char*, const char*, const int*, const int*, const double*, con
             const double*, std::complex<double>*, const int*);
 }
 namespace local {
-constexpr auto herk(std::complex<float>) {
-  return cherk_;
-}
-constexpr auto herk(std::complex<double>) {
-  return zherk_;
+NAMED(herk, std::complex<float>, cherk_)
+NAMED(herk, std::complex<double>, zherk_)
+
+template <class T>
+elements::Dense<T> product(char op_a, char op_b, const elements::Dense<T>& a, const elements::Dense<T>& b) {
+  const int m = op_a == 'N' ? a.m : a.n, k = op_a == 'N' ? a.n : a.m, n = op_b == 'N' ? b.n : b.m;
+  const int la = a.ld(), lb = b.ld();
+  elements::Dense<T> c(m, n);
+  const T one(1), zero(0);
+  const int lc = c.ld();
+  if (m > 0 && n > 0)
+    gemm(T{})(&op_a, &op_b, &m, &n, &k, &one, a.x.data(), &la, b.x.data(), &lb, &zero, c.x.data(), &lc);
+  return c;
 }
 } // namespace local
 namespace spread_out {
-constexpr auto herk(std::complex<float>) {
-  return dyngrid_pcherk_;
-}
-constexpr auto herk(std::complex<double>) {
-  return dyngrid_pzherk_;
-}
+NAMED(herk, std::complex<float>, dyngrid_pcherk_)
+NAMED(herk, std::complex<double>, dyngrid_pzherk_)
 } // namespace spread_out
+#undef NAMED

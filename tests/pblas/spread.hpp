@@ -12,24 +12,20 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "base/mpi/blacs.hpp"
+#include "../../apps/common/blacs.hpp"
 #include "dyngrid/pblas.h"
 #include "element_types.hpp"
 
 namespace spread {
 
 using elements::conj;
+using elements::Dense;
 using elements::element_of;
 using elements::is_complex;
 using elements::Real;
 
-struct Grid {
-  int ctxt = -1, nprow = -1, npcol = -1, myrow = -1, mycol = -1;
-  Grid(int p, int q) {
-    Cblacs_get(0, 0, &ctxt);
-    Cblacs_gridinit(&ctxt, "R", p, q);
-    Cblacs_gridinfo(ctxt, &nprow, &npcol, &myrow, &mycol);
-  }
+struct Grid : apps::BlacsGrid {
+  Grid(int p, int q) : BlacsGrid(p, q) {}
   ~Grid() {
     if (myrow >= 0) Cblacs_gridexit(ctxt);
   }
@@ -39,17 +35,6 @@ using Random = std::mt19937;
 inline int pick(Random& random, int least, int most) {
   return std::uniform_int_distribution<int>(least, most)(random);
 }
-
-/// Column-major.
-template <class T> struct Dense {
-  std::int64_t m = 0, n = 0;
-  std::vector<T> x;
-
-  Dense(std::int64_t rows, std::int64_t cols) : m(rows), n(cols), x(static_cast<std::size_t>(rows * cols)) {}
-  T& operator()(std::int64_t i, std::int64_t j) { return x[static_cast<std::size_t>(i + j * m)]; }
-  const T& operator()(std::int64_t i, std::int64_t j) const { return x[static_cast<std::size_t>(i + j * m)]; }
-  int ld() const { return static_cast<int>(m > 1 ? m : 1); }
-};
 
 /// The owner of index i, and its place: counted block by block.
 struct Axis {

@@ -5,21 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../expect.h"
 #include "dyngrid/redist.h"
 
 extern void Cblacs_get(int ctxt, int what, int* value);
 extern void Cblacs_gridinit(int* ctxt, const char* order, int nprow, int npcol);
 extern void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
 extern void Cblacs_gridexit(int ctxt);
-
-static int failures = 0;
-#define EXPECT(condition)                                                                                              \
-  do {                                                                                                                 \
-    if (!(condition)) {                                                                                                \
-      fprintf(stderr, "%s:%d: %s is false\n", __FILE__, __LINE__, #condition);                                         \
-      ++failures;                                                                                                      \
-    }                                                                                                                  \
-  } while (0)
 
 int main(int argc, char** argv) {
   int ctxt, nprow, npcol, myrow, mycol, info = 99, wrong, all = 0;

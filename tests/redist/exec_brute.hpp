@@ -8,13 +8,14 @@
 #include <random>
 #include <vector>
 
+#include "brute.hpp"
 #include "redist/layout.hpp"
 #include "redist/plan.hpp"
 #include "redist/rank_plan.hpp"
 
 namespace brute {
 
-/// Owner and local index of every index of an axis, dealt block by block.
+/// Owner and local index of every index of an axis.
 struct Dealt {
   std::vector<int> owner;
   std::vector<std::int64_t> local;
@@ -24,14 +25,10 @@ struct Dealt {
 inline Dealt deal(const gridmap::Axis& axis) {
   Dealt d;
   d.share.assign(static_cast<std::size_t>(axis.nprocs), 0);
-  int p = axis.src;
-  for (std::size_t j = 0; static_cast<std::int64_t>(d.owner.size()) < axis.n; ++j) {
-    for (std::int64_t k = 0;
-         k < axis.sizes[j % axis.sizes.size()] && static_cast<std::int64_t>(d.owner.size()) < axis.n; ++k) {
-      d.owner.push_back(p);
-      d.local.push_back(d.share[static_cast<std::size_t>(p)]++);
-    }
-    p = (p + 1) % axis.nprocs;
+  for (const Placed& placed : places_of(axis)) {
+    d.owner.push_back(placed.position);
+    d.local.push_back(placed.local);
+    ++d.share[static_cast<std::size_t>(placed.position)];
   }
   return d;
 }
@@ -168,7 +165,7 @@ inline redist::RankPlan plan_of(const Problem& x, int rank, char type, Order ord
 }
 
 /// The value of element (i, j): its place, spread over the bytes of each type so that any mix-up shows.
-inline void element(char type, std::int64_t i, std::int64_t j, char* at) {
+inline void element(char type, std::int64_t i, std::int64_t j, char* at, bool conjugated = false) {
   const double v = static_cast<double>(i * 100003 + j + 1);
   switch (type) {
   case 's': {
@@ -195,6 +192,8 @@ inline void element(char type, std::int64_t i, std::int64_t j, char* at) {
     break;
   }
   }
+  if (conjugated && type == 'c') at[7] ^= '\x80';
+  if (conjugated && type == 'z') at[15] ^= '\x80';
 }
 
 inline int size_of(char type) {
@@ -238,13 +237,9 @@ inline Share expected(const Problem& x, int rank, char type, std::int64_t pad) {
     for (std::int64_t i = 0; i < x.m; ++i) {
       const auto it = static_cast<std::size_t>(x.i_to + i), jt = static_cast<std::size_t>(x.j_to + j);
       if (rows.owner[it] != p || cols.owner[jt] != q) continue;
-      char* at = s.at(rows.local[it], cols.local[jt]);
-      if (x.op == redist::Op::none)
-        element(type, x.i_from + i, x.j_from + j, at);
-      else
-        element(type, x.i_from + j, x.j_from + i, at);
-      if (x.op == redist::Op::conjugate_transpose && type == 'c') at[7] ^= '\x80';
-      if (x.op == redist::Op::conjugate_transpose && type == 'z') at[15] ^= '\x80';
+      const bool turned = x.op != redist::Op::none;
+      element(type, x.i_from + (turned ? j : i), x.j_from + (turned ? i : j), s.at(rows.local[it], cols.local[jt]),
+              x.op == redist::Op::conjugate_transpose);
     }
   return s;
 }

@@ -17,8 +17,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../errors.hpp"
 #include "../sanitized.hpp"
-#include "base/status.hpp"
 #include "exec/liveness.hpp"
 #include "redist/executor.hpp"
 #include "redist/measure.hpp"
@@ -221,12 +221,7 @@ TEST(Executors, RefuseSharedTransportBetweenHosts) {
   redist::ExecuteOptions options;
   options.transport = redist::Transport::shared;
   options.host_key = rank % 2;
-  try {
-    redist::Executor executor(MPI_COMM_WORLD, options);
-    FAIL() << "made an executor over shared memory between two hosts";
-  } catch (const base::Error& error) {
-    EXPECT_EQ(error.status(), base::Status::unsupported);
-  }
+  EXPECT_EQ(status_of([&] { redist::Executor executor(MPI_COMM_WORLD, options); }), base::Status::unsupported);
 }
 
 } // namespace

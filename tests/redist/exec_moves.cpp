@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 #include "exec_brute.hpp"
 #include "exec_transports.hpp"
 #include "redist/executor.hpp"
@@ -321,12 +321,7 @@ TEST_P(EveryTransport, WrongSlabsAreSaidByAll) {
   Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
   const std::vector<Pointers> pointers = {{from.data(), from.lld, to.data(), to.lld}};
   const auto status_of = [&](int slabs) {
-    try {
-      executor.execute_in_place({&plan}, pointers, slabs);
-    } catch (const base::Error& error) {
-      return error.status();
-    }
-    return base::Status::success;
+    return thrown_by([&] { executor.execute_in_place({&plan}, pointers, slabs); }).status();
   };
   EXPECT_EQ(status_of(rank == p - 1 ? 0 : 3), base::Status::bad_argument);
   EXPECT_EQ(status_of(rank == p - 1 ? 2 : 3), base::Status::rank_mismatch);
@@ -345,12 +340,7 @@ TEST_P(EveryTransport, OneWrongRankIsEverybodysError) {
   Share from = share_of(x.from, rank, 'd', 0, true), to = share_of(x.to, rank, 'd', 0, false);
   const Pointers good{from.data(), from.lld, to.data(), to.lld};
   const auto status_of = [&](const RankPlan& what, const std::vector<Pointers>& pointers, std::size_t matrices = 1) {
-    try {
-      executor.execute(std::vector<const RankPlan*>(matrices, &what), pointers);
-    } catch (const base::Error& error) {
-      return error.status();
-    }
-    return base::Status::success;
+    return thrown_by([&] { executor.execute(std::vector<const RankPlan*>(matrices, &what), pointers); }).status();
   };
   for (int wrong = 0; wrong < p; ++wrong) {
     Pointers bad = good;

@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 #include "exec_brute.hpp"
 #include "redist/exchange.hpp"
 #include "redist/executor.hpp"
@@ -198,15 +198,6 @@ TEST_P(Prepared, TwoExchangesTakeTurns) {
     }
   }
   executor.close();
-}
-
-template <class Step> base::Status status_of(Step&& step) {
-  try {
-    step();
-  } catch (const base::Error& error) {
-    return error.status();
-  }
-  return base::Status::success;
 }
 
 TEST_P(Prepared, OneRankIsWrongAndAllHearOfIt) {

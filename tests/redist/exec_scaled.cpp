@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 #include "exec_brute.hpp"
 #include "exec_transports.hpp"
 #include "gemr2d_routines.hpp"
@@ -333,12 +333,7 @@ TEST_P(ScaledOnEveryTransport, OneWrongRankIsEverybodysError) {
     const auto status_of = [&](const Element* alpha, const Element* beta) {
       const Pointers x1{
           from.data, from.share.lld, to.data(), to.lld, alpha ? alpha->bytes : nullptr, beta ? beta->bytes : nullptr};
-      try {
-        executor.execute({&plan}, {x1});
-      } catch (const base::Error& error) {
-        return error.status();
-      }
-      return Status::success;
+      return thrown_by([&] { executor.execute({&plan}, {x1}); }).status();
     };
     for (int wrong = 0; wrong < p; ++wrong) {
       const bool is_wrong = rank == wrong;

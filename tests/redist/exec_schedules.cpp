@@ -12,43 +12,20 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "brute.hpp"
+#include "exec_brute.hpp"
+#include "exec_transports.hpp"
 #include "redist/executor.hpp"
 #include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
 #include "world.hpp"
 
 using namespace redist;
+using brute::Share;
 using gridmap::Axis;
 
 namespace {
 
 constexpr char types[] = "sdczi";
-
-int size_of(char type) {
-  return type == 'z' ? 16 : type == 'd' || type == 'c' ? 8 : 4;
-}
-
-/// Element (i, j), its place in every part of it.
-void write_element(char type, std::int64_t i, std::int64_t j, bool conjugated, char* at) {
-  const double v = static_cast<double>(i * 1009 + j + 1);
-  const double sign = conjugated ? -1 : 1;
-  if (type == 's') {
-    const float f = static_cast<float>(v);
-    std::memcpy(at, &f, 4);
-  } else if (type == 'i') {
-    const int k = static_cast<int>(v);
-    std::memcpy(at, &k, 4);
-  } else if (type == 'd') {
-    std::memcpy(at, &v, 8);
-  } else if (type == 'c') {
-    const float f[2] = {static_cast<float>(i + 1), static_cast<float>(sign * static_cast<double>(j + 1))};
-    std::memcpy(at, f, 8);
-  } else {
-    const double z[2] = {v, sign * (v + 0.5)};
-    std::memcpy(at, z, 16);
-  }
-}
 
 /// Where the indices of one axis of a layout are.
 struct Places {
@@ -68,13 +45,6 @@ Places places(const Axis& axis, bool everywhere) {
   return {brute::places_of(axis), everywhere};
 }
 
-/// A rank's share, with unused places below each column that must stay as they were.
-struct Share {
-  std::vector<char> bytes;
-  std::int64_t lld = 1;
-  void* data() { return bytes.empty() ? nullptr : bytes.data(); }
-};
-
 struct Problem {
   Layout from, to;
   PlanOptions options;
@@ -85,16 +55,17 @@ struct Problem {
   Share share(bool of_source, int pad) const {
     const Layout& layout = of_source ? from : to;
     Share s;
+    s.type = type;
     const auto [p, q] = layout.grid.position_of(world_rank());
     if (p < 0) return s;
     const Places rows = places(layout.rows, layout.rows_replicated), cols = places(layout.cols, layout.cols_replicated);
     s.lld = std::max<std::int64_t>(1, rows.mine(p)) + pad;
-    s.bytes.assign(static_cast<std::size_t>(s.lld * std::max<std::int64_t>(1, cols.mine(q)) * size_of(type)), '\x5a');
+    s.bytes.assign(static_cast<std::size_t>(s.lld * std::max<std::int64_t>(1, cols.mine(q)) * brute::size_of(type)),
+                   '\x5a');
     if (!of_source) return s;
     for (std::int64_t j = 0; j < layout.cols.n; ++j)
       for (std::int64_t i = 0; i < layout.rows.n; ++i)
-        if (rows.has(i, p) && cols.has(j, q))
-          write_element(type, i, j, false, s.bytes.data() + (rows.local(i) + cols.local(j) * s.lld) * size_of(type));
+        if (rows.has(i, p) && cols.has(j, q)) brute::element(type, i, j, s.at(rows.local(i), cols.local(j)));
     return s;
   }
 
@@ -108,8 +79,7 @@ struct Problem {
         const std::int64_t it = options.to.i + i, jt = options.to.j + j;
         if (!rows.has(it, p) || !cols.has(jt, q)) continue;
         const std::int64_t is = options.from.i + (turned() ? j : i), js = options.from.j + (turned() ? i : j);
-        write_element(type, is, js, options.op == Op::conjugate_transpose,
-                      s.bytes.data() + (rows.local(it) + cols.local(jt) * s.lld) * size_of(type));
+        brute::element(type, is, js, s.at(rows.local(it), cols.local(jt)), options.op == Op::conjugate_transpose);
       }
     return s;
   }
@@ -117,35 +87,6 @@ struct Problem {
 
 Problem random_problem(std::mt19937& random, Schedule schedule, int largest) {
   const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
-  const auto axis = [&](std::int64_t n, int nprocs) {
-    switch (pick(0, 4)) {
-    case 0:
-      return Axis::block(n, nprocs, pick(0, nprocs - 1));
-    case 1: { // one variable block per process: cut n at random places
-      std::vector<std::int64_t> cuts{0, n}, sizes;
-      for (int p = 1; p < nprocs; ++p) cuts.push_back(pick(0, static_cast<int>(n)));
-      std::sort(cuts.begin(), cuts.end());
-      for (std::size_t p = 0; p + 1 < cuts.size(); ++p) sizes.push_back(cuts[p + 1] - cuts[p]);
-      return Axis::variable(sizes, pick(0, nprocs - 1));
-    }
-    case 2: { // heterogeneous block-cyclic
-      std::vector<std::int64_t> sizes;
-      for (int k = pick(1, 5); k > 0; --k) sizes.push_back(pick(0, 6));
-      sizes.push_back(pick(1, 6));
-      return Axis::heterogeneous(n, sizes, nprocs, pick(0, nprocs - 1));
-    }
-    case 3: { // block list
-      Axis list{n, {}, 0, nprocs};
-      for (int k = pick(1, 7); k > 0; --k) {
-        list.sizes.push_back(pick(1, 9));
-        list.owners.push_back(pick(0, nprocs - 1));
-      }
-      return list;
-    }
-    default:
-      return Axis::block_cyclic(n, pick(1, 9), nprocs, pick(0, nprocs - 1));
-    }
-  };
   const auto layout = [&](std::int64_t m, std::int64_t n) {
     std::vector<int> ranks(static_cast<std::size_t>(world_size()));
     for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r] = static_cast<int>(r);
@@ -158,8 +99,8 @@ Problem random_problem(std::mt19937& random, Schedule schedule, int largest) {
     made.grid = grid;
     made.rows_replicated = pick(0, 5) == 0;
     made.cols_replicated = pick(0, 5) == 0;
-    made.rows = axis(m, made.rows_replicated ? 1 : nprow);
-    made.cols = axis(n, made.cols_replicated ? 1 : npcol);
+    made.rows = naive::random_axis(random, m, made.rows_replicated ? 1 : nprow);
+    made.cols = naive::random_axis(random, n, made.cols_replicated ? 1 : npcol);
     return made;
   };
   Problem x;
@@ -181,56 +122,21 @@ Problem random_problem(std::mt19937& random, Schedule schedule, int largest) {
 
 enum class Way { execute, start_finish, in_place, several };
 
-struct Case {
-  Transport transport;
-  std::size_t extra_bytes;
-  const char* name;
-  std::vector<int> hosts{1, 1, 1, 1, 1, 1, 1}; ///< by rank: as if on these
-  bool arrays = false;                         ///< sources of even ranks, or with all_arrays of all, in SharedArrays
-  bool all_arrays = false;
-  PanelWrites panel_writes = PanelWrites::automatic;
-};
+class EverySchedule : public OnTransport {};
 
-class EverySchedule : public ::testing::TestWithParam<Case> {};
-
-INSTANTIATE_TEST_SUITE_P(
-    Executors, EverySchedule,
-    ::testing::Values(
-        Case{Transport::mpi, std::size_t{64} << 20, "mpi"}, Case{Transport::mpi, 16384, "mpi_small_buffers"},
-        Case{Transport::shared, std::size_t{64} << 20, "shared"},
-        Case{Transport::shared, 65536, "shared_small_buffers"},
-        Case{Transport::shared,
-             std::size_t{64} << 20,
-             "non_temporal",
-             {1, 1, 1, 1, 1, 1, 1},
-             false,
-             false,
-             PanelWrites::non_temporal},
-        Case{Transport::shared,
-             65536,
-             "non_temporal_small_buffers",
-             {1, 1, 1, 1, 1, 1, 1},
-             false,
-             false,
-             PanelWrites::non_temporal},
-        Case{Transport::automatic, std::size_t{64} << 20, "two_hosts", {1, 2, 1, 2, 1, 2, 1}},
-        Case{Transport::automatic, 100000, "one_rank_alone", {1, 1, 2, 1, 1, 1, 1}},
-        Case{Transport::automatic, std::size_t{64} << 20, "direct_copies", {1, 1, 1, 1, 1, 1, 1}, true, true},
-        Case{Transport::automatic, std::size_t{64} << 20, "some_direct_copies", {1, 1, 2, 2, 1, 1, 1}, true}),
-    [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Executors, EverySchedule, transports(), name_of_transport);
+INSTANTIATE_TEST_SUITE_P(Hosts, EverySchedule,
+                         ::testing::Values(TransportCase{Transport::automatic, 100000, "one_rank_alone", "aabaaaa"},
+                                           TransportCase{Transport::automatic, std::size_t{64} << 20,
+                                                         "some_in_place_reads", "aabbaaa", Home::mixed}),
+                         name_of_transport);
 
 TEST_P(EverySchedule, MovesEveryElement) {
-  const Case& how = GetParam();
-  ExecuteOptions options;
-  options.transport = how.transport;
-  options.extra_bytes = how.extra_bytes;
-  options.host_key = how.hosts[static_cast<std::size_t>(world_rank())];
-  options.panel_writes = how.panel_writes;
-  Executor executor(MPI_COMM_WORLD, options);
+  const TransportCase& how = GetParam();
+  Executor executor(MPI_COMM_WORLD, options());
   int wanted_on_host = 0;
   for (int r = 0; r < world_size(); ++r)
-    wanted_on_host += how.transport == Transport::mpi ? r == world_rank()
-                                                      : how.hosts[static_cast<std::size_t>(r)] == options.host_key;
+    wanted_on_host += how.transport == Transport::mpi ? r == world_rank() : how.host_of(r) == how.host_of(world_rank());
   ASSERT_EQ(executor.ranks_on_host(), wanted_on_host);
   std::mt19937 random(20261121);
   std::int64_t split = 0, messages = 0;
@@ -253,7 +159,7 @@ TEST_P(EverySchedule, MovesEveryElement) {
           from.push_back(x.share(true, 3));
           to.push_back(x.share(false, 2));
           wanted.push_back(x.expected(2));
-          const bool array = how.all_arrays || (how.arrays && world_rank() % 2 == 0);
+          const bool array = how.home == Home::shared || (how.home == Home::mixed && world_rank() % 2 == 0);
           // the source of an exchange in place is given up, so it always has memory of its own
           if (array || way == Way::in_place) {
             arrays.emplace_back(from.back().bytes.size(), array ? Sharing::yes : Sharing::no);

@@ -47,8 +47,7 @@ set_tests_properties(redist.gemr2d_wrong_listed_for_stock.np2 PROPERTIES PASS_RE
   "takes no descriptor of DTYPE_ 601")
 
 # The same from C and Fortran.
-add_executable(redist_moves_c moves_c.c)
-target_link_libraries(redist_moves_c PRIVATE dyngrid::dyngrid dyngrid_flags)
+dyngrid_test_program(redist_moves_c moves_c.c LINK dyngrid::dyngrid)
 dyngrid_test(redist.moves_c TARGET redist_moves_c NP 4 LABELS c)
 
 add_executable(redist_moves_fortran moves_fortran.f90)
@@ -58,8 +57,7 @@ add_dependencies(redist_moves_fortran redist)
 dyngrid_test(redist.moves_fortran TARGET redist_moves_fortran NP 4 LABELS fortran)
 
 # A partner that dies: mpirun may not end the job; each of the three survivors has to say what happened.
-add_executable(test_redist_exec_partner_dies exec_partner_dies.cpp)
-target_link_libraries(test_redist_exec_partner_dies PRIVATE ${exec_link} dyngrid_flags)
+dyngrid_test_program(test_redist_exec_partner_dies exec_partner_dies.cpp LINK ${exec_link})
 foreach(where exchange agreement background)
   add_test(NAME redist.exec_partner_dies_in_${where}.np4 COMMAND sh -c
     "test 3 = $('${DYNGRID_TEST_MPIRUN}' --oversubscribe --enable-recovery --timeout 600 -np 4 \

@@ -2,6 +2,7 @@
 // All ways in which an executor moves data, for tests that go through each of them.
 #pragma once
 #include <cstddef>
+#include <cstring>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -16,9 +17,10 @@ struct TransportCase {
   redist::Transport transport;
   std::size_t extra_bytes;
   const char* name;
-  int hosts = 1; ///< pretended ones
+  const char* hosts = "a"; ///< pretended ones, dealt out to the ranks in turn
   Home home = Home::ordinary;
   redist::PanelWrites panel_writes = redist::PanelWrites::automatic;
+  int host_of(int rank) const { return hosts[static_cast<std::size_t>(rank) % std::strlen(hosts)]; }
 };
 
 class OnTransport : public ::testing::TestWithParam<TransportCase> {
@@ -27,7 +29,7 @@ protected:
     redist::ExecuteOptions o;
     o.transport = GetParam().transport;
     o.extra_bytes = GetParam().extra_bytes;
-    o.host_key = world_rank() % GetParam().hosts;
+    o.host_key = GetParam().host_of(world_rank());
     o.panel_writes = GetParam().panel_writes;
     return o;
   }
@@ -41,13 +43,13 @@ inline auto transports() {
       TransportCase{Transport::mpi, ample, "mpi"}, TransportCase{Transport::mpi, 16384, "mpi_small_buffers"},
       TransportCase{Transport::shared, ample, "shared"},
       TransportCase{Transport::shared, 65536, "shared_small_buffers"},
-      TransportCase{Transport::shared, ample, "non_temporal", 1, Home::ordinary, PanelWrites::non_temporal},
-      TransportCase{Transport::shared, 65536, "non_temporal_small_buffers", 1, Home::ordinary,
+      TransportCase{Transport::shared, ample, "non_temporal", "a", Home::ordinary, PanelWrites::non_temporal},
+      TransportCase{Transport::shared, 65536, "non_temporal_small_buffers", "a", Home::ordinary,
                     PanelWrites::non_temporal},
-      TransportCase{Transport::automatic, ample, "both_on_two_hosts", 2},
-      TransportCase{Transport::automatic, ample, "in_place_reads", 1, Home::shared},
-      TransportCase{Transport::automatic, ample, "some_in_place_reads", 1, Home::mixed},
-      TransportCase{Transport::automatic, ample, "shared_arrays_on_two_hosts", 2, Home::shared});
+      TransportCase{Transport::automatic, ample, "both_on_two_hosts", "ab"},
+      TransportCase{Transport::automatic, ample, "in_place_reads", "a", Home::shared},
+      TransportCase{Transport::automatic, ample, "some_in_place_reads", "a", Home::mixed},
+      TransportCase{Transport::automatic, ample, "shared_arrays_on_two_hosts", "ab", Home::shared});
 }
 
 inline std::string name_of_transport(const ::testing::TestParamInfo<TransportCase>& tested) {

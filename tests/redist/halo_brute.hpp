@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "brute.hpp"
@@ -43,36 +44,8 @@ inline redist::Layout random_layout(std::mt19937& random, int nprow, int npcol, 
   redist::Layout layout;
   layout.grid = redist::Grid::row_major(nprow, npcol, first_rank);
   std::shuffle(layout.grid.ranks.begin(), layout.grid.ranks.end(), random);
-  const auto axis = [&](int nprocs) {
-    const std::int64_t n = pick(0, 9) == 0 ? pick(0, 2) : pick(1, largest_n);
-    switch (pick(0, 4)) {
-    case 0:
-      return gridmap::Axis::block(n, nprocs, pick(0, nprocs - 1));
-    case 1:
-      return gridmap::Axis::block_cyclic(n, pick(1, 5), nprocs, pick(0, nprocs - 1));
-    case 2: { // one variable block per process, some empty
-      std::vector<std::int64_t> sizes;
-      for (int p = 0; p < nprocs; ++p) sizes.push_back(pick(0, 3) == 0 ? 0 : pick(0, largest_n / nprocs + 1));
-      return gridmap::Axis::variable(sizes, pick(0, nprocs - 1));
-    }
-    case 3: {
-      std::vector<std::int64_t> sizes;
-      for (int k = pick(1, 5); k > 0; --k) sizes.push_back(pick(0, 4));
-      sizes.push_back(pick(1, 4));
-      return gridmap::Axis::heterogeneous(n, sizes, nprocs, pick(0, nprocs - 1));
-    }
-    default: { // block list
-      gridmap::Axis list{n, {}, 0, nprocs};
-      for (int k = pick(1, 6); k > 0; --k) {
-        list.sizes.push_back(pick(1, 4));
-        list.owners.push_back(pick(0, nprocs - 1));
-      }
-      return list;
-    }
-    }
-  };
-  layout.rows = axis(nprow);
-  layout.cols = axis(npcol);
+  for (const auto& [axis, nprocs] : {std::pair{&layout.rows, nprow}, std::pair{&layout.cols, npcol}})
+    *axis = naive::random_axis(random, pick(0, 9) == 0 ? pick(0, 2) : pick(1, largest_n), nprocs);
   return layout;
 }
 

@@ -5,19 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../expect.h"
 #include "dyngrid/halo.h"
 #include "dyngrid/redist.h"
 
 enum { M = 13, N = 11, SWEEPS = 60 };
-
-static int failures = 0;
-#define EXPECT(condition)                                                                                              \
-  do {                                                                                                                 \
-    if (!(condition)) {                                                                                                \
-      fprintf(stderr, "%s:%d: %s is false (%s)\n", __FILE__, __LINE__, #condition, dyngrid_last_message());            \
-      ++failures;                                                                                                      \
-    }                                                                                                                  \
-  } while (0)
 
 static double first(int i, int j) {
   return (i * 17 + j * 5) % 7;

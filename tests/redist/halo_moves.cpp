@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 #include "halo_brute.hpp"
 #include "world.hpp"
 
@@ -131,14 +131,6 @@ TEST(HaloMoves, ThousandsOfExchanges) {
 TEST(HaloMoves, Refusals) {
   const int size = world_size();
   const Layout layout{Axis::block(4 * size, size), Axis::block(5, 1), Grid::row_major(size, 1)};
-  const auto status_of = [](auto&& call) {
-    try {
-      call();
-    } catch (const base::Error& error) {
-      return error.status();
-    }
-    return base::Status::success;
-  };
   const HaloPlan plan(layout);
   // one rank is wrong, all report it
   EXPECT_EQ(status_of([&] { Halo(MPI_COMM_WORLD, plan, world_rank() == size - 1 ? 0 : 8); }),

@@ -4,8 +4,7 @@ dyngrid_test(redist.halo SOURCES halo_test.cpp IN test_redist LINK redist_local_
 dyngrid_test(redist.halo_moves SOURCES halo_moves.cpp IN test_redist_mpi NP 4 LINK redist_halo_private MPI::MPI_C)
 dyngrid_test(redist.halo_moves NP 6)
 
-add_executable(redist_halo_c halo_c.c)
-target_link_libraries(redist_halo_c PRIVATE dyngrid::dyngrid dyngrid_flags)
+dyngrid_test_program(redist_halo_c halo_c.c LINK dyngrid::dyngrid)
 dyngrid_test(redist.halo_c TARGET redist_halo_c NP 4 LABELS c)
 
 add_executable(redist_halo_fortran halo_fortran.f90)

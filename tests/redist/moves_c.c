@@ -6,18 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../expect.h"
 #include "dyngrid/redist.h"
 
 enum { M = 23, N = 17, MOST = 64 };
 
-static int rank, failures = 0;
-#define EXPECT(condition)                                                                                              \
-  do {                                                                                                                 \
-    if (!(condition)) {                                                                                                \
-      fprintf(stderr, "[%d] %s:%d: %s is false (%s)\n", rank, __FILE__, __LINE__, #condition, dyngrid_last_message()); \
-      ++failures;                                                                                                      \
-    }                                                                                                                  \
-  } while (0)
+static int rank;
 
 typedef struct axis {
   int n, nsizes, nprocs, src, sizes[4];

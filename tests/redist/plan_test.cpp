@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 #include "brute.hpp"
 #include "redist/plan.hpp"
 
@@ -188,41 +188,15 @@ struct Random {
     ranks.resize(static_cast<std::size_t>(nprow * npcol));
     return {nprow, npcol, ranks};
   }
-  Axis axis(std::int64_t n, int nprocs) {
-    switch (pick(0, 3)) {
-    case 0:
-      return Axis::block_cyclic(n, pick(1, 5), nprocs, pick(0, nprocs - 1));
-    case 1:
-      return Axis::block(n, nprocs, pick(0, nprocs - 1));
-    case 2: {
-      std::vector<std::int64_t> sizes(static_cast<std::size_t>(nprocs), 0);
-      for (std::int64_t i = 0; i < n; ++i) ++sizes[static_cast<std::size_t>(pick(0, nprocs - 1))];
-      return Axis::variable(sizes, pick(0, nprocs - 1));
-    }
-    default: {
-      std::vector<std::int64_t> sizes(static_cast<std::size_t>(pick(1, 5)));
-      for (auto& size : sizes) size = pick(0, 4);
-      sizes[0] = pick(1, 4);
-      return Axis::heterogeneous(n, sizes, nprocs, pick(0, nprocs - 1));
-    }
-    }
-  }
-  /// Of every kind: a product of axes, a block list, replicated along one axis or both.
+  Axis axis(std::int64_t n, int nprocs) { return naive::random_axis(engine, n, nprocs); }
+  /// Of every kind: a product of axes, replicated along one axis or both.
   Layout layout(std::int64_t m, std::int64_t n) {
     const Grid g = grid(20);
     const int kind = pick(0, 9);
     if (kind == 0) return Layout::replicated_on(g, m, n);
     if (kind >= 8) return {axis(m, g.nprow), axis(n, 1), g, false, true};
     if (kind == 7) return {axis(m, 1), axis(n, g.npcol), g, true, false};
-    Layout layout{axis(m, g.nprow), axis(n, g.npcol), g};
-    const auto owners = [this](const Axis& axis, int nprocs) {
-      std::vector<int> all(axis.sizes.size());
-      for (int& one : all) one = pick(0, nprocs - 1);
-      return all;
-    };
-    if (kind <= 2) layout.rows.owners = owners(layout.rows, g.nprow);
-    if (kind == 2 || kind == 3) layout.cols.owners = owners(layout.cols, g.npcol);
-    return layout;
+    return {axis(m, g.nprow), axis(n, g.npcol), g};
   }
 };
 
@@ -382,12 +356,7 @@ TEST(Plan, OpenWindowsTakeTheOtherSize) {
 TEST(Plan, RefusesWhatDoesNotFit) {
   const Layout a{Axis::block_cyclic(10, 2, 2), Axis::block_cyclic(8, 2, 2), Grid::row_major(2, 2)};
   const auto status = [](const Layout& from, const Layout& to, PlanOptions options) {
-    try {
-      Plan(from, to, options);
-    } catch (const base::Error& error) {
-      return error.status();
-    }
-    return base::Status::success;
+    return status_of([&] { Plan(from, to, options); });
   };
   Layout b = a;
   b.rows.n = 11;

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The C test is compiled as C, the Fortran test as Fortran; both have a main of their own and need no GoogleTest.
-add_executable(redist_desc_c desc_c.c)
-target_link_libraries(redist_desc_c PRIVATE dyngrid::dyngrid dyngrid_flags)
+dyngrid_test_program(redist_desc_c desc_c.c LINK dyngrid::dyngrid)
 dyngrid_test(redist.desc_c TARGET redist_desc_c NP 4 LABELS c)
 
 add_executable(redist_desc_fortran desc_fortran.f90)

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 #include "plan/open_shop.hpp"
 #include "redist/plan.hpp"
 
@@ -338,7 +338,7 @@ TEST(Schedule, MoreThan2To31Elements) {
 TEST(Schedule, DescribesItself) {
   const std::string text = plan(cyclic(240, 2, 2, 3), cyclic(240, 2, 4, 5), Schedule::circulant).describe();
   for (const char* word : {"2x3", "4x5", "circulant", "steps", "one-port bound"})
-    EXPECT_NE(text.find(word), std::string::npos) << word << " in\n" << text;
+    EXPECT_TRUE(says(text, word)) << word << " in\n" << text;
 }
 
 TEST(Schedule, Names) {

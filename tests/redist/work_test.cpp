@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 #include "brute.hpp"
 #include "exec/group.hpp"
 #include "exec/turn.hpp"
@@ -306,12 +306,7 @@ TEST(Turn, ServesTheEarliestStepInTurn) {
 TEST(Work, RefusesWrongTransfers) {
   Matrix matrix = rows_split();
   const auto status_of = [](const RankPlan* plan, const Pointers& pointers, int rank) {
-    try {
-      Work({plan}, {}, rank, 4, is_shared).bind({pointers});
-    } catch (const base::Error& error) {
-      return error.status();
-    }
-    return base::Status::success;
+    return thrown_by([&] { Work({plan}, {}, rank, 4, is_shared).bind({pointers}); }).status();
   };
   const RankPlan* plan = matrix.plan(0);
   const Pointers good = matrix.pointers(0);

@@ -29,10 +29,11 @@
 
 #include <fmt/format.h>
 
+#include "../errors.hpp"
 #include "../without_pidfd.hpp"
 #include "base/clock.hpp"
+#include "base/files.hpp"
 #include "base/parse_json.hpp"
-#include "base/status.hpp"
 #include "control/client.hpp"
 #include "control/line_server.hpp"
 #include "control/protocol.hpp"
@@ -40,18 +41,11 @@
 
 namespace {
 
-using base::Json;
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using base::content_of, base::Json;
 
 /// What /proc/PID/stat says of a process behind its name, its state first; empty: there is none.
 std::vector<std::string> stat_of(const std::string& process) {
-  const std::string line = read_file("/proc/" + process + "/stat");
+  const std::string line = content_of("/proc/" + process + "/stat");
   const auto name_ends = line.rfind(')');
   if (name_ends == std::string::npos) return {};
   std::istringstream rest(line.substr(name_ends + 2));
@@ -95,8 +89,8 @@ protected:
       collect();
     }
     if (HasFailure())
-      std::fprintf(stderr, "journal:\n%s\n%s\n", read_file(folder_ + "/s/journal").c_str(),
-                   read_file(folder_ + "/err").c_str());
+      std::fprintf(stderr, "journal:\n%s\n%s\n", content_of(folder_ + "/s/journal").c_str(),
+                   content_of(folder_ + "/err").c_str());
     else
       std::system(("rm -rf '" + folder_ + "'").c_str());
   }
@@ -120,14 +114,7 @@ protected:
       execv(arguments[0], arguments.data());
       _exit(127);
     }
-    until("the scheduler answers", [&] {
-      try {
-        call("status");
-        return true;
-      } catch (const base::Error&) {
-        return false;
-      }
-    });
+    until("the scheduler answers", [&] { return status_of([&] { call("status"); }) == base::Status::success; });
   }
   void crash() {
     kill(pid_, SIGKILL);
@@ -156,13 +143,13 @@ protected:
     return {};
   }
   Json wait(std::int64_t id, double timeout_s = 600) { return call("wait", {{"job", id}}, timeout_s).at("job"); }
-  std::string out(std::int64_t id) { return read_file(folder_ + "/s/jobs/" + std::to_string(id) + ".out"); }
+  std::string out(std::int64_t id) { return content_of(folder_ + "/s/jobs/" + std::to_string(id) + ".out"); }
   /// What the command prints, on both streams.
   std::string output_of(const std::string& words, int status = 0) {
     const std::string file = folder_ + "/command";
     const auto line = fmt::format("timeout 600 {} {} > {} 2>&1 < /dev/null", COMMAND, words, file);
-    EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), status) << words << "\n" << read_file(file);
-    return read_file(file);
+    EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), status) << words << "\n" << content_of(file);
+    return content_of(file);
   }
   /// A line said as it is, and the line that comes back.
   std::string raw_reply(const std::string& line) {
@@ -193,7 +180,26 @@ protected:
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
     }
   }
+  void until_found(const std::vector<std::int64_t>& ids) {
+    for (const auto id : ids) until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  }
+  void until_running(std::int64_t id) {
+    until("it runs", [&] { return job(id)["phase"] == "running"; });
+  }
+  void until_asking(std::int64_t id) {
+    until("it waits", [&] { return job(id)["asks"].is_object(); });
+  }
+  /// Processors of a job, one entry for each of its grids.
+  std::vector<Json> had(std::int64_t id) {
+    std::vector<Json> all;
+    const Json timeline = call("timeline");
+    for (const Json& segment : timeline.at("segments"))
+      if (segment.at("job") == id) all.push_back(segment.at("processors"));
+    return all;
+  }
+  void go() { std::ofstream(folder_ + "/go") << "go"; }
 
+  const std::vector<std::string> until_go{"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"};
   std::string folder_;
   pid_t pid_ = -1;
   // of schedulers that are started
@@ -238,10 +244,9 @@ TEST_F(SchedulerTest, RefusesWhatItCannotRun) {
     EXPECT_THROW(call("submit", wrong), base::Error) << wrong;
   EXPECT_THROW(call("cancel", {{"job", 7}}), base::Error);
   EXPECT_THROW(call("what"), base::Error);
-  EXPECT_NE(output_of("submit -- /nowhere/program", 2).find("there is no program '/nowhere/program'"),
-            std::string::npos);
-  EXPECT_NE(output_of("submit -- no-such-program-anywhere", 2).find("can be run in PATH"), std::string::npos);
-  EXPECT_NE(output_of("submit --steps -5 -- true", 2).find("--steps"), std::string::npos);
+  EXPECT_TRUE(says(output_of("submit -- /nowhere/program", 2), "there is no program '/nowhere/program'"));
+  EXPECT_TRUE(says(output_of("submit -- no-such-program-anywhere", 2), "can be run in PATH"));
+  EXPECT_TRUE(says(output_of("submit --steps -5 -- true", 2), "--steps"));
   EXPECT_EQ(call("queue")["jobs"].size(), 0u);
 }
 
@@ -252,15 +257,15 @@ TEST_F(SchedulerTest, JobsByTheCommand) {
   until("it runs", [&] { return out(1) == "a b\n"; });
   EXPECT_EQ(output_of("cancel s1"), "");
   EXPECT_EQ(wait(1)["why"], "cancelled");
-  EXPECT_NE(output_of("cancel job1", 2).find("a job is \"job1\", expected a whole number"), std::string::npos);
+  EXPECT_TRUE(says(output_of("cancel job1", 2), "a job is \"job1\", expected a whole number"));
   EXPECT_EQ(std::system((std::string(SCHEDULER) + " --version > " + folder_ + "/version").c_str()), 0);
-  EXPECT_EQ(read_file(folder_ + "/version"), output_of("--version"));
+  EXPECT_EQ(content_of(folder_ + "/version"), output_of("--version"));
 }
 
 TEST_F(SchedulerTest, CommandsWithoutAScheduler) {
   for (const char* words : {"queue", "cancel 1", "submit -- true"})
-    EXPECT_NE(output_of(words, 1).find("sched.sock"), std::string::npos) << words;
-  EXPECT_NE(output_of("queue --last 60", 2).find("--timeline"), std::string::npos);
+    EXPECT_TRUE(says(output_of(words, 1), "sched.sock")) << words;
+  EXPECT_TRUE(says(output_of("queue --last 60", 2), "--timeline"));
 }
 
 TEST_F(SchedulerTest, OutlivesItsTerminalUnderNohup) {
@@ -280,7 +285,7 @@ TEST_F(SchedulerTest, PrioritiesAndCancel) {
   const auto never = submit({"echo", "never"}, {{"allow", "1"}});
   EXPECT_EQ(job(first)["phase"], "running");
   EXPECT_EQ(job(low)["why"], "needs 1 processor, 0 are free");
-  EXPECT_NE(output_of("queue").find("needs 1 processor, 0 are free"), std::string::npos);
+  EXPECT_TRUE(says(output_of("queue"), "needs 1 processor, 0 are free"));
   EXPECT_EQ(call("cancel", {{"job", never}})["cancelled"], true);
   EXPECT_EQ(wait(never)["why"], "cancelled");
   EXPECT_EQ(call("cancel", {{"job", first}})["cancelled"], true);
@@ -307,15 +312,9 @@ TEST_F(SchedulerTest, AFinishByTimeIsPromisedOrRefused) {
   const auto refused = [&](Json more, const std::string& why) { // what follows `why`
     more["command"] = {"true"};
     more["folder"] = folder_;
-    try {
-      call("submit", more);
-      ADD_FAILURE() << "taken: " << more;
-    } catch (const base::Error& error) {
-      const std::string text = error.what();
-      EXPECT_NE(text.find(why), std::string::npos) << text;
-      return text.substr(std::min(text.size(), text.find(why) + why.size()));
-    }
-    return std::string();
+    const std::string text = message_of([&] { call("submit", more); });
+    EXPECT_TRUE(says(text, why)) << more;
+    return text.substr(std::min(text.size(), text.find(why) + why.size()));
   };
   // 500 s until the second has ended, and 100 s
   const std::string in_s =
@@ -330,7 +329,7 @@ TEST_F(SchedulerTest, AFinishByTimeIsPromisedOrRefused) {
   const auto second = taken.at("job").get<std::int64_t>();
   EXPECT_NEAR(job(second).at("finish_by_s").get<double>(), before_s + 1200, 1); // rounded
   output_of("submit --seconds 1=100 --allow 1 --finish-by +10s -- true", 2);
-  EXPECT_NE(read_file(folder_ + "/command").find("earliest possible time"), std::string::npos);
+  EXPECT_TRUE(says(content_of(folder_ + "/command"), "earliest possible time"));
   output_of("submit --finish-by soon -- true", 2);
 }
 
@@ -361,7 +360,7 @@ TEST_F(SchedulerTest, FindsItsJobsAfterACrash) {
   EXPECT_EQ(job(runs_on)["phase"], "running");
   EXPECT_EQ(job(runs_on)["pid"], pid);
   EXPECT_EQ(job(waits)["phase"], "waiting");
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   EXPECT_EQ(wait(runs_on)["status"], "0");
   EXPECT_EQ(out(runs_on), "went\n");
   EXPECT_EQ(wait(waits)["status"], "0");
@@ -399,33 +398,33 @@ TEST_F(SchedulerTest, AJobWhoseLeaderIsKilledLeavesNothingBehind) {
 TEST_F(SchedulerTest, FindsItsJobsWithoutPidfd) {
   is_without_pidfd_ = true;
   start({"--procs", "2", "--policy", "ls"});
-  const auto id = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "1"}});
-  until("it runs", [&] { return job(id)["phase"] == "running"; });
+  const auto id = submit(until_go, {{"allow", "1"}});
+  until_running(id);
   crash();
   start({"--procs", "2", "--policy", "ls"});
   EXPECT_EQ(job(id)["phase"], "running");
   EXPECT_EQ(call("queue")["free"], 1);
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   EXPECT_EQ(wait(id)["status"], "0");
 }
 
 TEST_F(SchedulerTest, FindsItsJobsWithoutADescriptorForThem) {
   start({"--procs", "1", "--policy", "ls"});
-  const auto id = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "1"}});
-  until("it runs", [&] { return job(id)["phase"] == "running"; });
+  const auto id = submit(until_go, {{"allow", "1"}});
+  until_running(id);
   rlimit files{};
   ASSERT_EQ(prlimit(pid_, RLIMIT_NOFILE, nullptr, &files), 0);
   const rlimit few{3, files.rlim_max}; // nothing new is opened, what is open stays so
   ASSERT_EQ(prlimit(pid_, RLIMIT_NOFILE, &few, nullptr), 0);
   const auto wakes = [&] {
-    const std::string status = read_file(fmt::format("/proc/{}/status", pid_)), name = "\nvoluntary_ctxt_switches:";
+    const std::string status = content_of(fmt::format("/proc/{}/status", pid_)), name = "\nvoluntary_ctxt_switches:";
     return std::stol(status.substr(status.find(name) + name.size()));
   };
   const long before = wakes();
   until("it has looked at its jobs", [&] { return wakes() > before + 5; });
   ASSERT_EQ(prlimit(pid_, RLIMIT_NOFILE, &files, nullptr), 0);
   EXPECT_EQ(job(id)["phase"], "running");
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   EXPECT_EQ(wait(id)["status"], "0");
 }
 
@@ -441,14 +440,14 @@ TEST_F(SchedulerTest, CancelJobsWithoutStopIsRefused) {
   const auto line =
       fmt::format("timeout 600 {} --cancel-jobs --folder {}/s > {}/err 2>&1", SCHEDULER, folder_, folder_);
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
-  EXPECT_NE(read_file(folder_ + "/err").find("expected both"), std::string::npos) << read_file(folder_ + "/err");
+  EXPECT_TRUE(says(content_of(folder_ + "/err"), "expected both"));
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/s"));
 }
 
 TEST_F(SchedulerTest, ShutdownLeavesJobsOrEndsThem) {
   start({"--procs", "1"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
-  until("it runs", [&] { return job(id)["phase"] == "running"; });
+  until_running(id);
   EXPECT_EQ(call("shutdown")["left_running"], 1);
   EXPECT_EQ(collect(), 0);
   start({"--procs", "1"});
@@ -458,31 +457,26 @@ TEST_F(SchedulerTest, ShutdownLeavesJobsOrEndsThem) {
   EXPECT_EQ(collect(), 0);
   until("it is gone", [&] {
     return kill(static_cast<pid_t>(pid), 0) != 0 ||
-           read_file("/proc/" + std::to_string(pid) + "/stat").find(") Z") != std::string::npos;
+           content_of("/proc/" + std::to_string(pid) + "/stat").find(") Z") != std::string::npos;
   });
 }
 
 TEST_F(SchedulerTest, AFullDiskStopsNothingThatRuns) {
   start({"--procs", "2"});
   const auto first = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; exit 4"}, {{"allow", "1"}});
-  until("it runs", [&] { return job(first)["phase"] == "running"; });
-  const std::string path = folder_ + "/s/journal", before = read_file(path);
+  until_running(first);
+  const std::string path = folder_ + "/s/journal", before = content_of(path);
   limit_files(before.size() + 30); // within a line
   for (int i = 0; i < 3; ++i) {
-    try {
-      submit({"true"}, {{"allow", "1"}});
-      ADD_FAILURE() << "it cannot have been written down";
-    } catch (const base::Error& error) {
-      EXPECT_NE(std::string(error.what()).find("journal"), std::string::npos) << error.what();
-    }
-    EXPECT_EQ(read_file(path), before) << "no half line";
+    EXPECT_TRUE(says(message_of([&] { submit({"true"}, {{"allow", "1"}}); }), "journal"));
+    EXPECT_EQ(content_of(path), before) << "no half line";
     EXPECT_EQ(call("status")["waiting"], 0);
   }
   EXPECT_THROW(call("cancel", {{"job", first}}), base::Error);
-  std::ofstream(folder_ + "/go") << "go";
-  until("it has said so", [&] { return read_file(folder_ + "/err").find("cannot be written") != std::string::npos; });
+  go();
+  until("it has said so", [&] { return content_of(folder_ + "/err").find("cannot be written") != std::string::npos; });
   EXPECT_EQ(job(first)["phase"], "running") << "what cannot be written down has not happened";
-  EXPECT_EQ(read_file(path), before);
+  EXPECT_EQ(content_of(path), before);
   limit_files(RLIM_INFINITY);
   EXPECT_EQ(wait(first)["status"], "4");
   const auto second = submit({"echo", "second"}, {{"allow", "1"}});
@@ -500,14 +494,14 @@ TEST_F(SchedulerTest, AJobIsWrittenWhole) {
   call("submit", job);
   const std::string path = folder_ + "/s/journal";
   EXPECT_EQ(wait(1)["status"], "0");
-  const std::string before = read_file(path);
+  const std::string before = content_of(path);
   const auto finish = before.find(" finish\t"); // of the first
   ASSERT_NE(finish, std::string::npos) << before;
   const auto begin = before.rfind("submit\t", finish) - 9; // behind the checksum
   limit_files(before.size() + before.rfind('\n', finish) + 1 -
               begin); // there is room for `submit`, but not for `finish`
   EXPECT_THROW(call("submit", job), base::Error);
-  EXPECT_EQ(read_file(path), before);
+  EXPECT_EQ(content_of(path), before);
   EXPECT_EQ(call("queue")["jobs"].size(), 1u);
   limit_files(RLIM_INFINITY);
   EXPECT_EQ(call("submit", job)["job"], 2);
@@ -516,14 +510,14 @@ TEST_F(SchedulerTest, AJobIsWrittenWhole) {
 
 TEST_F(SchedulerTest, AJobThatWaitsForRoomRunsOnce) {
   start({"--procs", "1"});
-  const auto first = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "1"}});
+  const auto first = submit(until_go, {{"allow", "1"}});
   const auto second = submit({"/bin/sh", "-c", "echo ran >> " + folder_ + "/ran"}, {{"allow", "1"}});
-  until("the first runs", [&] { return job(first)["phase"] == "running"; });
-  const std::size_t size = read_file(folder_ + "/s/journal").size();
+  until_running(first);
+  const std::size_t size = content_of(folder_ + "/s/journal").size();
   limit_files(size + 60); // the end of the first goes in, the start of the second does not
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   EXPECT_EQ(wait(first)["status"], "0");
-  until("it has said so", [&] { return read_file(folder_ + "/err").find("cannot be written") != std::string::npos; });
+  until("it has said so", [&] { return content_of(folder_ + "/err").find("cannot be written") != std::string::npos; });
   const auto written = [&] { return std::filesystem::last_write_time(folder_ + "/s/journal"); };
   const auto first_try = written();
   until("it is tried again, and fails", [&] { return written() != first_try; });
@@ -531,7 +525,7 @@ TEST_F(SchedulerTest, AJobThatWaitsForRoomRunsOnce) {
   EXPECT_NE(access((folder_ + "/ran").c_str(), F_OK), 0);
   limit_files(RLIM_INFINITY);
   EXPECT_EQ(wait(second)["status"], "0");
-  EXPECT_EQ(read_file(folder_ + "/ran"), "ran\n");
+  EXPECT_EQ(content_of(folder_ + "/ran"), "ran\n");
 }
 
 #ifdef FAIL_SYNC
@@ -541,16 +535,16 @@ TEST_F(SchedulerTest, ADiskThatFailsEndsTheScheduler) {
   start({"--procs", "2"});
   unsetenv("LD_PRELOAD");
   const auto first = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; echo went"}, {{"allow", "1"}});
-  until("it runs", [&] { return job(first)["phase"] == "running"; });
-  const std::string before = read_file(folder_ + "/s/journal");
+  until_running(first);
+  const std::string before = content_of(folder_ + "/s/journal");
   std::ofstream(folder_ + "/fails") << "now";
   EXPECT_THROW(submit({"/bin/sh", "-c", "echo never > " + folder_ + "/never"}, {{"allow", "1"}}), base::Error);
   EXPECT_EQ(WEXITSTATUS(collect()), 1);
-  EXPECT_NE(read_file(folder_ + "/err").find("forced to the disk"), std::string::npos);
-  EXPECT_EQ(read_file(folder_ + "/s/journal"), before) << "a user whose submission failed finds no job";
+  EXPECT_TRUE(says(content_of(folder_ + "/err"), "forced to the disk"));
+  EXPECT_EQ(content_of(folder_ + "/s/journal"), before) << "a user whose submission failed finds no job";
   start({"--procs", "2"});
   EXPECT_EQ(job(first)["phase"], "running");
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   EXPECT_EQ(wait(first)["status"], "0");
   EXPECT_EQ(call("queue")["jobs"].size(), 1u);
   EXPECT_NE(access((folder_ + "/never").c_str(), F_OK), 0);
@@ -563,7 +557,7 @@ TEST_F(SchedulerTest, ADamagedJournalIsRefusedAndKept) {
   EXPECT_EQ(wait(id)["status"], "0");
   call("shutdown");
   EXPECT_EQ(collect(), 0);
-  const std::string path = folder_ + "/s/journal", good = read_file(path);
+  const std::string path = folder_ + "/s/journal", good = content_of(path);
   std::string flipped = good, crlf;
   flipped[good.size() - 8] ^= 1; // in its last line, the end of the job
   for (const char c : good) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
@@ -577,10 +571,10 @@ TEST_F(SchedulerTest, ADamagedJournalIsRefusedAndKept) {
     const auto line = fmt::format("timeout 600 {0} --until-empty --folder {1}/s --mpirun {1}/mpirun > {1}/err 2>&1",
                                   SCHEDULER, folder_);
     EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
-    EXPECT_NE(read_file(folder_ + "/err").find("kept as it is"), std::string::npos) << read_file(folder_ + "/err");
-    EXPECT_EQ(read_file(path), wrong);
+    EXPECT_TRUE(says(content_of(folder_ + "/err"), "kept as it is"));
+    EXPECT_EQ(content_of(path), wrong);
   }
-  EXPECT_EQ(read_file(folder_ + "/ran"), "ran\n") << "a job ran twice";
+  EXPECT_EQ(content_of(folder_ + "/ran"), "ran\n") << "a job ran twice";
   std::ofstream(path, std::ios::binary | std::ios::trunc) << good;
   start({"--procs", "1"});
   EXPECT_EQ(job(id)["status"], "0");
@@ -625,7 +619,7 @@ TEST_F(SchedulerTest, AQueueOfTenThousandJobs) {
   const Json timeline = base::parse_json(output_of("queue --timeline --json"));
   EXPECT_EQ(timeline.at("segments").size(), static_cast<std::size_t>(ended));
   EXPECT_EQ(timeline.at("names").size(), static_cast<std::size_t>(ended));
-  EXPECT_NE(output_of("queue --timeline").find("job 9000 one of many"), std::string::npos);
+  EXPECT_TRUE(says(output_of("queue --timeline"), "job 9000 one of many"));
   EXPECT_LT(call("queue", {{"all", true}}).dump().size(), std::size_t{1} << 20);
 }
 
@@ -634,9 +628,9 @@ TEST_F(SchedulerTest, NumbersOf64Bits) {
   // as mpirun would never count them, but a client may
   for (const char* id : {"9223372036854775807", "18446744073709551615", "-9223372036854775808"}) {
     const auto reply = raw_reply(fmt::format("{{\"op\":\"status\",\"id\":{}}}\n", id));
-    EXPECT_NE(reply.find(fmt::format("\"id\":{},", id)), std::string::npos) << reply;
+    EXPECT_TRUE(says(reply, fmt::format("\"id\":{},", id)));
   }
-  EXPECT_NE(raw_reply("{\"op\":\"status\",\"id\":18446744073709551616}\n").find("64 bits"), std::string::npos);
+  EXPECT_TRUE(says(raw_reply("{\"op\":\"status\",\"id\":18446744073709551616}\n"), "64 bits"));
   call("shutdown");
   EXPECT_EQ(collect(), 0);
   { // jobs beyond 2^32 as well
@@ -658,13 +652,12 @@ TEST_F(SchedulerTest, NoOptionsOfMpirunAndNoControlCharacters) {
                                                 {"./app", ":", "-np", "100", "./other"},
                                                 {""}})
     EXPECT_THROW(submit(words), base::Error) << words[0];
-  EXPECT_NE(output_of("submit -- -np 100 ./app", 2).find("no program"), std::string::npos);
-  EXPECT_NE(output_of("run -np 2 --dry-run -- -np 100 ./app", 2).find("no program"), std::string::npos);
-  EXPECT_NE(output_of("run -np 2 --dry-run -- ./app : ./other", 2).find("':'"), std::string::npos);
+  EXPECT_TRUE(says(output_of("submit -- -np 100 ./app", 2), "no program"));
+  EXPECT_TRUE(says(output_of("run -np 2 --dry-run -- -np 100 ./app", 2), "no program"));
+  EXPECT_TRUE(says(output_of("run -np 2 --dry-run -- ./app : ./other", 2), "':'"));
   for (const char* option : {"--mpirun-option X", "--hosts localhost:2", "--placement local1"})
-    EXPECT_NE(
-        output_of(fmt::format("run -np 2 --dry-run {} -- ./app -n 5 --grid 1x2", option)).find("./app -n 5 --grid 1x2"),
-        std::string::npos)
+    EXPECT_TRUE(says(output_of(fmt::format("run -np 2 --dry-run {} -- ./app -n 5 --grid 1x2", option)),
+                     "./app -n 5 --grid 1x2"))
         << option;
   for (const char* name : {"two\nlines", "\x1b[2Jclear", "bell\a", "\x7f", "c1 \xc2\x9b", "\xe2\x80\xaeturned"})
     EXPECT_THROW(submit({"true"}, {{"name", name}}), base::Error) << name;
@@ -683,8 +676,8 @@ TEST_F(SchedulerTest, NoOptionsOfMpirunAndNoControlCharacters) {
   }
   start({"--procs", "1", "--verbose"});
   const std::string text = output_of("queue");
-  EXPECT_NE(text.find("\\x1b[2Jclear"), std::string::npos) << text;
-  EXPECT_NE(text.find("two\\x0alines"), std::string::npos) << text;
+  EXPECT_TRUE(says(text, "\\x1b[2Jclear"));
+  EXPECT_TRUE(says(text, "two\\x0alines"));
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
@@ -736,16 +729,19 @@ public:
 
 private:
   Json under_way() const { return has_begun && resizes > 0 ? Json(resizes.load()) : Json(); }
-  void tell_asks() { server_.send(watcher_, control::to_line({{"event", "asks"}, {"asks", asks_}})); }
+  void tell(const Json& event) { server_.send(watcher_, control::to_line(event)); }
+  void tell_resize(const Json& request, const Json& from, const Json& to) {
+    tell({{"event", "resize"}, {"request", request}, {"from", from}, {"grid", to}});
+  }
+  void tell_asks() { tell({{"event", "asks"}, {"asks", asks_}}); }
   void begin_to_ask() {
     asks_ = {{"ask", ++asked_}, {"grids", asked_for}, {"wait", waits.load()}, {"granted", nullptr}};
     if (watcher_ != 0) tell_asks();
   }
   void end_growth() {
     has_begun = false;
-    const Json from = Json::array({1, procs_}), to = Json::array({1, procs_ = growth_});
-    server_.send(watcher_,
-                 control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", from}, {"grid", to}}));
+    tell_resize(resizes.load(), Json::array({1, procs_}), Json::array({1, growth_}));
+    procs_ = growth_;
   }
   void take(const Json& grant) {
     const Json grid = Json::array({1, procs_});
@@ -753,11 +749,7 @@ private:
       why_refused = grant.at("reason").get<std::string>();
     else if (!gives_up)
       procs_ = grant.at("procs").get<int>();
-    if (grant.at("procs") != 0 && !gives_up)
-      server_.send(
-          watcher_,
-          control::to_line(
-              {{"event", "resize"}, {"request", nullptr}, {"from", grid}, {"grid", Json::array({1, procs_})}}));
+    if (grant.at("procs") != 0 && !gives_up) tell_resize(nullptr, grid, Json::array({1, procs_}));
     asks_ = nullptr;
     tell_asks();
     ++(grant.at("procs") == 0 ? refusals : grants);
@@ -824,27 +816,21 @@ private:
     server_.send(client, control::to_line(control::reply(request.id, fields)));
     if (request.op == "grant") take(*request.body);
     if (request.op == "offer") ++offers;
-    if (request.op == "grow" && target.is_null() && obeys_) {
-      const Json to = Json::array({1, ++procs_});
-      server_.send(watcher_,
-                   control::to_line({{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", to}}));
-    }
+    if (request.op == "grow" && target.is_null() && obeys_)
+      tell_resize(resizes.load(), grid, Json::array({1, ++procs_}));
     if (!target.is_null() && obeys_ && !has_regretted_) {
       const int before = procs_;
       procs_ = target[0].get<int>() * target[1].get<int>();
       Json event{{"event", "resize"}, {"request", resizes.load()}, {"from", grid}, {"grid", target}};
       if (!is_on.is_null()) event["hosts"] = is_on;
-      server_.send(watcher_, control::to_line(event));
-      server_.send(watcher_,
-                   control::to_line({{"event", "outcome"}, {"request", resizes.load()}, {"outcome", "done"}}));
+      tell(event);
+      tell({{"event", "outcome"}, {"request", resizes.load()}, {"outcome", "done"}});
       if (!regrets || procs_ <= before) return;
       EXPECT_EQ(request.body->value("undo", true), true) << "the scheduler leaves it to the application to go back";
       has_regretted_ = true;
       procs_ = before;
-      server_.send(watcher_, control::to_line(
-                                 {{"event", "undo"}, {"request", resizes.load()}, {"from", target}, {"grid", grid}}));
-      server_.send(watcher_,
-                   control::to_line({{"event", "resize"}, {"request", nullptr}, {"from", target}, {"grid", grid}}));
+      tell({{"event", "undo"}, {"request", resizes.load()}, {"from", target}, {"grid", grid}});
+      tell_resize(nullptr, target, grid);
     }
   }
   control::LineServer server_;
@@ -863,7 +849,7 @@ TEST_F(SchedulerTest, AJobThatIgnoresRequestsIsLeftAlone) {
   start({"--procs", "4", "--policy", "rs", "--deadline", "0.5", "--unresponsive", "100"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s1", 4, false);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   const auto second = submit({"sleep", "100"}, {{"allow", "2"}});
   until("it was asked", [&] { return application.resizes == 1; });
   until("it was given up", [&] { return job(id)["unanswered"] == 1; });
@@ -882,10 +868,10 @@ class LateGrowthTest : public SchedulerTest {
 protected:
   std::int64_t grow(FakeApplication& application) {
     start({"--procs", "4", "--policy", "rs", "--deadline", "2", "--unresponsive", "100"}); // it replies sooner
-    const auto rigid = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
+    const auto rigid = submit(until_go, {{"allow", "3"}});
     const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
-    until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
-    std::ofstream(folder_ + "/go") << "go";
+    until_found({id});
+    go();
     until("it is to be cancelled", [&] { return application.cancels == 1; });
     EXPECT_EQ(job(rigid)["phase"], "ended");
     return id;
@@ -914,7 +900,7 @@ TEST_F(LateGrowthTest, ThatHasBegunKeepsItsProcessorsWhenTheSchedulerIsStartedAg
   crash();
   start({"--procs", "4", "--policy", "rs", "--deadline", "2", "--unresponsive", "100"});
   const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   EXPECT_EQ(job(second)["phase"], "waiting");
   application.grows = true;
   until("it has grown", [&] { return job(id)["procs"] == 4; });
@@ -929,7 +915,7 @@ TEST_F(LateGrowthTest, OfAnApplicationThatHasEndedIsGivenUp) {
     id = grow(application);
   }
   const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until_running(second);
   EXPECT_EQ(job(id)["phase"], "running") << "its program goes on without dyngrid";
   EXPECT_EQ(job(id)["why"], "the application has ended");
 }
@@ -938,7 +924,7 @@ TEST_F(LateGrowthTest, ThatIsCancelledGivesItsProcessorsToOthers) {
   FakeApplication application(folder_ + "/run", "s2", 1, false);
   const auto id = grow(application);
   const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until_running(second);
   EXPECT_EQ(job(id)["why"], "no answer within 2 s");
   EXPECT_EQ(job(id)["procs"], 1);
 }
@@ -950,12 +936,12 @@ TEST_F(SchedulerTest, AJobThatIgnoresAShrinkIsStoppedAndGoesOn) {
       submit({"/bin/bash", "-c", "set -m; (while kill -0 $$; do echo; sleep 0.02; done) & while :; do sleep 1; done"},
              {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s1", 4, false);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   const auto lines = [&] { return out(id).size(); };
   const Json session = job(id)["pid"];
   until("it counts", [&] { return lines() > 3; });
-  const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  const auto second = submit(until_go, {{"allow", "3"}});
+  until_running(second);
   EXPECT_TRUE(job(id)["suspended"].get<bool>());
   EXPECT_EQ(job(id)["processors"], Json::array({0}));
   EXPECT_EQ(job(second)["processors"], Json::array({1, 2, 3}));
@@ -968,7 +954,7 @@ TEST_F(SchedulerTest, AJobThatIgnoresAShrinkIsStoppedAndGoesOn) {
   EXPECT_TRUE(job(id)["suspended"].get<bool>());
   EXPECT_TRUE(is_stopped(session)) << states_of(session);
   EXPECT_EQ(lines(), before);
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("it goes on", [&] { return !job(id)["suspended"].get<bool>(); });
   EXPECT_EQ(job(id)["processors"], Json::array({0, 1, 2, 3}));
   until("it counts again", [&] { return lines() > before; });
@@ -1016,10 +1002,10 @@ protected:
   std::int64_t stopped_job(
       FakeApplication& application, const std::function<void()>& before = [] {}) {
     const auto id = 1;
-    until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+    until_found({id});
     until_count("it counts on all hosts", "abc");
     before();
-    submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
+    submit(until_go, {{"allow", "3"}});
     until("it is stopped", [&] { return job(id)["suspended"].get<bool>(); });
     EXPECT_EQ(application.resizes, 1);
     return id;
@@ -1033,17 +1019,17 @@ TEST_F(HostsTest, AJobIsStoppedOnItsHostsAndGoesOn) {
   const auto id = stopped_job(application);
   EXPECT_EQ(job(id)["processors"], Json::array({0, 1}));
   until_count("it is stopped on its hosts, and on no other", "c");
-  until("the second runs", [&] { return job(2)["phase"] == "running"; });
+  until_running(2);
   crash();
   EXPECT_EQ(hosts_that_count(), "c");
   start_on_hosts();
   EXPECT_TRUE(job(id)["suspended"].get<bool>());
   EXPECT_EQ(hosts_that_count(), "c");
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("it goes on", [&] { return !job(id)["suspended"].get<bool>(); });
   until_count("it counts again", "abc");
   EXPECT_EQ(job(id)["processors"], Json::array({0, 1, 2, 3}));
-  std::istringstream asked(read_file(folder_ + "/h/asked"));
+  std::istringstream asked(content_of(folder_ + "/h/asked"));
   for (std::string line; std::getline(asked, line);)
     EXPECT_FALSE(line[0] == 'c' && line.find("-s1") != std::string::npos) << line;
   EXPECT_EQ(job(id)["hosts_silent"], Json::array());
@@ -1056,11 +1042,9 @@ TEST_F(HostsTest, AHostThatDoesNotAnswerIsSaidAndAskedAgain) {
   const auto id = stopped_job(application, [&] { std::ofstream(folder_ + "/h/b/gone") << "gone"; });
   until("the host is said", [&] { return job(id)["hosts_silent"] == Json::array({"b"}); });
   until_count("it is stopped where it can be", "bc");
-  EXPECT_NE(read_file(folder_ + "/err")
-                .find("host b does not answer, and processes there do not stop: status 255: no "
-                      "route to host"),
-            std::string::npos)
-      << read_file(folder_ + "/err");
+  EXPECT_TRUE(says(content_of(folder_ + "/err"),
+                   "host b does not answer, and processes there do not stop: status 255: no "
+                   "route to host"));
   std::filesystem::remove(folder_ + "/h/b/gone");
   until("the host answers", [&] { return job(id)["hosts_silent"] == Json::array(); });
   until_count("it is stopped there as well", "c");
@@ -1078,7 +1062,7 @@ TEST_F(SchedulerTest, AStoppedJobCanBeCancelled) {
   start({"--procs", "2", "--policy", "rs", "--deadline", "0.3", "--unresponsive", "100", "--suspend"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:2"}});
   FakeApplication application(folder_ + "/run", "s1", 2, false);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   const auto second = submit({"sleep", "100"}, {{"allow", "1"}});
   until("it is stopped", [&] { return job(id)["suspended"].get<bool>(); });
   call("cancel", {{"job", id}});
@@ -1091,7 +1075,7 @@ TEST_F(SchedulerTest, ASignalIsPassedOnToJobs) {
   start({"--procs", "1", "--policy", "ls"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
   FakeApplication application(folder_ + "/run", "s1", 1, true);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   kill(pid_, SIGUSR1);
   EXPECT_EQ(job(id)["phase"], "running") << "the scheduler goes on";
   until("it is passed on", [&] { return application.checkpoints == 1; });
@@ -1109,7 +1093,7 @@ TEST_F(SchedulerTest, AHistoryInPagesIsReadToItsEnd) {
   FakeApplication application(folder_ + "/run", "s1", 4, true);
   until("all pages were asked for", [&] { return application.pages == 3; });
   const auto second = submit({"sleep", "100"}, {{"allow", "2"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until_running(second);
   until("they were asked for again after the change", [&] { return application.pages == 6; });
   EXPECT_TRUE(job(id).value("resizable", false));
 }
@@ -1137,52 +1121,48 @@ TEST_F(SchedulerTest, AJobThatGoesBackGivesItsProcessorsBack) {
   start({"--procs", "4", "--policy", "rs"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s1", 4, true);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
-  const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until_found({id});
+  const auto second = submit(until_go, {{"allow", "3"}});
+  until_running(second);
   EXPECT_EQ(job(id)["procs"], 1);
   application.regrets = true;
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("the first has grown and gone back", [&] { return job(id)["changes"] == 3; });
   until("asked again, it declined", [&] { return job(id)["unanswered"] == 1; });
   EXPECT_EQ(job(id)["processors"], Json::array({0}));
   EXPECT_EQ(call("queue")["free"], 3);
   const auto third = submit({"sleep", "100"}, {{"allow", "3"}});
-  until("the third has its processors", [&] { return job(third)["phase"] == "running"; });
+  until_running(third);
 }
 
 TEST_F(SchedulerTest, AJobIsOfferedProcessorsAndTakesWhatItLikes) {
   start({"--hosts", "slow:2,fast:2:3,middle:1:2", "--policy", "rs", "--unresponsive", "0.2"});
-  const auto rigid = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "4"}});
-  until("it runs", [&] { return job(rigid)["phase"] == "running"; });
+  const auto rigid = submit(until_go, {{"allow", "4"}});
+  until_running(rigid);
   EXPECT_EQ(job(rigid)["processors"], Json::array({0, 2, 3, 4})) << "the fastest first";
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s2", 1, true);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
-  std::ofstream(folder_ + "/go") << "go"; // three are free for it
+  until_found({id});
+  go(); // three are free for it
   until("it has grown three times", [&] { return job(id)["procs"] == 4; });
   EXPECT_EQ(application.offered(0)["hosts"],
             base::parse_json(R"([{"name":"fast","slots":2,"speed":3.0},{"name":"middle","slots":1,"speed":2.0}])"));
   EXPECT_EQ(application.offered(0)["tpp"], 8.0);
-  const Json timeline = call("timeline");
-  std::vector<Json> had;
-  for (const Json& segment : timeline.at("segments"))
-    if (segment.at("job") == id) had.push_back(segment.at("processors"));
-  EXPECT_EQ(had, (std::vector<Json>{{1}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}})) << "one of the first host each time";
+  EXPECT_EQ(had(id), (std::vector<Json>{{1}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}})) << "one of the first host each time";
   EXPECT_EQ(call("queue")["free"], 1);
 }
 
 TEST_F(SchedulerTest, AJobThatClaimsWhatItWasNotOffered) {
   start({"--hosts", "a:2,b:2:3", "--policy", "rs", "--unresponsive", "100"});
-  const auto id = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
-  until("it runs", [&] { return job(id)["phase"] == "running"; });
+  const auto id = submit(until_go, {{"allow", "3"}});
+  until_running(id);
   const auto second = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s2", 1, true);
   application.claims = true;
-  until("the scheduler has found it", [&] { return job(second).value("resizable", false); });
-  std::ofstream(folder_ + "/go") << "go";
+  until_found({second});
+  go();
   until("it was refused", [&] { return job(second)["unanswered"] == 1; });
-  EXPECT_NE(job(second)["why"].get<std::string>().find("were not offered"), std::string::npos) << job(second)["why"];
+  EXPECT_TRUE(says(job(second)["why"].get<std::string>(), "were not offered"));
   EXPECT_EQ(job(second)["procs"], 1);
   EXPECT_EQ(call("queue")["free"], 3);
 }
@@ -1192,9 +1172,9 @@ TEST_F(SchedulerTest, AJobThatShrinksHasTheProcessorsThatItKept) {
   const auto id = submit({"sleep", "100"}, {{"allow", "1:5"}});
   FakeApplication application(folder_ + "/run", "s1", 5, true);
   application.is_on = base::parse_json(R"([{"name":"b.cluster","slots":2}])");
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until_running(second);
   EXPECT_EQ(job(id)["processors"], Json::array({2, 3}));
   EXPECT_EQ(job(second)["processors"], Json::array({0, 1, 4}));
 }
@@ -1203,30 +1183,26 @@ TEST_F(SchedulerTest, AJobChoosesHowMuchItGivesBack) {
   start({"--procs", "16", "--policy", "rs", "--deadline", "100"});
   const auto id = submit({"sleep", "100"}, {{"allow", "4,9,16"}});
   FakeApplication application(folder_ + "/run", "s1", 16, true);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   application.gives_more = 5; // of the sizes that it allows 9 is the largest that leaves 5, and it keeps 4
-  const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "5"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
-  std::vector<Json> had;
-  const Json timeline = call("timeline");
-  for (const Json& segment : timeline.at("segments"))
-    if (segment.at("job") == id) had.push_back(segment.at("processors"));
-  ASSERT_GE(had.size(), 2u);
-  EXPECT_EQ(had[1], Json::array({0, 1, 2, 3}));
+  const auto second = submit(until_go, {{"allow", "5"}});
+  until_running(second);
+  const std::vector<Json> processors = had(id);
+  ASSERT_GE(processors.size(), 2u);
+  EXPECT_EQ(processors[1], Json::array({0, 1, 2, 3}));
   EXPECT_EQ(job(second)["processors"].size(), 5u);
 }
 
 TEST_F(SchedulerTest, WhatAJobDoesNotTakeGoesToTheNext) {
   start({"--procs", "9", "--policy", "rs", "--unresponsive", "100"});
-  const auto rigid = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "7"}});
-  until("it runs", [&] { return job(rigid)["phase"] == "running"; });
+  const auto rigid = submit(until_go, {{"allow", "7"}});
+  until_running(rigid);
   const auto first = submit({"sleep", "100"}, {{"allow", "1:9"}}),
              second = submit({"sleep", "100"}, {{"allow", "1:9"}});
   FakeApplication one(folder_ + "/run", "s2", 1, true), other(folder_ + "/run", "s3", 1, true);
   one.takes_at_most = 2;
-  until("both are found",
-        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
-  std::ofstream(folder_ + "/go") << "go";
+  until_found({first, second});
+  go();
   until("one has two more, then none, and the other has the rest",
         [&] { return job(first)["procs"].get<int>() + job(second)["procs"].get<int>() == 9; });
   EXPECT_GE(job(first)["procs"], 3);
@@ -1238,7 +1214,7 @@ TEST_F(SchedulerTest, AShrinkThatCountsFromAnotherGridIsCancelled) {
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s1", 4, false);
   application.counts_from = 3; // the event of that change is still under way
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   submit({"sleep", "100"}, {{"allow", "2"}});
   until("it is cancelled", [&] { return application.cancels > 0; });
   until("that is recorded", [&] { return job(id)["unanswered"] > 0; });
@@ -1256,20 +1232,19 @@ TEST_F(SchedulerTest, TheJobOnLoadedHostsShrinks) {
   FakeApplication quiet(folder_ + "/run", "s1", 4, true), loaded(folder_ + "/run", "s2", 4, true);
   quiet.load = loaded.load = FakeApplication::Load::reported;
   loaded.share = 0.52;
-  until("both are found",
-        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
+  until_found({first, second});
   EXPECT_TRUE(job(second)["share"].is_null());
   EXPECT_EQ(quiet.load_questions + loaded.load_questions, 0) << "no job has to shrink";
   const auto third = submit({"sleep", "100"}, {{"allow", "2"}});
-  until("the third runs", [&] { return job(third)["phase"] == "running"; });
+  until_running(third);
   EXPECT_EQ(job(first)["procs"], 4);
   EXPECT_EQ(job(second)["procs"], 2);
   EXPECT_EQ(quiet.resizes, 0);
   EXPECT_EQ(loaded.resizes, 1);
   EXPECT_EQ(job(first)["share"], 1.0);
   EXPECT_EQ(job(second)["share"], 0.52);
-  EXPECT_NE(read_file(folder_ + "/err").find("asks job 2 to shrink to 2: its processes get 0.52 of their processors"),
-            std::string::npos);
+  EXPECT_TRUE(
+      says(content_of(folder_ + "/err"), "asks job 2 to shrink to 2: its processes get 0.52 of their processors"));
 }
 
 // The first job never reports its load. It counts as unloaded, and the others do not wait for it.
@@ -1281,15 +1256,14 @@ TEST_F(SchedulerTest, AJobThatDoesNotReportItsLoad) {
   silent.load = FakeApplication::Load::silent;
   loaded.load = FakeApplication::Load::reported;
   loaded.share = 0.52;
-  until("both are found",
-        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
+  until_found({first, second});
   const auto third = submit({"sleep", "100"}, {{"allow", "2"}});
   until("the loaded one is asked", [&] { return loaded.resizes == 1; });
   EXPECT_EQ(silent.load_questions, 1);
   EXPECT_EQ(silent.resizes, 0);
   EXPECT_EQ(job(third)["why"],
             "needs 2 processors, 0 are free; asked to shrink: job 2 (its processes get 0.52 of their processors)");
-  EXPECT_NE(read_file(folder_ + "/err").find("job 1 did not report its load in time"), std::string::npos);
+  EXPECT_TRUE(says(content_of(folder_ + "/err"), "job 1 did not report its load in time"));
   EXPECT_TRUE(job(first)["share"].is_null());
 }
 
@@ -1297,7 +1271,7 @@ TEST_F(SchedulerTest, AJobAsksBeforeItGrows) {
   start({"--hosts", "a:2,b:4:2", "--policy", "ls"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
   FakeApplication application(folder_ + "/run", "s1", 1, true);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   const auto ask = [&](const char* grid) {
     const int before = application.grants + application.refusals;
     application.asked_for = grid;
@@ -1314,16 +1288,14 @@ TEST_F(SchedulerTest, AJobAsksBeforeItGrows) {
   until("what it did not take is free", [&] { return call("queue")["free"] == 3; });
   application.gives_up = false;
   ask("1x7");
-  EXPECT_NE(application.why_refused.find("no grid of 1x7"), std::string::npos) << application.why_refused;
+  EXPECT_TRUE(says(application.why_refused, "no grid of 1x7"));
   const auto other = submit({"sleep", "100"}, {{"allow", "2"}});
-  until("it runs", [&] { return job(other)["phase"] == "running"; });
+  until_running(other);
   ask("5x1");
-  EXPECT_NE(application.why_refused.find("2 processors more are asked for, 1 of 6 are free"), std::string::npos)
-      << application.why_refused;
+  EXPECT_TRUE(says(application.why_refused, "2 processors more are asked for, 1 of 6 are free"));
   const auto waits = submit({"sleep", "100"}, {{"allow", "4"}});
   ask("2x2");
-  EXPECT_NE(application.why_refused.find("1 of 6 are free, and 1 jobs wait for 4"), std::string::npos)
-      << application.why_refused;
+  EXPECT_TRUE(says(application.why_refused, "1 of 6 are free, and 1 jobs wait for 4"));
   call("cancel", {{"job", waits}});
   ask("2x2");
   EXPECT_EQ(application.grants, 3);
@@ -1334,24 +1306,24 @@ TEST_F(SchedulerTest, AJobAsksBeforeItGrows) {
 TEST_F(SchedulerTest, ANeedWaitsUntilAnotherEnds) {
   start({"--procs", "4", "--policy", "ls"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
-  const auto rigid = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
+  const auto rigid = submit(until_go, {{"allow", "3"}});
   FakeApplication application(folder_ + "/run", "s1", 1, true, "1:4");
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
+  until_found({id});
   const auto need = [&](const char* grids) {
     application.asked_for = grids;
     application.waits = application.wants = true;
   };
   need("5:9");
   until("never more", [&] { return application.refusals == 1; });
-  EXPECT_NE(application.why_refused.find("of the 4 there are"), std::string::npos) << application.why_refused;
+  EXPECT_TRUE(says(application.why_refused, "of the 4 there are"));
   need("3:4");
-  until("it waits", [&] { return job(id)["asks"].is_object(); });
+  until_asking(id);
   crash(); // the next one learns of it
   start({"--procs", "4", "--policy", "ls"});
-  until("it waits", [&] { return job(id)["asks"].is_object(); });
+  until_asking(id);
   const auto late = submit({"sleep", "100"}, {{"allow", "1:3"}});
   EXPECT_EQ(application.grants, 0);
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("it is granted", [&] { return application.grants == 1; });
   EXPECT_EQ(job(rigid)["phase"], "ended");
   until("it is booked", [&] { return job(id)["procs"] == 4; });
@@ -1362,18 +1334,16 @@ TEST_F(SchedulerTest, ANeedWaitsUntilAnotherEnds) {
 TEST_F(SchedulerTest, TheFirstThatAskedIsTheFirstThatGets) {
   start({"--procs", "4", "--policy", "ls"});
   const auto first = submit({"sleep", "100"}, {{"allow", "1"}}), second = submit({"sleep", "100"}, {{"allow", "1"}});
-  const auto rigid =
-      submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "2"}, {"rigid", true}});
+  const auto rigid = submit(until_go, {{"allow", "2"}, {"rigid", true}});
   FakeApplication one(folder_ + "/run", "s1", 1, true, "1:3"), other(folder_ + "/run", "s2", 1, true, "1:3");
-  until("both are found",
-        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
+  until_found({first, second});
   for (const auto& [application, id] : {std::pair{&other, second}, std::pair{&one, first}}) {
     application->asked_for = "3";
     application->waits = application->wants = true;
     until("it waits", [&, id = id] { return job(id)["asks"].is_object(); });
   }
   EXPECT_EQ(job(rigid)["phase"], "running");
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("one of them has got it", [&] { return one.grants + other.grants == 1; });
   EXPECT_EQ(other.grants, 1);
   until("it is booked", [&] { return job(second)["procs"] == 3; });
@@ -1386,8 +1356,7 @@ TEST_F(SchedulerTest, ForANeedOthersShrinkAndNobodyWaitsForEver) {
   const auto first = submit({"sleep", "100"}, {{"allow", "2"}});
   const auto second = submit({"sleep", "100"}, {{"allow", "1:2"}});
   FakeApplication one(folder_ + "/run", "s1", 2, true, "2:4"), other(folder_ + "/run", "s2", 2, true);
-  until("both are found",
-        [&] { return job(first).value("resizable", false) && job(second).value("resizable", false); });
+  until_found({first, second});
   EXPECT_EQ(job(second)["procs"], 2);
   one.asked_for = "3";
   one.waits = one.wants = true;
@@ -1395,11 +1364,11 @@ TEST_F(SchedulerTest, ForANeedOthersShrinkAndNobodyWaitsForEver) {
   EXPECT_EQ(job(second)["procs"], 1);
   one.asked_for = "4";
   one.wants = true; // the other would have to end
-  until("it waits", [&] { return job(first)["asks"].is_object(); });
+  until_asking(first);
   other.asked_for = "2";
   other.waits = other.wants = true;
   until("both would wait for ever", [&] { return other.refusals == 1; });
-  EXPECT_NE(other.why_refused.find("the jobs 1 wait for more"), std::string::npos) << other.why_refused;
+  EXPECT_TRUE(says(other.why_refused, "the jobs 1 wait for more"));
   call("cancel", {{"job", second}});
   until("it is granted", [&] { return job(first)["procs"] == 4; });
 }
@@ -1408,15 +1377,15 @@ TEST_F(SchedulerTest, AJobThatObeysAndACrashBetween) {
   start({"--procs", "4", "--policy", "rs"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
   FakeApplication application(folder_ + "/run", "s1", 4, true);
-  until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
-  const auto second = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}});
-  until("the second runs", [&] { return job(second)["phase"] == "running"; });
+  until_found({id});
+  const auto second = submit(until_go, {{"allow", "3"}});
+  until_running(second);
   EXPECT_EQ(job(id)["processors"], Json::array({0}));
   EXPECT_EQ(job(second)["processors"], Json::array({1, 2, 3}));
   crash();
   start({"--procs", "4", "--policy", "rs"});
   EXPECT_EQ(job(id)["procs"], 1);
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("the first has grown back", [&] { return job(id)["procs"] == 4; });
   EXPECT_EQ(job(id)["changes"], 2);
   const Json timeline = call("timeline");
@@ -1427,10 +1396,9 @@ TEST_F(SchedulerTest, AJobThatObeysAndACrashBetween) {
 // The example, on one processor, needs four; until a job of three has ended it sleeps, and then its matrix is on four.
 TEST_F(SchedulerTest, ANeedIsGrantedWhenAnotherEndsAsPdgemmShows) {
   start({"--procs", "4", "--policy", "rs"}, true);
-  const auto rigid =
-      submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "3"}, {"rigid", true}});
+  const auto rigid = submit(until_go, {{"allow", "3"}, {"rigid", true}});
   const auto id = submit({NEED}, {{"allow", "1:4"}});
-  until("it waits", [&] { return job(id)["asks"].is_object(); });
+  until_asking(id);
   int looks = 0; // one that looks for an answer over and over computes at some of them
   until("it sleeps", [&] {
     looks = states_of(job(id)["pid"]).find('R') == std::string::npos ? looks + 1 : 0;
@@ -1438,9 +1406,9 @@ TEST_F(SchedulerTest, ANeedIsGrantedWhenAnotherEndsAsPdgemmShows) {
   });
   EXPECT_EQ(job(id)["procs"], 1);
   EXPECT_EQ(job(rigid)["phase"], "running");
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   const Json ended = wait(id);
-  EXPECT_EQ(ended.at("status"), "0") << read_file(folder_ + "/s/jobs/2.err");
+  EXPECT_EQ(ended.at("status"), "0") << content_of(folder_ + "/s/jobs/2.err");
   const std::string text = out(id), sum = text.substr(text.find(": "));
   EXPECT_EQ(text, "on 1 x 1" + sum.substr(0, sum.find('\n')) + "\non 2 x 2" + sum.substr(0, sum.find('\n')) + "\n");
   EXPECT_EQ(call("status")["free"], 4);
@@ -1452,16 +1420,11 @@ TEST_F(SchedulerTest, PdgemmAsksForWhatItsTimetableWants) {
   const auto rigid = submit({"sleep", "100"}, {{"allow", "2"}, {"rigid", true}});
   const auto id = submit({PDGEMM, "--n", "64", "--nb", "8", "--steps", "12", "--check", "--resize-at", "3:2x2,6:1x2"},
                          {{"allow", "1"}});
-  EXPECT_EQ(wait(id)["status"], "0") << read_file(folder_ + "/s/jobs/2.err");
-  const std::string said = read_file(folder_ + "/s/jobs/2.err");
-  EXPECT_NE(said.find("the scheduler refuses 2x2: 3 processors more are asked for, 1 of 4 are free"), std::string::npos)
-      << said;
-  EXPECT_NE(out(id).find("12 steps all right, 1x1 -> 1x2;"), std::string::npos) << out(id);
-  std::vector<Json> had;
-  const Json timeline = call("timeline");
-  for (const Json& segment : timeline.at("segments"))
-    if (segment.at("job") == id) had.push_back(segment.at("processors"));
-  EXPECT_EQ(had, (std::vector<Json>{Json::array({2}), Json::array({2, 3})}));
+  EXPECT_EQ(wait(id)["status"], "0") << content_of(folder_ + "/s/jobs/2.err");
+  const std::string said = content_of(folder_ + "/s/jobs/2.err");
+  EXPECT_TRUE(says(said, "the scheduler refuses 2x2: 3 processors more are asked for, 1 of 4 are free"));
+  EXPECT_TRUE(says(out(id), "12 steps all right, 1x1 -> 1x2;"));
+  EXPECT_EQ(had(id), (std::vector<Json>{Json::array({2}), Json::array({2, 3})}));
   EXPECT_EQ(job(rigid)["processors"], Json::array({0, 1}));
   EXPECT_EQ(call("status")["free"], 2);
 }
@@ -1473,30 +1436,28 @@ TEST_F(SchedulerTest, AFactorizationShrinksAndGrowsInside) {
   const auto lu = submit({FACTORING, "lu", "d", "480x480", "8", "0", "1x2"},
                          {{"allow", "1:2"}, {"variables", {"TEST_HOLD=2", "TEST_CHANGES=2"}}});
   until("it can be resized", [&] { return job(lu).value("resizable", false); });
-  const auto other = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done"}, {{"allow", "1"}});
-  until("the other runs", [&] { return job(other)["phase"] == "running"; });
+  const auto other = submit(until_go, {{"allow", "1"}});
+  until_running(other);
   EXPECT_EQ(job(lu)["phase"], "running");
   EXPECT_EQ(job(lu)["procs"], 1);
   EXPECT_EQ(job(lu)["changes"], 1);
-  std::ofstream(folder_ + "/go") << "go";
+  go();
   until("it has grown again", [&] { return job(lu)["changes"] == 2; });
   EXPECT_EQ(wait(other)["status"], "0");
   const Json ended = wait(lu);
-  EXPECT_EQ(ended.at("status"), "0") << read_file(folder_ + "/s/jobs/1.err");
+  EXPECT_EQ(ended.at("status"), "0") << content_of(folder_ + "/s/jobs/1.err");
   EXPECT_EQ(ended.at("changes"), 2);
   EXPECT_EQ(out(lu), "lu: 1 rounds right\n");
-  std::vector<std::size_t> had; // processors: both requests of the scheduler were done
-  const Json timeline = call("timeline");
-  for (const Json& segment : timeline.at("segments"))
-    if (segment.at("job") == lu) had.push_back(segment.at("processors").size());
-  EXPECT_EQ(had, (std::vector<std::size_t>{2, 1, 2}));
+  std::vector<std::size_t> counts; // both requests of the scheduler were done
+  for (const Json& processors : had(lu)) counts.push_back(processors.size());
+  EXPECT_EQ(counts, (std::vector<std::size_t>{2, 1, 2}));
   EXPECT_EQ(call("status")["free"], 2);
 }
 
 /// Bytes of a process's memory, and its open files.
 std::pair<std::int64_t, std::int64_t> held_by(pid_t process) {
   const std::string folder = "/proc/" + std::to_string(process);
-  const std::string status = read_file(folder + "/status");
+  const std::string status = content_of(folder + "/status");
   const std::filesystem::directory_iterator files(folder + "/fd"), end;
   return {1024 * std::stoll(status.substr(status.find("RssAnon:") + 8)), std::distance(files, end)};
 }
@@ -1517,7 +1478,7 @@ TEST_F(SchedulerTest, TwoJobsAgainstEachOther) {
   EXPECT_LE(files_then, files + 4);
   EXPECT_LE(bytes_then, bytes + (std::int64_t{2} << 20));
   for (const auto id : {one, other})
-    EXPECT_EQ(wait(id)["status"], "0") << read_file(fmt::format("{}/s/jobs/{}.err", folder_, id));
+    EXPECT_EQ(wait(id)["status"], "0") << content_of(fmt::format("{}/s/jobs/{}.err", folder_, id));
   EXPECT_LE(std::abs(std::atoi(out(one).c_str()) - std::atoi(out(other).c_str())), 2) << out(one) << out(other);
   std::printf("%s%sscheduler: %ld -> %ld kB, open files %ld -> %ld\n", out(one).c_str(), out(other).c_str(),
               static_cast<long>(bytes >> 10), static_cast<long>(bytes_then >> 10), static_cast<long>(files),
@@ -1546,12 +1507,12 @@ TEST_F(SchedulerTest, TwoPdgemmShrinkForAThirdAndGrowBack) {
   };
   const char* until_cancelled = "100000000";
   const auto a = pdgemm("512", until_cancelled, "1:2"), b = pdgemm("512", until_cancelled, "1:2");
-  until("both can be resized", [&] { return job(a).value("resizable", false) && job(b).value("resizable", false); });
+  until_found({a, b});
   const Json pids{job(a)["pid"], job(b)["pid"]};
   crash();
   start({"--procs", "4", "--policy", "rs", "--dictate"}, true);
   EXPECT_EQ(Json({job(a)["pid"], job(b)["pid"]}), pids);
-  until("both are found again", [&] { return job(a).value("resizable", false) && job(b).value("resizable", false); });
+  until_found({a, b});
   const auto c = pdgemm("64", "3", "2");
   const Json third = wait(c);
   EXPECT_EQ(third.at("status"), "0");
@@ -1566,13 +1527,13 @@ TEST_F(SchedulerTest, TwoPdgemmShrinkForAThirdAndGrowBack) {
   for (const auto id : {a, b}) {
     until("it has a step on the grid to which it grew again",
           [&] { return steps_after(id, "1x1 -> 1x2 before step").find("  right\n") != std::string::npos; });
-    EXPECT_NE(steps_after(id, "1x2 -> 1x1 before step").find("1x1 -> 1x2 before step"), std::string::npos) << out(id);
+    EXPECT_TRUE(says(steps_after(id, "1x2 -> 1x1 before step"), "1x1 -> 1x2 before step")) << out(id);
     EXPECT_EQ(job(id)["changes"], 2);
     EXPECT_EQ(call("cancel", {{"job", id}})["cancelled"], true);
     EXPECT_EQ(wait(id)["why"], "cancelled");
-    EXPECT_EQ(out(id).find("WRONG"), std::string::npos) << out(id);
+    EXPECT_FALSE(says(out(id), "WRONG"));
   }
-  EXPECT_NE(out(c).find("3 steps all right"), std::string::npos);
+  EXPECT_TRUE(says(out(c), "3 steps all right"));
   // which job had what: never more than there are, the third between the shrinks and the growths
   const Json timeline = call("timeline");
   double third_begins = 0, third_ends = 0;

@@ -8,24 +8,20 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../errors.hpp"
+#include "../temporary_folder.hpp"
+#include "base/files.hpp"
 #include "sched/job_table.hpp"
 
 namespace {
 
 using namespace sched;
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using base::content_of;
 
 /// A disk with a number of bytes left, whose other calls can be made to fail.
 struct Disk {
@@ -47,24 +43,16 @@ struct Disk {
 
 class JournalOnDisk : public testing::Test {
 protected:
-  JournalOnDisk() {
-    char name[] = "/tmp/dgjournal-XXXXXX";
-    folder_ = mkdtemp(name);
-    path_ = folder_ + "/journal";
-  }
-  ~JournalOnDisk() override { (void)!std::system(("rm -rf '" + folder_ + "'").c_str()); }
   std::string opened() {
-    try {
+    return message_of([&] {
       ReadJournal read;
       const JournalFile file(path_, read);
-      return "";
-    } catch (const base::Error& error) {
-      return error.what();
-    }
+    });
   }
   static std::string line(const char* boot) { return encode(JobTable().open(1, 4, "rs", boot)); }
 
-  std::string folder_, path_;
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.path + "/journal";
   ReadJournal read_;
 };
 
@@ -134,7 +122,7 @@ TEST_F(JournalOnDisk, AFailedSyncIsTheEnd) {
   } catch (const NoRoom&) {
     FAIL() << "it must not be tried again";
   } catch (const base::Error& error) {
-    EXPECT_NE(std::string(error.what()).find("forced to the disk"), std::string::npos) << error.what();
+    EXPECT_TRUE(says(error.what(), "forced to the disk"));
   }
   EXPECT_EQ(content_of(path_), before);
   disk.syncs = true;
@@ -168,17 +156,17 @@ TEST_F(JournalOnDisk, WhatIsRefusedIsKept) {
                     6),
         std::string("hello\n"), journal_head(9), journal_head(journal_version) + line("a") + "\r\n"}) {
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << wrong;
-    EXPECT_NE(opened().find(path_), std::string::npos) << opened();
+    EXPECT_TRUE(says(opened(), path_));
     EXPECT_EQ(content_of(path_), wrong);
   }
 }
 
 TEST_F(JournalOnDisk, OnlyARegularFile) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_NE(opened().find("no regular file"), std::string::npos) << opened();
+  EXPECT_TRUE(says(opened(), "no regular file"));
   ::unlink(path_.c_str());
   ASSERT_EQ(::symlink("/dev/full", path_.c_str()), 0);
-  EXPECT_NE(opened().find("no regular file"), std::string::npos) << opened();
+  EXPECT_TRUE(says(opened(), "no regular file"));
 }
 
 } // namespace

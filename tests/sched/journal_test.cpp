@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/status.hpp"
+#include "../errors.hpp"
 #include "sched/job_table.hpp"
 #include "sched/launch.hpp"
 #include "sched/timeline.hpp"
@@ -93,14 +93,8 @@ TEST(Journal, CutAtEveryByte) {
   }
 }
 
-/// What read_journal throws; empty when it reads.
 std::string refusal(const std::string& text) {
-  try {
-    read_journal(text);
-    return "";
-  } catch (const base::Error& error) {
-    return error.what();
-  }
+  return message_of([&] { read_journal(text); });
 }
 
 TEST(Journal, CutAtEveryByteOfTheFirstLine) {
@@ -124,7 +118,7 @@ TEST(Journal, EveryFlippedBitIsNoticed) {
       for (int bit = 0; bit < 8; ++bit) {
         std::string wrong = all;
         wrong[at] = static_cast<char>(wrong[at] ^ (1 << bit));
-        EXPECT_FALSE(refusal(wrong).empty()) << "byte " << at << " of " << all.size() << ", bit " << bit;
+        EXPECT_NE(refusal(wrong), "no error") << "byte " << at << " of " << all.size() << ", bit " << bit;
       }
 }
 
@@ -133,16 +127,15 @@ TEST(Journal, DamageIsNamedWithItsPlace) {
   const std::string head = journal_head(journal_version), all = head + day.text();
   std::string wrong = all;
   wrong[all.size() - 3] ^= 4; // the last line, whole: what it says was acted on
-  EXPECT_NE(refusal(wrong).find("line 18"), std::string::npos) << refusal(wrong);
-  EXPECT_NE(refusal(wrong).find("checksum"), std::string::npos) << refusal(wrong);
+  EXPECT_TRUE(says(refusal(wrong), "line 18"));
+  EXPECT_TRUE(says(refusal(wrong), "checksum"));
   wrong = all;
   wrong[head.size() + 20] ^= 4;
-  EXPECT_NE(refusal(wrong).find(fmt::format("line 2 (from byte {})", head.size())), std::string::npos)
-      << refusal(wrong);
+  EXPECT_TRUE(says(refusal(wrong), fmt::format("line 2 (from byte {})", head.size())));
   wrong = all;
   wrong.back() = ' ';
-  EXPECT_NE(refusal(wrong).find("line end"), std::string::npos) << refusal(wrong);
-  EXPECT_EQ(refusal(all + "0123abcd submit\t1.0"), "");
+  EXPECT_TRUE(says(refusal(wrong), "line end"));
+  EXPECT_EQ(refusal(all + "0123abcd submit\t1.0"), "no error");
 }
 
 TEST(Journal, OtherBytesAreRefused) {
@@ -151,7 +144,7 @@ TEST(Journal, OtherBytesAreRefused) {
   for (const std::string& all : {day.text(), head + day.text(), day.lines[1], head}) {
     std::string crlf;
     for (const char c : all) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
-    EXPECT_NE(refusal(crlf).find("CR LF"), std::string::npos) << refusal(crlf);
+    EXPECT_TRUE(says(refusal(crlf), "CR LF"));
   }
   for (const std::string& junk :
        {std::string("\x7f"
@@ -159,12 +152,11 @@ TEST(Journal, OtherBytesAreRefused) {
                     10),
         std::string(100, '\0'), std::string("hello"), std::string("hello\nworld\n"), std::string("\n"),
         std::string("{}"), std::string("zzzzzzzz open\t1"), std::string("01234567 submit\t")})
-    EXPECT_NE(refusal(junk).find("no journal of dyngrid-sched"), std::string::npos) << junk << ": " << refusal(junk);
-  for (const int version : {3, 0, 1, 20})
-    EXPECT_NE(refusal(journal_head(version)).find("of version"), std::string::npos) << version;
-  EXPECT_NE(refusal(journal_head(journal_version + 1) + day.text()).find("of version"), std::string::npos);
-  EXPECT_FALSE(refusal("dyngrid-sched journal two\n").empty());
-  EXPECT_EQ(refusal(""), "");
+    EXPECT_TRUE(says(refusal(junk), "no journal of dyngrid-sched")) << junk;
+  for (const int version : {3, 0, 1, 20}) EXPECT_TRUE(says(refusal(journal_head(version)), "of version")) << version;
+  EXPECT_TRUE(says(refusal(journal_head(journal_version + 1) + day.text()), "of version"));
+  EXPECT_NE(refusal("dyngrid-sched journal two\n"), "no error");
+  EXPECT_EQ(refusal(""), "no error");
 }
 
 TEST(Journal, EntriesThatDoNotAddUp) {
@@ -290,12 +282,12 @@ TEST(TimelineText, TextAndPicture) {
   t.names = {{1, "a<b"}, {2, "two"}};
   EXPECT_EQ(timeline_text(t, 10).substr(0, 4 * 18),
             "   3 |AAAAA.....|\n   2 |AAAAABBBBB|\n   1 |AAAAAAAAAA|\n   0 |AAAAAAAAAA|\n");
-  EXPECT_NE(timeline_text(t, 10).find("B job 2 two"), std::string::npos);
-  EXPECT_NE(timeline_text(t, 10).find("1 processors: 2"), std::string::npos);
+  EXPECT_TRUE(says(timeline_text(t, 10), "B job 2 two"));
+  EXPECT_TRUE(says(timeline_text(t, 10), "1 processors: 2"));
   const std::string svg = timeline_svg(t);
-  EXPECT_NE(svg.find("job 1 a&lt;b: 4 processors, 0.00 to 5.00 s"), std::string::npos);
-  EXPECT_NE(svg.find("job 2 two: 1 processors, 5.00 to 10.00 s"), std::string::npos);
-  EXPECT_EQ(svg.find("a<b"), std::string::npos);
+  EXPECT_TRUE(says(svg, "job 1 a&lt;b: 4 processors, 0.00 to 5.00 s"));
+  EXPECT_TRUE(says(svg, "job 2 two: 1 processors, 5.00 to 10.00 s"));
+  EXPECT_FALSE(says(svg, "a<b"));
   Timeline nothing;
   nothing.procs = 1;
   EXPECT_FALSE(timeline_svg(nothing).empty());

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "../errors.hpp"
 #include "base/parse_json.hpp"
-#include "base/status.hpp"
 #include "sched/asks.hpp"
 #include "sched/job_table.hpp"
 #include "sched/loads.hpp"
@@ -358,7 +358,7 @@ TEST(Asks, WhoWaitsForEver) {
     ASSERT_EQ(why_never(needs, procs).empty(), can) << round << ": " << why_never(needs, procs);
   }
   EXPECT_GT(in_vain, 2000);
-  EXPECT_NE(why_never({{7, 2, 4}, {9, 1, 3}}, 4).find("the jobs 7 wait for more"), std::string::npos);
+  EXPECT_TRUE(says(why_never({{7, 2, 4}, {9, 1, 3}}, 4), "the jobs 7 wait for more"));
 }
 
 TEST(Asks, SizesAndWhatIsFree) {
