@@ -2,7 +2,12 @@
 // A grid of all processes for programs that use BLACS alone.
 #pragma once
 
-#include "base/mpi/blacs.hpp"
+extern "C" {
+void Cblacs_get(int ctxt, int what, int* value);
+void Cblacs_gridinit(int* ctxt, const char* order, int nprow, int npcol);
+void Cblacs_gridinfo(int ctxt, int* nprow, int* npcol, int* myrow, int* mycol);
+void Cblacs_gridexit(int ctxt);
+}
 
 namespace apps {
 

@@ -148,7 +148,7 @@ struct Books {
   std::map<std::string, advise::Machine> machines;       ///< by name
 };
 
-/// Adds it to the books, unless it is of a later version.
+/// Adds it to the records, unless it is of a later version.
 /// @throws std::exception for a line that is not whole or has impossible values: nothing is added
 void read_line(const Json& line, Books& books) {
   const HistoryKey key{line.at("app").get<std::string>(), line.at("size").get<std::string>(),

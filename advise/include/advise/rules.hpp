@@ -17,7 +17,7 @@ struct BalanceRules {
   // ---- whether a change is worth it
   double gain = 0.05;           ///< least part of a step that is saved
   double sure_part = 0.5;       ///< of that gain: enough where nothing is predicted
-  double errors = 2;            ///< so many times the error of a step has to be saved, too
+  double errors = 2;            ///< times the error of a step, which has to be saved, too
   double payoff_part = 0.5;     ///< pays off within this part of the steps, where it is a guess how many there are
   double worth = 0.01;          ///< where that is known: least part of the time left that is saved, the change included
   double seen_s = 2;            ///< a load has gone for so long when that is seen
