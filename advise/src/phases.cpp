@@ -171,12 +171,8 @@ std::vector<std::size_t> least_mean_cycle(const CycleGraph& g) {
   std::vector<std::vector<double>> walk(n + 1, std::vector<double>(n, infinity)); // lightest of k edges to each node
   std::fill(walk[0].begin(), walk[0].end(), 0.0);
   for (std::size_t k = 1; k <= n; ++k)
-    for (std::size_t u = 0; u < n; ++u) {
-      const double* weights = g.weights.data() + u * n;
-      double* lightest = walk[k].data();
-      const double begun = walk[k - 1][u];
-      for (std::size_t v = 0; v < n; ++v) lightest[v] = std::min(lightest[v], begun + weights[v]);
-    }
+    for (std::size_t u = 0; u < n; ++u)
+      for (std::size_t v = 0; v < n; ++v) walk[k][v] = std::min(walk[k][v], walk[k - 1][u] + g.weight(u, v));
   const auto before = [&](std::size_t k, std::size_t v) {
     std::size_t u = 0;
     while (walk[k - 1][u] + g.weight(u, v) > walk[k][v]) ++u; // one of them is the sum that was taken
