@@ -13,10 +13,8 @@ using base::Error;
 using base::Status;
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_states = std::size_t{1} << 20;
 constexpr int most_droppable = 20;
-constexpr std::size_t portion = 32; ///< of the processes that may take longest, which are looked at in turn
 
 void check_candidate(const PhaseProblem& p, const Phase& phase, const PhaseCandidate& c, std::size_t processes) {
   const std::string who = fmt::format("candidate {} of phase {}", c.name, phase.name);
@@ -84,15 +82,6 @@ PhaseMachine::PhaseMachine(const PhaseProblem& problem) : p_(problem) {
   }
   nodes_.resize(p_.phases.size());
   numbers_.resize(p_.phases.size());
-  costs_.resize(p_.phases.size());
-  const std::vector<Copies> possible = possible_copies();
-  for (int k = 0; k < phases(); ++k)
-    for (const PhaseCandidate& c : p_.phases[at(k)].candidates) {
-      Costs& costs = costs_[at(k)].emplace_back();
-      costs.longest_s = *std::max_element(c.seconds.begin(), c.seconds.end());
-      for (int m = 0; m < matrices(); ++m)
-        if (reads(k, m)) costs.copied |= possible[at(k)] & all_of(m) & ~bit(m, c.layouts[at(m)]);
-    }
 }
 
 Copies PhaseMachine::start() const {
@@ -129,7 +118,7 @@ PhaseStep PhaseMachine::step(int phase, int candidate, Copies before) {
   for (int m = 0; m < matrices(); ++m)
     if ((best.sources & all_of(m)) != 0)
       step.copied_from[at(m)] = __builtin_ctzll(best.sources & all_of(m)) - offsets_[at(m)];
-  step.move_s = best.seconds - costs_[at(phase)][at(candidate)].longest_s;
+  step.move_s = best.seconds - seconds_of(phase, candidate, 0);
   return step;
 }
 
@@ -138,129 +127,30 @@ Copies PhaseMachine::all_of(int m) const {
   return (n == 64 ? ~Copies{0} : (Copies{1} << n) - 1) << offsets_[at(m)];
 }
 
-std::vector<Copies> PhaseMachine::possible_copies() const {
-  std::vector<Copies> before(at(phases()), 0);
-  Copies state = start();
-  for (int k = 0; (state & ~before[at(k)]) != 0; k = (k + 1) % phases()) {
-    before[at(k)] |= state;
-    state = before[at(k)];
-    for (int m = 0; m < matrices(); ++m) {
-      if (uses(k, m) == PhaseUse::none) continue;
-      if (uses(k, m) != PhaseUse::read) state &= ~all_of(m);
-      for (int c = 0; c < static_cast<int>(p_.phases[at(k)].candidates.size()); ++c) state |= bit(m, layout(k, c, m));
-    }
-  }
-  return before;
-}
-
 PhaseMachine::Sourced PhaseMachine::quickest(int phase, int candidate, Copies before) {
-  Costs& costs = costs_[at(phase)][at(candidate)];
-  Copies copies = 0; // of matrices that are read and have none here
-  for (int m = 0; m < matrices(); ++m) {
-    if (reads(phase, m) && (before & bit(m, layout(phase, candidate, m))) == 0) copies |= before & all_of(m);
-  }
-  if (copies == 0) return {0, costs.longest_s};
-  const auto [found, is_new] = costs.of_copies.try_emplace(copies);
-  if (!is_new) return found->second;
   Sourced best;
   const auto choose = [&](auto self, int m, Copies sources) -> void {
-    while (m < matrices() && (copies & all_of(m)) == 0) ++m;
+    while (m < matrices() && (!reads(phase, m) || (before & bit(m, layout(phase, candidate, m))) != 0)) ++m;
     if (m == matrices()) {
       if (const double seconds = seconds_of(phase, candidate, sources); seconds < best.seconds)
         best = {sources, seconds};
       return;
     }
-    for (Copies left = copies & all_of(m); left != 0; left &= left - 1) self(self, m + 1, sources | (left & -left));
+    for (Copies left = before & all_of(m); left != 0; left &= left - 1) self(self, m + 1, sources | (left & -left));
   };
   choose(choose, 0, 0);
-  return found->second = best;
+  return best;
 }
 
 double PhaseMachine::seconds_of(int phase, int candidate, Copies sources) {
-  Costs& costs = costs_[at(phase)][at(candidate)];
-  const auto [found, is_new] = costs.of_sources.try_emplace(sources, 0);
+  const auto [found, is_new] = seconds_.try_emplace({phase, candidate, sources}, 0);
   if (!is_new) return found->second;
-  if (!costs.has_slowest) find_slowest(phase, candidate, costs);
-  Moves moves;
-  for (Copies left = sources; left != 0; left &= left - 1)
-    moves.of[moves.count++] = costs.moves[at(__builtin_ctzll(left))].data();
-  double seconds = 0;
-  for (std::size_t first = 0; first < costs.own.size() && seconds < costs.bounds[first]; first += portion)
-    seconds = std::max(seconds, longest(costs.own, moves, first, std::min(first + portion, costs.own.size())));
-  if (seconds < costs.others_s) {
-    moves.count = 0;
-    for (Copies left = sources; left != 0; left &= left - 1)
-      moves.of[moves.count++] = move_s(phase, candidate, __builtin_ctzll(left)).data();
-    const std::vector<double>& own = p_.phases[at(phase)].candidates[at(candidate)].seconds;
-    seconds = longest(own, moves, 0, own.size());
-  }
-  return found->second = seconds;
-}
-
-double PhaseMachine::longest(const std::vector<double>& own, const Moves& moves, std::size_t first, std::size_t last) {
-  constexpr std::size_t lanes = 8; // maxima side by side: each waits for the one before it
-  std::array<double, lanes> most{};
-  for (; first + lanes <= last; first += lanes) {
-    std::array<double, lanes> sum;
-    for (std::size_t k = 0; k < lanes; ++k) sum[k] = own[first + k];
-    for (std::size_t m = 0; m < moves.count; ++m)
-      for (std::size_t k = 0; k < lanes; ++k) sum[k] += moves.of[m][first + k];
-    for (std::size_t k = 0; k < lanes; ++k) most[k] = most[k] < sum[k] ? sum[k] : most[k];
-  }
-  double longest = *std::max_element(most.begin(), most.end());
-  for (; first < last; ++first) {
-    double sum = own[first];
-    for (std::size_t m = 0; m < moves.count; ++m) sum += moves.of[m][first];
-    longest = std::max(longest, sum);
-  }
-  return longest;
-}
-
-const std::vector<double>& PhaseMachine::longest_move_s(int phase, int candidate, int m, Copies sources) {
-  const auto [found, is_new] = longest_moves_.try_emplace({bit(m, layout(phase, candidate, m)), sources});
-  std::vector<double>& most = found->second;
-  if (is_new) most.assign(p_.phases[0].candidates[0].seconds.size(), 0);
-  for (Copies left = is_new ? sources : 0; left != 0; left &= left - 1) {
+  std::vector<double> sums = p_.phases[at(phase)].candidates[at(candidate)].seconds;
+  for (Copies left = sources; left != 0; left &= left - 1) {
     const std::vector<double>& move = move_s(phase, candidate, __builtin_ctzll(left));
-    for (std::size_t k = 0; k < most.size(); ++k) most[k] = std::max(most[k], move[k]);
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += move[k];
   }
-  return most;
-}
-
-double PhaseMachine::high(const std::vector<double>& values) {
-  constexpr std::size_t looked_at = 256, reaching = 12;
-  if (values.size() <= looked_at) return -infinity;
-  std::vector<double> some;
-  for (std::size_t k = 0; k < values.size(); k += values.size() / looked_at) some.push_back(values[k]);
-  std::nth_element(some.begin(), some.begin() + reaching, some.end(), std::greater<>());
-  return some[reaching];
-}
-
-void PhaseMachine::find_slowest(int phase, int candidate, Costs& costs) {
-  costs.has_slowest = true;
-  const std::vector<double>& own = p_.phases[at(phase)].candidates[at(candidate)].seconds;
-  std::vector<double> bounds = own;
-  for (int m = 0; m < matrices(); ++m) {
-    if ((costs.copied & all_of(m)) == 0) continue;
-    const std::vector<double>& most = longest_move_s(phase, candidate, m, costs.copied & all_of(m));
-    for (std::size_t k = 0; k < bounds.size(); ++k) bounds[k] += most[k];
-  }
-  const double least = high(bounds);
-  std::vector<std::size_t> slowest;
-  for (std::size_t k = 0; k < bounds.size(); ++k)
-    if (bounds[k] >= least)
-      slowest.push_back(k);
-    else
-      costs.others_s = std::max(costs.others_s, bounds[k]);
-  std::sort(slowest.begin(), slowest.end(), [&](std::size_t a, std::size_t b) { return bounds[a] > bounds[b]; });
-  const auto pick = [&](const std::vector<double>& from, std::vector<double>& to) {
-    to.reserve(slowest.size());
-    for (const std::size_t k : slowest) to.push_back(from[k]);
-  };
-  pick(bounds, costs.bounds);
-  pick(own, costs.own);
-  for (Copies left = costs.copied; left != 0; left &= left - 1)
-    pick(move_s(phase, candidate, __builtin_ctzll(left)), costs.moves[at(__builtin_ctzll(left))]);
+  return found->second = *std::max_element(sums.begin(), sums.end());
 }
 
 const std::vector<double>& PhaseMachine::move_s(int phase, int candidate, int source) {

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -29,6 +30,11 @@ struct Reached {
   int candidate = -1;
 };
 using Layer = std::vector<Reached>;
+using Layers = std::vector<std::shared_ptr<const Layer>>; ///< shared by cycles that repeat
+
+bool is_earlier(const Reached& a, const Reached& b) {
+  return a.seconds < b.seconds;
+}
 
 /// What takes longer and has no copy more is left out.
 void prune(Layer& layer) {
@@ -66,25 +72,20 @@ Layer advance(PhaseMachine& machine, int phase, const Layer& layer) {
   return next;
 }
 
-/// The steps that led to entry `last` of the last layer; layers[k] is before phase (first + k) mod phases.
-std::vector<PhaseStep> steps_of(PhaseMachine& machine, const std::vector<Layer>& layers, int first, std::size_t last) {
+/// The steps that led to a state of the last layer, by its number; layers[k] is before phase (first + k) mod phases.
+std::vector<PhaseStep> steps_to(PhaseMachine& machine, const Layers& layers, int first, std::size_t number) {
+  const Layer& last = *layers.back();
+  const Reached* reached =
+      &*std::find_if(last.begin(), last.end(), [&](const Reached& r) { return r.number == number; });
   std::vector<PhaseStep> steps;
   for (std::size_t k = layers.size() - 1; k > 0; --k) {
-    const Reached& r = layers[k][last];
     const int phase = static_cast<int>((at(first) + k - 1) % at(machine.phases()));
-    last = at(r.before);
-    steps.push_back(machine.step(phase, r.candidate, layers[k - 1][last].state));
+    const Reached* const before = &(*layers[k - 1])[at(reached->before)];
+    steps.push_back(machine.step(phase, reached->candidate, before->state));
+    reached = before;
   }
   std::reverse(steps.begin(), steps.end());
   return steps;
-}
-
-/// The same, to a state by its number.
-std::vector<PhaseStep> steps_to(PhaseMachine& machine, const std::vector<Layer>& layers, int first,
-                                std::size_t number) {
-  const Layer& last = layers.back();
-  const auto end = std::find_if(last.begin(), last.end(), [&](const Reached& r) { return r.number == number; });
-  return steps_of(machine, layers, first, at(end - last.begin()));
 }
 
 double sum_of(const std::vector<PhaseStep>& steps) {
@@ -93,176 +94,74 @@ double sum_of(const std::vector<PhaseStep>& steps) {
 }
 
 /// Phases from phase `first` on, from one state: all layers, without leaving any state out.
-std::vector<Layer> layers_from(PhaseMachine& machine, int first, Copies state, int phases) {
-  std::vector<Layer> layers{{{state, machine.number_of(first, state), 0, -1, -1}}};
-  for (int k = 0; k < phases; ++k) layers.push_back(advance(machine, (first + k) % machine.phases(), layers.back()));
+Layers layers_from(PhaseMachine& machine, int first, Copies state, int phases) {
+  Layers layers{std::make_shared<Layer>(Layer{Reached{state, machine.number_of(first, state), 0, -1, -1}})};
+  for (int k = 0; k < phases; ++k)
+    layers.push_back(std::make_shared<Layer>(advance(machine, (first + k) % machine.phases(), *layers.back())));
   return layers;
 }
 
-/// One way through a phase between two of its states, by their numbers.
-struct StateEdge {
-  std::size_t to = 0;
-  double seconds = 0;
-};
-
-/// All states before each phase that can be reached, and the ways from them to those before the next phase.
-struct StateGraph {
-  std::vector<std::size_t> states; ///< how many
-  std::vector<std::vector<StateEdge>> edges;
-  struct Ways { ///< edges first .. end-1 from one state
-    std::size_t from = 0, first = 0, end = 0;
-  };
-  std::vector<std::vector<Ways>> ways_from;
-  bool is_whole = true; ///< else there are more states before some phase than were looked for
-
-  explicit StateGraph(PhaseMachine& machine, std::size_t most = std::numeric_limits<std::size_t>::max())
-      : edges(at(machine.phases())), ways_from(edges.size()) {
-    std::vector<std::pair<int, std::size_t>> open{{0, machine.number_of(0, machine.start())}};
-    while (!open.empty() && is_whole) {
-      const auto [phase, from] = open.back();
-      open.pop_back();
-      const int next = machine.next(phase);
-      const std::size_t first = edges[at(phase)].size(), known = machine.numbers(next);
-      for (const Transition& way : machine.from(phase, from)) edges[at(phase)].push_back({way.after, way.seconds});
-      for (std::size_t number = known; number < machine.numbers(next); ++number) open.emplace_back(next, number);
-      is_whole = machine.numbers(next) <= most;
-      ways_from[at(phase)].push_back({from, first, edges[at(phase)].size()});
-    }
-    for (int phase = 0; phase < machine.phases(); ++phase) states.push_back(machine.numbers(phase));
+/// Numbers all states before each phase that can be reached.
+void find_states(PhaseMachine& machine) {
+  std::vector<std::pair<int, std::size_t>> open{{0, machine.number_of(0, machine.start())}};
+  while (!open.empty()) {
+    const auto [phase, from] = open.back();
+    open.pop_back();
+    const int next = machine.next(phase);
+    const std::size_t known = machine.numbers(next);
+    machine.from(phase, from);
+    for (std::size_t number = known; number < machine.numbers(next); ++number) open.emplace_back(next, number);
   }
+}
 
-  /// The least seconds of a cycle that begins before phase `first` with state `from`, to each state.
-  std::vector<double> cycle_s(std::size_t first, std::size_t from) const {
-    std::vector<double> here(states[first], infinity), next;
-    here[from] = 0;
-    for (std::size_t k = 0; k < states.size(); ++k) {
-      const std::size_t phase = (first + k) % states.size();
-      next.assign(states[(phase + 1) % states.size()], infinity);
-      for (const Ways& ways : ways_from[phase]) { // few states are reached from one
-        const double begun = here[ways.from];
-        if (begun == infinity) continue;
-        for (std::size_t e = ways.first; e < ways.end; ++e) {
-          const StateEdge& edge = edges[phase][e];
-          next[edge.to] = std::min(next[edge.to], begun + edge.seconds);
-        }
-      }
-      here.swap(next);
-    }
-    return here;
-  }
-};
-
-/// A graph of all states at one place of the cycle: an edge is a cycle of phases.
+/// A graph of all states before phase `first`, after find_states: an edge is a cycle of phases.
 struct CycleGraph {
   std::size_t nodes = 0;
   std::vector<double> weights; ///< row-major, infinity for none
 
-  CycleGraph(const StateGraph& graph, std::size_t first) : nodes(graph.states[first]) {
-    weights.reserve(nodes * nodes);
+  CycleGraph(PhaseMachine& machine, int first) : nodes(machine.numbers(first)), weights(nodes * nodes, infinity) {
     for (std::size_t u = 0; u < nodes; ++u) {
-      const std::vector<double> row = graph.cycle_s(first, u);
-      weights.insert(weights.end(), row.begin(), row.end());
+      const Layers layers = layers_from(machine, first, machine.state(first, u), machine.phases());
+      for (const Reached& r : *layers.back()) weights[u * nodes + r.number] = r.seconds;
     }
   }
   double weight(std::size_t from, std::size_t to) const { return weights[from * nodes + to]; }
 };
 
-/// The steps of least seconds for a number of cycles, a cycle at a time: what cycles take between the states at their
-/// beginning is worked out once.
-class ManyCycles {
-public:
-  ManyCycles(PhaseMachine& machine, const StateGraph& graph) : machine_(machine), g_(graph, 0) {}
-
-  std::vector<PhaseStep> steps(std::int64_t cycles) {
-    find_least(cycles);
-    std::vector<std::size_t> nodes{first_least(after(cycles))};
-    for (std::int64_t k = cycles; k > 0; --k) nodes.push_back(before(after(k - 1), nodes.back()));
-    std::vector<PhaseStep> all;
-    all.reserve(at(cycles) * at(machine_.phases()));
-    for (std::size_t k = nodes.size() - 1; k > 0; --k) {
-      const std::vector<PhaseStep>& cycle = steps_between(nodes[k], nodes[k - 1]);
-      all.insert(all.end(), cycle.begin(), cycle.end());
-    }
-    return all;
-  }
-
-private:
-  using Seconds = std::vector<double>; ///< to each node, more than to the one that is reached first
-
-  /// From the start, after 0, 1, 2, ... cycles. If a cycle has the same seconds as an earlier one, the following cycles
-  /// repeat too.
-  void find_least(std::int64_t cycles) {
-    constexpr std::size_t looked_back = 8;
-    least_ = {Seconds(g_.nodes, infinity)};
-    least_[0][machine_.number_of(0, machine_.start())] = 0;
-    for (std::int64_t k = 0; k < cycles && repeated_ == 0; ++k) {
-      Seconds next(g_.nodes, infinity);
-      for (std::size_t u = 0; u < g_.nodes; ++u) {
-        const double begun = least_.back()[u];
-        if (begun == infinity) continue;
-        const double* weights = g_.weights.data() + u * g_.nodes;
-        double* there = next.data();
-        for (std::size_t v = 0; v < g_.nodes; ++v) there[v] = std::min(there[v], begun + weights[v]);
-      }
-      const double first = next[first_least(next)];
-      for (double& seconds : next) seconds -= first;
-      for (std::size_t back = 1; back <= std::min(looked_back, least_.size()) && repeated_ == 0; ++back)
-        if (least_[least_.size() - back] == next) repeated_ = back;
-      least_.push_back(std::move(next));
-    }
-  }
-  const Seconds& after(std::int64_t cycles) const {
-    const std::size_t k = at(cycles), known = least_.size();
-    return least_[k < known ? k : known - repeated_ + (k - known) % repeated_];
-  }
-  static std::size_t first_least(const Seconds& seconds) {
-    return at(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
-  }
-  std::size_t before(const Seconds& begun, std::size_t v) const {
-    std::size_t best = 0;
-    for (std::size_t u = 1; u < g_.nodes; ++u)
-      if (begun[u] + g_.weight(u, v) < begun[best] + g_.weight(best, v)) best = u;
-    return best;
-  }
-
-  /// Of one cycle.
-  const std::vector<PhaseStep>& steps_between(std::size_t from, std::size_t to) {
-    const auto [found, is_new] = steps_.try_emplace({from, to});
-    if (!is_new) return found->second;
-    const auto [layers, is_first] = layers_.try_emplace(from);
-    if (is_first) layers->second = layers_from(machine_, 0, machine_.state(0, from), machine_.phases());
-    return found->second = steps_to(machine_, layers->second, 0, to);
-  }
-
-  PhaseMachine& machine_;
-  CycleGraph g_;
-  std::vector<Seconds> least_;
-  std::size_t repeated_ = 0; ///< length of the end of least_ that repeats; 0: none is known to
-  std::map<std::size_t, std::vector<Layer>> layers_;
-  std::map<std::pair<std::size_t, std::size_t>, std::vector<PhaseStep>> steps_;
-};
-
-/// The same, a phase at a time, for few cycles or many states: of a layer only what may be part of the best is kept.
-std::vector<PhaseStep> steps_by_phases(PhaseMachine& machine, std::int64_t cycles) {
-  std::vector<Layer> layers = layers_from(machine, 0, machine.start(), 0);
-  for (std::int64_t cycle = 0; cycle < cycles; ++cycle)
-    for (int phase = 0; phase < machine.phases(); ++phase) {
-      layers.push_back(advance(machine, phase, layers.back()));
-      prune(layers.back());
-    }
-  const Layer& last = layers.back();
-  const auto best = std::min_element(last.begin(), last.end(),
-                                     [](const Reached& a, const Reached& b) { return a.seconds < b.seconds; });
-  return steps_of(machine, layers, 0, at(best - last.begin()));
+/// Makes the seconds of a layer those above its least.
+void compare_with_least(Layer& layer) {
+  const double least = std::min_element(layer.begin(), layer.end(), is_earlier)->seconds;
+  for (Reached& r : layer) r.seconds -= least;
 }
 
+bool are_equal(const Layer& a, const Layer& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Reached& x, const Reached& y) { return x.state == y.state && x.seconds == y.seconds; });
+}
+
+/// The steps of least seconds for a number of cycles. Of a layer only what may be part of the best is kept.
+///
+/// The seconds of a layer before a cycle are those above its least. What follows depends on its states and seconds
+/// alone: after two equal layers the cycles between them repeat exactly, and are not worked out again. A layer is
+/// compared with the last one that was reached after 1, 2, 4, ... cycles, which finds every period (Brent).
 std::vector<PhaseStep> least_steps(PhaseMachine& machine, std::int64_t cycles) {
-  constexpr std::int64_t most_nodes = 512;
-  if (cycles > 1) { // a row of its table costs as much as a cycle
-    const StateGraph graph(machine, at(std::min(cycles, most_nodes)));
-    if (graph.is_whole) return ManyCycles(machine, graph).steps(cycles);
+  const std::size_t phases = at(machine.phases()), steps = at(cycles) * phases;
+  Layers layers = layers_from(machine, 0, machine.start(), 0);
+  std::size_t compared = 0, repeated = 0; // a layer by its place, and how many at the end repeat
+  while (layers.size() <= steps && repeated == 0) {
+    for (int phase = 0; phase < machine.phases(); ++phase) {
+      Layer next = advance(machine, phase, *layers.back());
+      prune(next);
+      if (machine.next(phase) == 0) compare_with_least(next);
+      layers.push_back(std::make_shared<Layer>(next)); // a copy has no room to grow
+    }
+    const std::size_t end = layers.size() - 1, cycle = end / phases;
+    if (are_equal(*layers[end], *layers[compared])) repeated = end - compared;
+    if ((cycle & (cycle - 1)) == 0) compared = end;
   }
-  return steps_by_phases(machine, cycles);
+  while (layers.size() <= steps) layers.push_back(layers[layers.size() - repeated]);
+  const Layer& last = *layers.back();
+  return steps_to(machine, layers, 0, std::min_element(last.begin(), last.end(), is_earlier)->number);
 }
 
 /// The nodes of a cycle of least mean weight, in order. Source: Karp, A characterization of the minimum cycle mean in a
@@ -272,12 +171,8 @@ std::vector<std::size_t> least_mean_cycle(const CycleGraph& g) {
   std::vector<std::vector<double>> walk(n + 1, std::vector<double>(n, infinity)); // lightest of k edges to each node
   std::fill(walk[0].begin(), walk[0].end(), 0.0);
   for (std::size_t k = 1; k <= n; ++k)
-    for (std::size_t u = 0; u < n; ++u) {
-      const double* weights = g.weights.data() + u * n;
-      double* lightest = walk[k].data();
-      const double begun = walk[k - 1][u];
-      for (std::size_t v = 0; v < n; ++v) lightest[v] = std::min(lightest[v], begun + weights[v]);
-    }
+    for (std::size_t u = 0; u < n; ++u)
+      for (std::size_t v = 0; v < n; ++v) walk[k][v] = std::min(walk[k][v], walk[k - 1][u] + g.weight(u, v));
   const auto before = [&](std::size_t k, std::size_t v) {
     std::size_t u = 0;
     while (walk[k - 1][u] + g.weight(u, v) > walk[k][v]) ++u; // one of them is the sum that was taken
@@ -373,24 +268,24 @@ PhasePlan plan_phases(const PhaseProblem& problem, std::int64_t cycles) {
 
 PhasePlan plan_endless_phases(const PhaseProblem& problem) {
   PhaseMachine machine(problem);
-  const StateGraph graph(machine);
+  find_states(machine);
   int first = 0; // the place of the cycle with the fewest states
   for (int p = 1; p < machine.phases(); ++p)
-    if (graph.states[at(p)] < graph.states[at(first)]) first = p;
-  const CycleGraph g(graph, at(first));
+    if (machine.numbers(p) < machine.numbers(first)) first = p;
+  const CycleGraph g(machine, first);
   std::vector<std::size_t> cycle = least_mean_cycle(g);
   double sum = 0;
   for (std::size_t k = 0; k < cycle.size(); ++k) sum += g.weight(cycle[k], cycle[(k + 1) % cycle.size()]);
   const double mean = sum / static_cast<double>(cycle.size());
 
-  const std::vector<Layer> entry = layers_from(machine, 0, machine.start(), first);
+  const Layers entry = layers_from(machine, 0, machine.start(), first);
   std::vector<double> entries(g.nodes, infinity);
-  for (const Reached& r : entry.back()) entries[r.number] = r.seconds;
+  for (const Reached& r : *entry.back()) entries[r.number] = r.seconds;
   const std::vector<std::size_t> way = way_to(g, entries, cycle, mean);
   PhasePlan plan;
   plan.steps = steps_to(machine, entry, 0, way.front());
   const auto add = [&](std::size_t from, std::size_t to) {
-    const std::vector<Layer> layers = layers_from(machine, first, machine.state(first, from), machine.phases());
+    const Layers layers = layers_from(machine, first, machine.state(first, from), machine.phases());
     const std::vector<PhaseStep> steps = steps_to(machine, layers, first, to);
     plan.steps.insert(plan.steps.end(), steps.begin(), steps.end());
   };

@@ -163,12 +163,11 @@ TEST(Phases, ExactAgainstAllChoices) {
   }
 }
 
-// A layer of all states after each phase, none of which is left out. Few cycles are planned a phase at a time, many a
-// cycle at a time.
+// A layer of all states after each phase, none of which is left out. Cycles that repeat are planned once only.
 TEST(Phases, ManyCyclesAgainstAPlainProgramme) {
   RandomPhases random(25);
   for (int run = 0; run < 40; ++run) {
-    const PhaseProblem p = random.problem(random.whole(1, 4), 3, random.whole(1, 2), 3, run % 4 == 0 ? 300 : 2);
+    const PhaseProblem p = random.problem(random.whole(1, 4), 3, random.whole(1, 2), 3);
     const int cycles = run % 2 == 0 ? 12 : 101 + run;
     std::map<Valid, double> layer{{start_of(p), 0}};
     for (std::size_t step = 0; step < at(cycles) * p.phases.size(); ++step) {
@@ -187,19 +186,6 @@ TEST(Phases, ManyCyclesAgainstAPlainProgramme) {
     ASSERT_NEAR(plan.seconds, least, 1e-9) << "run " << run;
     Valid valid = start_of(p);
     ASSERT_NEAR(replayed(p, plan.steps, valid), least, 1e-9);
-  }
-}
-
-// Of many processes only those that may be the slowest are looked at first.
-TEST(Phases, ExactWithManyProcesses) {
-  RandomPhases random(24);
-  for (int run = 0; run < 30; ++run) {
-    const int phases = random.whole(2, 3), processes = random.whole(250, 700);
-    const PhaseProblem p = random.problem(phases, 3, random.whole(1, 2), 3, processes);
-    const PhasePlan plan = advise::plan_phases(p, 1);
-    ASSERT_NEAR(plan.seconds, least_by_force(p, start_of(p), 0, at(phases)), 1e-9) << "run " << run;
-    Valid valid = start_of(p);
-    ASSERT_NEAR(replayed(p, plan.steps, valid), plan.seconds, 1e-9);
   }
 }
 
@@ -257,6 +243,7 @@ TEST(Phases, ACycleOfTwoCycles) {
   EXPECT_EQ(plan.period, 2);
   EXPECT_EQ(advise::plan_phases(p, 10).seconds, 20);
   EXPECT_EQ(advise::plan_phases(p, 1001).seconds, 2002);
+  EXPECT_EQ(advise::plan_phases(p, 100000).seconds, 200000); // as fast: cycles that repeat are planned once
 }
 
 TEST(Phases, NeverBehindTheBestSingleLayout) {

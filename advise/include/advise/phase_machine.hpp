@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The copies of matrices that there may be before each phase of a program, and the time of each phase from there. Pure.
 #pragma once
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -10,7 +9,6 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "advise/phases.hpp"
@@ -73,42 +71,10 @@ private:
     double seconds = std::numeric_limits<double>::infinity();
   };
 
-  /// Known seconds of a candidate.
-  struct Costs {
-    double longest_s = 0; ///< without copies
-    Copies copied = 0;    ///< all that copies may be made of
-    std::unordered_map<Copies, double> of_sources;
-    std::unordered_map<Copies, Sourced> of_copies; ///< by the copies that there are of what is missing
-    /// The processes that may take longest, whatever is copied, those that may take most first: how long they may take,
-    /// their own seconds, and those of each copy, by its bit.
-    std::vector<double> bounds, own;
-    std::array<std::vector<double>, 64> moves;
-    double others_s = -std::numeric_limits<double>::infinity(); ///< no other process takes longer, whatever is copied
-    bool has_slowest = false;
-  };
-
-  /// The layouts in which there may be copies before each phase, as if all of them could be kept.
-  std::vector<Copies> possible_copies() const;
-
   Sourced quickest(int phase, int candidate, Copies before);
+
+  /// Of a candidate on the slowest process, with the copies that are made of `sources` first.
   double seconds_of(int phase, int candidate, Copies sources);
-
-  struct Moves {
-    std::array<const double*, 64> of;
-    std::size_t count = 0;
-  };
-
-  /// The longest of the sums of processes first .. last-1.
-  static double longest(const std::vector<double>& own, const Moves& moves, std::size_t first, std::size_t last);
-
-  /// For each process the longest time of a copy of matrix m from any of `sources`.
-  const std::vector<double>& longest_move_s(int phase, int candidate, int m, Copies sources);
-
-  /// A bound that some hundred of the values reach, or all where there are few: by a sample of 256 values.
-  static double high(const std::vector<double>& values);
-
-  /// Sums are rounded in the same order as in `longest`, so that no sum of a process is above its bound.
-  void find_slowest(int phase, int candidate, Costs& costs);
 
   /// For each process, for the copy that a candidate needs, of the layout that a bit stands for.
   const std::vector<double>& move_s(int phase, int candidate, int source);
@@ -120,7 +86,6 @@ private:
 
   const PhaseProblem& p_;
   std::vector<int> offsets_;
-  std::vector<std::vector<Costs>> costs_; ///< by phase and candidate
   struct Node {
     Copies state;
     bool is_known;
@@ -128,8 +93,8 @@ private:
   };
   std::vector<std::deque<Node>> nodes_; ///< by phase: what is known of one stays where it is
   std::vector<std::unordered_map<Copies, std::size_t>> numbers_;
-  std::size_t states_ = 0;                                                 ///< in nodes_
-  std::map<std::pair<Copies, Copies>, std::vector<double>> longest_moves_; ///< by copies made, and made of
+  std::size_t states_ = 0;                                 ///< in nodes_
+  std::map<std::tuple<int, int, Copies>, double> seconds_; ///< by phase, candidate and sources
   std::map<std::tuple<int, int, int>, std::vector<double>> moves_;
 };
 

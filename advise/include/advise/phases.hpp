@@ -66,7 +66,7 @@ struct PhasePlan {
 
 /// The plan with the least seconds for a number of cycles. Exact: a layered dynamic programme over the layouts in which
 /// each matrix has a valid copy; copies are dropped only where the memory wants it. Cost: states of a layer *
-/// candidates for each phase of each cycle.
+/// candidates for each phase of each cycle, until cycles repeat.
 /// @throws Error{bad_argument, shape_mismatch}; out_of_memory where a phase's own copies do not fit; unsupported above
 /// 64 layouts or 2^20 states
 PhasePlan plan_phases(const PhaseProblem& problem, std::int64_t cycles);
