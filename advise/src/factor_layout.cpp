@@ -89,4 +89,12 @@ FactorLayoutDecision decide_factor_layout(const FactorLayoutRequest& r, const Ba
   return d;
 }
 
+GridShape grid_for_rest(GridShape now, std::int64_t m, std::int64_t n, const FactorRules& rules) {
+  const auto enough = [&](int processes, std::int64_t length) {
+    return static_cast<int>(std::clamp<std::int64_t>(length / rules.least_width, 1, processes));
+  };
+  const GridShape rest{enough(now.nprow, m), enough(now.npcol, n)};
+  return rules.times_fewer * rest.size() <= now.size() ? rest : now;
+}
+
 } // namespace advise

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a matrix that is being factored should lie otherwise for the rest of it. Pure.
+// Whether a matrix that is being factored should lie otherwise for the rest of it, or on fewer processes. Pure.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -43,5 +43,10 @@ struct FactorLayoutDecision {
 /// As decide_balance(): at least rules.gain of the rest is saved, and rules.worth of it with the move counted.
 /// @param stays the balance that was found for the current layout: nothing is done
 FactorLayoutDecision decide_factor_layout(const FactorLayoutRequest& request, const Balance& stays);
+
+/// How much of a grid the rest of a factorization needs, of which m x n elements are left: every process has at least
+/// FactorRules::least_width rows and columns of it. The grid there is, unless so few processes are enough that the
+/// change is worth it.
+GridShape grid_for_rest(GridShape now, std::int64_t m, std::int64_t n, const FactorRules& rules = {});
 
 } // namespace advise

@@ -67,6 +67,12 @@ struct BalanceRules {
   double least_waiting = 0.1;  ///< of a step: less may be scatter
 };
 
+/// How much of a grid the rest of a factorization needs.
+struct FactorRules {
+  std::int64_t least_width = 128; ///< rows and columns of a process: two panels' width
+  int times_fewer = 2;            ///< processes: each change moves the whole matrix
+};
+
 /// Which layout of a phase is tried next, and when a plan is made anew. docs/decisions/0063.
 struct PhaseRules {
   std::size_t tries = 2;   ///< of a candidate before all are planned: a first run may fill caches
