@@ -33,7 +33,7 @@ double slowest_s(const WorkOnGrid& work, const BalanceLayout& layout, const std:
 
 /// Above 0, as decide_balance() needs it.
 double share_of(const ProcessLoad& load) {
-  return std::clamp(load.share, 1e-3, 1.0);
+  return std::clamp(load.share, LoadRules().least_share, 1.0);
 }
 
 bool is_near(double a, double b, double within) {

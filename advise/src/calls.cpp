@@ -238,14 +238,13 @@ std::vector<CallPlace> call_places(GridShape here, int nb) {
       places.push_back(place);
   };
   const int processes = here.size();
-  constexpr int usual = 64;
-  for (const int block : {usual, 32, 128}) add(base::squarest(processes), block);
-  for (const int block : {usual, 32}) add(here, block);
+  for (const int block : {rules.block, rules.small_block, rules.large_block}) add(base::squarest(processes), block);
+  for (const int block : {rules.block, rules.small_block}) add(here, block);
   const GridShape squarest = base::squarest(processes);
-  add({squarest.npcol, squarest.nprow}, usual);
-  add({1, processes}, usual);
-  add({processes, 1}, usual);
-  for (int fewer = processes / 2; fewer >= 1; fewer /= 2) add(base::squarest(fewer), usual);
+  add({squarest.npcol, squarest.nprow}, rules.block);
+  add({1, processes}, rules.block);
+  add({processes, 1}, rules.block);
+  for (int fewer = processes / 2; fewer >= 1; fewer /= 2) add(base::squarest(fewer), rules.block);
   return places;
 }
 

@@ -2,8 +2,13 @@
 #include "advise/factor_layout.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include <fmt/format.h>
+
+#include "advise/payoff.hpp"
 #include "base/index.hpp"
+#include "gridmap/dealing.hpp"
 
 namespace advise {
 namespace {
@@ -29,6 +34,14 @@ private:
   std::int64_t from_;
 };
 
+/// From all steps, or from the last panel, whichever is less. Where shares get uneven towards the end, the work seems
+/// to be more than it is.
+double seconds_of_unit(const FactorLayoutRequest& r) {
+  const double alike = gridmap::factor_work(r.rows.n, r.cols.n, r.last, r.next);
+  const double slowest = factor_time(r.rows, r.cols, r.speeds, r.last, r.next);
+  return std::min(r.work_s, slowest > 0 ? r.step_s * alike / slowest : 0) / r.first_work;
+}
+
 } // namespace
 
 double factor_time(const Axis& rows, const Axis& cols, const std::vector<double>& speeds, std::int64_t first,
@@ -49,14 +62,39 @@ double factor_time(const Axis& rows, const Axis& cols, const std::vector<double>
   return sum;
 }
 
-FactorLayoutDecision decide_factor_layout(const FactorLayoutRequest& r) {
+FactorLayoutDecision decide_factor_layout(const FactorLayoutRequest& r, const Balance& stays) {
   const std::int64_t end = std::min(r.rows.n, r.cols.n);
   FactorLayoutDecision d;
-  d.now_s = r.unit_s * factor_time(r.rows, r.cols, r.speeds, r.next, end);
-  d.then_s = r.unit_s * factor_time(r.rows_then, r.cols_then, r.speeds, r.next, end);
+  d.unit_s = seconds_of_unit(r);
+  d.now_s = d.unit_s * factor_time(r.rows, r.cols, r.speeds, r.next, end);
+  d.then_s = d.unit_s * factor_time(r.rows_then, r.cols_then, r.speeds, r.next, end);
   const double saved = d.now_s - d.then_s;
-  d.pays = saved > r.rules.gain * d.now_s && saved - r.change_s > r.rules.worth * d.now_s;
+  const bool pays = saved > r.rules.gain * d.now_s && saved - r.change.total() > r.rules.worth * d.now_s;
+  if (!pays) return d;
+  Balance balance = stays;
+  balance.action = BalanceAction::rebalance;
+  balance.steps = static_cast<double>(std::max<std::int64_t>(1, r.panels_left));
+  balance.now.step = {{{"work", d.now_s / balance.steps}}};
+  balance.then = balance.now;
+  balance.then.step = {{{"work", d.then_s / balance.steps}}};
+  balance.then.change = r.change;
+  balance.then.moved_elements = r.moved_elements;
+  balance.then.rows = r.rows_then.local_sizes();
+  balance.then.cols = r.cols_then.local_sizes();
+  balance.payoff_steps = payoff_point(r.change.total(), balance.now.step_s(), balance.then.step_s());
+  balance.why = fmt::format("the rest of \"{}\" is predicted to take {:.3g} s in the order for factorizations, "
+                            "{:.3g} s without it",
+                            r.name, d.then_s, d.now_s);
+  d.balance = std::move(balance);
   return d;
+}
+
+GridShape grid_for_rest(GridShape now, std::int64_t m, std::int64_t n, const FactorRules& rules) {
+  const auto enough = [&](int processes, std::int64_t length) {
+    return static_cast<int>(std::clamp<std::int64_t>(length / rules.least_width, 1, processes));
+  };
+  const GridShape rest{enough(now.nprow, m), enough(now.npcol, n)};
+  return rules.times_fewer * rest.size() <= now.size() ? rest : now;
 }
 
 } // namespace advise

@@ -12,7 +12,7 @@ namespace advise {
 
 Trial::Verdict Trial::verdict() const {
   constexpr TrialRules rules;
-  if (before.count() < 2 || after.count() < rules.least) return Verdict::open;
+  if (before.count() < rules.least_before || after.count() < rules.least) return Verdict::open;
   const double was = before.seconds(), is = after.seconds();
   const double error = std::hypot(before.error_s(), after.error_s());
   if (is > (1 + rules.slower) * was && is - was > rules.errors * error) return Verdict::slower;

@@ -41,7 +41,7 @@ double UsualTime::quartile_s() const {
   if (last_.size() < of_calls.quartile_of) return least_s();
   std::vector<double> sorted = last_;
   std::sort(sorted.begin(), sorted.end());
-  const double where = 0.25 * static_cast<double>(sorted.size() - 1);
+  const double where = of_calls.quartile * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(where);
   return sorted[below] + (where - static_cast<double>(below)) * (sorted[below + 1] - sorted[below]);
 }

@@ -10,12 +10,10 @@
 #include <fmt/format.h>
 
 #include "advise/factor_layout.hpp"
-#include "advise/payoff.hpp"
 #include "base/clock.hpp"
 #include "base/index.hpp"
 #include "base/parse_json.hpp"
 #include "dyngrid/balance.h"
-#include "gridmap/dealing.hpp"
 #include "processes/messages.hpp"
 #include "redist/plan.hpp"
 
@@ -331,16 +329,6 @@ std::vector<double> Balancing::speeds_on(const GridMap& map) const {
   return speeds;
 }
 
-/// Seconds of one element in one step at speed 1: from all steps, or from the last panel, whichever is less. Where
-/// shares get uneven towards the end, the work seems to be more than it is.
-double Balancing::factor_unit_s(const Matrix& a, const std::vector<double>& speeds,
-                                const advise::BalanceRequest& r) const {
-  const Panels& p = *panels_;
-  const double alike = gridmap::factor_work(a.rows.n, a.cols.n, p.last_, p.next_);
-  const double slowest = advise::factor_time(a.layout.rows, a.layout.cols, speeds, p.last_, p.next_);
-  return std::min(r.work_s, slowest > 0 ? r.step_s * alike / slowest : 0) / p.first_;
-}
-
 /// The rest of the factorization in DYNGRID_ORDER_FACTOR on the current grid, where the time saved exceeds the cost of
 /// the move.
 std::optional<Balance> Balancing::factor_order(const BalanceDecision& stays) const {
@@ -349,30 +337,25 @@ std::optional<Balance> Balancing::factor_order(const BalanceDecision& stays) con
   const Matrix& a = *factored;
   const GridMap& grid = processes_.process_set().grid;
   const redist::Layout to = layout_on(grid, a.rows, a.cols, DYNGRID_ORDER_FACTOR);
-  const std::vector<double> speeds = speeds_on(grid);
-  if (speeds.size() != grid.ids.size()) return std::nullopt;
+  advise::FactorLayoutRequest r;
+  r.speeds = speeds_on(grid);
+  if (r.speeds.size() != grid.ids.size()) return std::nullopt;
   const redist::Plan plan = move_of(a, to);
-  const advise::Cost change = advise::exchange_cost(machine_.figures(), volume_of(plan, a));
-  const advise::FactorLayoutDecision decision =
-      advise::decide_factor_layout({a.layout.rows, a.layout.cols, to.rows, to.cols, speeds, panels_->next_,
-                                    factor_unit_s(a, speeds, stays.request), change.total(), stays.request.rules});
-  if (!decision.pays) return std::nullopt;
-  Balance balance = *stays.balance;
-  balance.action = BalanceAction::rebalance;
-  balance.steps = static_cast<double>(std::max<std::int64_t>(1, panels_->left_));
-  balance.now.step = {{{"work", decision.now_s / balance.steps}}};
-  balance.then = balance.now;
-  balance.then.step = {{{"work", decision.then_s / balance.steps}}};
-  balance.then.change = change;
-  balance.then.moved_elements = plan.totals().moved_elements;
-  for (auto [parts, axis] : {std::pair(&balance.then.rows, &to.rows), std::pair(&balance.then.cols, &to.cols)}) {
-    parts->clear();
-    for (int k = 0; k < axis->nprocs; ++k) parts->push_back(axis->local_size(k));
-  }
-  balance.payoff_steps = advise::payoff_point(change.total(), balance.now.step_s(), balance.then.step_s());
-  balance.why = fmt::format("the rest of \"{}\" is predicted to take {} in the order for factorizations, {} without it",
-                            a.name, seconds_of(decision.then_s), seconds_of(decision.now_s));
-  return balance;
+  r.name = a.name;
+  r.rows = a.layout.rows;
+  r.cols = a.layout.cols;
+  r.rows_then = to.rows;
+  r.cols_then = to.cols;
+  r.last = panels_->last_;
+  r.next = panels_->next_;
+  r.first_work = panels_->first_;
+  r.panels_left = panels_->left_;
+  r.work_s = stays.request.work_s;
+  r.step_s = stays.request.step_s;
+  r.change = advise::exchange_cost(machine_.figures(), volume_of(plan, a));
+  r.moved_elements = plan.totals().moved_elements;
+  r.rules = stays.request.rules;
+  return advise::decide_factor_layout(r, *stays.balance).balance;
 }
 
 /// The same grid, speeds and shares.

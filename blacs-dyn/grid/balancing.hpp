@@ -148,7 +148,6 @@ private:
   advise::BalanceRequest subject() const;
   advise::Cost price(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const;
   const Matrix* may_get_factor_order() const;
-  double factor_unit_s(const Matrix& a, const std::vector<double>& speeds, const advise::BalanceRequest& r) const;
   std::vector<double> speeds_on(const GridMap& map) const;
   std::optional<advise::Balance> factor_order(const advise::BalanceDecision& stays) const;
   GridMap map_of(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const;

@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "advise/factor_layout.hpp"
 #include "base/fnv1a.hpp"
 #include "grid/checkpoints.hpp"
 #include "grid/registered_name.hpp"
-#include "gridmap/dealing.hpp"
 #include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
@@ -215,7 +215,7 @@ void Factoring::give_back() {
   if ((asked_.options & DYNGRID_GIVE_BACK) == 0 || progress_.next == 0) return;
   const Matrix& a = *asked_.matrix;
   const Shape now = parts_.grid.shape();
-  const Shape to = gridmap::grid_for_rest(now, a.rows.n - progress_.next, a.cols.n - progress_.next);
+  const Shape to = advise::grid_for_rest(now, a.rows.n - progress_.next, a.cols.n - progress_.next);
   if (to == now || to == given_back_) return; // the second: it was refused
   given_back_ = to;
   parts_.changes.request(to);

@@ -197,7 +197,8 @@ void Phases::lay_out() {
 /// Of each phase, one for each choice among the layouts of its matrices.
 void Phases::list_candidates() {
   for (const auto& phase : phases_) {
-    std::vector<Candidate> list{{std::vector<int>(shared_.size(), -1), {}}};
+    std::vector<Candidate> list(1);
+    list[0].layouts.assign(shared_.size(), -1);
     for (const Phase::Use& use : phase->uses) {
       const std::size_t m = shared_of(use.matrix);
       std::vector<int> layouts;

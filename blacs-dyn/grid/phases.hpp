@@ -10,6 +10,8 @@
 
 #include "advise/phase_trials.hpp"
 #include "advise/phases.hpp"
+#include "advise/rules.hpp"
+#include "advise/usual_time.hpp"
 #include "control/phase_times.hpp"
 #include "dyngrid.h"
 #include "dyngrid/phases.h"
@@ -92,8 +94,8 @@ private:
     void was_written(); ///< what was copied of it before is not valid
   };
   struct Candidate {
-    std::vector<int> layouts;    ///< of each of shared_; -1 where the phase does not use it
-    std::vector<double> seconds; ///< on this process; none: as the history has it
+    std::vector<int> layouts;                             ///< of each of shared_; -1 where the phase does not use it
+    advise::UsualTime seconds{advise::PhaseRules().kept}; ///< on this process; none: as the history has it
   };
   struct Move { ///< between two layouts of one matrix
     redist::RankPlan plan;

@@ -61,10 +61,9 @@ void Phases::settle() {
   const auto [phase, candidate, seconds] = *ended_;
   ended_.reset();
   const double longest = longest_of(seconds);
-  std::vector<double>& own = candidates_[at(phase)][at(candidate)].seconds;
-  const bool is_first = own.empty();
-  if (own.size() == advise::PhaseRules().kept) own.erase(own.begin());
-  own.push_back(seconds);
+  advise::UsualTime& own = candidates_[at(phase)][at(candidate)].seconds;
+  const bool is_first = own.count() == 0;
+  own.add(seconds);
   trials_.took(phase, candidate, longest);
   if (control_ && !is_first) control_->state().phase_took(key_of(phase, candidate), longest);
 }
@@ -75,7 +74,7 @@ void Phases::remember_single_runs() {
   const control::PhaseTimes known = control_->state().phases();
   for (int p = 0; p < static_cast<int>(candidates_.size()); ++p)
     for (int c = 0; c < static_cast<int>(candidates_[at(p)].size()); ++c) {
-      if (candidates_[at(p)][at(c)].seconds.size() != 1) continue;
+      if (candidates_[at(p)][at(c)].seconds.count() != 1) continue;
       const control::PhaseKey key = key_of(p, c);
       if (known.count(key) == 0) control_->state().phase_took(key, trials_.typical_s(p, c));
     }

@@ -6,7 +6,6 @@
 
 #include "advise/phase_trials.hpp"
 #include "base/index.hpp"
-#include "base/statistics.hpp"
 #include "grid/phases.hpp"
 #include "processes/mpi_util.hpp"
 
@@ -70,9 +69,8 @@ void Phases::plan_for(std::int64_t cycles) {
   together(comm, [&] {
     for (int p = 0; p < static_cast<int>(tried.size()); ++p)
       for (const int k : tried[at(p)]) {
-        const auto& seconds = candidates_[at(p)][at(k)].seconds;
-        const double own =
-            seconds.size() < advise::PhaseRules().tries ? trials_.typical_s(p, k) : base::median(seconds);
+        const advise::UsualTime& runs = candidates_[at(p)][at(k)].seconds;
+        const double own = runs.count() < advise::PhaseRules().tries ? trials_.typical_s(p, k) : runs.seconds();
         mine.push_back(std::min(own, trials_.typical_s(p, k)) * trials_.hope(p, k));
       }
     all.resize(rank == 0 ? mine.size() * at(size) : 0);

@@ -233,8 +233,9 @@ void JobState::end_change(const ResizeRequest* request, const ChangeReport& repo
     std::optional<advise::Trial> trial;
     const bool is_larger = report.cost.to.size() >= report.cost.from.size();
     if (is_from_outside && request->undo && is_larger && info_.undoes) {
-      const advise::UsualTime& steps = request->steps_before.count() >= 2 ? request->steps_before : recent_;
-      if (steps.count() >= 2)
+      const std::size_t least = advise::TrialRules().least_before;
+      const advise::UsualTime& steps = request->steps_before.count() >= least ? request->steps_before : recent_;
+      if (steps.count() >= least)
         trial = advise::Trial{report.cost.from, report.cost.to, request->number, steps, advise::UsualTime()};
     }
     end_trial();

@@ -5,12 +5,15 @@
 #include <charconv>
 #include <optional>
 
+#include "advise/rules.hpp"
 #include "base/names.hpp"
 #include "base/statistics.hpp"
 #include "base/text.hpp"
 
 namespace control {
 namespace {
+
+constexpr advise::LoadRules rules;
 
 /// Lines of a text, and words of a line: streams would cost more than all the rest of a sample.
 std::string_view next_line(std::string_view& text) {
@@ -149,37 +152,37 @@ Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource so
         (std::max(before.runnable - before.own_runnable, 0) + std::max(after.runnable - after.own_runnable, 0)) / 2.0;
 
   load.source = source;
-  const bool is_asleep = cpu_s + wait_s < 0.02 * wall_s;
+  const bool is_asleep = cpu_s + wait_s < rules.asleep_part * wall_s;
   if (source == LoadSource::schedstat && is_asleep) load.source = LoadSource::competitors;
-  if (source == LoadSource::clock && work.wall_s < 1e-3) load.source = LoadSource::competitors;
+  if (source == LoadSource::clock && work.wall_s < rules.marked_s) load.source = LoadSource::competitors;
   switch (load.source) {
   case LoadSource::schedstat:
     load.share = std::min(1 - load.waited, std::max(1 - load.throttled, part(busiest_s, wall_s)));
     if (after.quota > 0 && after.rivals >= 0) // with pauses it is not throttled, but would be with more work
       load.share = std::min(load.share, std::max(load.busy, part_of_quota(before, after)));
-    load.is_calm = load.share > calm_share;
+    load.is_calm = load.share > rules.calm_share;
     break;
   case LoadSource::clock:
     load.share = part(work.cpu_s, work.wall_s);
-    load.is_calm = load.share > calm_share;
+    load.is_calm = load.share > rules.calm_share;
     break;
   case LoadSource::competitors:
     judge_by_competitors(before, after, load);
     break;
   }
-  load.share = std::clamp(load.share * (1 - load.stolen), least_share, 1.0);
+  load.share = std::clamp(load.share * (1 - load.stolen), rules.least_share, 1.0);
   return load;
 }
 
 bool LoadWatch::add(double share) {
   last_.push_back(share);
-  if (static_cast<int>(last_.size()) > 2 * of) last_.pop_front();
+  if (static_cast<int>(last_.size()) > 2 * rules.of) last_.pop_front();
   if (reference_ < 0) reference_ = share;
   const auto count = [&](double sign) {
-    const auto from = last_.end() - std::min<std::ptrdiff_t>(of, static_cast<std::ptrdiff_t>(last_.size()));
-    return std::count_if(from, last_.end(), [&](double s) { return sign * (s - reference_) > least; });
+    const auto from = last_.end() - std::min<std::ptrdiff_t>(rules.of, static_cast<std::ptrdiff_t>(last_.size()));
+    return std::count_if(from, last_.end(), [&](double s) { return sign * (s - reference_) > rules.changed; });
   };
-  return std::max(count(1), count(-1)) >= needed;
+  return std::max(count(1), count(-1)) >= rules.needed;
 }
 
 double LoadWatch::share() const {
@@ -187,7 +190,7 @@ double LoadWatch::share() const {
 }
 
 void LoadWatch::settle() {
-  while (static_cast<int>(last_.size()) >= needed)
+  while (static_cast<int>(last_.size()) >= rules.needed)
     last_.pop_front(); // of the first sample after a change only a part is new
   reference_ = share();
 }

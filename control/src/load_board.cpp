@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/load_board.hpp"
 
+#include "advise/rules.hpp"
 #include "base/parse_json.hpp"
 #include "control/balance_report.hpp"
 
@@ -52,8 +53,7 @@ void LoadBoard::post(Json event) {
 }
 
 Json LoadBoard::loads(double now_s) {
-  constexpr double wanted_s = 5;
-  wanted_until_s_.store(now_s + wanted_s, std::memory_order_relaxed);
+  wanted_until_s_.store(now_s + advise::LoadRules().asked_s, std::memory_order_relaxed);
   const Lock lock(mutex_);
   Json json{{"mode", to_string(mode_)}, {"loads", loads_}, {"last_balance", last_balance_ ? *last_balance_ : Json()}};
   json["age_s"] = shown_s_ >= 0 ? Json(now_s - shown_s_) : Json(nullptr);

@@ -10,11 +10,17 @@
 
 #include <fmt/format.h>
 
+#include "advise/rules.hpp"
 #include "base/clock.hpp"
 #include "base/status.hpp"
 #include "base/thread.hpp"
 
 namespace control {
+namespace {
+
+constexpr advise::LoadRules rules;
+
+} // namespace
 
 bool take_marked_speeds(std::vector<advise::ProcessLoad>& loads) {
   double sum = 0;
@@ -45,9 +51,9 @@ void MarkedRate::add(double cpu_s, double units) {
   if (!(units > 0)) return;
   cpu_s_ += cpu_s;
   units_ += units;
-  if (cpu_s_ < least_s) return;
+  if (cpu_s_ < rules.piece_s) return;
   last_.push_back(units_ / cpu_s_);
-  if (last_.size() > most) last_.pop_front();
+  if (last_.size() > rules.pieces) last_.pop_front();
   cpu_s_ = units_ = 0;
 }
 
@@ -56,7 +62,7 @@ double MarkedRate::value() const {
 }
 
 bool LoadJournal::add(const Load& load, double now_s) {
-  constexpr double first_seen_s = 2 * LoadMonitor::period_s; // before the sample that decides
+  constexpr double first_seen_s = (rules.needed - 1) * rules.period_s; // before the sample that decides
   last_ = load;
   ++samples_;
   if (!load.is_calm) calm_since_s_ = now_s;
@@ -79,10 +85,6 @@ void LoadJournal::write(advise::LoadFigures& load, double now_s) const {
   load.competing = samples_ > 0 ? last_.competing : -1;
   load.held_s = std::max(0.0, now_s - since_s_);
   load.calm_s = std::max(0.0, now_s - calm_since_s_);
-}
-
-namespace {
-constexpr double stopped_at_least_s = 1; // a loaded host is late too, by less, and its run queue shows it
 }
 
 LoadMonitor::LoadMonitor(std::string root)
@@ -112,7 +114,7 @@ void LoadMonitor::write(advise::LoadFigures& load) const {
   const std::lock_guard lock(mutex_);
   const double now = base::monotonic_s();
   journal_.write(load, now);
-  if (now - due_s_ > stopped_at_least_s) load.calm_s = 0; // it was stopped, which the monitor's thread has not seen yet
+  if (now - due_s_ > rules.stopped_s) load.calm_s = 0; // it was stopped, which the monitor's thread has not seen yet
   load.rate = rate_.value();
   load.stopped_s = stopped_s_;
 }
@@ -142,7 +144,7 @@ void LoadMonitor::run() {
 /// late_s: the delay of this thread's wake-up.
 void LoadMonitor::look(double late_s) {
   const bool sleeps = sleeps_.load(std::memory_order_relaxed);
-  const double stopped_s = late_s > stopped_at_least_s ? late_s : 0;
+  const double stopped_s = late_s > rules.stopped_s ? late_s : 0;
   if (stopped_s > 0) {
     const std::lock_guard lock(mutex_);
     stopped_s_ += stopped_s;

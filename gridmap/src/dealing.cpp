@@ -92,15 +92,6 @@ double factor_work(std::int64_t m, std::int64_t n, std::int64_t first, std::int6
   return rest(static_cast<double>(std::min(first, most))) - rest(static_cast<double>(std::min(end, most)));
 }
 
-base::GridShape grid_for_rest(base::GridShape now, std::int64_t m, std::int64_t n) {
-  constexpr std::int64_t least = 128;
-  const auto enough = [](int processes, std::int64_t length) {
-    return static_cast<int>(std::clamp<std::int64_t>(length / least, 1, processes));
-  };
-  const base::GridShape rest{enough(now.nprow, m), enough(now.npcol, n)};
-  return 2 * rest.size() <= now.size() ? rest : now;
-}
-
 Axis deal_out(std::int64_t n, std::int64_t nb, int nprocs, const std::vector<double>& shares, DealOrder order) {
   const std::int64_t blocks = n / nb + (n % nb != 0);
   const std::int64_t whole = std::max<std::int64_t>(1, n);

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/grid_shape.hpp"
 #include "gridmap/dealing.hpp"
 
 namespace {
@@ -55,33 +56,103 @@ TEST(FactorLayout, LongStretchesAreNearlyRight) {
 }
 
 /// Stretches of equal length, two processes: after half of the columns one has nothing left.
-TEST(FactorLayout, MoveIsWorthItWhileEnoughIsLeft) {
+advise::FactorLayoutRequest two_stretches() {
   advise::FactorLayoutRequest r;
+  r.name = "A";
   r.rows = r.rows_then = Axis::block(96, 1);
   r.cols = Axis::block(96, 2);
   r.cols_then = gridmap::deal_out(96, 4, 2, {}, DealOrder::factor);
   r.speeds = {1, 1};
-  r.unit_s = 1;
+  r.next = 8;
+  r.panels_left = 10;
+  r.first_work = 1;
+  r.work_s = 1;
+  r.step_s = 1e9; // the last panel does not say that the work is less
+  return r;
+}
+
+advise::Cost move_of(double seconds) {
+  return {{{"bandwidth", seconds}}};
+}
+
+TEST(FactorLayout, MoveIsWorthItWhileEnoughIsLeft) {
+  advise::FactorLayoutRequest r = two_stretches();
+  const advise::Balance stays{};
   const auto rest = [&](const Axis& cols) { return counted(r.rows, cols, r.speeds, r.next, 96); };
   bool did_pay = true;
-  for (r.next = 0; r.next < 96; r.next += 8) {
-    r.change_s = 20000;
-    const auto d = advise::decide_factor_layout(r);
+  r.change = move_of(20000);
+  for (r.next = 8; r.next < 96; r.next += 8) {
+    const auto d = advise::decide_factor_layout(r, stays);
     const double now = rest(r.cols), then = rest(r.cols_then);
     EXPECT_DOUBLE_EQ(d.now_s, now);
     EXPECT_DOUBLE_EQ(d.then_s, then);
-    EXPECT_EQ(d.pays, then + r.change_s < now * (1 - r.rules.worth)) << r.next;
-    EXPECT_TRUE(did_pay || !d.pays) << r.next; // never again
-    did_pay = d.pays;
+    EXPECT_EQ(d.balance.has_value(), then + r.change.total() < now * (1 - r.rules.worth)) << r.next;
+    EXPECT_TRUE(did_pay || !d.balance) << r.next; // never again
+    did_pay = d.balance.has_value();
   }
   EXPECT_FALSE(did_pay);
-  r.next = 0;
-  EXPECT_TRUE(advise::decide_factor_layout(r).pays);
-  r.change_s = 1e9;
-  EXPECT_FALSE(advise::decide_factor_layout(r).pays);
-  r.change_s = 0;
+  r.next = 8;
+  EXPECT_TRUE(advise::decide_factor_layout(r, stays).balance.has_value());
+  r.change = move_of(1e9);
+  EXPECT_FALSE(advise::decide_factor_layout(r, stays).balance.has_value());
+  r.change = move_of(0);
   r.cols = r.cols_then;
-  EXPECT_FALSE(advise::decide_factor_layout(r).pays); // nothing is gained
+  EXPECT_FALSE(advise::decide_factor_layout(r, stays).balance.has_value()); // nothing is gained
+}
+
+TEST(FactorLayout, BalanceIsTheMove) {
+  advise::FactorLayoutRequest r = two_stretches();
+  r.change = move_of(20000);
+  r.moved_elements = 77;
+  advise::Balance stays;
+  stays.then.order = {1, 0};
+  stays.now.order = {0, 1};
+  const auto d = advise::decide_factor_layout(r, stays);
+  ASSERT_TRUE(d.balance.has_value());
+  const advise::Balance& move = *d.balance;
+  EXPECT_EQ(move.action, advise::BalanceAction::rebalance);
+  EXPECT_DOUBLE_EQ(move.steps, 10);
+  EXPECT_DOUBLE_EQ(move.now.step_s(), d.now_s / 10);
+  EXPECT_DOUBLE_EQ(move.then.step_s(), d.then_s / 10);
+  EXPECT_EQ(move.then.order, stays.now.order) << "the processes stay where they are";
+  EXPECT_EQ(move.then.rows, r.rows_then.local_sizes());
+  EXPECT_EQ(move.then.cols, r.cols_then.local_sizes());
+  EXPECT_DOUBLE_EQ(move.then.change.total(), 20000);
+  EXPECT_EQ(move.then.moved_elements, 77);
+  EXPECT_GT(move.payoff_steps, 0);
+  EXPECT_LE(move.payoff_steps, 10);
+  EXPECT_EQ(move.why.find("the rest of \"A\" is predicted to take "), std::size_t{0}) << move.why;
+}
+
+TEST(FactorLayout, WorkIsTheLesserOfTwoEstimates) {
+  advise::FactorLayoutRequest r = two_stretches();
+  r.first_work = 4;
+  EXPECT_DOUBLE_EQ(advise::decide_factor_layout(r, {}).unit_s, 0.25) << "from all steps";
+  r.step_s = 1e-3;
+  const double last_panel = counted(r.rows, r.cols, r.speeds, 0, 8);
+  const double unit_s = 1e-3 * gridmap::factor_work(96, 96, 0, 8) / last_panel / 4;
+  EXPECT_DOUBLE_EQ(advise::decide_factor_layout(r, {}).unit_s, unit_s) << "from the last panel";
+  r.last = r.next;
+  EXPECT_DOUBLE_EQ(advise::decide_factor_layout(r, {}).unit_s, 0) << "no panel is done yet";
+}
+
+TEST(GridForRest, IsTheLargestThatEachHasEnoughOn) {
+  for (int p = 1; p <= 6; ++p)
+    for (int q = 1; q <= 6; ++q)
+      for (std::int64_t m = 0; m <= 1000; m += 37)
+        for (std::int64_t n = 0; n <= 1000; n += 41) {
+          base::GridShape largest{1, 1};
+          for (int a = 1; a <= p; ++a)
+            for (int b = 1; b <= q; ++b)
+              if ((a == 1 || m >= std::int64_t{128} * a) && (b == 1 || n >= std::int64_t{128} * b) &&
+                  a * b > largest.size())
+                largest = {a, b};
+          const base::GridShape got = advise::grid_for_rest({p, q}, m, n);
+          if (2 * largest.size() <= p * q)
+            EXPECT_EQ(got, largest) << p << "x" << q << " " << m << "x" << n;
+          else
+            EXPECT_EQ(got, (base::GridShape{p, q})) << m << "x" << n;
+        }
 }
 
 } // namespace

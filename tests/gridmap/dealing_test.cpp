@@ -123,25 +123,6 @@ TEST(FactorOrder, UsesTheProcessors) {
   EXPECT_NEAR(used(32, {1, 1.12, 9.2, 12.5}), 0.92, 0.006);
 }
 
-TEST(GridForRest, IsTheLargestThatEachHasEnoughOn) {
-  for (int p = 1; p <= 6; ++p)
-    for (int q = 1; q <= 6; ++q)
-      for (std::int64_t m = 0; m <= 1000; m += 37)
-        for (std::int64_t n = 0; n <= 1000; n += 41) {
-          base::GridShape largest{1, 1};
-          for (int a = 1; a <= p; ++a)
-            for (int b = 1; b <= q; ++b)
-              if ((a == 1 || m >= std::int64_t{128} * a) && (b == 1 || n >= std::int64_t{128} * b) &&
-                  a * b > largest.size())
-                largest = {a, b};
-          const base::GridShape got = gridmap::grid_for_rest({p, q}, m, n);
-          if (2 * largest.size() <= p * q)
-            EXPECT_EQ(got, largest) << p << "x" << q << " " << m << "x" << n;
-          else
-            EXPECT_EQ(got, (base::GridShape{p, q})) << m << "x" << n;
-        }
-}
-
 TEST(FactorWork, IsTheSumOfWhatIsUpdated) {
   for (const std::int64_t m : {0, 1, 5, 40})
     for (const std::int64_t n : {0, 1, 7, 40})

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <exception>
 
+#include "advise/rules.hpp"
 #include "base/parse_json.hpp"
-#include "control/load.hpp"
 #include "time.hpp"
 
 namespace sched {
@@ -27,12 +27,12 @@ LoadReply reply_in(const Json& line) {
     ++places;
     if (load.at("samples").get<int>() == 0) continue;
     ++measured;
-    sum += std::clamp(load.at("share").get<double>(), control::least_share, 1.0);
+    sum += std::clamp(load.at("share").get<double>(), advise::LoadRules().least_share, 1.0);
   }
   const Json age = line.value("age_s", Json());
   LoadReply reply;
   reply.is_last = places > 0 && measured == places && age.is_number() && age.get<double>() <= recent_s;
-  if (measured > 0) reply.share = sum / measured > control::calm_share ? 1 : sum / measured;
+  if (measured > 0) reply.share = sum / measured > advise::LoadRules().calm_share ? 1 : sum / measured;
   return reply;
 }
 

@@ -16,7 +16,7 @@ struct LoadReply {
   bool is_last = false; ///< a later reply tells no more: all were measured recently, or it does not know the question
 };
 
-/// A share above control::calm_share counts as 1.
+/// A share above advise::LoadRules::calm_share counts as 1.
 /// @throws nothing: an unusable reply is the last one and has no share.
 LoadReply load_reply(const base::Json& line);
 

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "advise/rules.hpp"
 #include "base/status.hpp"
-#include "control/load.hpp"
 #include "promise.hpp"
 
 namespace sched {
@@ -450,7 +450,7 @@ std::vector<std::int64_t> candidates_to_shrink(const Policy& policy, const State
   std::deque<Job> copies;
   std::vector<Decision> decisions;
   // the least share: no job loses anything by a shrink
-  policy.decide(with_share(state, control::least_share, copies), decisions);
+  policy.decide(with_share(state, advise::LoadRules().least_share, copies), decisions);
   if (std::none_of(decisions.begin(), decisions.end(), [](const Decision& d) { return d.is_shrink(); })) return {};
   return candidates;
 }

@@ -12,6 +12,26 @@ struct UsualRules {
   std::size_t few = 3;  ///< of fewer the least counts: a first one may fill caches
 };
 
+/// What share of its processor a process gets, and when that has changed for good. docs/decisions/0048.
+struct LoadRules {
+  double period_s = 0.4;     ///< of samples: one takes 0.3 ms
+  double wanted_s = 0.05;    ///< of a processor, requested until a sample counts: of less the share scatters
+  double least_share = 1e-3; ///< that is reported and planned with: times are divided by it
+  double calm_share = 0.9;   ///< above it nothing takes much of a processor, and shares scatter by as much
+  double asleep_part = 0.02; ///< of the wall time: of a process that wants less, its own times have no meaning
+  double marked_s = 1e-3;    ///< of marked work between two samples: less is too short to measure
+  double stopped_s = 1;      ///< a thread that wakes so late was stopped: a loaded host is late too, by less
+  // ---- a lasting change
+  double changed = 0.1; ///< of a processor: shares of an unloaded one scatter by as much
+  int needed = 3;       ///< samples that differ, all up or all down: one or two may be scatter
+  int of = 5;           ///< the last samples, among which they are
+  // ---- speeds by marked work
+  double piece_s = 0.01;  ///< of the processor: a shorter piece is joined with the next one
+  std::size_t pieces = 5; ///< the newest ones, of which the best counts: a disturbance only makes one slower
+  // ---- questions of clients
+  double asked_s = 5; ///< after a question, loads are gathered for so long: a client that watches asks again sooner
+};
+
 /// Whether work is redistributed, and processes leave the grid or come back. docs/decisions/0045.
 struct BalanceRules {
   // ---- whether a change is worth it
@@ -67,6 +87,12 @@ struct BalanceRules {
   double least_waiting = 0.1;  ///< of a step: less may be scatter
 };
 
+/// How much of a grid the rest of a factorization needs.
+struct FactorRules {
+  std::int64_t least_width = 128; ///< rows and columns of a process: two panels' width
+  int times_fewer = 2;            ///< processes: each change moves the whole matrix
+};
+
 /// Which layout of a phase is tried next, and when a plan is made anew. docs/decisions/0063.
 struct PhaseRules {
   std::size_t tries = 2;   ///< of a candidate before all are planned: a first run may fill caches
@@ -82,6 +108,7 @@ struct CallChoiceRules {
   double gain = 0.1;               ///< least part of a call that a move saves
   std::size_t kept = 8;            ///< the newest times of one size at one place
   std::int64_t few = 3;            ///< one disturbed call can move the median of fewer
+  double quartile = 0.25;          ///< of its times, lower: a disturbance only makes a call longer
   std::size_t quartile_of = 5;     ///< a quartile of fewer lies above the least even where no call was disturbed
   double unsure_of_one = 0.15;     ///< part of one measurement, and of a fitted time; of two half of it, and so on
   double unsure_of_quartile = 3.6; ///< 2 standard errors, 1.36 s / sqrt(n), and s = 4/3 of the quartile less the least
@@ -89,14 +116,19 @@ struct CallChoiceRules {
   double worth_measuring_s = 0.3; ///< in calls: a few short ones are not worth it
   double most_measured = 0.01;    ///< of the time in calls, after the first round
   int most_rounds = 4;
+  // ---- block sizes of the places that are compared
+  int block = 64;        ///< on every grid: the usual one of ScaLAPACK's users
+  int small_block = 32;  ///< on the grid there is and on the squarest one: small matrices are spread more evenly
+  int large_block = 128; ///< on the squarest grid: fewer messages, where the matrix has enough blocks
 };
 
 /// When a change of the grid counts as one that made the program slower.
 struct TrialRules {
-  std::size_t least = 3; ///< steps after it: of fewer the usual time is the least
-  std::size_t most = 9;  ///< steps after which the grid stays
-  double slower = 0.05;  ///< relative: less is not worth the way back
-  double errors = 3;     ///< standard errors of both times together: chance reaches that about once in 700 times
+  std::size_t least_before = 2; ///< steps before it: one has no error of its own
+  std::size_t least = 3;        ///< steps after it: of fewer the usual time is the least
+  std::size_t most = 9;         ///< steps after which the grid stays
+  double slower = 0.05;         ///< relative: less is not worth the way back
+  double errors = 3;            ///< standard errors of both times together: chance reaches that about once in 700 times
 };
 
 /// Grids that dyngrid chooses, and what a change to them costs.

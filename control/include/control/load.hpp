@@ -53,9 +53,6 @@ enum class LoadSource {
 };
 const char* to_string(LoadSource source); ///< "schedstat", "clock", "competitors"
 
-constexpr double least_share = 1e-3; ///< that is reported
-constexpr double calm_share = 0.9;   ///< above it nothing takes much of a processor, and shares scatter by as much
-
 /// Between two samples.
 struct Load {
   double share = 1;     ///< of one processor, least_share .. 1: of the time that it requested, the part that it got
@@ -87,12 +84,10 @@ struct MarkedWork {
 Load judge_load(const LoadSample& before, const LoadSample& after, LoadSource source = LoadSource::schedstat,
                 const MarkedWork& work = {}, double stopped_s = 0);
 
-/// Detects a lasting change of a share. `needed` of the last `of` samples differ from the share at the last balance by
-/// more than `least`, all up or all down.
+/// Detects a lasting change of a share. With advise::LoadRules: `needed` of the last `of` samples differ from the share
+/// at the last balance by more than `changed`, all up or all down.
 class LoadWatch {
 public:
-  static constexpr double least = 0.1;
-  static constexpr int needed = 3, of = 5;
   bool add(double share); ///< true: changed. The first one is the reference
   double share() const;   ///< median of the last 2 * `of` samples since it changed; 1 without any
   void settle();          ///< a balance was made: share() is the new reference

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "advise/process_load.hpp"
+#include "advise/rules.hpp"
 #include "control/load.hpp"
 #include "control/load_reader.hpp"
 
@@ -34,8 +35,6 @@ public:
   double value() const; ///< 0: not known
 
 private:
-  static constexpr double least_s = 0.01;
-  static constexpr std::size_t most = 5;
   double cpu_s_ = 0, units_ = 0;
   std::deque<double> last_;
 };
@@ -61,8 +60,8 @@ private:
 /// process has no such thread, and must not wait for it.
 class LoadMonitor {
 public:
-  static constexpr double period_s = 0.4;
-  static constexpr double wanted_s = 0.05; ///< of a processor, until a sample counts
+  static constexpr double period_s = advise::LoadRules().period_s;
+  static constexpr double wanted_s = advise::LoadRules().wanted_s;
 
   /// @param root  before /proc and /sys, for tests
   /// @throws base::Error{io_failure} when no thread can be started

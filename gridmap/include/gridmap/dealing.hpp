@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/grid_shape.hpp"
 #include "gridmap/axis.hpp"
 
 namespace gridmap {
@@ -30,11 +29,6 @@ Axis axis_of_owners(std::int64_t n, std::int64_t nb, int nprocs, const std::vect
 /// Work of the columns from `first` to before `end` of an LU of an m x n matrix, or of a Cholesky factorization, in
 /// elements that are updated: the sum of (m - j) (n - j). Columns from min(m, n) on have none.
 double factor_work(std::int64_t m, std::int64_t n, std::int64_t first, std::int64_t end);
-
-/// How much of a grid the rest of a factorization needs, of which m x n elements are left: every process has at least
-/// two panels' width of rows and of columns of it. The grid there is, unless half of its processes are enough: each
-/// change moves the whole matrix.
-base::GridShape grid_for_rest(base::GridShape now, std::int64_t m, std::int64_t n);
 
 /// n elements in whole blocks of nb (the last one cut short) for positions with these shares, which are proportions. No
 /// shares: all are alike, and the axis is uniform. Otherwise each position has blocks by largest remainder, at least
