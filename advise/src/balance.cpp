@@ -651,8 +651,9 @@ private:
 } // namespace
 
 const char* to_string(BalanceAction action) {
-  static const base::Names names{"stay", "rebalance", "remove", "take back", "replace"};
-  return base::name_of(action, names);
+  // never destroyed: a thread that answers may read it while the program exits
+  static const auto* names = new base::Names{"stay", "rebalance", "remove", "take back", "replace"};
+  return base::name_of(action, *names);
 }
 
 Balance decide_balance(const BalanceRequest& request) {

@@ -322,7 +322,7 @@ CaseRun::CaseRun(MPI_Comm comm, const Case& c, const Settings& settings, Result&
 
 void CaseRun::move(redist::Executor& by, const redist::RankPlan& plan, const double* from, double* to) {
   const redist::ExecuteReport report =
-      by.execute({&plan}, {{from, std::max<std::int64_t>(1, m_from_), to, std::max<std::int64_t>(1, m_to_), false,
+      by.execute({&plan}, {{from, std::max<std::int64_t>(1, m_from_), to, std::max<std::int64_t>(1, m_to_),
                             &method_->alpha, &method_->beta}});
   result_.peak = std::max(result_.peak, report.peak_bytes);
   written_ = to;

@@ -99,8 +99,9 @@ LoadSample load_sample(const LoadTexts& texts) {
 }
 
 const char* to_string(LoadSource source) {
-  static const base::Names names{"schedstat", "clock", "competitors"};
-  return base::name_of(source, names);
+  // never destroyed: the thread that answers may read it while the program exits
+  static const auto* names = new base::Names{"schedstat", "clock", "competitors"};
+  return base::name_of(source, *names);
 }
 
 namespace {

@@ -71,7 +71,7 @@ private:
 };
 
 /// A panel from the process that has it to all others of comm: a Relay, or where there are processes to read, InPlace.
-/// One at a time between two processes.
+/// One at a time between two processes. What was started is finished before this ends, unless by an exception.
 template <class T> class Panels {
 public:
   Panels(MPI_Comm comm, int rank, int size, const std::vector<std::int64_t>& processes)

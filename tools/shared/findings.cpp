@@ -8,15 +8,14 @@
 
 #include <fmt/format.h>
 
-#include "base/names.hpp"
 #include "base/parse_json.hpp"
 #include "text.hpp"
 
 namespace command {
 
 const char* to_string(Verdict verdict) noexcept {
-  static const base::Names names{"ok", "note", "warning", "error"};
-  return base::name_of(verdict, names);
+  constexpr const char* names[] = {"ok", "note", "warning", "error"};
+  return names[static_cast<int>(verdict)];
 }
 
 namespace {
