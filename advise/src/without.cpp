@@ -45,8 +45,7 @@ int slowest_of(const std::vector<ProcessInfo>& all, const std::vector<int>& name
         slowest && (process.speed < slowest->speed || (process.speed == slowest->speed && process.id > slowest->id));
     if (!slowest || is_slower) slowest = &process;
   }
-  if (!slowest)
-    refuse("without the slowest: no process but process 0 is left in the grid, and it stays there");
+  if (!slowest) refuse("without the slowest: no process but process 0 is left in the grid, and it stays there");
   if (slowest->speed >= fastest)
     refuse(fmt::format("without the slowest: no process but process 0, which stays, is slower than the others (speed "
                        "{:.6g}); name it by its id",
@@ -56,8 +55,8 @@ int slowest_of(const std::vector<ProcessInfo>& all, const std::vector<int>& name
 
 /// For processes that are named one by one, or by their host.
 [[noreturn]] void refuse_process0(const std::string& what, const std::string& advice) {
-  refuse(fmt::format("without {}: process 0 stays in every grid, since it answers for the application; {}", what,
-                     advice));
+  refuse(
+      fmt::format("without {}: process 0 stays in every grid, since it answers for the application; {}", what, advice));
 }
 
 std::string advice_for_host(const std::string& host, const std::vector<ProcessInfo>& all) {

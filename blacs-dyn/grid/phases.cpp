@@ -241,9 +241,9 @@ std::int64_t Phases::fingerprint_of_all() const {
 
 void Phases::check_begin(const Phase* phase) const {
   if (open_ >= 0)
-    throw wrong(Status::bad_state, "dyngrid_phase_begin",
-                fmt::format("phase \"{}\" was begun, expected its end before \"{}\"", phases_[at(open_)]->name,
-                            phase->name));
+    throw wrong(
+        Status::bad_state, "dyngrid_phase_begin",
+        fmt::format("phase \"{}\" was begun, expected its end before \"{}\"", phases_[at(open_)]->name, phase->name));
   if (phase->uses.empty())
     throw wrong(Status::bad_state, "dyngrid_phase_begin",
                 fmt::format("phase \"{}\" uses no matrix, expected dyngrid_phase_uses before", phase->name));
@@ -294,9 +294,9 @@ void Phases::begin(Phase* phase) {
 void Phases::end(Phase* phase) {
   if (open_ < 0 || index_of(phase) != open_)
     throw wrong(Status::bad_state, "dyngrid_phase_end",
-                open_ < 0 ? "no phase was begun, expected dyngrid_phase_begin before"
-                          : fmt::format("the phase that was begun is \"{}\", expected its end",
-                                        phases_[at(open_)]->name));
+                open_ < 0
+                    ? "no phase was begun, expected dyngrid_phase_begin before"
+                    : fmt::format("the phase that was begun is \"{}\", expected its end", phases_[at(open_)]->name));
   last_.seconds = MPI_Wtime() - begun_s_;
   ended_ = Ended{open_, chosen_, last_.seconds};
   open_ = -1;

@@ -49,10 +49,8 @@ control::PhaseKey Phases::key_of(int phase, int candidate) const {
 control::PhaseKey Phases::key_of(const MoveKey& move) const {
   const auto [shared, from, to] = move;
   const Shape shape = grid_.shape();
-  return {{shape.nprow, shape.npcol},
-          shared_[at(shared)].matrix->name,
-          layout_name(shared, from),
-          layout_name(shared, to)};
+  return {
+      {shape.nprow, shape.npcol}, shared_[at(shared)].matrix->name, layout_name(shared, from), layout_name(shared, to)};
 }
 
 /// The phase that ended last: how long it took on the slowest process. Collective, where all have ended it.

@@ -26,7 +26,6 @@
 #include "figures.hpp"
 #include "follow.hpp"
 
-
 namespace {
 
 using follow::expect;

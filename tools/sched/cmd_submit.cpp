@@ -73,8 +73,8 @@ void run(const SubmitOptions& o) {
   const std::string& program = o.command[0];
   const bool is_path = program.find('/') != std::string::npos;
   if (base::search_path(is_path && program[0] != '/' ? folder + "/" + program : program).empty())
-    throw Failure(fmt::format("there is no program '{}' that can be run {}", program,
-                              is_path ? "in " + folder : "in PATH"));
+    throw Failure(
+        fmt::format("there is no program '{}' that can be run {}", program, is_path ? "in " + folder : "in PATH"));
   control::Client client = scheduler();
   auto answer = client.call("submit", fields);
   const auto id = answer.at("job").get<std::int64_t>();

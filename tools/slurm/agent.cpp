@@ -131,7 +131,7 @@ private:
   std::string dyngrid_, job_, node_name_;
   std::int64_t base_job_ = 0;
   std::unique_ptr<Listener> listener_;
-  Place for_hands_; ///< its token is valid for all hands, each group once
+  Place for_hands_;                     ///< its token is valid for all hands, each group once
   base::FileDescriptor for_hands_text_; ///< the text of that
   Runner runner_{command_limit_s};
   std::vector<Hand> hands_;
