@@ -108,7 +108,8 @@ endfunction()
 # IN: the sources belong to a program that several tests share, since a compiler takes them together in half the time;
 # each test runs the suites of its own sources. A later dyngrid_test of the same name, without SOURCES, runs them again.
 # SANITIZED: a test with NP that CI runs under the sanitizers too (label sanitized); those without NP all are.
-# Without NP: a plain GoogleTest program in one process, or a COMMAND without the labels mpi and spawn (label pure).
+# Without NP: a plain GoogleTest program in one process, or a COMMAND without the labels mpi, spawn and app
+# (label pure).
 # With NP: run by mpirun, with the main of tests/mpi_main.cpp where the sources have none; with SPAWN: k more processes
 # are born, and spawn tests take one lock.
 # The name gets .npN or .npN_spawnK. SOURCES builds the program (target test_<module_behaviour>, or TARGET); TARGET
@@ -184,7 +185,7 @@ function(dyngrid_test name)
     set(test_name "${name}")
     add_test(NAME ${test_name} COMMAND ${program})
     set(labels ${arg_LABELS})
-    if(NOT "mpi" IN_LIST labels AND NOT "spawn" IN_LIST labels)
+    if(NOT "mpi" IN_LIST labels AND NOT "spawn" IN_LIST labels AND NOT "app" IN_LIST labels)
       list(PREPEND labels pure)
     endif()
     set_tests_properties(${test_name} PROPERTIES LABELS "${labels}")

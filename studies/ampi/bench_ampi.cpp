@@ -43,7 +43,7 @@ struct Settings {
   std::vector<std::int64_t> removal, memory;
   std::string communication = "neighbours";
   int root = 0, competitors = 0, reps = 5;
-  double work_s = 0.02, measure_s = 1, settle_s = 8;
+  double work_s = 0.02, measure_s = 1, settle_s = 25;
 };
 
 void require(int status, const char* what) {

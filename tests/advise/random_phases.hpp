@@ -31,7 +31,7 @@ public:
   double real(double least, double most) { return std::uniform_real_distribution<double>(least, most)(engine_); }
 
   advise::PhaseProblem problem(int phases, int candidates, int matrices, int layouts) {
-    const int processes = whole(1, 3);
+    const int processes = whole(0, 4) == 0 ? whole(20, 60) : whole(1, 3);
     advise::PhaseProblem p;
     std::vector<double> costs(base::at(matrices * layouts * layouts * processes));
     for (double& cost : costs) cost = real(0, 4);

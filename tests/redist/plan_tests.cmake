@@ -17,6 +17,4 @@ foreach(what descriptor plan)
   dyngrid_test(redist.fuzz_${what} TARGET redist_fuzz_${what} ARGS ${rounds_${what}} LABELS fuzz)
 endforeach()
 
-dyngrid_headers_alone(redist redist/layout.hpp redist/rank_plan.hpp redist/schedule.hpp redist/plan.hpp
-  redist/descriptor.hpp redist/halo.hpp redist/executor.hpp redist/exchange.hpp redist/shared_array.hpp
-  redist/measure.hpp redist/gemr2d.hpp dyngrid/redist.h dyngrid/halo.h)
+dyngrid_headers_alone(redist redist/*.hpp dyngrid/*.h)
