@@ -157,8 +157,9 @@ void MatrixMove::exchange(redist::Executor& executor) {
     const Matrix& a = *matrices_[i];
     Moved& moved = moved_[i];
     plans_.push_back(&moved.plan);
-    pointers_.push_back({who_.is_joining ? nullptr : a.local.data(), a.lld(), moved.array.data(),
-                         moved.local_size.lld(), a.is_adopted});
+    pointers_.push_back(
+        {who_.is_joining ? nullptr : a.local.data(), a.lld(), moved.array.data(), moved.local_size.lld()});
+    pointers_.back().keeps_from = a.is_adopted;
   }
   if (is_in_slabs) {
     if (spare) spare->clear();

@@ -162,7 +162,7 @@ public:
       const double noise = disturbed(), stay = stay_s_ * noise, there = there_s_ * noise, copy = copy_s_ * disturbed();
       const auto now = speeds_.expect("pdgetrf", 0, here_, 1000, 1),
                  other = speeds_.expect("pdgetrf", 0, there_, 1000, 1);
-      const double factor = factors_.count() > 0 ? factors_.usual() : 1;
+      const double factor = factors_.count() > 0 ? factors_.quartile_s() : 1;
       const bool is_moved = advise::decide_call({{here_, now.seconds, 0, now.spread_s},
                                                  {there_, other.seconds, factor * copy_s_, other.spread_s}})
                                 .is_moved();
@@ -196,7 +196,7 @@ private:
   const CallPlace here_{{1, 4}, 4}, there_{{2, 2}, 64};
   CallSpeeds speeds_;
   advise::CallsSoFar so_far_;
-  advise::Recent factors_;
+  advise::UsualTime factors_{advise::CallChoiceRules().kept};
 };
 
 TEST(CallChoice, NeverLosesTwoPerCentOnADisturbedMachine) {

@@ -143,7 +143,7 @@ int row() {
 int late() {
   constexpr double longest_s = 0.3; // beside which it does not count how late a process wakes up
   expect(dyngrid_init_grid(1, 2) == DYNGRID_SUCCESS && dyngrid_set_steps(1000000) == DYNGRID_SUCCESS, "dyngrid_init");
-  dyngrid_matrix* a = follow::create("A", 'd', n, n, nb, nb);
+  follow::create("A", 'd', n, n, nb, nb);
   for (int k = 0; k < 200 && (k < 8 || says(last(), "ask again")); ++k) {
     if (dyngrid_process_id() == 1) std::this_thread::sleep_for(std::chrono::duration<double>(longest_s));
     expect(dyngrid_resize_point() == DYNGRID_SAME, "nobody asked");

@@ -79,8 +79,8 @@ public:
   /// under them are given back to the system, so that a rank never holds much more than the larger of its two
   /// shares. The content of the sources is lost; after the first round only a failure of MPI or the death of a rank
   /// stops it. Works for memory straight from the system (SharedArray, mmap, large malloc). Nothing is given back when
-  /// transposed, or of a source that lies between the ends of another one. What lies between the columns of a source
-  /// stays. Collective, `slabs` is global.
+  /// transposed, of a source that lies between the ends of another one, or where Pointers::keeps_from says so. What
+  /// lies between the columns of a source stays. Collective, `slabs` is global.
   ExecuteReport execute_in_place(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers,
                                  int slabs = usual_slabs);
   /// Collective. Frees the duplicate communicator, if there is one, and all shared memory.

@@ -97,6 +97,7 @@ struct Pointers {
   std::int64_t lld_to = 1;
   const void* alpha = nullptr;
   const void* beta = nullptr;
+  bool keeps_from = false; ///< its pages are not given back to the system, where others' are
 };
 
 } // namespace redist

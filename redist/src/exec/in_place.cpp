@@ -70,7 +70,7 @@ void GoneColumns::give_back(Slab slab) {
   for (std::size_t t = 0; t < plans_.size(); ++t) {
     const RankPlan& plan = *plans_[t];
     const Pointers& x = pointers_[t];
-    if (plan.transposed || x.from == nullptr || is_shared(t)) continue;
+    if (plan.transposed || x.from == nullptr || x.keeps_from || is_shared(t)) continue;
     now_.assign(gone_[t].size(), false);
     for (const auto* messages : {&plan.sends, &plan.keeps})
       for (const Message& message : *messages)
