@@ -86,11 +86,14 @@ dyngrid_matrix* in_own_memory() {
 
 } // namespace
 
-// the libraries open files by it, the C++ library too
-extern "C" std::FILE* fopen64(const char* path, const char* mode) {
+// dyngrid opens files by the first one, the C++ library by the second
+extern "C" std::FILE* fopen(const char* path, const char* mode) {
   using Open = std::FILE* (*)(const char*, const char*);
-  static const auto next = reinterpret_cast<Open>(dlsym(RTLD_NEXT, "fopen64"));
+  static const auto next = reinterpret_cast<Open>(dlsym(RTLD_NEXT, "fopen"));
   return next(!meminfo.empty() && std::strcmp(path, "/proc/meminfo") == 0 ? meminfo.c_str() : path, mode);
+}
+extern "C" std::FILE* fopen64(const char* path, const char* mode) {
+  return fopen(path, mode);
 }
 
 int main(int argc, char** argv) {
