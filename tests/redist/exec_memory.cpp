@@ -114,6 +114,11 @@ TEST(Machine, IsTheSameOnAllRanks) {
   EXPECT_GT(m.pack_bytes_per_s, 1e5);
   EXPECT_LT(m.pack_bytes_per_s, 1e13);
   EXPECT_GE(m.cores, 1);
+  redist::Executor executor(MPI_COMM_WORLD);
+  if (executor.is_on_one_host() && executor.ranks_on_host() > 1) {
+    EXPECT_EQ(m.bandwidth_bytes_per_s, m.pack_bytes_per_s); // no wire between them
+  }
+  executor.close();
   advise::Machine of_rank_0 = m;
   MPI_Bcast(&of_rank_0, sizeof of_rank_0, MPI_BYTE, 0, MPI_COMM_WORLD);
   EXPECT_EQ(of_rank_0.latency_s, m.latency_s);
