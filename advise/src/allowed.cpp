@@ -57,10 +57,6 @@ std::optional<Topology> chosen(const TopologyRequest& request) {
   }
 }
 
-double aspect(GridShape s) {
-  return static_cast<double>(std::max(s.nprow, s.npcol)) / std::min(s.nprow, s.npcol);
-}
-
 } // namespace
 
 Allowed Allowed::parse(const std::string& text) {

@@ -10,6 +10,7 @@
 
 #include "advise/chain.hpp"
 #include "advise/payoff.hpp"
+#include "advise/topology.hpp"
 #include "base/index.hpp"
 #include "base/names.hpp"
 #include "base/status.hpp"
@@ -390,6 +391,7 @@ private:
 
   std::vector<Candidate> candidates() const {
     std::vector<Candidate> found;
+    const double max_aspect = std::max(r_.max_aspect, aspect(r_.grid));
     const auto add_pool = [&](const std::vector<int>& pool) {
       const auto stay = std::count_if(pool.begin(), pool.end(), [&](int k) { return must_stay(k); });
       const auto least = std::max<std::ptrdiff_t>(1, stay);
@@ -405,10 +407,8 @@ private:
         for (int p = 1; p <= count; ++p) {
           if (count % p != 0) continue;
           const GridShape shape{p, count / p};
-          const int longer = std::max(p, shape.npcol), shorter = std::min(p, shape.npcol);
-          if (!(shape == r_.grid) && ((r_.max_aspect > 0 && longer > r_.max_aspect * shorter * (1 + 1e-9)) ||
-                                      (r_.allowed && !r_.allowed(shape))))
-            continue;
+          const bool is_long = r_.max_aspect > 0 && aspect(shape) > max_aspect * (1 + 1e-9);
+          if (!(shape == r_.grid) && (is_long || (r_.allowed && !r_.allowed(shape)))) continue;
           const double bound = r_.fixed_s + r_.work_s / (r_.is_weighted ? sum : count * slowest) + messages(shape);
           found.push_back({shape, members, bound * correction_});
         }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "advise/topology.hpp"
 #include "base/index.hpp"
 
 namespace advise {
@@ -197,6 +198,12 @@ std::vector<MeasuredStep> remembered(const BalanceMemory& memory, const BalanceR
   return list;
 }
 
+/// As long as the grids that ran: a program goes back to 7 x 1 from 3 x 1, although dyngrid would not begin with it.
+void allow_aspects_that_ran(BalanceRequest& r, const std::vector<StepObservation>& observed) {
+  if (r.max_aspect == 0) return;
+  for (const StepObservation& o : observed) r.max_aspect = std::max(r.max_aspect, aspect(o.grid));
+}
+
 /// What is known of steps with a matrix of another size does not hold for this one.
 void begin_with(BalanceMemory& memory, const BalanceRequest& subject, double now_s) {
   const bool is_other = memory.known.m != subject.m || memory.known.n != subject.n;
@@ -343,6 +350,7 @@ BalanceDecision decide_balance(BalanceRequest subject, BalanceMemory& memory, do
   r.measured_error = r.step_s > 0 ? steady.error_s() / r.step_s : 0;
   r.held_s = std::max(0.0, now_s - steady_since(memory, now_s));
   r.measured = remembered(memory, r);
+  allow_aspects_that_ran(r, memory.known.observed);
   r.rows_were_cut = memory.known.rows_were_cut;
   r.cols_were_cut = memory.known.cols_were_cut;
   r.one_process_ran = memory.known.one_process_ran;

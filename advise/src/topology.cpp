@@ -228,6 +228,10 @@ bool is_within(const TopologyRequest& r, GridShape s) {
          holds(r.valid_cols, s.npcol) && holds(r.valid_procs, s.size());
 }
 
+double aspect(GridShape s) {
+  return static_cast<double>(std::max(s.nprow, s.npcol)) / std::min(s.nprow, s.npcol);
+}
+
 std::vector<int> parse_set(const std::string& text) {
   std::vector<int> set;
   if (base::trimmed(text).empty()) bad_topology("the set is empty, expected e.g. 4:32:*2");

@@ -536,7 +536,7 @@ TEST(BalanceMemory, GoesBackFromAChangeThatIsSlowerThanWhatWasBefore) {
   }
 }
 
-/// A program in rows over four processes, which follows the decisions. Its slowest process decides: a row takes equally
+/// A program in rows over some processes, which follows the decisions. Its slowest process decides: a row takes equally
 /// long on each. A process with a competitor waits equally long for its turns, however few rows it has. So its share is
 /// its running time over its requested time.
 struct Turns {
@@ -544,16 +544,18 @@ struct Turns {
   double waits_s = 0, now = 1e5;
   int competes = -1;
   double load_s = 0; // since when
-  std::vector<int> order{0, 1, 2, 3};
+  int processes;
+  std::vector<int> order;
   std::vector<advise::Balance> balances;
   BalanceMemory memory;
   BalanceRequest subject;
 
-  Turns() {
-    subject.grid = {4, 1};
+  explicit Turns(int count) : processes(count), order(static_cast<std::size_t>(count)) {
+    std::iota(order.begin(), order.end(), 0);
+    subject.grid = {count, 1};
     subject.m = subject.n = 1600;
     subject.mb = subject.nb = 4;
-    subject.rows = {400, 400, 400, 400};
+    subject.rows.assign(order.size(), 1600 / count);
     subject.cols = {1600};
     subject.is_weighted = true;
     subject.steps_left = 3000;
@@ -613,7 +615,7 @@ struct Turns {
       std::vector<ProcessLoad> loads;
       for (std::size_t place = 0; place < order.size(); ++place)
         loads.push_back(load(order[place], static_cast<int>(place)));
-      for (int process = 0; process < 4; ++process)
+      for (int process = 0; process < processes; ++process)
         if (std::count(order.begin(), order.end(), process) == 0) loads.push_back(load(process, -1));
       memory.take(loads, now);
       memory.outcome(now);
@@ -636,7 +638,7 @@ struct Turns {
 };
 
 TEST(BalanceMemory, AProcessThatWaitsForItsTurnsLeavesHoweverSmallItsPartIs) {
-  Turns line;
+  Turns line(4);
   line.run(20);
   EXPECT_TRUE(line.balances.empty());
   line.compete(1, 0.2);
@@ -651,6 +653,17 @@ TEST(BalanceMemory, AProcessThatWaitsForItsTurnsLeavesHoweverSmallItsPartIs) {
   EXPECT_EQ(line.order.size(), 4U);
   EXPECT_EQ(line.subject.grid, (base::GridShape{4, 1}));
   EXPECT_LE(line.balances.size(), 4U);
+}
+
+/// dyngrid itself would choose no grid of more than three times as many rows as columns.
+TEST(BalanceMemory, OneOfEightInARowLeavesTheSevenOthers) {
+  Turns line(8);
+  line.run(20);
+  EXPECT_TRUE(line.balances.empty());
+  line.compete(5, 0.2);
+  line.run(10);
+  EXPECT_EQ(line.order, (std::vector<int>{0, 1, 2, 3, 4, 6, 7}));
+  EXPECT_EQ(line.subject.grid, (base::GridShape{7, 1}));
 }
 
 /// Another job balances itself on the same hosts: whatever this one does, its steps stay as long. What is not work

@@ -86,7 +86,8 @@ struct BalanceRequest {
   /// moved for one that comes and goes faster than a move pays off.
   double held_s = std::numeric_limits<double>::infinity();
   bool may_remove = true, may_return = true;
-  double max_aspect = GridRules().aspect;           ///< longer side of a new grid over its shorter one; 0: any
+  /// Longer side of a new grid over its shorter one, where the grid there is is not longer; 0: any.
+  double max_aspect = GridRules().aspect;
   std::function<bool(GridShape)> allowed;           ///< empty: all
   std::function<Cost(const BalanceChoice&)> change; ///< empty: exchange_cost of what moves, on `machine`
   Machine machine;

@@ -58,6 +58,8 @@ Topology choose_topology(const TopologyRequest& request);
 /// Whether a grid keeps to the aspects and the valid sets of a request.
 bool is_within(const TopologyRequest& request, GridShape shape);
 
+double aspect(GridShape shape); ///< longer side over shorter side
+
 /// "1,2,4,9", "4:32" (step 1), "4:32:4" (step 4), "4:32:*2" (4, 8, 16, 32), and lists of these. Ascending,
 /// each once; all at least 1.
 /// @throws Error{bad_argument}
