@@ -28,15 +28,12 @@ class Case(NamedTuple):
 
 
 def synthetic(lab: Lab, nodes: int, competitors: int, ratios: List[float], more: List[str]) -> List[Case]:
-    words = [lab.app("bench_ampi"), "--ratios", ",".join(f"{r:g}" for r in ratios), "--competitors", str(competitors)]
-    words += ["--seconds", "0.3", "--settle", "1"] if lab.quick else []
-    out = lab.nodes(nodes, part_of(nodes), words + more, load=[f"{nodes - 1}:{competitors}"], seconds=600)
-    cases: Dict[float, List[Dict[str, str]]] = {}
-    for line in lines_of(out):
-        cases.setdefault(float(line["ratio"]), []).append(line)
     result = []
-    for ratio, lines in cases.items():
-        by_way = {line["way"]: line for line in lines}
+    for ratio in ratios:  # each a run of its own: a balance learns from the steps of its run
+        words = [lab.app("bench_ampi"), "--ratios", f"{ratio:g}", "--competitors", str(competitors)]
+        words += ["--seconds", "0.3", "--settle", "1"] if lab.quick else []
+        out = lab.nodes(nodes, part_of(nodes), words + more, load=[f"{nodes - 1}:{competitors}"], seconds=600)
+        by_way = {line["way"]: line for line in lines_of(out)}
         result.append(Case(nodes, competitors, ratio, {w: float(by_way[w]["step_s"]) for w in WAYS},
                            {w: int(by_way[w]["rows_of_loaded"]) for w in WAYS},
                            int(by_way["dyngrid"]["processes"]) < nodes))
