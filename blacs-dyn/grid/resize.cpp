@@ -257,10 +257,11 @@ bool Resize::look_for_newcomers() {
 void Resize::await_newcomers() {
   together(parts_->grid.comm(), [&] {
     if (parts_->processes.id() != 0) return;
-    while (!look_for_newcomers()) {
+    while (!news()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       let_mpi_progress(parts_->grid.comm()); // the others may still wait for this process's part of a broadcast
     }
+    if (trouble_) throw *trouble_; // an earlier look may have found it
   });
 }
 

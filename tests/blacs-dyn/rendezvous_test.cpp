@@ -159,6 +159,13 @@ TEST(Rendezvous, AProcessThatHasEndedIsNotHeld) {
   }
 }
 
+TEST(Rendezvous, AGroupThatWasSentAwayIsNotHeld) {
+  Host host;
+  const Peer first(host.invitation, 0, 10);
+  host.rendezvous.dismiss(group);
+  EXPECT_FALSE(host.hold());
+}
+
 TEST(Rendezvous, NamesOfAnyLength) {
   Host host;
   const std::string name(200, 'h'), mpirun(100, 'm');

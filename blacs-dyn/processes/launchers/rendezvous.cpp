@@ -447,8 +447,8 @@ bool Rendezvous::hold(int group, double limit_s, std::string* why) {
       u.presence = Presence::gone;
       u.why = c->who + " ended";
     }
-  *why = u.why.empty() ? "it ended" : u.why;
-  if (u.presence == Presence::gone) return false;
+  *why = u.may_go ? "it was sent away" : u.why.empty() ? "it ended" : u.why;
+  if (u.presence == Presence::gone || u.may_go) return false;
   u.is_held = true;
   u.limit_s = limit_s;
   u.in_by = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));

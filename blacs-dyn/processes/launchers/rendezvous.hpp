@@ -73,7 +73,7 @@ public:
   /// A line to all of its processes.
   void send_all(int group, const std::string& line);
   /// From here on the group's end is the end of everything, and so is a group that has not joined within limit_s
-  /// seconds. False: it has gone already, and why.
+  /// seconds. False: it has gone already, or was sent away, and why.
   bool hold(int group, double limit_s, std::string* why);
   void has_come(int group); ///< it has joined
   void let_go(int group);   ///< its end is no fault from here on
