@@ -114,8 +114,9 @@ Resize::Goal Changes::agree_on_goal(const Asked& asked, bool is_own) {
 int Changes::make(Resize::Goal goal, std::optional<control::ResizeRequest> request, std::uint64_t all) {
   Resize next(parts_, std::move(goal), std::move(request));
   const bool is_at_point = next.goal().is_at_point;
-  if (is_at_point && under_way_ && under_way_->goal().to == next.goal().to && next.goal().without.is_empty() &&
-      under_way_->goal().growth.is_like(next.goal().growth)) {
+  if (under_way_ && under_way_->goal().to == next.goal().to && next.goal().without.is_empty() &&
+      under_way_->goal().growth.is_like(next.goal().growth) &&
+      (is_at_point || under_way_->goal().placement == next.goal().placement)) {
     under_way_->take_over(next);
     return let_in(all);
   }
@@ -158,7 +159,7 @@ int Changes::carry_out(Resize& next) {
     if (parts_.settings.is_scheduled) call_off("other processes were requested from the scheduler, which refuses them");
     throw;
   }
-  if (!under_way_ || !(under_way_->goal().to == goal.to)) next.check_room(headroom_);
+  next.check_room(headroom_);
   has_called_off_ = has_called_off_ || under_way_;
   call_off(fmt::format("{} is requested instead", to_string(goal.to)));
   if (is_there) {
@@ -166,7 +167,7 @@ int Changes::carry_out(Resize& next) {
     next.already_there();
     return outcome;
   }
-  next.decide();
+  next.decide(headroom_);
   const bool must_await = next.must_await() && !next.are_they_there_already();
   if (must_await && goal.is_at_point && !parts_.settings.waits) {
     next.say_sent_for();
@@ -190,10 +191,11 @@ void Changes::call_off(const std::string& why) {
 
 int Changes::let_in(std::uint64_t all) {
   constexpr std::uint64_t is_decided = PlaceWord::newcomers_are_there | PlaceWord::newcomers_do_not_come;
-  if (!under_way_ || (all & is_decided) == 0) return DYNGRID_SAME;
+  if (!under_way_ || (under_way_->goal().is_at_point && (all & is_decided) == 0)) return DYNGRID_SAME;
   under_way_->begin_again();
   Resize change = take_under_way();
   try {
+    if (!change.goal().is_at_point) change.await_newcomers();
     if (all & PlaceWord::newcomers_do_not_come) change.tell_why_not();
     change.gather();
     return see_through(change);
@@ -318,7 +320,7 @@ int Changes::lay_out_anew(const GridMap& to) {
 
 int Changes::grow(Change change) {
   Resize growth(parts_, {}, std::nullopt);
-  growth.decide_by(std::move(change));
+  growth.decide_by(std::move(change), headroom_);
   if (growth.must_await()) growth.await_newcomers();
   parts_.grid.close_all_contexts();
   growth.gather();

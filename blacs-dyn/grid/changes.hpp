@@ -41,7 +41,8 @@ public:
   /// Makes the grid the requested one, or starts the processes that it needs. all: what the processes found out at this
   /// resize point, PlaceWord::Flag. Collective over the grid.
   int make(Resize::Goal goal, std::optional<control::ResizeRequest> request = std::nullopt, std::uint64_t all = 0);
-  /// At a resize point: admits the new processes when all of the requested ones are ready. Collective over the grid.
+  /// At a resize point: admits the new processes when all of the requested ones are ready. Where the program waits for
+  /// them now: awaits them. Collective over the grid.
   int let_in(std::uint64_t all);
   /// Carries the change through on this process, through all sleeps, until it goes on in the program. Collective over
   /// the union.

@@ -2,13 +2,16 @@
 #include "grid/headroom.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
+#include <thread>
 
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/host_list.hpp"
 #include "control/limits.hpp"
@@ -33,6 +36,19 @@ void refuse(const std::string& why) {
   if (!why.empty()) throw Error(Status::unsupported, "blacs-dyn: " + why);
 }
 
+void refuse_without_slots(std::int64_t fresh, std::int64_t taken, const Slots& room) {
+  if (room.has_room_for(taken + fresh)) return;
+  throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes requested, but {} of mpirun's {} slots are "
+                                            "taken; start with mpirun --oversubscribe or "
+                                            "with more slots (-H, hostfile)",
+                                            fresh, taken, room.universe));
+}
+
+/// Where all are on this host, mpirun's children are counted too: some may be leaving.
+std::int64_t with_children(std::int64_t known) {
+  return is_on_one_host() ? std::max(known, control::children_of(getppid())) : known;
+}
+
 } // namespace
 
 void Headroom::check(int fresh, Shape after, const GroupPolicy& policy, bool is_forced) const {
@@ -55,6 +71,11 @@ std::int64_t Headroom::living() const {
   for (const SpawnGroup& group : processes_.process_set().groups)
     all += static_cast<std::int64_t>(group.members.size());
   return all;
+}
+
+std::int64_t Headroom::living_and_spare() const {
+  const Reserve::Count spares = processes_.warm();
+  return living() + spares.asleep + spares.starting;
 }
 
 /// Cores and matrices; what has to be looked up is not in it yet.
@@ -109,8 +130,24 @@ std::int64_t Headroom::slots_taken() const {
   int first = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &first); // process 0 is one of those that mpirun started
   const auto of_pool = static_cast<std::int64_t>(processes_.process_set().groups[0].members.size());
-  const std::int64_t known = living() + first - of_pool;
-  return is_on_one_host() ? std::max(known, control::children_of(getppid())) : known;
+  return with_children(living() + first - of_pool);
+}
+
+/// Pools have counted all of mpirun's children before, and take turns.
+void Headroom::await_slots(const std::vector<NewGroup>& groups) const {
+  const Slots room = slots();
+  if (settings_.way == LauncherKind::join || !room.are_limited() || !settings_.pool.empty()) return;
+  std::int64_t fresh = -processes_.spares_taken_by(groups);
+  for (const NewGroup& group : groups) fresh += static_cast<std::int64_t>(group.members.size());
+  if (fresh == 0) return;
+  const std::int64_t known = living_and_spare();
+  refuse_without_slots(fresh, known, room);
+  const base::Deadline limit(settings_.join_limit_s);
+  while (!room.has_room_for(with_children(known) + fresh) && !limit.is_over()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    let_mpi_progress(processes_.grid()); // the others may still wait for this process's part of a broadcast
+  }
+  refuse_without_slots(fresh, with_children(known), room);
 }
 
 /// mpirun ends the application when it has no slot for a spare process. Between a count and the start that it allows
@@ -120,9 +157,7 @@ std::string Headroom::trouble_with_spares(int fresh) const {
   if (!room.are_limited()) return {};
   if (!settings_.pool.empty())
     return fmt::format("several pools share mpirun's {} slots; start mpirun with --oversubscribe", room.universe);
-  const Reserve::Count spares = processes_.warm();
-  std::int64_t taken = living() + spares.asleep + spares.starting;
-  if (is_on_one_host()) taken = std::max(taken, control::children_of(getppid())); // some may be leaving
+  const std::int64_t taken = with_children(living_and_spare());
   if (room.has_room_for(taken + fresh)) return {};
   return fmt::format("{} requested, but {} of mpirun's {} slots are taken; start mpirun with --oversubscribe or with "
                      "more slots (-H, hostfile)",
@@ -145,13 +180,7 @@ void Headroom::check_slots(const std::vector<HostShare>& shares) const {
   for (const std::string& host : unseen) check_host(host);
   for (const HostShare& share : shares)
     if (share.count > 0 && !base::is_this_host(share.host)) refuse(remote_spawn_trouble());
-  const Slots room = slots();
-  const std::int64_t taken = slots_taken();
-  if (room.has_room_for(taken + wanted)) return;
-  throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes requested, but {} of mpirun's {} slots are "
-                                            "taken; start with mpirun --oversubscribe or "
-                                            "with more slots (-H, hostfile)",
-                                            wanted, taken, room.universe));
+  refuse_without_slots(wanted, slots_taken(), slots());
 }
 
 } // namespace blacs_dyn

@@ -24,6 +24,9 @@ public:
   /// @param is_forced  on process 0: however many processes a core gets
   /// Collective over the grid. @throws agreed Error{no_slots, not_found, unsupported}
   void check(int fresh, Shape after, const GroupPolicy& policy, bool is_forced) const;
+  /// Process 0, before these groups are started: returns when mpirun has a slot for each process of them. A process
+  /// that leaves, or was called off, holds one until it has ended. @throws Error{no_slots}
+  void await_slots(const std::vector<NewGroup>& groups) const;
   /// Process 0: why this number of spare processes is not started now; empty: it can be.
   std::string trouble_with_spares(int fresh) const;
 
@@ -33,6 +36,7 @@ private:
   void check_slots(const std::vector<HostShare>& shares) const;
   std::int64_t bytes_of_a_process() const;
   std::int64_t living() const; ///< processes of the application
+  std::int64_t living_and_spare() const;
   std::int64_t slots_taken() const;
 
   const Processes& processes_;

@@ -184,7 +184,7 @@ void Resize::await_answer() {
   if (parts_->settings.way == LauncherKind::background) turn_.end(); // else gather() starts them
 }
 
-void Resize::decide() {
+void Resize::decide(const Headroom& headroom) {
   const Settings& settings = parts_->settings;
   const ProcessSet& process_set = parts_->processes.process_set();
   Matrix* const largest = parts_->registered.matrices.largest();
@@ -193,29 +193,31 @@ void Resize::decide() {
     if (largest) received = Matrices::missing_layouts(parts_->grid.comm(), {largest}, {goal_.to, {}});
   });
   if (trouble && trouble->status() == Status::mpi_failure) throw *trouble;
-  agree_to_begin([&] {
+  const auto decision = [&] {
     if (trouble) throw *trouble;
     gridmap::PlacementRequest placement = placement_request(largest, received, process_set.grid.shape, goal_.to);
     placement.method = goal_.placement;
     change_ = decide_change(process_set, goal_.to, std::move(placement), settings.group_policy,
                             {goal_.exact ? &*goal_.exact : nullptr, goal_.leave, without_, goal_.growth});
-  });
+  };
+  agree_to_begin(decision, headroom);
 }
 
-void Resize::decide_by(Change change) {
-  agree_to_begin([&] { change_ = std::move(change); });
+void Resize::decide_by(Change change, const Headroom& headroom) {
+  agree_to_begin([&] { change_ = std::move(change); }, headroom);
 }
 
 /// On process 0, for new processes.
-void Resize::send_for() {
+void Resize::send_for(const Headroom& headroom) {
   if (change_.new_groups.empty() || parts_->processes.id() != 0) return;
   parts_->newcomers.check();
+  headroom.await_slots(change_.new_groups);
   parts_->processes.send_for(change_, parts_->newcomers.options());
   await_answer();
 }
 
 /// First the decision, then process 0 starts the processes: nothing is started where another process cannot take part.
-template <class Decision> void Resize::agree_to_begin(Decision&& decision) {
+template <class Decision> void Resize::agree_to_begin(Decision&& decision, const Headroom& headroom) {
   const MPI_Comm grid = parts_->grid.comm();
   try {
     together(grid, [&] {
@@ -224,7 +226,7 @@ template <class Decision> void Resize::agree_to_begin(Decision&& decision) {
     });
     if (is_by_speed(parts_->processes.process_set(), change_, goal_.growth)) // process 0's counts
       change_ = value_of_root(change_, 0, grid);
-    if (!change_.new_groups.empty()) together(grid, [&] { send_for(); });
+    if (!change_.new_groups.empty()) together(grid, [&] { send_for(headroom); });
   } catch (...) {
     parts_->processes.call_off(); // another process could not decide
     throw;
@@ -409,6 +411,7 @@ void Resize::call_off(const std::string& why) {
 }
 
 void Resize::take_over(Resize& newer) {
+  goal_.is_at_point = newer.goal_.is_at_point;
   if (!newer.request_) return;
   if (request_) request_->superseded(newer.request_->number);
   request_ = std::move(newer.request_);

@@ -78,9 +78,9 @@ public:
   void check_room(const Headroom& headroom); ///< before anything is decided. @throws agreed Error{no_slots, ...}
   /// Determines which processes join, wake and leave; starts the new ones. @throws agreed Error, and nothing was
   /// started.
-  void decide();
+  void decide(const Headroom& headroom);
   /// The same for a change that is decided already, by blacs_setup.dat.
-  void decide_by(Change change);
+  void decide_by(Change change, const Headroom& headroom);
   bool must_await() const;       ///< new processes start on their own and have to be awaited
   void await_newcomers();        ///< @throws agreed Error when they do not come; they are called off then
   bool are_they_there_already(); ///< all of them slept until this growth
@@ -110,7 +110,8 @@ public:
   void already_there();
   void failed(const base::Error& error);
   void call_off(const std::string& why); ///< the new processes are not needed any more
-  void take_over(Resize& newer);         ///< which requests the same: its request counts from here on
+  /// Which requests the same: its request counts from here on, and whether the program waits.
+  void take_over(Resize& newer);
 
 private:
   void ask(Control& control);
@@ -118,8 +119,8 @@ private:
   void take(const control::Grant& grant);
   void await_turn();
   void await_answer();
-  void send_for();
-  template <class Decision> void agree_to_begin(Decision&& decision);
+  void send_for(const Headroom& headroom);
+  template <class Decision> void agree_to_begin(Decision&& decision, const Headroom& headroom);
   bool look_for_newcomers();
   Outcome abandon();
   Outcome commit(MatrixMove& move);

@@ -255,6 +255,11 @@ Reserve::Count Processes::warm() const {
   return reserve ? reserve->count() : Reserve::Count{};
 }
 
+int Processes::spares_taken_by(const std::vector<NewGroup>& groups) const {
+  const Reserve* reserve = launcher_->reserve();
+  return reserve ? reserve->taken_by(groups) : 0;
+}
+
 Launch::Progress Processes::progress() {
   return launch_ ? launch_->progress() : Launch::Progress{};
 }

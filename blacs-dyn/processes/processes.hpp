@@ -107,7 +107,8 @@ public:
   /// when they cannot be started. trouble_now: why this number of them cannot be started now; empty: it can.
   void keep_warm(std::vector<int> sizes, const std::function<std::string(int)>& trouble_now,
                  const std::function<SpawnOptions()>& options);
-  Reserve::Count warm() const; ///< process 0
+  Reserve::Count warm() const;                                    ///< process 0
+  int spares_taken_by(const std::vector<NewGroup>& groups) const; ///< process 0: see Reserve
   /// Process 0: whether there are spare processes that are not yet introduced to the others.
   bool has_to_introduce() const { return !to_introduce_.empty(); }
   /// Introduces them to the others. @return whether there are kept groups whose time is over. Collective over the grid.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// called_off off|starved TIMES: other grids are requested while new processes start.
+// called_off off|starved|now TIMES: other grids are requested while new processes start.
 // off: until TIMES growths of 1x2 were cancelled at varying moments of their start, by a request for the present grid;
 // others are complete by then. The next growth works.
 // starved: requests arrive faster than processes start, until the grid has grown TIMES times
+// now: dyngrid_resize to the grid whose processes start already lets these in
 #include <cstring>
 
 #include <unistd.h>
@@ -52,6 +53,23 @@ bool off(int times) {
   return false;
 }
 
+int now() {
+  dyngrid_matrix* a = follow::create("a", 'd', 53, 47, 4, 3);
+  if (dyngrid_is_newcomer()) {
+    expect(dyngrid_resize_point_at("step") == DYNGRID_RESIZED, "a new process");
+  } else {
+    follow::fill(a, 'd', 5);
+    expect(!dyngrid_request(2, 2), "request");
+    expect(dyngrid_resize_point_at("step") == DYNGRID_SAME, "the processes start");
+    expect(dyngrid_resize(2, 2, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "the growth");
+    dyngrid_resize_report report;
+    expect(!dyngrid_last_resize(&report) && report.spawned == 2 && report.asked_at_step == -1, "its report");
+  }
+  expect(follow::wrong(a, 'd', 5) == 0, "data");
+  if (dyngrid_is_first()) std::puts("called_off: right, none");
+  return dyngrid_finalize();
+}
+
 bool starved(int times) {
   if (s.growths >= times) return true;
   if (--s.left > 0) return false;
@@ -67,6 +85,7 @@ int main(int argc, char** argv) {
   const bool is_off = argc > 1 && !std::strcmp(argv[1], "off");
   const int times = argc > 2 ? std::atoi(argv[2]) : 1;
   expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
+  if (argc > 1 && !std::strcmp(argv[1], "now")) return now();
   dyngrid_matrix* a = follow::create("a", 'd', 53, 47, 4, 3);
   expect(!dyngrid_share("state", &s, sizeof s), "share");
   if (!dyngrid_is_newcomer()) follow::fill(a, 'd', 5);

@@ -3,7 +3,8 @@
 // status. A good growth afterwards works (where the case allows one).
 // - missing: no such program; not_executable; no_mpi
 // - unlinked: argument 2 is a program that does not link
-// - slots: run without --oversubscribe, MPI has no slots for more
+// - slots: run without --oversubscribe, MPI has no slots for more, or spare processes that the growth cannot use hold
+//   them
 // - host: a missing host (DYNGRID_HOSTS)
 // - absurd, requested, scheduled: 1000x1000 by dyngrid_resize, by dyngrid_request; DYNGRID_RESIZE_AT=0:300x300
 // - descriptors: run where mpirun may not open as many files as it would need
@@ -121,6 +122,7 @@ int main(int argc, char** argv) {
                 kind == "declares_more"
             ? DYNGRID_ERR_MISMATCH
             : DYNGRID_ERR_SPAWN;
+    if (kind == "slots") expect(dyngrid_resize_point() == DYNGRID_SAME, "spare processes are started");
     const int context = dyngrid_context();
     if (kind == "requested") expect(dyngrid_request(1000, 1000) == DYNGRID_SUCCESS, "dyngrid_request");
     const int status = kind == "requested" || kind == "scheduled" ? dyngrid_resize_point()

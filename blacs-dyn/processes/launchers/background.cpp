@@ -117,6 +117,20 @@ public:
     return all;
   }
 
+  int taken_by(const std::vector<NewGroup>& groups) const override {
+    std::vector<int> sizes;
+    for (const NewGroup& group : groups)
+      if (group.host.empty()) sizes.push_back(static_cast<int>(group.members.size()));
+    int taken = 0;
+    for (const Warm& one : warm_) {
+      const auto at = std::find(sizes.begin(), sizes.end(), one.size);
+      if (at == sizes.end() || rendezvous_->presence(one.ticket, nullptr) == Presence::gone) continue;
+      taken += one.size;
+      sizes.erase(at);
+    }
+    return taken;
+  }
+
   std::vector<Known> introduce(const std::vector<SpawnGroup>& groups) override {
     if (!is_open_mpi_5()) return {}; // with 4 all is here after the first thing that MPI asks
     const auto is_fresh = [this](const Warm& one) {

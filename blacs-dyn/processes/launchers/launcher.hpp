@@ -97,6 +97,7 @@ public:
     int asleep = 0, starting = 0;
   };
   virtual Count count() const = 0;
+  virtual int taken_by(const std::vector<NewGroup>& groups) const = 0; ///< the processes that start() would wake
 };
 
 /// One way in which processes start and leave. The later steps (parent communicator, union, sleep) are the same for all
