@@ -131,10 +131,8 @@ int Changes::make(Resize::Goal goal, std::optional<control::ResizeRequest> reque
   try {
     return carry_out(next);
   } catch (const Error& error) {
-    if (is_at_point)
-      next.failed(error);
-    else if (control_)
-      control_->state().asks_no_more(); // what the scheduler has granted is given back where nothing comes of it
+    if (is_at_point) next.failed(error);
+    give_back(next);
     throw;
   }
 }
@@ -149,19 +147,15 @@ bool Changes::waits_for_growth(const Resize& newer) const {
          goal.leave.empty() && !goal.exact && under_way_->goal().growth.is_like(goal.growth);
 }
 
-/// From the decision on. A change that is under way already is called off.
+/// From the decision on. A change that is under way already is called off: before the scheduler is asked anew where it
+/// has granted that one.
 int Changes::carry_out(Resize& next) {
   const Resize::Goal& goal = next.goal();
   const bool is_there = next.is_grid_already();
-  try {
-    next.ask_scheduler(control_.get());
-  } catch (const Error&) { // a program that asks anew has given back what it was granted before
-    if (parts_.settings.is_scheduled) call_off("other processes were requested from the scheduler, which refuses them");
-    throw;
-  }
+  if (under_way_ && under_way_->goal().is_granted) make_way(next);
+  next.ask_scheduler(control_.get());
   next.check_room(headroom_);
-  has_called_off_ = has_called_off_ || under_way_;
-  call_off(fmt::format("{} is requested instead", to_string(goal.to)));
+  make_way(next);
   if (is_there) {
     const int outcome = relayout_.all(); // the rules may say otherwise by now
     next.already_there();
@@ -185,8 +179,22 @@ Resize Changes::take_under_way() {
   return change;
 }
 
+void Changes::make_way(const Resize& newer) {
+  has_called_off_ = has_called_off_ || under_way_;
+  const Resize::Goal& goal = newer.goal();
+  call_off(fmt::format("{} is requested instead", goal.need.empty() ? to_string(goal.to) : goal.need));
+}
+
 void Changes::call_off(const std::string& why) {
-  if (under_way_) take_under_way().call_off(why);
+  if (!under_way_) return;
+  Resize change = take_under_way();
+  change.call_off(why);
+  give_back(change);
+}
+
+/// What the scheduler has granted, where nothing comes of it.
+void Changes::give_back(const Resize& change) {
+  if (change.goal().is_granted && control_) control_->state().asks_no_more();
 }
 
 int Changes::let_in(std::uint64_t all) {
@@ -201,6 +209,7 @@ int Changes::let_in(std::uint64_t all) {
     return see_through(change);
   } catch (const Error& error) {
     change.failed(error);
+    give_back(change);
     throw;
   }
 }

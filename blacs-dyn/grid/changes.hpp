@@ -76,6 +76,8 @@ public:
 
 private:
   int carry_out(Resize& next);
+  void make_way(const Resize& newer);
+  void give_back(const Resize& change);
   bool waits_for_growth(const Resize& newer) const;
   Resize::Goal goal_of(const control::ResizeRequest& request) const;
   int lay_out_anew(const GridMap& to);

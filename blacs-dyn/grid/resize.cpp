@@ -130,12 +130,20 @@ void Resize::ask_for_need(Control& control) {
 }
 
 void Resize::take(const control::Grant& grant) {
-  if (!goal_.exact) goal_.growth.hosts = grant.hosts;
+  goal_.is_granted = true;
+  if (!goal_.exact) goal_.granted = grant.hosts;
+}
+
+/// As requested, on what was granted.
+GrowthForm Resize::growth() const {
+  GrowthForm growth = goal_.growth;
+  if (!goal_.granted.empty()) growth.hosts = goal_.granted;
+  return growth;
 }
 
 void Resize::check_room(const Headroom& headroom) {
   if (goal_.exact || !without_.empty()) return; // no process is started then
-  std::vector<advise::OfferedHost> hosts = goal_.growth.hosts;
+  std::vector<advise::OfferedHost> hosts = growth().hosts;
   if (parts_->settings.way == LauncherKind::background && !hosts.empty())
     together(parts_->grid.comm(), [&] {
       if (parts_->processes.id() != 0) return; // the host of process 0 is meant
@@ -198,7 +206,7 @@ void Resize::decide(const Headroom& headroom) {
     gridmap::PlacementRequest placement = placement_request(largest, received, process_set.grid.shape, goal_.to);
     placement.method = goal_.placement;
     change_ = decide_change(process_set, goal_.to, std::move(placement), settings.group_policy,
-                            {goal_.exact ? &*goal_.exact : nullptr, goal_.leave, without_, goal_.growth});
+                            {goal_.exact ? &*goal_.exact : nullptr, goal_.leave, without_, growth()});
   };
   agree_to_begin(decision, headroom);
 }
@@ -224,7 +232,7 @@ template <class Decision> void Resize::agree_to_begin(Decision&& decision, const
       decision();
       require_memory();
     });
-    if (is_by_speed(parts_->processes.process_set(), change_, goal_.growth)) // process 0's counts
+    if (is_by_speed(parts_->processes.process_set(), change_, growth())) // process 0's counts
       change_ = value_of_root(change_, 0, grid);
     if (!change_.new_groups.empty()) together(grid, [&] { send_for(headroom); });
   } catch (...) {

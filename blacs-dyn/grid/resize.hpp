@@ -38,8 +38,10 @@ public:
     std::vector<int> leave;       ///< ids of groups that are not in the new grid
     advise::Without without;      ///< processes that are not in it either
     GrowthForm growth;            ///< where those that join come from, and which process stands where
-    std::string need;             ///< dyngrid_need: one of these grids, and `to` is one when the scheduler has answered
-    bool is_forced = false;       ///< however many processes a core gets
+    bool is_granted = false;      ///< by the scheduler, which was asked; it is given back where nothing comes of it
+    std::vector<advise::OfferedHost> granted; ///< hosts, in place of those of `growth`; empty: no certain ones
+    std::string need;       ///< dyngrid_need: one of these grids, and `to` is one when the scheduler has answered
+    bool is_forced = false; ///< however many processes a core gets
     /// Requested at a resize point: new processes are admitted at a later one, a failure is printed and the program
     /// goes on. Otherwise the program waits for them.
     bool is_at_point = false;
@@ -117,6 +119,7 @@ private:
   void ask(Control& control);
   void ask_for_need(Control& control);
   void take(const control::Grant& grant);
+  GrowthForm growth() const;
   void await_turn();
   void await_answer();
   void send_for(const Headroom& headroom);
@@ -143,8 +146,8 @@ private:
 template <class Archive> void fields(Archive& a, Resize::Goal& goal) {
   bool is_exact = goal.exact.has_value();
   GridMap map = goal.exact.value_or(GridMap{});
-  a(goal.to, goal.placement, is_exact, map, goal.leave, goal.without, goal.growth, goal.need, goal.is_forced,
-    goal.is_at_point);
+  a(goal.to, goal.placement, is_exact, map, goal.leave, goal.without, goal.growth, goal.is_granted, goal.granted,
+    goal.need, goal.is_forced, goal.is_at_point);
   if (is_exact) goal.exact = std::move(map);
 }
 

@@ -271,7 +271,6 @@ void JobState::end_failed(const ResizeRequest* request, GridShape to, Status sta
     } else {
       more["event"] = "failed";
       post(std::move(more));
-      drop_ask();
     }
   });
 }

@@ -756,6 +756,20 @@ TEST(Job, ARequestIsAnsweredOnceAndNeverForgotten) {
   EXPECT_EQ(words(state.take_events()), "resize#2 outcome:done#2");
 }
 
+TEST(Job, WhatWasGrantedStaysUntilItIsGivenBack) {
+  control::JobState state = job();
+  std::thread scheduler([&] {
+    while (state.status(1)["asks"].is_null()) std::this_thread::yield();
+    state.grant(control::parse_request(R"({"op":"grant","ask":1,"procs":9})"));
+  });
+  EXPECT_EQ(state.ask("3x3", false, -1)->procs, 9);
+  scheduler.join();
+  state.failed({1, 8}, base::Status::bad_argument, "another change, beside the granted one");
+  EXPECT_EQ(state.status(2)["asks"]["granted"], 9);
+  state.asks_no_more();
+  EXPECT_TRUE(state.status(3)["asks"].is_null());
+}
+
 TEST(Protocol, OperationsAreReadInOnePlace) {
   for (const char* word : {"status", "resize", "grow", "shrink", "leave", "offer", "cancel", "history", "watch", "load",
                            "balance", "calls"}) {

@@ -22,6 +22,7 @@
 //   disturb no process
 // - server: the ompi-server is killed between two growths; TEST_WHEN=coming: while new processes start
 // - twice: a second request for the pending grid takes over
+// - granted: under a scheduler, a growth is requested twice and called off
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -42,6 +43,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/environment.hpp"
 #include "base/files.hpp"
 #include "base/parse_json.hpp"
 #include "control/client.hpp"
@@ -426,6 +428,45 @@ int asked_twice(dyngrid_matrix* a) {
   return dyngrid_finalize();
 }
 
+/// 1x2 -> 2x2 under a scheduler that names hosts, which a thread of process 0 plays. The same growth requested again is
+/// the one under way. Called off, it gives back what was granted.
+int granted(dyngrid_matrix* a) {
+  if (dyngrid_is_newcomer()) {
+    await_mark("over");
+    expect(resize_point() == DYNGRID_LEAVE, "a new process of a growth that was called off");
+    return dyngrid_finalize();
+  }
+  follow::fill(a, 'd', 5);
+  std::atomic<int> grants{0};
+  std::atomic<bool> is_over{false};
+  std::thread scheduler;
+  if (dyngrid_is_first())
+    scheduler = std::thread([&] {
+      control::Client client = control::Client::to_job(dyngrid_job());
+      for (; !is_over; usleep(1000)) {
+        const base::Json asks = client.call("status", {}).at("asks");
+        if (!asks.is_object() || !asks.at("granted").is_null()) continue;
+        const base::Json host{{"name", base::host_name()}, {"slots", 2}};
+        client.call("grant", {{"ask", asks.at("ask")}, {"procs", 4}, {"hosts", base::Json::array({host})}});
+        ++grants;
+      }
+    });
+  for (const int nprow : {2, 2, 1}) {
+    expect(!dyngrid_request(nprow, 2), "request");
+    do expect(resize_point() == DYNGRID_SAME, "the grid stays");
+    while (dyngrid_pending() != 0);
+  }
+  if (dyngrid_is_first()) {
+    expect(grants == 1, "one growth is asked for once");
+    expect(control::Client::to_job(dyngrid_job()).call("status", {}).at("asks").is_null(), "what was granted is free");
+    is_over = true;
+    scheduler.join();
+  }
+  set_mark("over");
+  say("granted: right");
+  return dyngrid_finalize();
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -506,6 +547,7 @@ int main(int argc, char** argv) {
   if (kind == "moment") return moment(a);
   if (kind == "server") return after_the_server(a);
   if (kind == "twice") return asked_twice(a);
+  if (kind == "granted") return granted(a);
 
   const auto check_grid = [&](int rows, int cols) {
     int nprow = 0, npcol = 0;

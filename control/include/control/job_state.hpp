@@ -120,8 +120,8 @@ public:
   void phases_planned(Json plan);
   PhaseTimes phases() const; ///< all recorded: of earlier runs and this one
   /// Requests one of these grids from the scheduler that watches, and sleeps until the reply. Empty: no reply within
-  /// `patience_s` (below 0: no limit), or none can arrive any more. A granted grid stays requested until changed(),
-  /// failed() or asks_no_more().
+  /// `patience_s` (below 0: no limit), or none can arrive any more. A granted grid stays requested until a change was
+  /// carried out, or asks_no_more().
   std::optional<Grant> ask(const std::string& grids, bool waits, double patience_s);
   void asks_no_more();
   /// Writes the entries that are not in the history yet; a balance that is not judged yet only at the end. Any thread.
