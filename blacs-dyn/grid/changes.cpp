@@ -31,14 +31,14 @@ void Changes::request(Shape to, advise::Without without) {
   requested_->without = std::move(without);
 }
 
-/// The program's own, the timetable's, or one from outside, in this order.
+/// The program's own, the timetable's, one that has waited, or one from outside, in this order.
 Changes::Asked Changes::next_asked() {
   Settings& settings = parts_.settings;
   const std::int64_t point = settings.points++;
   Asked asked;
   if (requested_) {
     asked.goal = std::exchange(requested_, std::nullopt);
-    if (!asked.goal->is_at_point) asked.goal->placement = settings.placement; // it did not wait for a growth
+    asked.goal->placement = settings.placement;
   } else if (parts_.processes.id() == 0) {
     for (const TimedRequest& entry : settings.requests)
       if (entry.step == point) {
@@ -47,6 +47,9 @@ Changes::Asked Changes::next_asked() {
         asked.goal->placement = entry.placement.value_or(settings.placement);
       }
   }
+  asked.has_waited = !asked.goal && waiting_;
+  if (asked.has_waited) asked.goal = std::move(waiting_);
+  waiting_.reset();
   if (control_) asked.request = control_->resize_point(parts_.registered.matrices, asked.goal.has_value());
   return asked;
 }
@@ -65,14 +68,14 @@ void Changes::put_off(Asked asked) {
   if (asked.request)
     asked.request->put_off();
   else
-    requested_ = std::move(asked.goal);
+    waiting_ = std::move(asked.goal);
 }
 
 bool Changes::is_due() {
   const auto is_now = [&](const TimedRequest& entry) { return entry.step == parts_.settings.points; };
   const std::vector<TimedRequest>& timetable = parts_.settings.requests;
   const bool is_timed = parts_.processes.id() == 0 && std::any_of(timetable.begin(), timetable.end(), is_now);
-  return requested_ || is_timed || (control_ && control_->state().is_pending()) || news() != 0;
+  return requested_ || waiting_ || is_timed || (control_ && control_->state().is_pending()) || news() != 0;
 }
 
 /// A request from outside. Groups that have gone are left out.
@@ -95,15 +98,16 @@ Resize::Goal Changes::goal_of(const control::ResizeRequest& request) const {
 
 Resize::Goal Changes::agree_on_goal(const Asked& asked, bool is_own) {
   const MPI_Comm grid = parts_.grid.comm();
+  const int size = parts_.processes.process_set().grid.shape.size();
   int root = 0;
   if (is_own) {
-    const int mine = asked.goal ? parts_.grid.rank() : INT_MAX;
+    const int mine = asked.goal ? parts_.grid.rank() + (asked.has_waited ? size : 0) : INT_MAX;
     check_mpi(MPI_Allreduce(&mine, &root, 1, MPI_INT, MPI_MIN, grid), "MPI_Allreduce");
+    root %= size;
   }
   Resize::Goal goal = asked.request ? goal_of(*asked.request) : asked.goal.value_or(Resize::Goal{});
   goal.is_at_point = true;
   // sent with the rest: only process 0 knows what earlier runs measured
-  const int size = parts_.processes.process_set().grid.shape.size();
   const double bandwidth = parts_.machine.figures().bandwidth_bytes_per_s;
   goal.growth.seconds_to_move_all = parts_.registered.matrices.bytes() / bandwidth / size;
   return value_of_root(goal, root, grid);
@@ -124,7 +128,7 @@ int Changes::make(Resize::Goal goal, std::optional<control::ResizeRequest> reque
     if ((all & PlaceWord::own_request) == 0)
       next.put_off();
     else
-      requested_ = next.goal();
+      waiting_ = next.goal();
     return let_in(all);
   }
   next.say_why();
@@ -228,6 +232,7 @@ int Changes::see_through(Resize& change) {
       return leave();
     case Resize::Outcome::asleep:
       requested_.reset(); // made while this change was on its way: the others have made it too
+      waiting_.reset();
       break;
     }
     change.rest();

@@ -24,6 +24,7 @@ public:
   // ---- what is asked for at a resize point. Local
   struct Asked {
     std::optional<Resize::Goal> goal = std::nullopt; ///< of this process: its program's, or the timetable's
+    bool has_waited = false;                         ///< that goal, at an earlier point; newer ones go before it
     std::optional<control::ResizeRequest> request = std::nullopt; ///< process 0: from outside
     std::uint64_t flags() const;                                  ///< PlaceWord::Flag of what this process asks for
   };
@@ -34,7 +35,8 @@ public:
   bool is_due();                                        ///< at the next point something would be done
 
   /// The goal that counts: that of the lowest rank with a goal of its own, where some process has one (is_own), else
-  /// that of process 0. That process sends it to the others. Collective over the grid.
+  /// that of process 0. Goals that have waited count only where no process has a newer one. That process sends it to
+  /// the others. Collective over the grid.
   Resize::Goal agree_on_goal(const Asked& asked, bool is_own);
 
   // ---- the result of each: a dyngrid_outcome
@@ -89,6 +91,7 @@ private:
   Balancing& balancing_;
   const std::unique_ptr<Control>& control_; ///< of process 0; null on others
   std::optional<Resize::Goal> requested_;   ///< by the program, for the next point
+  std::optional<Resize::Goal> waiting_;     ///< was requested at an earlier point
   std::optional<Resize> under_way_;
   bool has_called_off_ = false; ///< a growth, for a newer request, and the grid has not changed since
 };
