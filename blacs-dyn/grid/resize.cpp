@@ -421,7 +421,17 @@ void Resize::call_off(const std::string& why) {
 void Resize::take_over(Resize& newer) {
   goal_.is_at_point = newer.goal_.is_at_point;
   if (!newer.request_) return;
-  if (request_) request_->superseded(newer.request_->number);
+  const auto is_clients = [](const control::ResizeRequest& request) {
+    return request.origin == control::ResizeRequest::Origin::outside;
+  };
+  if (request_ && is_clients(*request_) && !is_clients(*newer.request_)) {
+    newer.put_off(); // a client waits for the answer
+    return;
+  }
+  if (request_ && is_clients(*request_))
+    request_->superseded(newer.request_->number);
+  else
+    put_off();
   request_ = std::move(newer.request_);
 }
 
