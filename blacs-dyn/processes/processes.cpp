@@ -216,7 +216,9 @@ Processes::CommRef Processes::base_of(const ProcessSet& before, const Change& ch
 }
 
 void Processes::send_for(const Change& change, const SpawnOptions& options) {
-  if (id_ == 0 && launcher_->is_background()) launch_ = launcher_->start(change.new_groups, options);
+  if (id_ != 0 || !launcher_->is_background()) return;
+  launch_.reset(); // first: groups of both have the same ids
+  launch_ = launcher_->start(change.new_groups, options);
 }
 
 void Processes::keep_warm(std::vector<int> sizes, const std::function<std::string(int)>& trouble_now,
@@ -479,6 +481,7 @@ Processes::Union Processes::gather_from(const ProcessSet& before, const Change& 
     }
   } catch (const Error& error) {
     if (error.status() == Status::mpi_failure) throw; // not agreed: the other processes are not here
+    launch_.reset();                                  // where it was not admitted
     send_away(newcomers);
     base.own.close();
     throw;

@@ -6,6 +6,7 @@
 // - starting: one of them, or more, are killed DYNGRID_TEST_US after their start, before they are ready
 // - `unheard` FILE: as early; of the second growth one stops before MPI_Init, as one that mpirun does not notice. It
 //   is started again. FILE is a mark
+// - called: of two groups that were found ready the second ends before process 0 calls them in
 // - deaf: one of them cannot connect to the application; the others end with it, and the growth fails at once
 // - exits, aborts: one of them ends by itself before it is ready, by _exit or MPI_Abort
 // - end: the application ends while they are being started
@@ -59,6 +60,7 @@ using follow::expect;
 std::string kind;
 bool must_fail = false; ///< this process is a new process of the growth that is to fail
 bool is_deaf = false;   ///< no connection can be made
+void kill_marked();
 
 [[noreturn]] void die() {
   kill(getpid(), SIGKILL);
@@ -139,6 +141,12 @@ extern "C" int MPI_Comm_connect(const char* port, MPI_Info info, int root, MPI_C
   if (!state.compare_exchange_strong(seen, connected))
     for (;;) pause();
   return code;
+}
+
+// process 0, when it has found all of them ready
+extern "C" int MPI_Open_port(MPI_Info info, char* port) {
+  if (kind == "called" && !std::getenv("DYNGRID_TEST_SECOND")) kill_marked();
+  return PMPI_Open_port(info, port);
 }
 
 namespace {
@@ -399,6 +407,12 @@ void await_ends(std::size_t count) {
   } while (ended < count);
 }
 
+void kill_marked() {
+  for (const auto& entry : std::filesystem::directory_iterator(std::getenv("TEST_FOLDER")))
+    kill(std::atoi(entry.path().filename().c_str()), SIGKILL);
+  await_ends(1);
+}
+
 /// 1x2 -> 2x2, requested from outside twice: the second request takes over the new processes that the first has
 /// started. With an experiment on 2x2 that is the second one: the first is answered.
 int asked_twice(dyngrid_matrix* a) {
@@ -487,12 +501,13 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv); // which connects to mpirun
     is_deaf = std::atoi(std::getenv("OMPI_COMM_WORLD_RANK")) == 1;
   }
+  const bool is_second = my_invitation() && Invitation(my_invitation()).group == 2;
   const int begun = dyngrid_init();
   if (kind == "deaf" && begun != DYNGRID_SUCCESS) return MPI_Finalize();
   expect(begun == DYNGRID_SUCCESS, "dyngrid_init");
   must_fail = dyngrid_is_newcomer() && !std::getenv("DYNGRID_TEST_SECOND");
   if (must_fail && (kind == "early" || kind == "unheard")) die();
-  if (must_fail && kind == "never") set_mark(std::to_string(getpid()));
+  if (must_fail && (kind == "never" || (kind == "called" && is_second))) set_mark(std::to_string(getpid()));
   if (must_fail && (kind == "never" || kind == "starting")) sleep(1000);
   if (must_fail && (kind == "exits" || kind == "aborts")) {
     const int rank = follow::world_rank();
