@@ -202,8 +202,9 @@ void Application::read_environment() {
   broadcast(packet.bytes(), 0, processes.world());
   packet.get(settings); // what is of this process alone stays
   checkpoints.heed_signal();
-  settings.known_cores = hosts.find(processes.world(), settings.group_policy);
-  const LauncherKind way = first_way();
+  // rank 0's of both, too: a script may lie between mpirun and some of the processes, and hide its options from them
+  settings.known_cores = value_of_root(hosts.find(processes.world(), settings.group_policy), 0, processes.world());
+  const LauncherKind way = value_of_root(first_way(), 0, processes.world());
   if (never_by(way).empty()) use(way); // else no growth
 }
 
