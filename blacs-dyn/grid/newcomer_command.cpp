@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -121,8 +122,10 @@ SpawnOptions NewcomerCommand::options() const {
   options.shown = !program_.empty() ? program_ : program ? *program : own_program();
   options.variables = own_variables();
   options.folder = start_folder();
-  for (const std::string& word : {std::string("sh"), std::string("-c"), first_words()})
-    options.arguments.push_back(word);
+  std::string first = first_words();
+  if (settings_.way == LauncherKind::blocking && options.folder.size() >= MPI_MAX_INFO_VAL) // MPI_Info_set refuses it
+    first = fmt::format("cd {} || exit; {}", base::shell_line({std::exchange(options.folder, "")}), first);
+  for (const std::string& word : {std::string("sh"), std::string("-c"), first}) options.arguments.push_back(word);
   options.arguments.push_back(options.shown);
   for (const std::string& word : arguments_ ? *arguments_ : own_arguments()) options.arguments.push_back(word);
   return options;

@@ -189,8 +189,11 @@ Comm spawn(const NewGroup& group, const SpawnOptions& options) {
   const auto count = static_cast<int>(group.members.size());
   MPI_Info info = MPI_INFO_NULL;
   check_mpi(MPI_Info_create(&info), "MPI_Info_create");
-  if (!options.folder.empty()) MPI_Info_set(info, "wdir", options.folder.c_str());
-  for (const auto& [key, value] : spawn_info(group.host, count)) MPI_Info_set(info, key.c_str(), value.c_str());
+  const auto set = [info](const std::string& key, const std::string& value) {
+    check_mpi(MPI_Info_set(info, key.c_str(), value.c_str()), "MPI_Info_set");
+  };
+  if (!options.folder.empty()) set("wdir", options.folder);
+  for (const auto& [key, value] : spawn_info(group.host, count)) set(key, value);
   MPI_Comm intercomm = MPI_COMM_NULL;
   std::vector<int> codes(group.members.size(), MPI_SUCCESS);
   int code = MPI_SUCCESS;
