@@ -5,7 +5,7 @@
 // - unlinked: argument 2 is a program that does not link
 // - slots: run without --oversubscribe, MPI has no slots for more, or spare processes that the growth cannot use hold
 //   them
-// - host: a missing host (DYNGRID_HOSTS)
+// - host: a missing host (DYNGRID_HOSTS); unreachable: the join way listens on a Unix socket, and the host is another
 // - absurd, requested, scheduled: 1000x1000 by dyngrid_resize, by dyngrid_request; DYNGRID_RESIZE_AT=0:300x300
 // - descriptors: run where mpirun may not open as many files as it would need
 // - before_mpi, never, late: new processes stop before MPI_Init, or before their first resize point, or sleep longer
@@ -121,7 +121,8 @@ int main(int argc, char** argv) {
         : kind == "mismatch" || kind == "rule_differs" || kind == "no_rule" || kind == "shares_more" ||
                 kind == "declares_more"
             ? DYNGRID_ERR_MISMATCH
-            : DYNGRID_ERR_SPAWN;
+         : kind == "unreachable" ? DYNGRID_ERR_UNSUPPORTED
+                                 : DYNGRID_ERR_SPAWN;
     if (kind == "slots") expect(dyngrid_resize_point() == DYNGRID_SAME, "spare processes are started");
     const int context = dyngrid_context();
     if (kind == "requested") expect(dyngrid_request(1000, 1000) == DYNGRID_SUCCESS, "dyngrid_request");
@@ -141,7 +142,7 @@ int main(int argc, char** argv) {
     expect(std::strlen(dyngrid_last_message()) > 20, "a message that says what to do");
     expect(nprow == 1 && npcol == 2 && dyngrid_context() == context && dyngrid_depth() == 1, "the old grid");
     expect(follow::wrong(a, 'd', 3) == 0, "the old data");
-    if (kind == "slots" || kind == "host") { // another attempt would fail for the same reason
+    if (kind == "slots" || kind == "host" || kind == "unreachable") { // another attempt would fail for the same reason
       follow::expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) != DYNGRID_SAME, "a shrink afterwards");
       return dyngrid_finalize() == DYNGRID_SUCCESS ? 0 : 1;
     }

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/host_list.hpp"
+#include "base/text.hpp"
 #include "processes/launchers/join/group_mpirun.hpp"
 #include "processes/launchers/join/name_server.hpp"
 #include "processes/launchers/openmpi4.hpp"
@@ -71,6 +72,12 @@ public:
 
   void start(const NewGroup& group, const SpawnOptions& options) {
     const auto [ticket, invitation] = invite(group);
+    if (!base::is_this_host(group.host) && base::begins_with(invitation, "unix:"))
+      throw Error(Status::unsupported,
+                  fmt::format("blacs-dyn: processes on host {} cannot join: process 0 listens on a Unix socket, which "
+                              "only processes of its own host reach, since the first processes that joined were there. "
+                              "Start the application with DYNGRID_START=listen=tcp",
+                              group.host));
     const StartedMpirun started = start_group_mpirun(group, ticket, server_uri(server_), invitation, options);
     rendezvous_->await(ticket, started.is_group ? started.pid : 0);
     if (!started.is_group) rendezvous_->reap(started.pid, ticket);
