@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/host_list.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "refusal.hpp"
@@ -62,7 +63,7 @@ int slowest_of(const std::vector<ProcessInfo>& all, const std::vector<int>& name
 std::string advice_for_host(const std::string& host, const std::vector<ProcessInfo>& all) {
   std::vector<int> others;
   for (const ProcessInfo& process : all)
-    if (process.host == host && process.id != 0) others.push_back(process.id);
+    if (base::is_same_host(process.host, host) && process.id != 0) others.push_back(process.id);
   std::sort(others.begin(), others.end());
   return fmt::format("{}to free the host, write a checkpoint and restart the application on other hosts",
                      others.empty() ? "" : fmt::format("name the others on {}: {}; ", host, fmt::join(others, ",")));
@@ -124,7 +125,7 @@ std::vector<int> Without::among(const std::vector<ProcessInfo>& all) const {
   for (const std::string& host : hosts) {
     bool is_known = false;
     for (const ProcessInfo& process : all) {
-      if (process.host != host) continue;
+      if (!base::is_same_host(process.host, host)) continue;
       if (process.id == 0) refuse_process0("host:" + host, advice_for_host(host, all));
       is_known = true;
       add(named, process.id);

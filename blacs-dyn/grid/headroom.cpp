@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "base/environment.hpp"
 #include "base/host_list.hpp"
 #include "control/limits.hpp"
 #include "grid/move_memory.hpp"
@@ -81,7 +80,6 @@ std::int64_t Headroom::living_and_spare() const {
 /// Cores and matrices; what has to be looked up is not in it yet.
 Room Headroom::room_for(const std::vector<HostShare>& shares, Shape after) const {
   Room room;
-  const std::string own = base::host_name();
   for (const HostShare& share : shares) {
     const bool is_anywhere =
         share.host.empty() && settings_.known_cores == 0; // mpirun decides, among hosts that are not known
@@ -89,7 +87,7 @@ Room Headroom::room_for(const std::vector<HostShare>& shares, Shape after) const
                     share.count};
     if (is_anywhere) host.cores = std::max(host.cores, slots().universe);
     room.hosts.push_back(host);
-    if (is_anywhere || (!share.host.empty() && share.host != own)) continue;
+    if (is_anywhere || !base::is_this_host(share.host)) continue;
     room.fresh_here += share.count;
     MoveMemory memory;
     const auto processes = static_cast<double>(host.living), with_fresh = static_cast<double>(host.living + host.fresh);

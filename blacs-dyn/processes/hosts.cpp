@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/environment.hpp"
+#include "base/host_list.hpp"
 #include "control/limits.hpp"
 #include "processes/launchers/this_mpi.hpp"
 #include "processes/mpi_util.hpp"
@@ -11,8 +12,15 @@
 
 namespace blacs_dyn {
 
+std::string Hosts::known_as(const std::string& name) const {
+  if (name == "localhost" && !of_ranks_.empty()) return of_ranks_[0];
+  const auto at = std::find_if(cores_.begin(), cores_.end(),
+                               [&](const auto& known) { return base::is_same_host(known.first, name); });
+  return at == cores_.end() ? name : at->first;
+}
+
 int Hosts::cores_of(const std::string& host) const {
-  auto at = cores_.find(host.empty() ? base::host_name() : host);
+  auto at = cores_.find(host.empty() ? base::host_name() : known_as(host));
   if (at == cores_.end()) at = cores_.find(base::host_name());
   return at == cores_.end() ? 0 : at->second;
 }
@@ -41,8 +49,8 @@ int Hosts::find(MPI_Comm world, GroupPolicy& policy) {
     policy.hosts = hosts;
     policy.slots.assign(hosts.size(), 0);
   }
-  for (const std::string& host : policy.hosts) policy.started.push_back(started.count(host) ? started[host] : 0);
-  const auto is_known = [&](const std::string& host) { return cores_.count(host) > 0; };
+  for (const std::string& host : policy.hosts) policy.started.push_back(started[known_as(host)]);
+  const auto is_known = [&](const std::string& host) { return cores_.count(known_as(host)) > 0; };
   const bool all_known =
       policy.hosts.empty() ? !has_other_hosts(hosts) : std::all_of(policy.hosts.begin(), policy.hosts.end(), is_known);
   int known_cores = 0;

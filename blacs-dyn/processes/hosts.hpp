@@ -24,6 +24,9 @@ public:
   const std::vector<std::string>& of_ranks() const { return of_ranks_; } ///< of world
 
 private:
+  /// What the processes on it call a host that the user may write in another way; "localhost" is that of process 0.
+  std::string known_as(const std::string& name) const;
+
   bool are_several_ = false;
   std::map<std::string, int> cores_;
   std::vector<std::string> of_ranks_;

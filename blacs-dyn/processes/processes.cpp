@@ -170,7 +170,9 @@ Processes::Fate Processes::form_first_grid(Shape shape, const std::vector<std::s
   process_set_.groups[0].member_hosts = hosts;
   bool is_speed_said = false;
   for (std::size_t id = 0; id < hosts.size(); ++id)
-    if (const double speed = policy.speed_on(hosts[id]); speed > 0) {
+    if (const double speed = std::max(policy.speed_on(hosts[id]),
+                                      hosts[id] == hosts[0] ? policy.speed_on("localhost") : 0); // as Hosts reads it
+        speed > 0) {
       process_set_.set_speed(static_cast<int>(id), speed);
       is_speed_said = true;
     }

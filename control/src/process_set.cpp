@@ -406,7 +406,8 @@ void GroupPolicy::set_hosts(std::vector<base::HostEntry> entries) {
 }
 
 double GroupPolicy::speed_on(const std::string& host) const {
-  const auto at = static_cast<std::size_t>(std::find(hosts.begin(), hosts.end(), host) - hosts.begin());
+  const auto is_it = [&](const std::string& name) { return base::is_same_host(name, host); };
+  const auto at = static_cast<std::size_t>(std::find_if(hosts.begin(), hosts.end(), is_it) - hosts.begin());
   return at < hosts.size() && at < speeds.size() ? speeds[at] : 0;
 }
 
@@ -583,7 +584,7 @@ double ProcessSet::usual_speed(const std::string& host) const {
   double sum = 0;
   int count = 0;
   for (const advise::ProcessInfo& process : everybody())
-    if (!host.empty() && process.host == host) {
+    if (!host.empty() && base::is_same_host(process.host, host)) {
       sum += process.speed;
       ++count;
     }

@@ -832,6 +832,7 @@ TEST(Without, NamesProcesses) {
   const auto why_not = [&](const char* text) { return message_of([&] { named(text); }); };
   EXPECT_EQ(named("5,1"), (std::vector<int>{1, 5}));
   EXPECT_EQ(named("host:b"), (std::vector<int>{2, 4, 5}));
+  EXPECT_EQ(named("host:b.cluster"), (std::vector<int>{2, 4, 5}));
   EXPECT_EQ(named("host:b,2,4"), (std::vector<int>{2, 4, 5}));
   EXPECT_EQ(named("slowest"), std::vector<int>{2});
   EXPECT_EQ(named("2"), std::vector<int>{2});

@@ -513,6 +513,8 @@ TEST(Change, HostsOfSaidSpeed) {
   policy.slots[3] = 1;
   EXPECT_EQ(counts(9), (std::vector<int>{4, 2, 2, 1}));
   EXPECT_THROW(counts(10), Error);
+  EXPECT_EQ(policy.speed_on("fast.cluster"), 3) << "the name with its domain";
+  EXPECT_EQ(policy.speed_on("faster"), 0);
 
   Change change = change_to(set, {2, 4}, policy); // six: 2, 3 on fast, 4, 5 on same, 6 on silent, 7 on slow
   const std::vector<int> order = union_order(set, change);

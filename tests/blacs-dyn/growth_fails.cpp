@@ -121,8 +121,8 @@ int main(int argc, char** argv) {
         : kind == "mismatch" || kind == "rule_differs" || kind == "no_rule" || kind == "shares_more" ||
                 kind == "declares_more"
             ? DYNGRID_ERR_MISMATCH
-         : kind == "unreachable" ? DYNGRID_ERR_UNSUPPORTED
-                                 : DYNGRID_ERR_SPAWN;
+        : kind == "unreachable" ? DYNGRID_ERR_UNSUPPORTED
+                                : DYNGRID_ERR_SPAWN;
     if (kind == "slots") expect(dyngrid_resize_point() == DYNGRID_SAME, "spare processes are started");
     const int context = dyngrid_context();
     if (kind == "requested") expect(dyngrid_request(1000, 1000) == DYNGRID_SUCCESS, "dyngrid_request");
