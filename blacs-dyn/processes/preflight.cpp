@@ -88,6 +88,14 @@ std::string libraries_of(const std::string& loader, const std::string& path, con
   return last.second;
 }
 
+/// The command line of a process.
+std::vector<std::string> words_of(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
 } // namespace
 
 std::string own_program() {
@@ -97,9 +105,7 @@ std::string own_program() {
 }
 
 std::vector<std::string> own_arguments() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  std::vector<std::string> words = words_of("self");
   if (!words.empty()) words.erase(words.begin());
   return words;
 }
@@ -187,25 +193,31 @@ bool holds(const std::vector<std::string>& hosts, const std::string& host) {
                      [&](const std::string& known) { return short_name(known) == short_name(host); });
 }
 
-/// The names after -H, -host or --host on the command line of the process that started us; empty when there are none,
-/// or a host file is given (`has_file`).
-std::vector<std::string> launchers_hosts(bool* has_file = nullptr) {
-  std::ifstream file("/proc/" + std::to_string(getppid()) + "/cmdline", std::ios::binary);
-  std::vector<std::string> words, hosts;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  for (std::size_t i = 1; i + 1 < words.size(); ++i) {
-    if (words[i] == "-hostfile" || words[i] == "--hostfile" || words[i] == "-machinefile" ||
-        words[i] == "--machinefile") {
-      if (has_file) *has_file = true;
-      return {};
+/// Of the process that started us.
+std::optional<std::vector<std::string>> launchers_hosts() {
+  return hosts_given_to(words_of(std::to_string(getppid())), own_arguments());
+}
+} // namespace
+
+std::optional<std::vector<std::string>> hosts_given_to(const std::vector<std::string>& launcher,
+                                                       const std::vector<std::string>& arguments) {
+  std::vector<std::string> hosts;
+  for (auto part = launcher.begin(); part != launcher.end();) { // mpirun's, for one program each
+    const auto colon = std::find(part, launcher.end(), ":");
+    const auto count = static_cast<std::ptrdiff_t>(arguments.size());
+    const bool has_ours = colon - part >= count && std::equal(arguments.begin(), arguments.end(), colon - count);
+    const auto end = has_ours ? colon - count : colon;
+    for (auto word = part; end - word > 1; ++word) {
+      if (*word == "-hostfile" || *word == "--hostfile" || *word == "-machinefile" || *word == "--machinefile")
+        return std::nullopt;
+      if (*word != "-H" && *word != "-host" && *word != "--host") continue;
+      std::istringstream list(*(word + 1));
+      for (std::string host; std::getline(list, host, ',');) hosts.push_back(host.substr(0, host.find(':')));
     }
-    if (words[i] != "-H" && words[i] != "-host" && words[i] != "--host") continue;
-    std::istringstream list(words[i + 1]);
-    for (std::string host; std::getline(list, host, ',');) hosts.push_back(host.substr(0, host.find(':')));
+    part = colon == launcher.end() ? colon : colon + 1;
   }
   return hosts;
 }
-} // namespace
 
 void check_host(const std::string& host) {
   addrinfo* found = nullptr;
@@ -216,7 +228,7 @@ void check_host(const std::string& host) {
     throw Error(Status::not_found,
                 fmt::format("blacs-dyn: host to spawn on is \"{}\": {}; check DYNGRID_HOSTS or blacs_setup.dat", host,
                             gai_strerror(code)));
-  const std::vector<std::string> known = launchers_hosts();
+  const std::vector<std::string> known = launchers_hosts().value_or(std::vector<std::string>());
   if (!known.empty() && !holds(known, host))
     throw Error(
         Status::not_found,
@@ -229,11 +241,10 @@ bool has_other_hosts(const std::vector<std::string>& known) {
       nodes && std::strtol(nodes, nullptr, 10) > static_cast<long>(known.size()))
     return true;
   if (base::environment("DYNGRID_START", "command")) return true; // it knows where
-  bool has_file = false;
-  const std::vector<std::string> hosts = launchers_hosts(&has_file);
-  return has_file || std::any_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
-           return host != "localhost" && host != "127.0.0.1" && !holds(known, host);
-         });
+  const auto hosts = launchers_hosts();
+  return !hosts || std::any_of(hosts->begin(), hosts->end(), [&](const std::string& host) {
+    return host != "localhost" && host != "127.0.0.1" && !holds(known, host);
+  });
 }
 
 } // namespace blacs_dyn

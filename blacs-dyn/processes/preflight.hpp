@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@ std::string find_program(const std::string& command);
 /// A host must be known by name, and be in the -H list when the launcher on this host was given one: mpirun never ends
 /// after a spawn onto a host that it does not have. Local. @throws Error{not_found}
 void check_host(const std::string& host);
+
+/// The hosts after -H, -host or --host on the command line of what started this process; none: a host file is given.
+/// `arguments`: this program's own, which end its part of the line and may look the same. Pure.
+std::optional<std::vector<std::string>> hosts_given_to(const std::vector<std::string>& launcher,
+                                                       const std::vector<std::string>& arguments);
 
 /// Whether the launcher on this host may start processes on others than those of `known`. That is so in three cases: it
 /// was given a host file or a list with more; it runs in an allocation of Slurm that has more nodes; new processes are

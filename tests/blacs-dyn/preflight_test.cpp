@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -62,6 +63,20 @@ TEST_F(Preflight, OwnProgramIsLookedAtWhereLibrariesAreLookedForElsewhere) {
 TEST_F(Preflight, AnotherProgramIsLookedAtOnce) {
   EXPECT_TRUE(starts_a_process(other_));
   EXPECT_FALSE(starts_a_process(other_));
+}
+
+TEST(Launcher, HostsOfItsOwnOptions) {
+  using blacs_dyn::hosts_given_to;
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(hosts_given_to({"mpirun", "-H", "a:2,b", "-np", "2", "./solver"}, {}), (Words{"a", "b"}));
+  EXPECT_EQ(hosts_given_to({"mpirun", "--hostfile", "hosts", "./solver"}, {}), std::nullopt);
+  EXPECT_EQ(hosts_given_to({"mpirun", "-H"}, {}), Words{});
+  EXPECT_EQ(hosts_given_to({}, {"-n"}), Words{});
+  for (const char* program : {"./solver", "./script.sh"}) { // which runs the solver with its own arguments
+    EXPECT_EQ(hosts_given_to({"mpirun", "-host", "a", program, "-H", "100"}, {"-H", "100"}), Words{"a"});
+    EXPECT_EQ(hosts_given_to({"mpirun", program, "--hostfile", "x"}, {"--hostfile", "x"}), Words{});
+    EXPECT_EQ(hosts_given_to({"mpirun", program, "-H", "5", ":", "-H", "b", "./other"}, {"-H", "5"}), Words{"b"});
+  }
 }
 
 TEST_F(Preflight, AnotherProgramIsLookedAtAgainWhenItHasChanged) {
