@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "processes/launchers/linger.hpp"
+#include "processes/messages.hpp"
 #include "processes/preflight.hpp"
 #include "processes/setup_file.hpp"
 
@@ -20,16 +21,20 @@ using base::Status;
 
 namespace {
 
-/// blacs_setup.dat, with the program to start looked at. Collective over the grid.
+/// blacs_setup.dat of process 0, with the program to start looked at. Collective over the grid.
 SetupFile read_setup_file(MPI_Comm grid, bool is_process0) {
-  SetupFile setup;
+  const std::string name = setup_file_name();
+  std::ostringstream text;
   together(grid, [&] {
-    const std::string name = setup_file_name();
+    if (!is_process0) return;
     std::ifstream file(name);
     if (!file) throw Error(Status::not_found, fmt::format("blacs-dyn: blacs_setup: cannot read {}", name));
-    std::ostringstream text;
     text << file.rdbuf();
-    setup = parse_setup_file(text.str(), name);
+  });
+  const std::string all = value_of_root(text.str(), 0, grid);
+  SetupFile setup;
+  together(grid, [&] {
+    setup = parse_setup_file(all, name);
     if (setup.executable == "self") setup.executable = own_program();
     if (is_process0) check_program(find_program(setup.executable));
   });
