@@ -99,9 +99,12 @@ void NewcomerCommand::set(std::string program, std::optional<std::vector<std::st
   arguments_ = std::move(arguments);
 }
 
+std::string NewcomerCommand::program() const {
+  return !program_.empty() ? program_ : base::environment("DYNGRID_START", "program").value_or(own_program());
+}
+
 void NewcomerCommand::check() const {
-  const auto program = base::environment("DYNGRID_START", "program");
-  check_program(program ? find_program(*program) : own_program());
+  check_program(find_program(program()));
   check_start_folder();
 }
 
@@ -118,8 +121,7 @@ SpawnOptions NewcomerCommand::options() const {
     const std::string_view text = *variable;
     if (goes_along(text.substr(0, text.find('=')))) options.arguments.emplace_back(text);
   }
-  const auto program = base::environment("DYNGRID_START", "program");
-  options.shown = !program_.empty() ? program_ : program ? *program : own_program();
+  options.shown = program();
   options.variables = own_variables();
   options.folder = start_folder();
   std::string first = first_words();

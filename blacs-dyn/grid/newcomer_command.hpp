@@ -24,6 +24,8 @@ public:
   void check() const;
 
 private:
+  std::string program() const;
+
   const Processes& processes_;
   const Settings& settings_;
   const Whereabouts& whereabouts_; ///< the name of the resize point where the others wait goes along

@@ -102,7 +102,8 @@ int main(int argc, char** argv) {
         unsetenv("DYNGRID_START");
         blacs_exit_(&one);
       }
-      if (iam != 0) setenv("DYNGRID_START", "setup=missing_setup.dat", 1); // process 0's counts
+      // the file of process 0 counts, and the program that it names
+      setenv("DYNGRID_START", iam == 0 ? "program=/no/such/program" : "setup=missing_setup.dat", 1);
       blacs_setup_(&iam, &nprocs);
       unsetenv("DYNGRID_START");
     }
