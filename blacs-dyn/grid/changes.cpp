@@ -344,8 +344,8 @@ int Changes::grow(Change change) {
 // ---- those that were requested, or are kept
 
 std::uint64_t Changes::news() {
-  if (parts_.processes.id() != 0) return 0;
   parts_.processes.look_after_called_off();
+  if (parts_.processes.id() != 0) return 0;
   if (!under_way_) return parts_.processes.is_keeping_over() ? std::uint64_t{PlaceWord::process0_sends} : 0;
   const std::optional<Resize::News> news = under_way_->news();
   if (!news) return 0;

@@ -102,7 +102,7 @@ public:
   Launch::Progress progress();  ///< process 0: of those that were requested
   bool is_answered() const;     ///< process 0: see Launch
   void call_off();              ///< process 0: they are not needed any more
-  void look_after_called_off(); ///< process 0: see Launcher
+  void look_after_called_off(); ///< see Launcher
   /// Process 0: starts groups of these sizes, which sleep until a growth takes them. Returns at once; prints a message
   /// when they cannot be started. trouble_now: why this number of them cannot be started now; empty: it can.
   void keep_warm(std::vector<int> sizes, const std::function<std::string(int)>& trouble_now,

@@ -122,7 +122,7 @@ public:
   virtual Introduction* introduction() { return nullptr; } ///< null: one mpirun knows all
   virtual Meeting* meeting() { return nullptr; }           ///< null: admit() has the intercommunicators
   virtual Reserve* reserve() { return nullptr; }           ///< null: no spare processes
-  /// Process 0, now and then: delivers the end to groups that were called off while they started.
+  /// Now and then, on all of the grid: delivers the end to groups that this process called off while they started.
   virtual void look_after_called_off() {}
 
   // ---- a new group's side

@@ -235,6 +235,8 @@ public:
     return launch;
   }
 
+  void look_after_called_off() override { given_up_.reap(); }
+
   void release(int, Comm intercomm) override { intercomm.disconnect(); }
 
   bool arrive(MPI_Comm world) override {
