@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of base/mpi that this room uses.
+// Names of base/mpi that this room and those above it use.
 #pragma once
 
 #include "base/mpi/agree.hpp"

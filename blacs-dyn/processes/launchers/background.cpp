@@ -67,7 +67,7 @@ public:
   pmix::Job start_one(const NewGroup& group, const SpawnOptions& options) {
     const auto [ticket, invitation] = invite(group);
     try {
-      return start_as(ticket, invitation, group, options);
+      return start_as(invitation, group, options);
     } catch (const Error&) {
       dismiss(group);
       throw;
@@ -105,8 +105,7 @@ public:
       NewGroup group;
       group.members.resize(static_cast<std::size_t>(size)); // their ids are known when they are taken
       const auto [ticket, invitation] = invite(size);
-      warm_.push_back(
-          {ticket, size, start_as(ticket, invitation, group, options), base::Deadline(options.join_limit_s)});
+      warm_.push_back({ticket, size, start_as(invitation, group, options), base::Deadline(options.join_limit_s)});
     }
   }
 
@@ -220,8 +219,7 @@ private:
   };
   static constexpr int most_lost = 10; ///< where there is no room for them they are not started for ever
 
-  pmix::Job start_as(int ticket, const std::string& invitation, const NewGroup& group, const SpawnOptions& options) {
-    rendezvous_->await(ticket, 0);
+  pmix::Job start_as(const std::string& invitation, const NewGroup& group, const SpawnOptions& options) {
     pmix::Command command{options.program, options.arguments, options.variables,
                           options.folder,  group.host,        static_cast<int>(group.members.size()),
                           is_unbound()};

@@ -404,7 +404,7 @@ std::string Rendezvous::invite_without_group(int processes) {
 void Rendezvous::await(int group, pid_t launcher) {
   const std::lock_guard lock(state_->mutex);
   state_->groups[group].launcher = launcher;
-  if (launcher > 0) state_->launchers[launcher] = group;
+  state_->launchers[launcher] = group;
 }
 
 void Rendezvous::reap(pid_t child, int group) {

@@ -60,8 +60,7 @@ public:
   std::string invite(int group, int processes);
   /// The same for processes that only are notified of the end, of rank 0 .. processes - 1.
   std::string invite_without_group(int processes);
-  /// A group was requested. launcher: the process that starts it, 0 when it is not ours; its end before the group is
-  /// ready is the group's end.
+  /// launcher: a child of ours that brings the group; its end before the group is ready is the group's end.
   void await(int group, pid_t launcher);
   /// A child of ours that is only to be waited for; when it ends with another status than 0, the group (if it is one)
   /// does not come.

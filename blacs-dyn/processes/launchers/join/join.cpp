@@ -79,8 +79,10 @@ public:
                               "Start the application with DYNGRID_START=listen=tcp",
                               group.host));
     const StartedMpirun started = start_group_mpirun(group, ticket, server_uri(server_), invitation, options);
-    rendezvous_->await(ticket, started.is_group ? started.pid : 0);
-    if (!started.is_group) rendezvous_->reap(started.pid, ticket);
+    if (started.is_group)
+      rendezvous_->await(ticket, started.pid);
+    else
+      rendezvous_->reap(started.pid, ticket);
   }
 
   /// Those of `groups` whose mpirun has the name of another one, and a text about it: the name server takes the two for
