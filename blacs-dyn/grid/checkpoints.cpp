@@ -88,7 +88,7 @@ std::unique_ptr<Matrix> unknown_matrix(const SavedMatrix& saved) {
 } // namespace
 
 void Checkpoints::begin() {
-  must_restore_ = !settings_.restore.empty();
+  settings_.must_restore = !settings_.restore.empty();
   last_s_ = MPI_Wtime();
 }
 
@@ -126,7 +126,7 @@ void Checkpoints::restore(const char* path) {
 }
 
 bool Checkpoints::restore_if_due() {
-  if (!must_restore_) return false;
+  if (!must_restore()) return false;
   registered_.routines.call_before();
   restore(nullptr);
   registered_.routines.call_after();
@@ -201,7 +201,7 @@ void Checkpoints::restore_from(const std::string& name) {
   registered_.shared.spread(grid_.comm(), 0, state.shared, true, buffer);
   settings_.points = state.resize_points;
   if (control_) control_->state().restored(state.resize_points);
-  must_restore_ = false;
+  settings_.must_restore = false;
   last_s_ = MPI_Wtime();
   if (settings_.is_verbose && processes_.id() == 0)
     std::fputs(fmt::format("dyngrid: restored {} on {}: {} matrices, resize point {}, written {} on {}x{}\n", name,

@@ -56,8 +56,9 @@ public:
   std::uint64_t flags() const;
   static void forget_signal();
 
-  /// DYNGRID_RESTORE: at the first resize point, unless the program does it itself before.
-  bool must_restore() const { return must_restore_; }
+  /// DYNGRID_RESTORE: at the first resize point, unless the program does it itself before. Alike on all processes of
+  /// the grid, false on others.
+  bool must_restore() const { return grid_.has_me() && settings_.must_restore; }
   /// The restore that DYNGRID_RESTORE requests failed: the run ends, status 1.
   [[noreturn]] void end_without_restore(const std::string& why) const;
 
@@ -69,7 +70,6 @@ private:
   Grid& grid_;
   Registered& registered_;
   const std::unique_ptr<Control>& control_; ///< of process 0; null on others
-  bool must_restore_ = false;
   bool repeats_point_ = false;
   double last_s_ = -1; ///< when the last one was written or restored
 };

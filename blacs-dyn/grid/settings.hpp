@@ -40,7 +40,8 @@ struct Settings {
   int checkpoint_signal = 0;          ///< SIGTERM: one at the next resize point, and the run ends; SIGUSR1: it goes on
   double checkpoint_seconds = 0;      ///< one at the first resize point after N seconds; 0: not by time
   control::BalanceMode balance = control::BalanceMode::off; ///< DYNGRID_BALANCE
-  std::string restore; ///< what the application goes on from; empty: it begins anew
+  std::string restore;       ///< what the application goes on from; empty: it begins anew
+  bool must_restore = false; ///< that has not been done yet
 
   double keep_s = 0; ///< DYNGRID_START=keep: seconds that a group sleeps, when none of it is needed, before it leaves
   int warm = 0;      ///< `DYNGRID_START=warm`: number of spare processes, which sleep until a growth takes them
@@ -73,7 +74,8 @@ template <class Archive> void fields(Archive& a, GroupPolicy& policy) {
 template <class Archive> void fields(Archive& a, Settings& s) {
   a(s.placement, s.exchange_order, s.is_exchange_low, s.group_policy, s.way, s.is_way_asked_for, s.waits,
     s.is_scheduled, s.join_limit_s, s.points, s.warm, s.keep_s);
-  a(s.checkpoint, s.checkpoint_signal, s.checkpoint_points, s.checkpoint_seconds, s.restore, s.balance, s.requests);
+  a(s.checkpoint, s.checkpoint_signal, s.checkpoint_points, s.checkpoint_seconds, s.restore, s.must_restore, s.balance,
+    s.requests);
 }
 
 } // namespace blacs_dyn

@@ -3,7 +3,8 @@
 // ones. At step 2 the grid grows to 2x2. At the end each element is computed again from nothing. With TEST_KILL_AT=STEP
 // the last new process is killed before that step while it holds its parts. With TEST_STATUS=on process 0 looks at the
 // job's status at the end. Local arrays are requested where they are made, where the outcome requires it, and in the
-// callback of dyngrid_on_change: all three must work, at a restart too.
+// callback of dyngrid_on_change: all three must work, at a restart too. TEST_FIRST=2x2: a restarted run changes its
+// grid to that before its first resize point.
 #include <csignal>
 
 #include <unistd.h>
@@ -79,8 +80,19 @@ int main(int argc, char** argv) {
   const bool must_restore = dyngrid_is_restarted() != 0 && dyngrid_context() >= 0;
   const bool came_later = dyngrid_is_newcomer() != 0;
   bool is_first = !came_later;
-  for (;;) {
-    const int outcome = dyngrid_resize_point();
+  bool was_woken = false; // at the others' resize point
+  int outcome = DYNGRID_SAME;
+  if (const char* first = std::getenv("TEST_FIRST")) {
+    int nprow = 0, npcol = 0;
+    expect(std::sscanf(first, "%dx%d", &nprow, &npcol) == 2, "a grid as 2x2");
+    outcome = came_later ? dyngrid_resize_point() : dyngrid_resize(nprow, npcol, DYNGRID_OPTIMAL);
+    if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
+    expect(outcome == DYNGRID_RESIZED, "a change before the restart");
+    was_woken = dyngrid_is_restarted() == 0;
+    expect(!was_woken || step > 0, "a process that wakes after the restart has what was restored");
+  }
+  for (;; was_woken = false) {
+    if (!was_woken) outcome = dyngrid_resize_point();
     if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
     expect(outcome >= 0, "resize point");
     if (is_first && must_restore)

@@ -29,8 +29,8 @@ DYNGRID_API int dyngrid_checkpoint(const char* path);
  * without it. */
 DYNGRID_API int dyngrid_restore(const char* path);
 /* 1 from dyngrid_init to the first resize point, or to dyngrid_restore, when the environment's DYNGRID_RESTORE says
- * what this run goes on from: matrices and shared state get their content there, and need no first values. Otherwise 0.
- * Local. */
+ * what this run goes on from: matrices and shared state get their content there, and need no first values. 1 also on a
+ * process that joins the grid before that. Otherwise 0. Local. */
 DYNGRID_API int dyngrid_is_restarted(void);
 
 #ifdef __cplusplus
