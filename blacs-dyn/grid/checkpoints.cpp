@@ -99,6 +99,12 @@ void Checkpoints::write(const char* path) {
   SavedState state;
   std::vector<SpreadMatrix> matrices;
   together(grid_.comm(), [&] {
+    if (must_restore())
+      throw Error(Status::bad_state,
+                  fmt::format("blacs-dyn: dyngrid_checkpoint before the run has what DYNGRID_RESTORE ({}) names, "
+                              "expected after it: call dyngrid_restore(NULL) first, or write the checkpoint after the "
+                              "first resize point",
+                              settings_.restore));
     if (processes_.id() == 0) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
     state = state_of(processes_, settings_, points_passed(), registered_.shared);
     for (const auto& a : registered_.matrices.all())

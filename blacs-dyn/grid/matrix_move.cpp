@@ -21,9 +21,9 @@ using base::Status;
 
 namespace {
 
-/// A move in slabs cannot be taken back. @throws Error to refuse it
+/// A move in slabs cannot be taken back. Before a restore the matrices have nothing to save. @throws Error to refuse it
 void save_before_slabs(const MoveOrders& orders) {
-  if (!orders.has_data || orders.settings.checkpoint.empty()) return;
+  if (!orders.has_data || orders.settings.checkpoint.empty() || orders.checkpoints.must_restore()) return;
   const std::string why = orders.checkpoints.save();
   if (!why.empty())
     throw Error(Status::io_failure, fmt::format("blacs-dyn: the matrices would move in slabs, and the checkpoint "

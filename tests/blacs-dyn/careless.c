@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* careless HOW N STEPS: a program that checks no status. HOW is one of "loop" (correct), "int" (A of integers), "more"
  * (a matrix that no checkpoint has), "state" (shared state that none has), "null" (dyngrid_restore(NULL)), "own"
- * (dyngrid_restore of a missing file, before), "never" (no resize point). "init": dyngrid_init fails, and the status of
- * each routine after it says so. */
+ * (dyngrid_restore of a missing file, before), "never" (no resize point), "early" (dyngrid_checkpoint(NULL) before the
+ * first resize point, and in a routine that it calls). "init": dyngrid_init fails, and the status of each routine after
+ * it says so. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,11 @@ static int after_a_failed_init(void) {
   return dyngrid_finalize() != 0 || bad;
 }
 
+static void save(void* data) {
+  (void)data;
+  printf("careless: dyngrid_checkpoint is %d\n", dyngrid_checkpoint(NULL));
+}
+
 int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "init") == 0) return after_a_failed_init();
   const char* how = argc > 1 ? argv[1] : "loop";
@@ -34,6 +40,10 @@ int main(int argc, char** argv) {
   if (strcmp(how, "state") == 0) dyngrid_share("more", &more, sizeof more);
   if (strcmp(how, "own") == 0) printf("careless: dyngrid_restore is %d\n", dyngrid_restore("/no/such/file"));
   if (strcmp(how, "null") == 0) dyngrid_restore(NULL);
+  if (strcmp(how, "early") == 0) {
+    dyngrid_on_change(save, NULL, NULL);
+    save(NULL);
+  }
   if (strcmp(how, "never") != 0)
     while (dyngrid_resize_point() != DYNGRID_LEAVE && step < steps) {
       dyngrid_grid(NULL, NULL, &myrow, &mycol);

@@ -15,8 +15,8 @@ extern "C" {
 /* Writes all matrices and all shared state to one HDF5 file. The file replaces an older one of that name only when it
  * is whole and on the disk: after an interruption at any moment, the older one remains. Collective. The path of process
  * 0 counts, relative to its working folder; null is the environment's DYNGRID_CHECKPOINT. DYNGRID_ERR_IO when it cannot
- * be written, _ARGUMENT when another pool has written that file, _UNSUPPORTED when dyngrid was built without HDF5; the
- * application is as it was. */
+ * be written, _ARGUMENT when another pool has written that file, _UNSUPPORTED when dyngrid was built without HDF5,
+ * _STATE while dyngrid_is_restarted: the file may be the one that is to be restored. The application is as it was. */
 DYNGRID_API int dyngrid_checkpoint(const char* path);
 /* Reads them back on the current grid, of whatever shape and distribution. Every matrix that was made and everything
  * that was shared must be in the file, by name, with the same type and size (block sizes may differ). Matrices and
