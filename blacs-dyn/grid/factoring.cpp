@@ -28,7 +28,7 @@ Place place_of(const char* routine, const Matrix* matrix) {
   return Place(Place::Kind::within, name.substr(0, longest_name));
 }
 
-enum Slot { next_, info_, has_looked_, pivots_ };
+enum Slot { next_, info_, has_looked_, must_save_, pivots_ };
 
 } // namespace
 
@@ -199,6 +199,7 @@ void Factoring::write_shared() {
   shared_state_[next_] = progress_.next;
   shared_state_[info_] = progress_.info;
   shared_state_[Slot::has_looked_] = has_looked_ ? 1 : 0;
+  shared_state_[Slot::must_save_] = must_save_ ? 1 : 0;
   std::copy(progress_.pivots.begin(), progress_.pivots.end(), shared_state_.begin() + pivots_);
 }
 
@@ -206,6 +207,7 @@ void Factoring::read_shared() {
   progress_.next = shared_state_[next_];
   progress_.info = shared_state_[info_];
   has_looked_ = shared_state_[Slot::has_looked_] != 0;
+  must_save_ = shared_state_[Slot::must_save_] != 0;
   if (asked_.kind == FactorKind::lu)
     progress_.pivots.assign(shared_state_.begin() + pivots_, shared_state_.begin() + pivots_ + progress_.next);
 }

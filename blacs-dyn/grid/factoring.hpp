@@ -63,11 +63,11 @@ private:
   Asked asked_;
   Place place_;
   pblas::Progress progress_;
-  std::vector<std::int64_t> shared_state_; ///< sent to those that join: next, info, has_looked_, pivots
+  std::vector<std::int64_t> shared_state_; ///< sent to those that join: next, info, has_looked_, must_save_, pivots
   std::unique_ptr<pblas::Factorization> steps_;
   bool has_looked_ = false; ///< whether something is requested before this panel
   int came_of_point_ = 0;   ///< of the one before this panel: an outcome, or a status
-  bool must_save_ = false;
+  bool must_save_ = false;  ///< a checkpoint is due when the matrix is whole
   std::optional<Balancing::Panels> panels_;
   std::optional<ResizePoints::Findings> found_; ///< to be done when the matrix is whole
   Shape given_back_;                            ///< down to which grid, asked for last
