@@ -33,6 +33,7 @@ public:
   void pass_point();                                    ///< a point is passed, and what is asked for waits
   void put_off(Asked asked);                            ///< to the next point
   bool is_due();                                        ///< at the next point something would be done
+  bool has_request() const { return requested_.has_value(); }
 
   /// The goal that counts: that of the lowest rank with a goal of its own, where some process has one (is_own), else
   /// that of process 0. Goals that have waited count only where no process has a newer one. That process sends it to

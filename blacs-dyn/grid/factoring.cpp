@@ -28,7 +28,7 @@ Place place_of(const char* routine, const Matrix* matrix) {
   return Place(Place::Kind::within, name.substr(0, longest_name));
 }
 
-enum Slot { next_, info_, has_looked_, must_save_, pivots_ };
+enum Slot { next_, info_, has_looked_, must_save_, given_rows_, given_cols_, pivots_ };
 
 } // namespace
 
@@ -152,6 +152,8 @@ void Factoring::save_if_due() {
   if (parts_.points.restore_if_due()) {
     outcome_ = came_of_point_ = DYNGRID_RESIZED;
     read_shared();
+    must_save_ = false;
+    given_back_ = {}; // this run has asked for nothing yet
   } else if (must_save_ || (parts_.checkpoints.may_be_due() && parts_.points.agree_on_due(place_))) {
     must_save_ = !is_whole();
     if (must_save_) return;
@@ -200,6 +202,8 @@ void Factoring::write_shared() {
   shared_state_[info_] = progress_.info;
   shared_state_[Slot::has_looked_] = has_looked_ ? 1 : 0;
   shared_state_[Slot::must_save_] = must_save_ ? 1 : 0;
+  shared_state_[given_rows_] = given_back_.nprow;
+  shared_state_[given_cols_] = given_back_.npcol;
   std::copy(progress_.pivots.begin(), progress_.pivots.end(), shared_state_.begin() + pivots_);
 }
 
@@ -208,13 +212,14 @@ void Factoring::read_shared() {
   progress_.info = shared_state_[info_];
   has_looked_ = shared_state_[Slot::has_looked_] != 0;
   must_save_ = shared_state_[Slot::must_save_] != 0;
+  given_back_ = {static_cast<int>(shared_state_[given_rows_]), static_cast<int>(shared_state_[given_cols_])};
   if (asked_.kind == FactorKind::lu)
     progress_.pivots.assign(shared_state_.begin() + pivots_, shared_state_.begin() + pivots_ + progress_.next);
 }
 
-/// All ask for the same.
+/// All ask for the same. What the program asks for goes before it.
 void Factoring::give_back() {
-  if ((asked_.options & DYNGRID_GIVE_BACK) == 0 || progress_.next == 0) return;
+  if ((asked_.options & DYNGRID_GIVE_BACK) == 0 || progress_.next == 0 || parts_.changes.has_request()) return;
   const Matrix& a = *asked_.matrix;
   const Shape now = parts_.grid.shape();
   const Shape to = advise::grid_for_rest(now, a.rows.n - progress_.next, a.cols.n - progress_.next);

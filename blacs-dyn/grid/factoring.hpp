@@ -63,7 +63,7 @@ private:
   Asked asked_;
   Place place_;
   pblas::Progress progress_;
-  std::vector<std::int64_t> shared_state_; ///< sent to those that join: next, info, has_looked_, must_save_, pivots
+  std::vector<std::int64_t> shared_state_; ///< sent to those that join, by Slot
   std::unique_ptr<pblas::Factorization> steps_;
   bool has_looked_ = false; ///< whether something is requested before this panel
   int came_of_point_ = 0;   ///< of the one before this panel: an outcome, or a status

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* panels lu|cholesky|indefinite|asks: notices of dyngrid_on_panel while DYNGRID_RESIZE_AT changes the grid. Checks that
- * each panel is reported once and in order, on every process of the grid that did it, and the calls refused inside.
- * asks: the notices themselves request grids. TEST_REFUSED=N: N changes fail. Compiled as C99. */
+/* panels lu|cholesky|indefinite|asks|gives: notices of dyngrid_on_panel while DYNGRID_RESIZE_AT changes the grid.
+ * Checks that each panel is reported once and in order, on every process of the grid that did it, and the calls refused
+ * inside. asks: the notices themselves request grids. gives: one of them requests a grid where the factorization would
+ * request another one, to give processes back. TEST_REFUSED=N: N changes fail. Compiled as C99. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static struct {
   int count, refused, changes;
 } seen; /* shared: new and woken processes continue the count */
 static dyngrid_matrix* a;
-static int has_changed = 0, asks = 0;
+static int has_changed = 0, asks = 0, gives = 0;
 
 static void need(int is_true, const char* what) {
   if (is_true) return;
@@ -28,16 +29,21 @@ static void need(int is_true, const char* what) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* 64 columns, less where a block or the matrix ends */
+/* 64 columns, less where the matrix ends, or a block and another process has the next (gives: none has from 80 on) */
 static int64_t width_at(int64_t first) {
-  const int64_t in_block = nb - first % nb, left = n - first, most = in_block < left ? in_block : left;
+  const int64_t left = n - first, in_block = gives && first >= 80 ? left : nb - first % nb;
+  const int64_t most = in_block < left ? in_block : left;
   return most < 64 ? most : 64;
 }
 
 static void after(void* data) {
   need(data == &has_changed, "the data of on_change");
   has_changed = 1;
-  ++seen.changes;
+  if (++seen.changes == 1 && gives) {
+    int nprow, npcol;
+    dyngrid_grid(&nprow, &npcol, NULL, NULL);
+    need(nprow == 1 && npcol == 2, "the request goes before what is given back");
+  }
 }
 
 static void refused(int status, const char* what) {
@@ -95,6 +101,7 @@ static void notice(const dyngrid_panel* panel, void* data) {
   seen.next += panel->columns;
   if (++seen.count == 1) try_what_is_refused();
   if (asks) ask(panel);
+  if (gives && panel->first == 0) need(!dyngrid_request(1, 2), "request");
 }
 
 static void not_called(const dyngrid_panel* panel, void* data) {
@@ -118,10 +125,12 @@ static void fill_diagonal(int is_indefinite) {
 int main(int argc, char** argv) {
   const char* kind = argc > 1 ? argv[1] : "";
   const char* wanted = getenv("TEST_REFUSED");
-  const int is_indefinite = !strcmp(kind, "indefinite"), is_lu = !strcmp(kind, "lu") || !strcmp(kind, "asks");
+  const int is_indefinite = !strcmp(kind, "indefinite"),
+            is_lu = !strcmp(kind, "lu") || !strcmp(kind, "asks") || !strcmp(kind, "gives");
   int pivots[n], info = -1, count = 0, outcome;
   int64_t end = 0, next;
   asks = !strcmp(kind, "asks");
+  gives = !strcmp(kind, "gives");
   need(dyngrid_on_panel(notice, &seen) == DYNGRID_ERR_STATE, "before dyngrid_init");
   need(!dyngrid_init_grid(2, 2), "init");
   need(!dyngrid_matrix_create("A", 'd', is_lu ? n + 20 : n, n, nb, nb, &a), "create");
@@ -129,7 +138,7 @@ int main(int argc, char** argv) {
   need(!dyngrid_on_change(NULL, after, &has_changed), "on_change");
   need(!dyngrid_on_panel(not_called, NULL) && !dyngrid_on_panel(notice, &seen), "on_panel");
   if (!dyngrid_is_newcomer() && dyngrid_local(a)) fill_diagonal(is_indefinite);
-  outcome = is_lu ? dyngrid_lu(a, 0, pivots, &info) : dyngrid_cholesky(a, 'L', 0, &info);
+  outcome = is_lu ? dyngrid_lu(a, gives ? DYNGRID_GIVE_BACK : 0, pivots, &info) : dyngrid_cholesky(a, 'L', 0, &info);
   if (outcome == DYNGRID_LEAVE) return dyngrid_finalize();
   need(outcome == (seen.changes > 0 ? DYNGRID_RESIZED : DYNGRID_SAME), "the outcome");
   need(info == (is_indefinite ? negative + 1 : 0), "info");
@@ -139,6 +148,7 @@ int main(int argc, char** argv) {
   need(seen.count == count && seen.next == end, "all panels were reported");
   need(seen.refused == (wanted ? atoi(wanted) : 0), "changes that failed");
   need(!asks || seen.changes == 3, "what was asked for inside");
+  need(!gives || seen.changes == 2, "what was asked for inside, and what was given back");
   need(!dyngrid_on_panel(NULL, NULL), "none");
   if (is_lu) need(dyngrid_lu(a, 0, pivots, &info) >= 0 && seen.count == count, "nothing more is reported");
   if (dyngrid_is_first()) printf("%s: %d panels, %d changes: right\n", kind, count, seen.changes);

@@ -17,7 +17,7 @@ extern "C" {
 /* Options of a factorization, to be added. */
 enum {
   DYNGRID_GIVE_BACK = 1 /* processes leave the grid, as after dyngrid_request, when the rest of the factorization does
-                         * not need them */
+                         * not need them; a request of the program's own goes before it */
 };
 /* A = P L U with partial pivoting, in place: A is m x n of type s d c z, in blocks of any sizes. Each panel begins with
  * a resize point; a panel has 64 columns, less where a block ends and another process has the next. The program's own
