@@ -689,8 +689,8 @@ int dyngrid_matrix_free(dyngrid_matrix** matrix) {
     if (!matrix || !*matrix) return;
     Application& a = holding("dyngrid_matrix_free");
     a.registered.routines.refuse_inside("dyngrid_matrix_free", {Inside::panel}); // it may be the one that is factored
-    a.phases.freed(*matrix);
     a.registered.matrices.free(*matrix);
+    a.phases.freed(*matrix);
     *matrix = nullptr;
   });
 }

@@ -32,20 +32,26 @@ enum Slot { next_, info_, has_looked_, must_save_, given_rows_, given_cols_, piv
 
 } // namespace
 
-/// The state is shared as long as this lives.
+/// As long as this lives the state is shared, and the matrix cannot be freed.
 class Factoring::InShared {
 public:
-  InShared(SharedState& shared, const std::string& name, std::vector<std::int64_t>& state, MPI_Comm grid)
-      : shared_(shared), name_(name) {
+  InShared(SharedState& shared, const std::string& name, std::vector<std::int64_t>& state, MPI_Comm grid,
+           Matrix& matrix)
+      : shared_(shared), name_(name), matrix_(matrix) {
     shared_.share(name_.c_str(), state.data(), state.size() * sizeof state[0], grid);
+    matrix_.is_factored = true;
   }
-  ~InShared() { shared_.unshare(name_.c_str()); }
+  ~InShared() {
+    matrix_.is_factored = false;
+    shared_.unshare(name_.c_str());
+  }
   InShared(const InShared&) = delete;
   InShared& operator=(const InShared&) = delete;
 
 private:
   SharedState& shared_;
   std::string name_;
+  Matrix& matrix_;
 };
 
 /// A handle of no living matrix is refused with the others.
@@ -96,7 +102,7 @@ int Factoring::run() {
     check();
   const std::int64_t columns = std::min(asked_.matrix->rows.n, asked_.matrix->cols.n);
   shared_state_.assign(static_cast<std::size_t>(pivots_ + (asked_.kind == FactorKind::lu ? columns : 0)), 0);
-  const InShared shared(parts_.registered.shared, place_.text, shared_state_, parts_.grid.comm());
+  const InShared shared(parts_.registered.shared, place_.text, shared_state_, parts_.grid.comm(), *asked_.matrix);
   panels_.emplace(parts_.balancing, *asked_.matrix, place_);
   if (const std::optional<int> outcome = parts_.points.come_in(place_)) {
     outcome_ = *outcome;

@@ -239,6 +239,11 @@ Matrix* Matrices::adopt(Asked asked, const Adopted& array, const Site& site) {
 }
 
 void Matrices::free(Matrix* matrix) {
+  if (has(matrix) && matrix->is_factored)
+    throw Error(Status::bad_state,
+                fmt::format("blacs-dyn: dyngrid_matrix_free: a factorization of \"{}\" is under way, expected a matrix "
+                            "on which none works; free it after dyngrid_lu or dyngrid_cholesky has returned",
+                            matrix->name));
   const auto is_it = [&](const std::unique_ptr<Matrix>& a) { return a.get() == matrix; };
   for (auto* list : {&matrices_, &retired_}) {
     const auto at = std::find_if(list->begin(), list->end(), is_it);

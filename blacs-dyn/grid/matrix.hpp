@@ -72,6 +72,7 @@ struct dyngrid_matrix {
   bool is_placed = false;        ///< false on a new process before its first resize point
   int order = 0;                 ///< DYNGRID_ORDER_*: dealt out by speed, in blocks of rows.nb x cols.nb; 0: it is not
   int relayouts = 0;             ///< how often the program gave it other block sizes or another rule
+  bool is_factored = false;      ///< dyngrid_lu or dyngrid_cholesky works on it, and has its address
   bool is_rule_missing = false;  ///< on some process of the grid; the same on all of them
   const std::int64_t number = next_number(); ///< of no other matrix of this process, living or freed
   std::int64_t placements = 0;               ///< how often it got a local array of a layout: each is another one

@@ -25,7 +25,8 @@ int Relayout::all() {
 int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule cols, bool wants_rule) {
   const bool is_known = parts_.registered.matrices.has(matrix);
   AxisRule rows_before, cols_before;
-  const int order_before = is_known ? matrix->order : 0;
+  const int order_before = is_known ? matrix->order : 0, relayouts_before = is_known ? matrix->relayouts : 0;
+  const std::int64_t number = is_known ? matrix->number : 0;
   const bool was_missing = is_known && matrix->is_rule_missing;
   if (is_known) {
     matrix->is_rule_missing = false; // all have what they are given here
@@ -48,16 +49,17 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
     matrix->rows = rows;
     matrix->cols = cols;
     matrix->order = 0;
+    ++matrix->relayouts;
   };
   try {
-    const int outcome = carry_out(routine, is_known ? std::vector<Matrix*>{matrix} : std::vector<Matrix*>{}, check);
-    ++matrix->relayouts;
-    return outcome;
+    return carry_out(routine, is_known ? std::vector<Matrix*>{matrix} : std::vector<Matrix*>{}, check);
   } catch (...) {
-    if (is_known) {
+    // the program's routines may have freed it, and made another one
+    if (is_known && parts_.registered.matrices.has(matrix) && matrix->number == number) {
       matrix->rows = rows_before;
       matrix->cols = cols_before;
       matrix->order = order_before;
+      matrix->relayouts = relayouts_before;
       matrix->is_rule_missing = was_missing;
     }
     throw;

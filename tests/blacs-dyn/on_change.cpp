@@ -104,6 +104,7 @@ struct Kept {
 Solver solver;
 Kept first_grid, second_grid; ///< of step 0 and 2
 bool looks_inside = true;
+dyngrid_matrix* freed_inside = nullptr; ///< by a routine that is called after it was laid out anew
 
 void before(void* data) {
   order.push_back("first before");
@@ -222,6 +223,13 @@ int main(int argc, char** argv) {
     std::copy(solver.library.content.begin(), solver.library.content.end(), solver.local());
     MPI_Comm_free(&solver.library.comm);
     expect(!dyngrid_on_change(nullptr, nullptr, &solver), "forget");
+    // the matrix that is laid out anew is freed inside
+    expect(!dyngrid_matrix_create("freed", 'd', n, n, nb, nb, &freed_inside), "create");
+    expect(!dyngrid_on_change(
+               nullptr, [](void*) { expect(!dyngrid_matrix_free(&freed_inside), "freed inside"); }, &freed_inside),
+           "on_change");
+    expect(dyngrid_matrix_reblock(freed_inside, nb + 1, nb + 1) == DYNGRID_RESIZED && !freed_inside, "reblock");
+    expect(!dyngrid_on_change(nullptr, nullptr, &freed_inside), "forget");
   }
   app.finalize();
   return 0;

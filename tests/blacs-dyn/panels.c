@@ -37,7 +37,9 @@ static int64_t width_at(int64_t first) {
 }
 
 static void after(void* data) {
+  dyngrid_matrix* same = a;
   need(data == &has_changed, "the data of on_change");
+  need(dyngrid_matrix_free(&same) == DYNGRID_ERR_STATE && same == a, "the matrix that is factored is not freed");
   has_changed = 1;
   if (++seen.changes == 1 && gives) {
     int nprow, npcol;

@@ -157,7 +157,8 @@ DYNGRID_API const int* dyngrid_desc(const dyngrid_matrix* matrix);
 DYNGRID_API int dyngrid_matrix_shape(const dyngrid_matrix* matrix, int64_t* m_loc, int64_t* n_loc, int64_t* lld);
 /* The matrix of that name, null when there is none. Local. */
 DYNGRID_API dyngrid_matrix* dyngrid_matrix_find(const char* name);
-/* Ends the matrix and nulls the handle. Collective; null is fine. */
+/* Ends the matrix and nulls the handle. Collective; null is fine. DYNGRID_ERR_STATE while dyngrid_lu or _cholesky works
+ * on it. */
 DYNGRID_API int dyngrid_matrix_free(dyngrid_matrix** matrix);
 
 /* ---- state that every process has ---- */
