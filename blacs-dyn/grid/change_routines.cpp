@@ -46,7 +46,7 @@ constexpr const char* name_of(ChangeRoutines::Inside inside) {
 
 void ChangeRoutines::add(dyngrid_change_routine before, dyngrid_change_routine after, void* data) {
   if (before || after) {
-    routines_.push_back({before, after, data});
+    routines_.push_back({before, after, data, ++last_number_});
     return;
   }
   const auto kept =
@@ -57,11 +57,16 @@ void ChangeRoutines::add(dyngrid_change_routine before, dyngrid_change_routine a
   routines_.erase(kept, routines_.end());
 }
 
+bool ChangeRoutines::is_known(const Routine& routine) const {
+  return std::any_of(routines_.begin(), routines_.end(), [&](const Routine& r) { return r.number == routine.number; });
+}
+
 void ChangeRoutines::call_before() {
-  const std::vector<Routine> routines = routines_; // a routine may add others
+  const std::vector<Routine> routines = routines_; // a routine may add and forget others
   owes_after_ = true;
   inside_ = Inside::before;
-  for (auto one = routines.rbegin(); one != routines.rend(); ++one) call(one->before, one->data, name_of(inside_));
+  for (auto one = routines.rbegin(); one != routines.rend(); ++one)
+    if (is_known(*one)) call(one->before, one->data, name_of(inside_));
   inside_ = Inside::nothing;
 }
 
@@ -69,7 +74,8 @@ void ChangeRoutines::call_after() {
   const std::vector<Routine> routines = routines_;
   owes_after_ = false;
   inside_ = Inside::after;
-  for (const Routine& one : routines) call(one.after, one.data, name_of(inside_));
+  for (const Routine& one : routines)
+    if (is_known(one)) call(one.after, one.data, name_of(inside_));
   inside_ = Inside::nothing;
 }
 

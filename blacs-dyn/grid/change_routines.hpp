@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <initializer_list>
 #include <vector>
 
@@ -34,13 +35,17 @@ private:
   struct Routine {
     dyngrid_change_routine before, after;
     void* data;
+    std::int64_t number; ///< of no other one, known or forgotten
   };
   struct PanelRoutine {
     dyngrid_panel_routine routine = nullptr;
     void* data = nullptr;
   };
 
+  bool is_known(const Routine& routine) const;
+
   std::vector<Routine> routines_;
+  std::int64_t last_number_ = 0;
   PanelRoutine on_panel_;
   Inside inside_ = Inside::nothing; ///< which of them is running
   bool owes_after_ = false;

@@ -223,6 +223,23 @@ int main(int argc, char** argv) {
     std::copy(solver.library.content.begin(), solver.library.content.end(), solver.local());
     MPI_Comm_free(&solver.library.comm);
     expect(!dyngrid_on_change(nullptr, nullptr, &solver), "forget");
+    // two are forgotten inside, before their turn: one before the change, one after it
+    dyngrid_matrix* b = nullptr;
+    expect(!dyngrid_matrix_create("b", 'd', n, n, nb, nb, &b), "create");
+    const auto is_forgotten = [](void*) { expect(false, "a routine that was forgotten inside"); };
+    int early = 0, late = 0;
+    expect(!dyngrid_on_change(is_forgotten, is_forgotten, &early), "on_change");
+    expect(!dyngrid_on_change([](void* other) { expect(!dyngrid_on_change(nullptr, nullptr, other), "forget inside"); },
+                              nullptr, &early),
+           "on_change");
+    expect(!dyngrid_on_change(
+               nullptr, [](void* other) { expect(!dyngrid_on_change(nullptr, nullptr, other), "late"); }, &late) &&
+               !dyngrid_on_change(nullptr, is_forgotten, &late),
+           "on_change");
+    expect(dyngrid_matrix_reblock(b, nb + 1, nb + 1) == DYNGRID_RESIZED, "reblock");
+    expect(dyngrid_on_change(nullptr, nullptr, &early) == DYNGRID_ERR_NOT_FOUND &&
+               dyngrid_on_change(nullptr, nullptr, &late) == DYNGRID_ERR_NOT_FOUND,
+           "both are forgotten");
     // the matrix that is laid out anew is freed inside
     expect(!dyngrid_matrix_create("freed", 'd', n, n, nb, nb, &freed_inside), "create");
     expect(!dyngrid_on_change(

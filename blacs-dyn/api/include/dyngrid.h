@@ -127,10 +127,11 @@ typedef void (*dyngrid_change_routine)(void* data);
  * state has been sent already. `after` is called on every process of the new grid, new and woken processes included,
  * when all is new. When a resize point restores a checkpoint (DYNGRID_RESTORE), both are called on the current grid.
  * Either may be null. Several are called in the order in which they were registered, `before` in the reverse order.
- * Both null: those registered with this `data` are forgotten, DYNGRID_ERR_NOT_FOUND when there are none. Inside,
- * routines that change the grid, dyngrid_finalize and dyngrid_restore are refused with DYNGRID_ERR_STATE. `before` also
- * refuses those that make or free matrices and shared state. An exception that leaves one is printed on stderr, and the
- * change goes on. Local; register the same on every process, on new processes before their first resize point. */
+ * Both null: those registered with this `data` are forgotten, and not called any more, DYNGRID_ERR_NOT_FOUND when there
+ * are none. Inside, routines that change the grid, dyngrid_finalize and dyngrid_restore are refused with
+ * DYNGRID_ERR_STATE. `before` also refuses those that make or free matrices and shared state. An exception that leaves
+ * one is printed on stderr, and the change goes on. Local; register the same on every process, on new processes before
+ * their first resize point. */
 DYNGRID_API int dyngrid_on_change(dyngrid_change_routine before, dyngrid_change_routine after, void* data);
 /* Asks for a change at the next resize point. Local; of several requests the one of the lowest rank counts. */
 DYNGRID_API int dyngrid_request(int nprow, int npcol);
