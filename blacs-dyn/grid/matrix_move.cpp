@@ -81,6 +81,9 @@ std::int64_t MatrixMove::lay_out(const GridMap& to) {
   for (std::size_t i = 0; i < moved_.size(); ++i) {
     const Matrix& a = *matrices_[i];
     moved_[i].layout = received.count(&a) != 0 ? std::move(received.at(&a)) : a.on(to);
+    if (a.is_factored) // the factorization takes its descriptor there
+      for (const gridmap::Axis* axis : {&moved_[i].layout.rows, &moved_[i].layout.cols})
+        static_cast<void>(axis->in_turn());
     moved_[i].local_size = a.local_size_on(moved_[i].layout, who_.my_position);
     layouts.push_back(&moved_[i].layout);
   }
