@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "dyngrid/balance.h"
 #include "grid/checkpoint.hpp"
 #include "grid/place.hpp"
 #include "processes/preflight.hpp"
@@ -36,6 +37,7 @@ SpreadMatrix spread(const Matrix& a, redist::Layout layout, void* local, std::in
   s.saved.shape = static_cast<int>(a.lies_on.kind);
   s.saved.nprow = a.lies_on.most.nprow;
   s.saved.npcol = a.lies_on.most.npcol;
+  s.saved.order = a.order;
   s.saved.field = a.field_dimensions();
   s.layout = std::move(layout);
   s.local = local;
@@ -81,6 +83,11 @@ std::unique_ptr<Matrix> unknown_matrix(const SavedMatrix& saved) {
   a->cols.nb = saved.nb > 0 ? saved.nb : block_of_unknown;
   a->lies_on = {static_cast<MatrixGrid::Kind>(saved.shape), {saved.nprow, saved.npcol}};
   a->lies_on.check("dyngrid_restore");
+  if (saved.order < 0 || saved.order > DYNGRID_ORDER_FACTOR)
+    throw Error(Status::io_failure,
+                fmt::format("blacs-dyn: dyngrid_restore: matrix \"{}\" is dealt out in order {}, expected 0 .. {}",
+                            saved.name, saved.order, int{DYNGRID_ORDER_FACTOR}));
+  a->order = saved.order;
   if (!saved.field.empty()) make_field(*a, saved.field);
   return a;
 }

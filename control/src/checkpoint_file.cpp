@@ -329,6 +329,7 @@ void CheckpointWriter::begin_matrix(const SavedMatrix& a, const Slab& first) {
   put_number(at, "shape", a.shape, f.path);
   put_number(at, "nprow_at_most", a.nprow, f.path);
   put_number(at, "npcol_at_most", a.npcol, f.path);
+  if (a.order != 0) put_number(at, "by_speed", a.order, f.path);
   if (a.field.empty()) return;
   put_number(at, "dims", static_cast<std::int64_t>(a.field.size()), f.path);
   for (std::size_t d = 0; d < a.field.size(); ++d) {
@@ -503,6 +504,7 @@ SavedMatrix get_matrix(hid_t data, const std::string& path) {
     a.nprow = static_cast<int>(get_number(data, "nprow_at_most", path));
     a.npcol = static_cast<int>(get_number(data, "npcol_at_most", path));
   }
+  if (H5Aexists(data, "by_speed") > 0) a.order = static_cast<int>(get_number(data, "by_speed", path));
   if (H5Aexists(data, "dims") > 0) get_field(data, path, a);
   const Id space(H5Dget_space(data), H5Sclose, path, "read a shape");
   hsize_t shape[2] = {0, 0};

@@ -6,7 +6,8 @@
 // of every grid are printed.
 // speeds offered PxQ: the same, requested from outside until the grid is that, with the offer in TEST_HOSTS.
 // speeds statuses: an error on one process is the same error on all.
-// speeds checkpoint FILE, speeds restore FILE: in another run.
+// speeds checkpoint FILE, speeds restore FILE: in another run. speeds found FILE: in one whose first processes make
+// none of the matrices, and that grows.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -272,6 +273,22 @@ int checkpoint(const std::string& what, const char* file) {
   return follow::all_right();
 }
 
+int found(const char* file) {
+  expect(dyngrid_init_grid(1, 2) == 0, "dyngrid_init_grid");
+  dyngrid_matrix* a = nullptr;
+  const bool is_new = dyngrid_is_newcomer() != 0;
+  if (is_new || dyngrid_comm() == MPI_COMM_NULL) {
+    expect(!dyngrid_matrix_create_weighted("cyclic", 'z', m, n, 2, 3, DYNGRID_ORDER_CYCLIC, &a), "create");
+  } else {
+    expect(dyngrid_restore(file) == 0, "restore");
+    a = dyngrid_matrix_find("cyclic");
+  }
+  const int outcome = is_new ? dyngrid_resize_point() : dyngrid_resize(2, 2, DYNGRID_OPTIMAL);
+  expect(outcome == DYNGRID_RESIZED && follow::wrong_as<std::complex<double>>(a, 5) == 0, "a growth");
+  expect(dyngrid_set_speed(1 + dyngrid_is_first()) == 0 && dyngrid_relayout() == DYNGRID_RESIZED, "dealt out by speed");
+  return follow::all_right();
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -282,7 +299,9 @@ int main(int argc, char** argv) {
   if (argc > 2 && (what == "hosts" || what == "offered")) status = hosts(argc, argv);
   if (what == "statuses") status = statuses();
   if (argc > 2 && (what == "checkpoint" || what == "restore")) status = checkpoint(what, argv[2]);
-  expect(status == 0, "expected sequence GRIDS, hosts GRIDS, offered GRID, statuses, checkpoint FILE or restore FILE");
+  if (argc > 2 && what == "found") status = found(argv[2]);
+  expect(status == 0,
+         "expected sequence GRIDS, hosts GRIDS, offered GRID, statuses, checkpoint FILE, restore FILE or found FILE");
   MPI_Finalize();
   return 0;
 }

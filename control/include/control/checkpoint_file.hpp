@@ -16,6 +16,7 @@ struct SavedMatrix {
   std::int64_t m = 0, n = 0, mb = 1, nb = 1;
   int shape = 0;                  ///< DYNGRID_ON_* of dyngrid/layout.h
   int nprow = 1, npcol = 1;       ///< of a sub-grid, at most
+  int order = 0;                  ///< DYNGRID_ORDER_* of dyngrid/balance.h; 0: not dealt out by speed
   gridmap::FieldDimensions field; ///< of a field, rows before columns; otherwise empty
 };
 
@@ -44,7 +45,7 @@ struct SavedState {
 // The fields of each in a packet to another process.
 template <class Archive> void fields(Archive& a, SavedMatrix& matrix) {
   a(matrix.name, matrix.type, matrix.m, matrix.n, matrix.mb, matrix.nb, matrix.shape, matrix.nprow, matrix.npcol,
-    matrix.field);
+    matrix.order, matrix.field);
 }
 template <class Archive> void fields(Archive& a, SavedShared& shared) {
   a(shared.name, shared.bytes);
