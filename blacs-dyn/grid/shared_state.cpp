@@ -182,10 +182,19 @@ void SharedState::check(const std::vector<SavedShared>& saved) const {
   }
 }
 
+namespace {
+
+/// The name of what a routine of ours shares while it runs: its state, without which no process can go on.
+bool is_within(const std::string& name) {
+  return name.rfind("dyngrid_lu:", 0) == 0 || name.rfind("dyngrid_cholesky:", 0) == 0;
+}
+
+} // namespace
+
 void SharedState::check_place(const std::vector<SavedShared>& saved) const {
   for (const SavedShared& one : saved) {
     const bool is_here = std::any_of(items_.begin(), items_.end(), [&](const Item& i) { return i.name == one.name; });
-    if (one.name.rfind(within, 0) == 0 && !is_here)
+    if (is_within(one.name) && !is_here)
       throw Error(Status::bad_state,
                   fmt::format("blacs-dyn: the checkpoint was written in the middle of {}, between two panels; expected "
                               "to go on there: a run that is restarted (dyngrid_is_restarted) has to come to that call "

@@ -17,9 +17,6 @@ using control::SavedShared;
 /// where it goes.
 class SharedState {
 public:
-  /// The prefix of names that routines of ours share while they run: their state, without which no process can go on.
-  static constexpr const char* within = "dyngrid_";
-
   /// Collective over `grid`; MPI_COMM_NULL on a process that waits to join, which declares alone. Local where the
   /// content came with the join: the others have long done theirs.
   void share(const char* name, void* data, std::size_t bytes, MPI_Comm grid);

@@ -85,6 +85,13 @@ TEST(SharedState, AllContentsAreOneRowOfBytes) {
   }
 }
 
+TEST(SharedState, OnlyWhatAFactorizationSharesBindsARestartToItsPlace) {
+  const SharedState restarted;
+  EXPECT_NO_THROW(restarted.check({{"dyngrid_step", 4}, {"dyngrid_lu", 4}}));
+  EXPECT_THROW(restarted.check({{"dyngrid_lu:A", 8}}), base::Error);
+  EXPECT_THROW(restarted.check({{"dyngrid_cholesky:A", 8}}), base::Error);
+}
+
 TEST(SharedState, ANewProcessHasNoMoreThanTheOthers) {
   int step = 7, mine = 0;
   SharedState others, newcomer;
