@@ -83,6 +83,12 @@ Axis AxisRule::on(const GridMap& map) const {
     throw Error(Status::bad_argument, fmt::format("blacs-dyn: the rule for the {} of a matrix gave {} block sizes on a "
                                                   "grid of {} when asked how many, then {}",
                                                   axis_name, count, to_string(grid), filled));
+  for (const std::int64_t size : sizes)
+    if (size > INT_MAX) // which no descriptor can hold
+      throw Error(Status::bad_argument,
+                  fmt::format("blacs-dyn: the rule for the {} of a matrix gives a block size of {} on a grid of {}, "
+                              "expected at most {}",
+                              axis_name, size, to_string(grid), INT_MAX));
   Axis axis = owner_rule ? Axis::owned(std::move(sizes), std::move(owners), nprocs)
                          : Axis::heterogeneous(n, std::move(sizes), nprocs);
   axis.validate();

@@ -207,6 +207,15 @@ int statuses() {
     agreed(dyngrid_matrix_set_rule(a, as_told, nullptr), wanted, "the same for one matrix");
     untouched("rule of one");
   }
+  const std::int64_t too_large = std::int64_t{1} << 31; // for a descriptor
+  for (dyngrid_matrix* x : {a, told}) {
+    sizes_given = too_large;
+    agreed(x == a ? dyngrid_matrix_set_rule(a, as_told, nullptr) : dyngrid_relayout(), DYNGRID_ERR_ARGUMENT, "2^31");
+    untouched("2^31");
+  }
+  sizes_given = too_large;
+  agreed(dyngrid_resize(1, 4, DYNGRID_OPTIMAL), DYNGRID_ERR_ARGUMENT, "2^31 on the next grid");
+  untouched("2^31 on the next grid");
   sizes_given = 2;
   agreed(dyngrid_resize(2, 2, DYNGRID_OPTIMAL), DYNGRID_RESIZED,
          "to the grid there is, with a rule that says otherwise");

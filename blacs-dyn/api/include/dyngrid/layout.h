@@ -19,8 +19,8 @@ extern "C" {
 /* How one axis of a matrix lies on a grid. The first call, with sizes null, returns how many block sizes there are for
  * the rows (axis 'R') or columns ('C') of length `length` on an nprow x npcol grid. The second call fills them in and
  * returns the same number. The sizes repeat: block j lies on grid row j mod nprow (grid column j mod npcol). Sizes may
- * be 0: nprow (npcol) sizes that add up to length are one block for each. Negative: such a layout is not possible. The
- * same on all processes. dyngrid_rule_speed returns the speed of each process. */
+ * be 0: nprow (npcol) sizes that add up to length are one block for each. Negative, or above 2^31 - 1: such a layout is
+ * not possible. The same on all processes. dyngrid_rule_speed returns the speed of each process. */
 typedef int64_t (*dyngrid_distribution)(void* context, char axis, int64_t length, int nprow, int npcol, int64_t* sizes);
 /* As dyngrid_matrix_create, with the layout that `rule` gives on every grid it comes to. A rule that gives one size for
  * the rows and one for the columns makes an ordinary descriptor, which ScaLAPACK takes. Otherwise it is of DTYPE_
@@ -38,8 +38,8 @@ typedef int64_t (*dyngrid_owner_rule)(void* context, char axis, int64_t length, 
  * it is the same matrix as without their list, and blocks of one size in turn make an ordinary descriptor. Otherwise
  * dyngrid_desc makes DTYPE_ DYNGRID_DTYPE when it is first asked, with sizes of 0 for the owners that are skipped; it
  * is null when those are more than 2^24 sizes of an axis. DYNGRID_ERR_ARGUMENT for owners outside the grid, sizes below
- * 0 or that do not add up, and a rule that fails; _MISMATCH when processes differ; the same on all processes, and in a
- * change of the grid it is refused. */
+ * 0, above 2^31 - 1 or that do not add up, and a rule that fails; _MISMATCH when processes differ; the same on all
+ * processes, and in a change of the grid it is refused. */
 DYNGRID_API int dyngrid_matrix_create_owned(const char* name, char type, int64_t m, int64_t n, dyngrid_owner_rule rule,
                                             void* context, dyngrid_matrix** matrix);
 /* A ready-made rule: one block for each process, ceil(length / processes of the axis) long, so that the block size
