@@ -301,6 +301,8 @@ Balancing::Verdict Balancing::verdict_of(const BalanceDecision& decided) const {
   const GridMap& from = processes_.process_set().grid;
   verdict.kind =
       from.shape == verdict.to.shape && from.ids == verdict.to.ids ? Verdict::Kind::relayout : Verdict::Kind::change;
+  if (verdict.kind == Verdict::Kind::change && !decided.request.is_weighted)
+    verdict.to.row_shares = verdict.to.col_shares = {}; // equal: weighted matrices follow the speeds
   const auto& all = matrices_.all();
   if (std::none_of(all.begin(), all.end(), [](const auto& a) { return a->order != 0; })) return verdict;
   for (const ProcessLoad& load : memory_.loads)

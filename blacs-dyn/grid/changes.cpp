@@ -284,7 +284,10 @@ int Changes::pop() {
   Resize::Goal goal;
   goal.to = level.shape;
   goal.placement = parts_.settings.placement;
-  if (std::all_of(level.ids.begin(), level.ids.end(), is_here)) goal.exact = level;
+  if (std::all_of(level.ids.begin(), level.ids.end(), is_here)) {
+    goal.exact = level;
+    goal.exact->row_shares = goal.exact->col_shares = {}; // by the present speeds
+  }
   return make(std::move(goal));
 }
 

@@ -84,7 +84,8 @@ public:
   /// The speeds and hosts that joining processes report go into `gathered`. @return the largest `number` of all.
   /// Collective over the union. Waits asleep.
   int exchange_speeds(Union& gathered, int number) const;
-  /// Derives the shares of the new grid from all speeds. Collective over the union where they differ.
+  /// Derives the shares of the new grid from all speeds, where the change has none: a balance has decided them.
+  /// Collective over the union where speeds differ.
   void share_out(Union& gathered) const;
   /// Of the processes of the grid, row-major, from elsewhere: `map` is the grid with the shares that follow.
   void take_speeds(const std::vector<double>& speeds, GridMap map);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -114,7 +115,11 @@ int Processes::exchange_speeds(Union& gathered, int number) const {
 
 void Processes::share_out(Union& gathered) const {
   GridMap& to = gathered.change.to;
-  blacs_dyn::share_out(gathered.comm.get(), to, apply(gathered.before, gathered.change).speeds_on(to));
+  std::vector<double> speeds = apply(gathered.before, gathered.change).speeds_on(to);
+  if (to.row_shares.empty())
+    blacs_dyn::share_out(gathered.comm.get(), to, speeds);
+  else
+    to.speeds = std::move(speeds);
 }
 
 } // namespace blacs_dyn

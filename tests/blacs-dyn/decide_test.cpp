@@ -19,6 +19,7 @@
 #include "processes/names.hpp"
 #include "processes/packet.hpp"
 #include "processes/preflight.hpp"
+#include "processes/processes.hpp"
 #include "processes/room.hpp"
 #include "processes/setup_file.hpp"
 
@@ -789,6 +790,19 @@ bool says(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 } // namespace
+
+TEST(Change, KeepsTheSharesThatABalanceDecided) { // nothing is sent
+  Processes::Union gathered;
+  gathered.before = first_process_set(2, {1, 2});
+  gathered.before.set_speed(1, 3);
+  GridMap& to = gathered.change.to = gathered.before.grid;
+  to.row_shares = {1};
+  to.col_shares = {5, 2};
+  Processes().share_out(gathered);
+  EXPECT_EQ(to.row_shares, (std::vector<double>{1}));
+  EXPECT_EQ(to.col_shares, (std::vector<double>{5, 2}));
+  EXPECT_EQ(to.speeds, (std::vector<double>{1, 3}));
+}
 
 TEST(Room, ProcessesACore) {
   EXPECT_EQ(refusal(room_for(30)), ""); // 32 on two cores
