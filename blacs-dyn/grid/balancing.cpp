@@ -229,6 +229,7 @@ GridMap Balancing::map_of(const advise::BalanceChoice& choice, std::int64_t mb, 
   GridMap map;
   map.shape = choice.grid;
   for (const int k : choice.order) map.ids.push_back(memory_.id_of(k));
+  map.speeds = processes_.process_set().speeds_on(map); // of rules
   // in blocks, so that dealing them out gives the same parts again
   const auto shares = [](const std::vector<std::int64_t>& parts, std::int64_t block) {
     std::vector<double> blocks;

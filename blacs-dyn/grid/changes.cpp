@@ -326,7 +326,9 @@ int Changes::balance(const Balancing::Verdict& verdict) {
 int Changes::lay_out_anew(const GridMap& to) {
   const ProcessSet& set = parts_.processes.process_set();
   const GridMap before = set.grid;
-  parts_.processes.take_speeds(set.speeds_on(to), to);
+  GridMap now = to;
+  now.speeds = set.speeds_on(to);
+  parts_.processes.take_speeds(now.speeds, now);
   try {
     return relayout_.all();
   } catch (...) {

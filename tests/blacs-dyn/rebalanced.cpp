@@ -3,11 +3,13 @@
 // long as its slowest part over its speed, asleep, and no time is judged but by orders of magnitude.
 // rebalanced calls: dyngrid_rebalance and dyngrid_last_balance, on each process the same.
 // rebalanced row: where DYNGRID_ALLOW permits long grids, a new one may be as long as it permits.
+// rebalanced rule: a rule sees the speeds of the processes after a balance that only deals out anew.
 // rebalanced late: a step takes the time of the slowest process, though process 0 has done its part long before.
 // rebalanced soak 300 [--strict]: under DYNGRID_BALANCE=auto the slowest sleeps and returns that number of times;
 // memory, files and communicators are flat.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <string>
 #include <thread>
 
@@ -140,6 +142,36 @@ int row() {
   return follow::all_right();
 }
 
+/// Columns in proportion to the speeds of the grid columns, all rows to each.
+std::int64_t by_speed(void*, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
+  const int count = axis == 'R' ? nprow : npcol;
+  double all = 0;
+  for (int k = 0; k < npcol; ++k) all += dyngrid_rule_speed(0, k);
+  for (int k = 0; k < count && sizes != nullptr; ++k)
+    sizes[k] = axis == 'R' ? length : std::llround(static_cast<double>(length) * dyngrid_rule_speed(0, k) / all);
+  return count;
+}
+
+int rule() {
+  expect(dyngrid_init_grid(1, 2) == DYNGRID_SUCCESS && dyngrid_set_steps(1000000) == DYNGRID_SUCCESS, "dyngrid_init");
+  dyngrid_matrix *a = nullptr, *ruled = nullptr;
+  expect(dyngrid_matrix_create_weighted("A", 'd', n, n, nb, nb, DYNGRID_ORDER_BLOCK, &a) == DYNGRID_SUCCESS &&
+             dyngrid_matrix_create_by("ruled", 'd', 4, 40, by_speed, nullptr, &ruled) == DYNGRID_SUCCESS,
+         "matrices");
+  const int speed = dyngrid_process_id() == 0 ? 1 : 3;
+  expect(dyngrid_set_speed(speed) == DYNGRID_SUCCESS, "speed");
+  int outcome = DYNGRID_SAME;
+  for (int k = 0; k < 500 && outcome == DYNGRID_SAME; ++k) {
+    work(a, 0.01);
+    outcome = k % 4 == 3 ? dyngrid_rebalance() : dyngrid_resize_point();
+  }
+  std::int64_t cols = 0;
+  expect(outcome == DYNGRID_RESIZED && dyngrid_matrix_shape(ruled, nullptr, &cols, nullptr) == DYNGRID_SUCCESS &&
+             cols == 10 * speed,
+         "the rule gives " + std::to_string(cols) + " columns: " + last().why);
+  return follow::all_right();
+}
+
 int late() {
   constexpr double longest_s = 0.3; // beside which it does not count how late a process wakes up
   expect(dyngrid_init_grid(1, 2) == DYNGRID_SUCCESS && dyngrid_set_steps(1000000) == DYNGRID_SUCCESS, "dyngrid_init");
@@ -195,8 +227,9 @@ int main(int argc, char** argv) {
   int status = DYNGRID_ERR_ARGUMENT;
   if (what == "calls") status = calls();
   if (what == "row") status = row();
+  if (what == "rule") status = rule();
   if (what == "late") status = late();
   if (what == "soak" && argc > 2) status = soak(std::atoi(argv[2]), argc > 3);
-  expect(status == DYNGRID_SUCCESS, "expected calls, row, late or soak COUNT, and dyngrid_finalize");
+  expect(status == DYNGRID_SUCCESS, "expected calls, row, rule, late or soak COUNT, and dyngrid_finalize");
   return 0;
 }
