@@ -44,9 +44,10 @@ void check(const PhaseProblem& p) {
       bad_phases(fmt::format("matrix {} has {} layouts and {} bytes, expected at least 1 and 0", m.name, m.layouts,
                              m.copy_bytes));
     layouts += m.layouts;
-    if (layouts > 64)
-      bad_phases(fmt::format("there are {} layouts of all matrices, at most 64 can be planned", layouts),
-                 Status::unsupported);
+    if (layouts > most_phase_layouts)
+      bad_phases(
+          fmt::format("there are {} layouts of all matrices, at most {} can be planned", layouts, most_phase_layouts),
+          Status::unsupported);
   }
   if (p.start.size() != p.matrices.size())
     bad_phases(

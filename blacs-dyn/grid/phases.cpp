@@ -196,6 +196,13 @@ void Phases::lay_out() {
 
 /// Of each phase, one for each choice among the layouts of its matrices.
 void Phases::list_candidates() {
+  std::size_t all = 0;
+  for (const Shared& shared : shared_) all += shared.copies.size();
+  if (all > at(advise::most_phase_layouts))
+    throw wrong(Status::unsupported, "dyngrid_phase_begin",
+                fmt::format("the phases have {} layouts of all matrices on this grid, expected at most {}: leave some "
+                            "of them out",
+                            all, advise::most_phase_layouts));
   for (const auto& phase : phases_) {
     std::vector<Candidate> list(1);
     list[0].layouts.assign(shared_.size(), -1);

@@ -242,6 +242,11 @@ void statuses() {
   agreed(dyngrid_phase_layout_by(phase, a, follow::unequal, &wrong), 0, "a rule that fails on one process");
   agreed(dyngrid_phase_begin(phase), DYNGRID_ERR_ARGUMENT, "its rule fails");
   expect(follow::wrong_as<double>(a, 3) == 0, "the matrix is whole");
+  wrong = 42;
+  agreed(dyngrid_phase_create("many", &other), 0, "phase");
+  agreed(dyngrid_phase_uses(other, a, DYNGRID_READ), 0, "uses");
+  for (int mb = 1; mb <= 65; ++mb) agreed(dyngrid_phase_layout(other, a, mb, 1), 0, "layout");
+  agreed(dyngrid_phase_begin(phase), DYNGRID_ERR_UNSUPPORTED, "more layouts than can be planned");
   agreed(dyngrid_matrix_create("freed", 'd', m, n, 4, 3, &freed), 0, "a matrix");
   agreed(dyngrid_phase_uses(empty, freed, DYNGRID_WRITE), 0, "uses");
   agreed(dyngrid_matrix_free(&freed), 0, "free");

@@ -40,8 +40,10 @@ struct Phase {
 /// Seconds of each process to make a copy of `matrix` in layout `to` of one in layout `from`. Asked once for each pair.
 using PhaseMove = std::function<std::vector<double>(int matrix, int from, int to)>;
 
+constexpr int most_phase_layouts = 64;
+
 struct PhaseProblem {
-  std::vector<PhaseMatrix> matrices; ///< at most 64 layouts of all of them together
+  std::vector<PhaseMatrix> matrices; ///< at most most_phase_layouts of all of them together
   std::vector<Phase> phases;         ///< of a cycle, in order
   PhaseMove move;
   std::vector<int> start;         ///< where each matrix lies before the first phase
@@ -68,7 +70,7 @@ struct PhasePlan {
 /// each matrix has a valid copy; copies are dropped only where the memory wants it. Cost: states of a layer *
 /// candidates for each phase of each cycle, until cycles repeat.
 /// @throws Error{bad_argument, shape_mismatch}; out_of_memory where a phase's own copies do not fit; unsupported above
-/// 64 layouts or 2^20 states
+/// most_phase_layouts or 2^20 states
 PhasePlan plan_phases(const PhaseProblem& problem, std::int64_t cycles);
 
 /// The plan with the least seconds a cycle for runs without an end: the minimum mean cycle of the same states, which

@@ -39,8 +39,9 @@ DYNGRID_API int dyngrid_phase_layout_weighted(dyngrid_phase* phase, dyngrid_matr
  * a plan every combination of layouts is tried twice, but once where it takes three times as long as another. A
  * combination whose times an earlier run on this grid has left in the history is not tried. A change of the grid, after
  * which matrices lie as they were declared, or of a matrix by another routine, starts the trials again. Collective;
- * only one phase at a time. DYNGRID_ERR_STATE, _NOT_FOUND, _MISMATCH, _ARGUMENT when a rule fails, _MEMORY: every
- * matrix is whole, as it was or as the phase needs it. */
+ * only one phase at a time. DYNGRID_ERR_STATE, _NOT_FOUND, _MISMATCH, _ARGUMENT when a rule fails, _MEMORY,
+ * _UNSUPPORTED for more than 256 combinations of layouts of one phase, or more than 64 layouts of all matrices of all
+ * phases (those that the matrices have count): every matrix is whole, as it was or as the phase needs it. */
 DYNGRID_API int dyngrid_phase_begin(dyngrid_phase* phase);
 /* The phase ends. The time between begin and end is its time. Local. */
 DYNGRID_API int dyngrid_phase_end(dyngrid_phase* phase);
