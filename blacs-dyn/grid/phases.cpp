@@ -268,15 +268,20 @@ void Phases::begin(Phase* phase) {
   const MPI_Comm comm = grid_.comm();
   bool is_new = false;
   const auto checked = [&] {
-    known("dyngrid_phase_begin", phase);
     is_new = !is_laid_out();
+    known("dyngrid_phase_begin", phase);
     if (is_new && open_ < 0) lay_out();
     check_begin(phase);
     return base::Fnv1a().number(index_of(phase)).number(is_new ? fingerprint_of_all() : 0).positive();
   };
-  together_on_number(
-      comm, checked,
-      "blacs-dyn: dyngrid_phase_begin: the processes begin different phases, or declared them differently");
+  try {
+    together_on_number(
+        comm, checked,
+        "blacs-dyn: dyngrid_phase_begin: the processes begin different phases, or declared them differently");
+  } catch (...) {
+    if (is_new && open_ < 0) forget(); // so that the next call finds all processes alike
+    throw;
+  }
   const int p = index_of(phase);
   if (is_new) machine_.measure_once(comm);
   copier_.executor(); // collective the first time

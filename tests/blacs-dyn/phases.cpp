@@ -224,8 +224,10 @@ void statuses() {
   agreed(dyngrid_phase_uses(phase, a, DYNGRID_READ), 0, "uses");
   agreed(dyngrid_phase_uses(empty, a, DYNGRID_READ), 0, "uses");
   agreed(dyngrid_phase_layout(phase, a, 2, 2), 0, "layout");
-  agreed(dyngrid_phase_begin(rank == 1 ? empty : phase), DYNGRID_ERR_MISMATCH, "different phases");
   agreed(dyngrid_phase_begin(rank == 2 ? nullptr : phase), DYNGRID_ERR_NULL, "no phase on one");
+  agreed(dyngrid_phase_begin(phase), 0, "a right call after it");
+  agreed(dyngrid_phase_end(phase), 0, "end");
+  agreed(dyngrid_phase_begin(rank == 1 ? empty : phase), DYNGRID_ERR_MISMATCH, "different phases");
   agreed(dyngrid_phase_end(phase), DYNGRID_ERR_STATE, "nothing was begun");
   agreed(dyngrid_phase_begin(phase), 0, "begin");
   agreed(dyngrid_phase_begin(empty), DYNGRID_ERR_STATE, "two at a time");
