@@ -70,6 +70,22 @@ std::string checked_pool(MPI_Comm comm, const char* name) {
   return expected;
 }
 
+/// In mpirun's program; null: not started by mpirun.
+const char* rank_by_environment() {
+  return environment("OMPI_COMM_WORLD_RANK") ? environment("OMPI_COMM_WORLD_RANK") : environment("PMI_RANK");
+}
+
+/// Whether this process prints for those of comm. A process without a communicator prints for itself.
+bool is_first_of(MPI_Comm comm) {
+  if (!base::mpi_is_up()) {
+    const char* rank = rank_by_environment();
+    return !rank || std::string_view(rank) == "0";
+  }
+  int rank = 0;
+  if (comm != MPI_COMM_NULL) MPI_Comm_rank(comm, &rank);
+  return rank == 0;
+}
+
 int finalize_hook(MPI_Comm, int, void*, void*) {
   Application::instance().at_mpi_finalize();
   return MPI_SUCCESS;
@@ -81,8 +97,7 @@ int finalize_hook(MPI_Comm, int, void*, void*) {
 /// what the user asked for did not happen.
 [[gnu::destructor]] void tell_what_was_vain() {
   const Processes& processes = Application::instance().processes;
-  const char* rank =
-      environment("OMPI_COMM_WORLD_RANK") ? environment("OMPI_COMM_WORLD_RANK") : environment("PMI_RANK");
+  const char* rank = rank_by_environment();
   int was_mpi_used = 0;
   if (processes.has_left() || processes.was_spawned() || !rank || std::string_view(rank) != "0") return;
   MPI_Initialized(&was_mpi_used);
@@ -264,13 +279,18 @@ void Application::use(LauncherKind way) {
                  to_string(way));
 }
 
-/// Process 0 prints a failure, since not every program looks at the status.
+/// Process 0 prints a failure, since not every program looks at the status. comm: of the processes that called.
+void Application::print_failure(const char* routine, const Error& error, MPI_Comm comm) const {
+  if (processes.is_known() ? processes.id() == 0 : is_first_of(comm))
+    std::fprintf(stderr, "dyngrid: %s: %s\n", routine, error.what());
+}
+
 void Application::init(std::optional<Shape> first_grid) {
   was_called_ = true;
   try {
     begin(first_grid);
   } catch (const Error& error) {
-    if (processes.id() == 0) std::fprintf(stderr, "dyngrid: dyngrid_init: %s\n", error.what());
+    print_failure("dyngrid_init", error, MPI_COMM_WORLD);
     throw;
   }
 }
@@ -282,7 +302,7 @@ void Application::init_on(MPI_Comm comm, const char* name) {
     if (pool().empty()) settings.pool = checked_pool(comm, name); // else a new process, which has both
     begin(std::nullopt, comm);
   } catch (const Error& error) {
-    if (processes.id() == 0) std::fprintf(stderr, "dyngrid: dyngrid_init_on: %s\n", error.what());
+    print_failure("dyngrid_init_on", error, comm);
     throw;
   }
 }

@@ -86,6 +86,7 @@ private:
   void start_mpi();
   [[noreturn]] void end_unwanted();
   void read_environment();
+  void print_failure(const char* routine, const base::Error& error, MPI_Comm comm) const;
   void refuse_second_init() const;
   void begin(std::optional<Shape> first_grid, MPI_Comm first = MPI_COMM_WORLD);
   Shape choose_first_grid(std::optional<Shape> first_grid) const;
