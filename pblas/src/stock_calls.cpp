@@ -56,11 +56,11 @@ bool are_stock_calls_routed() {
   return caller() != nullptr;
 }
 
-void call_stock(const char* name, void* routine, std::initializer_list<const void*> arguments) {
+void call_stock(const char* name, void* routine, std::initializer_list<const void*> arguments, const void* from) {
   base::was_replaced_called = true;
   void* const* addresses = const_cast<void* const*>(arguments.begin());
   if (caller() == nullptr) return invoke_with(routine, addresses, arguments.size());
-  caller()({name, routine, {addresses, addresses + arguments.size()}});
+  caller()({name, routine, {addresses, addresses + arguments.size()}, from});
 }
 
 } // namespace pblas

@@ -103,10 +103,11 @@ void call_lapack(const char* name, const Call& call, std::initializer_list<Matri
     pblas::answer("P" #XX #NAME, made);                                                                                \
   }                                                                                                                    \
   DYNGRID_API void p##x##name##_ arguments {                                                                           \
+    const void* const returns_to = __builtin_return_address(0);                                                        \
     const auto call = made;                                                                                            \
     pblas::answer("P" #XX #NAME, call, matrices, "p" #x #name "_", [&] {                                               \
       static void* const stock = pblas::stock_routine("p" #x #name "_");                                               \
-      pblas::call_stock("p" #x #name "_", stock, pass);                                                                \
+      pblas::call_stock("p" #x #name "_", stock, pass, returns_to);                                                    \
     });                                                                                                                \
   }
 

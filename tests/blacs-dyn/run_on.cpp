@@ -2,6 +2,7 @@
 // dyngrid_run_on: LU of a matrix that lies on 2x2 in blocks of 5. Its last bits show where it runs: they are those of
 // ScaLAPACK's routine on a matrix that lies there, and differ between places.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <stdexcept>
@@ -21,6 +22,14 @@ int numroc_(const int* n, const int* nb, const int* iproc, const int* isrc, cons
 void pdgetrf_(DYNGRID_GETRF_ARGS(double));
 void pdgeqrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desc, double* tau,
               double* work, const int* lwork, int* info);
+void pdgels_(const char* trans, const int* m, const int* n, const int* nrhs, double* a, const int* ia, const int* ja,
+             const int* desca, double* b, const int* ib, const int* jb, const int* descb, double* work,
+             const int* lwork, int* info, std::size_t);
+void pdgesvx_(const char* fact, const char* trans, const int* n, const int* nrhs, double* a, const int* ia,
+              const int* ja, const int* desca, double* af, const int* iaf, const int* jaf, const int* descaf, int* ipiv,
+              char* equed, double* r, double* c, double* b, const int* ib, const int* jb, const int* descb, double* x,
+              const int* ix, const int* jx, const int* descx, double* rcond, double* ferr, double* berr, double* work,
+              const int* lwork, int* iwork, const int* liwork, int* info, std::size_t, std::size_t, std::size_t);
 }
 
 namespace {
@@ -101,6 +110,36 @@ std::vector<double> qr_on_2x2(int mb, int nb) {
   return r;
 }
 
+/// One right-hand side on a 2x2 grid in blocks of 5, by PDGELS, or else by PDGESVX. This process's part of the
+/// solution.
+std::vector<double> solution_on_2x2(bool by_least_squares) {
+  constexpr int nb = 5, part = n / 2;
+  int ctxt = -1, nprow = 2, npcol = 2, myrow = 0, mycol = 0, info = 77;
+  const int one = 1, order = n, length = 1 << 14;
+  Cblacs_get(0, 0, &ctxt);
+  Cblacs_gridinit(&ctxt, "R", nprow, npcol);
+  Cblacs_gridinfo(ctxt, &nprow, &npcol, &myrow, &mycol);
+  const int desc[] = {1, ctxt, n, n, nb, nb, 0, 0, part}, desc_b[] = {1, ctxt, n, 1, nb, nb, 0, 0, part};
+  std::vector<double> a, b, x(part), factors(part * part), work(length), scales(4 * part);
+  const auto global = [](int local, int mine) { return (local / nb * 2 + mine) * nb + local % nb; };
+  for (int j = 0; j < part; ++j)
+    for (int i = 0; i < part; ++i) a.push_back(element(global(i, myrow), global(j, mycol)));
+  for (int i = 0; i < part; ++i) b.push_back(element(global(i, myrow), n));
+  std::vector<int> ipiv(part + nb), iwork(length);
+  double rcond = 0, ferr = 0, berr = 0;
+  char equed = 'N';
+  if (by_least_squares)
+    pdgels_("N", &order, &order, &one, a.data(), &one, &one, desc, b.data(), &one, &one, desc_b, work.data(), &length,
+            &info, 1);
+  else
+    pdgesvx_("N", "N", &order, &one, a.data(), &one, &one, desc, factors.data(), &one, &one, desc, ipiv.data(), &equed,
+             scales.data(), scales.data() + 2 * part, b.data(), &one, &one, desc_b, x.data(), &one, &one, desc_b,
+             &rcond, &ferr, &berr, work.data(), &length, iwork.data(), &length, &info, 1, 1, 1);
+  EXPECT_EQ(info, 0);
+  Cblacs_gridexit(ctxt);
+  return mycol != 0 ? std::vector<double>() : by_least_squares ? b : x;
+}
+
 /// The results of the routine itself in three places, and the place whose bits a call has.
 class RunOn : public ::testing::Test {
 protected:
@@ -156,6 +195,15 @@ TEST_F(RunOn, OblongBlocksAreNotThereYet) {
   dyngrid::run_on(0, 0, 11, "pdgeqrf");
   EXPECT_EQ(qr_on_2x2(5, 11), square);
   EXPECT_EQ(qr_on_2x2(5, 11), oblong);
+}
+
+TEST_F(RunOn, CallsInsideOfScalapackStay) {
+  const std::vector<double> square = qr_on_2x2(11, 11), direct = solution_on_2x2(false);
+  dyngrid::run_on(0, 0, 11, "pdgeqrf");
+  solution_on_2x2(true);
+  EXPECT_EQ(qr_on_2x2(5, 11), square) << "used up by PDGELS";
+  const dyngrid::RunOn scope(1, 4, 16);
+  EXPECT_EQ(solution_on_2x2(false), direct);
 }
 
 TEST_F(RunOn, OtherRoutinesStay) {

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <dlfcn.h>
+
 #include <fmt/format.h>
 
 #include "advise/calls.hpp"
@@ -130,6 +132,12 @@ void run_stock(const pblas::StockCall& stock) {
   pblas::invoke(stock.routine, stock.arguments);
 }
 
+/// Whether a routine of ScaLAPACK that is not behind a name of this library makes the call.
+bool is_made_by_scalapack(const pblas::StockCall& stock) {
+  Dl_info from{}, routine{};
+  return dladdr(stock.from, &from) != 0 && dladdr(stock.routine, &routine) != 0 && from.dli_fbase == routine.dli_fbase;
+}
+
 /// Where nothing is asked for any more, large calls may be dyngrid's own again.
 void unroute_if_idle() {
   if (decider == nullptr && asked().is_empty()) pblas::route_stock_calls(nullptr);
@@ -138,7 +146,7 @@ void unroute_if_idle() {
 void take(const pblas::StockCall& stock) {
   const Named& called = named(stock.name);
   const Routine* routine = Nested::depth() == 0 ? called.routine : nullptr;
-  if (routine == nullptr || is_query(*routine, stock.arguments)) return run_stock(stock);
+  if (routine == nullptr || is_query(*routine, stock.arguments) || is_made_by_scalapack(stock)) return run_stock(stock);
   const std::optional<CallRule> rule = asked().take(called.name);
   if (!rule && !called.is_decided) return run_stock(stock);
   is_any_seen = is_any_seen || called.is_decided;

@@ -22,7 +22,7 @@
   void name##_(DYNGRID_ADDRESSES_##count);                                                                             \
   DYNGRID_API void name##_(DYNGRID_ADDRESSES_##count) {                                                                \
     static void* const stock = pblas::stock_routine(#name "_");                                                        \
-    pblas::call_stock(#name "_", stock, {DYNGRID_GIVEN_##count});                                                      \
+    pblas::call_stock(#name "_", stock, {DYNGRID_GIVEN_##count}, __builtin_return_address(0));                         \
   }
 
 extern "C" {

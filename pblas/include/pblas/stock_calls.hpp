@@ -12,6 +12,7 @@ struct StockCall {
   const char* name;
   void* routine;
   std::vector<void*> arguments;
+  const void* from; ///< where the call returns to
 };
 
 /// The routine of that name that this library hides. Ends the program when there is none.
@@ -25,7 +26,7 @@ void route_stock_calls(StockCaller caller);
 bool are_stock_calls_routed();
 
 /// Hands the call to the function of route_stock_calls if there is one, otherwise calls the routine.
-void call_stock(const char* name, void* routine, std::initializer_list<const void*> arguments);
+void call_stock(const char* name, void* routine, std::initializer_list<const void*> arguments, const void* from);
 
 /// Which products and factorizations are ours in contexts of prefer_ours, by DYNGRID_PBLAS, for a person to read.
 std::string choice_in_words();
