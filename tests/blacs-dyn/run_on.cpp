@@ -242,6 +242,7 @@ TEST_F(RunOn, MistakesAreSaidAndChangeNothing) {
   EXPECT_EQ(dyngrid_run_on(2, 2, 4, nullptr), DYNGRID_ERR_ARGUMENT);
   EXPECT_EQ(dyngrid_run_on(-1, 2, 4, "pdgetrf"), DYNGRID_ERR_ARGUMENT);
   EXPECT_EQ(dyngrid_run_on(2, 0, 4, "pdgetrf"), DYNGRID_ERR_ARGUMENT);
+  EXPECT_EQ(dyngrid_run_on(50000, 50000, 4, "pdgetrf"), DYNGRID_ERR_ARGUMENT);
   EXPECT_EQ(dyngrid_run_on(2, 2, -1, "pdgetrf"), DYNGRID_ERR_ARGUMENT);
   EXPECT_NE(std::string(dyngrid_last_message()).find("nb is -1"), std::string::npos) << dyngrid_last_message();
   EXPECT_EQ(dyngrid_run_on_end(), DYNGRID_ERR_STATE);

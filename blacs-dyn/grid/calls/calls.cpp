@@ -19,6 +19,7 @@
 
 #include "advise/calls.hpp"
 #include "base/environment.hpp"
+#include "base/grid_shape.hpp"
 #include "base/mpi/blacs.hpp"
 #include "base/status.hpp"
 #include "grid/calls/account.hpp"
@@ -43,6 +44,7 @@ CallRules rules_at(int nprow, int npcol, int nb, const char* routines, const cha
   if (nprow < 0 || npcol < 0 || (nprow == 0) != (npcol == 0))
     throw Error(Status::bad_argument, fmt::format("{}: grid is {}x{}, expected both from 1, or both 0 for the caller's",
                                                   where, nprow, npcol));
+  if (nprow > 0) base::check_grid_shape({nprow, npcol}, where);
   if (nb < 0)
     throw Error(Status::bad_argument,
                 fmt::format("{}: nb is {}, expected a block size from 1, or 0 for the caller's", where, nb));

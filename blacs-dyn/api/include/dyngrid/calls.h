@@ -21,7 +21,7 @@ extern "C" {
  * message), arguments that ScaLAPACK would refuse. It has precedence over DYNGRID_CALLS. Needs no dyngrid_init. Local;
  * all processes of the context of that call have to give the same values. Where they give different ones, the call
  * stays. Where some give none, the others wait for them in the call, and print a message after 10 s.
- * DYNGRID_ERR_ARGUMENT. */
+ * DYNGRID_ERR_ARGUMENT, also for a grid of more than 2^20 processes. */
 DYNGRID_API int dyngrid_run_on(int nprow, int npcol, int nb, const char* routine);
 /* The same for all calls of these routines until dyngrid_run_on_end. Scopes may be nested; the innermost that has the
  * routine counts. */
