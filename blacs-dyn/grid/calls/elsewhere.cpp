@@ -124,26 +124,26 @@ bool Elsewhere::get_work(void* stock) {
     replace(at, space);
     replace(at + 1, length);
   };
-  std::vector<char> room(4096, 0); // some queries write more than the first element
-  set(routine_.work, room.data(), &lwork_);
-  set(routine_.rwork, room.data() + 1024, &lrwork_);
-  set(routine_.iwork, room.data() + 2048, &liwork_);
+  room_.assign(4096, 0);
+  set(routine_.work, room_.data(), &lwork_);
+  set(routine_.rwork, room_.data() + 1024, &lrwork_);
+  set(routine_.iwork, room_.data() + 2048, &liwork_);
   pblas::invoke(stock, arguments_);
-  if (info_ != 0) return true; // run() will report the same
+  if (info_ != 0) return true; // run() will ask the same, and report it
   const std::int64_t n = panels_.front().operand.n;
   const int nb = panels_.front().desc[nb_at];
   // p?syev asks for less than p?ormtr then wants where the second row begins another block, p?heevd for less than
   // p?lasrt where blocks are large
   const std::int64_t more = (n + 4 * nb) * nb;
   const auto as_int = [](std::int64_t length) { return static_cast<int>(std::min<std::int64_t>(length, INT_MAX)); };
-  lwork_ = as_int(length_in(room.data(), type_) + more);
+  lwork_ = as_int(length_in(room_.data(), type_) + more);
   work_ = get(std::int64_t{lwork_} * bytes_of(type_));
   if (routine_.rwork != Routine::none) {
-    lrwork_ = as_int(std::max<std::int64_t>(length_in(room.data() + 1024, type_), 4 * n) + more);
+    lrwork_ = as_int(std::max<std::int64_t>(length_in(room_.data() + 1024, type_), 4 * n) + more);
     rwork_ = get(std::int64_t{lrwork_} * real_bytes(type_));
   }
   if (routine_.iwork != Routine::none) {
-    std::memcpy(&liwork_, room.data() + 2048, sizeof liwork_);
+    std::memcpy(&liwork_, room_.data() + 2048, sizeof liwork_);
     iwork_ = get(std::int64_t{liwork_} * std::int64_t{sizeof(int)});
   }
   set(routine_.work, work_.get(), &lwork_);

@@ -74,6 +74,7 @@ private:
   Arguments arguments_; ///< those of the routine there
   std::vector<Panel> panels_;
   Bytes pivots_, tau_, eigenvalues_, work_, rwork_, iwork_;
+  std::vector<char> room_; ///< that queries write to, some of them more than the first element
   std::int64_t bytes_ = 0;
   bool is_made_ = true;
   int info_ = 0, lwork_ = -1, lrwork_ = -1, liwork_ = -1;
