@@ -129,6 +129,7 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
     is_wanted_here_ = is_wanted_here_ || all[k].wants_loads != 0;
   }
   loads_ = with_hosts(in_grid);
+  grid_of_loads_ = grid_.shape();
   if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size > 0; }))
     asked.items = gather(my_items, sizes);
   reports_.turn_on(); // from the first exchange on

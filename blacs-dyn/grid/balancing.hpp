@@ -123,6 +123,7 @@ public:
     is_wanted_here_ = true;
     return loads_;
   }
+  Shape grid_of_loads() const { return grid_of_loads_; } ///< the grid then
 
 private:
   struct Record;
@@ -167,7 +168,8 @@ private:
   const std::unique_ptr<Control>& control_;
   LoadReports reports_{processes_, settings_};
   std::vector<advise::ProcessLoad> loads_; ///< of the grid; on process 0 of those that sleep, too
-  bool is_wanted_here_ = false;            ///< requested by this process's program
+  Shape grid_of_loads_{};
+  bool is_wanted_here_ = false; ///< requested by this process's program
   control::BalanceReport last_;
   ItemTimes items_;
   Panels* panels_ = nullptr; ///< of the factorization that is under way

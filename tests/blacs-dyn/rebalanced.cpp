@@ -2,6 +2,7 @@
 // Balances by speeds that the program gives; /proc has no data, so that other load here does not count. A step lasts as
 // long as its slowest part over its speed, asleep, and no time is judged but by orders of magnitude.
 // rebalanced calls: dyngrid_rebalance and dyngrid_last_balance, on each process the same.
+// rebalanced loads: dyngrid_loads after a change of the grid.
 // rebalanced row: where DYNGRID_ALLOW permits long grids, a new one may be as long as it permits.
 // rebalanced rule: a rule sees the speeds of the processes after a balance that only deals out anew.
 // rebalanced late: a step takes the time of the slowest process, though process 0 has done its part long before.
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "dyngrid.hpp"
 #include "figures.hpp"
@@ -127,6 +129,22 @@ int calls() {
   return follow::all_right();
 }
 
+int loads() {
+  expect(dyngrid_init_grid(2, 2) == DYNGRID_SUCCESS, "dyngrid_init");
+  std::vector<dyngrid_load> loads(4);
+  int count = 0;
+  expect(dyngrid_loads(loads.data(), 4, &count) == DYNGRID_SUCCESS && count == 0, "none yet");
+  expect(dyngrid_resize_point() == DYNGRID_SAME, "they are gathered");
+  follow::request("1x4");
+  expect(dyngrid_resize_point() == DYNGRID_RESIZED, "another grid");
+  expect(dyngrid_loads(loads.data(), 4, &count) == DYNGRID_SUCCESS && count == 4, "loads of 2x2");
+  for (int k = 0; k < 4; ++k) {
+    const dyngrid_load& load = loads[static_cast<std::size_t>(k)];
+    expect(load.row == k / 2 && load.col == k % 2, "the place of a process of 2x2");
+  }
+  return follow::all_right();
+}
+
 int row() {
   expect(dyngrid_init_grid(1, 5) == DYNGRID_SUCCESS && dyngrid_set_steps(1000000) == DYNGRID_SUCCESS, "dyngrid_init");
   dyngrid_matrix* a = follow::create("A", 'd', n, n, nb, nb);
@@ -226,10 +244,11 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   int status = DYNGRID_ERR_ARGUMENT;
   if (what == "calls") status = calls();
+  if (what == "loads") status = loads();
   if (what == "row") status = row();
   if (what == "rule") status = rule();
   if (what == "late") status = late();
   if (what == "soak" && argc > 2) status = soak(std::atoi(argv[2]), argc > 3);
-  expect(status == DYNGRID_SUCCESS, "expected calls, row, rule, late or soak COUNT, and dyngrid_finalize");
+  expect(status == DYNGRID_SUCCESS, "expected calls, loads, row, rule, late or soak COUNT, and dyngrid_finalize");
   return 0;
 }

@@ -100,7 +100,7 @@ DYNGRID_API int dyngrid_work_items(const dyngrid_matrix* matrix, char axis, int6
 /* The share of its processor that one process gets. */
 typedef struct dyngrid_load {
   int process;      /* its number in the application, the same on every grid */
-  int row, col;     /* in the grid; -1 on one that sleeps */
+  int row, col;     /* in the grid in which they were gathered; -1 on one that sleeps */
   int is_known;     /* 0: not measured or not received yet; the rest is not valid then */
   double share;     /* of the time that it asked for; of a sleeping process, what it would get: above 0, at most 1 */
   double speed;     /* dyngrid_set_speed's, or a balance's */
