@@ -31,14 +31,15 @@ bool lies_within(const Operand& operand, const Given& x, const Standing& here) {
 Callers& callers_among_all(MPI_Comm comm) {
   Callers fresh;
   fresh.group = base::Group::of(comm);
-  check_mpi(MPI_Comm_rank(comm, &fresh.rank), "MPI_Comm_rank");
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(comm, &fresh.size), "MPI_Comm_size");
   for (Callers& callers : all_callers()) {
     if (callers.group.is_same_as(fresh.group)) return callers;
   }
   fresh.is_first = all_callers().empty();
   fresh.is_one_of_many = all_callers().size() >= most_callers;
-  if (all_callers().size() == most_callers && fresh.rank == 0)
+  if (all_callers().size() == most_callers && rank == 0)
     std::fprintf(
         stderr,
         "dyngrid: calls of ScaLAPACK's routines came from %zu groups of processes (the processes of a context, "

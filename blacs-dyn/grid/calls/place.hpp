@@ -46,7 +46,7 @@ bool is_acceptable(const Routine& routine, const Problem& problem, const Argumen
 /// The processes of a context, in its order.
 struct Callers {
   base::Group group;
-  int rank = 0, size = 1;
+  int size = 1;
   bool is_one_of_many = false; ///< so that its calls stay
   bool is_first = false;       ///< whose calls came first in this process
   std::map<GridShape, int> contexts;

@@ -136,25 +136,25 @@ Problem eigen_by_division(const Arguments& a, char) {
 
 std::vector<Routine> all_routines() {
   std::vector<Routine> all;
-  all.push_back({"gemm", 19, {0, 1}, {2, 3, 4}, Alignment::any, gemm});
-  all.push_back({"trsm", 15, {0, 1, 2, 3}, {4, 5}, Alignment::any, trsm});
-  all.push_back({"getrf", 8, {}, {0, 1}, Alignment::factor, getrf, 7, 6});
-  all.push_back({"getrs", 13, {0}, {1, 2}, Alignment::factor, getrs, 12, 7, Use::in});
-  all.push_back({"gesv", 12, {}, {0, 1}, Alignment::factor, gesv, 11, 6});
-  all.push_back({"potrf", 7, {0}, {1}, Alignment::factor, potrf, 6});
-  all.push_back({"potrs", 12, {0}, {1, 2}, Alignment::factor, potrs, 11});
-  all.push_back({"posv", 12, {0}, {1, 2}, Alignment::factor, posv, 11});
-  Routine qr{"geqrf", 10, {}, {0, 1}, Alignment::any, geqrf, 9};
+  all.push_back({"gemm", {0, 1}, {2, 3, 4}, Alignment::any, gemm});
+  all.push_back({"trsm", {0, 1, 2, 3}, {4, 5}, Alignment::any, trsm});
+  all.push_back({"getrf", {}, {0, 1}, Alignment::factor, getrf, 7, 6});
+  all.push_back({"getrs", {0}, {1, 2}, Alignment::factor, getrs, 12, 7, Use::in});
+  all.push_back({"gesv", {}, {0, 1}, Alignment::factor, gesv, 11, 6});
+  all.push_back({"potrf", {0}, {1}, Alignment::factor, potrf, 6});
+  all.push_back({"potrs", {0}, {1, 2}, Alignment::factor, potrs, 11});
+  all.push_back({"posv", {0}, {1, 2}, Alignment::factor, posv, 11});
+  Routine qr{"geqrf", {}, {0, 1}, Alignment::any, geqrf, 9};
   qr.tau = 6, qr.work = 7;
   all.push_back(qr);
-  Routine eigen{"syev", 15, {0, 1}, {2}, Alignment::same, eigen_by_qr, 14};
+  Routine eigen{"syev", {0, 1}, {2}, Alignment::same, eigen_by_qr, 14};
   eigen.eigenvalues = 7, eigen.work = 12;
   all.push_back(eigen);
-  eigen.name = "syevd", eigen.count = 17, eigen.read = eigen_by_division, eigen.info = 16, eigen.iwork = 14;
+  eigen.name = "syevd", eigen.read = eigen_by_division, eigen.info = 16, eigen.iwork = 14;
   all.push_back(eigen);
   eigen.name = "heev", eigen.read = eigen_by_qr, eigen.rwork = 14, eigen.iwork = Routine::none;
   all.push_back(eigen);
-  eigen.name = "heevd", eigen.count = 19, eigen.read = eigen_by_division, eigen.info = 18, eigen.iwork = 16;
+  eigen.name = "heevd", eigen.read = eigen_by_division, eigen.info = 18, eigen.iwork = 16;
   all.push_back(eigen);
   return all;
 }

@@ -40,7 +40,6 @@ struct Routine {
   static constexpr int none = -1;
 
   std::string_view name; ///< without p and the type
-  int count;             ///< of arguments
   std::vector<int> letters, sizes;
   Alignment alignment;
   Problem (*read)(const Arguments& a, char type);
