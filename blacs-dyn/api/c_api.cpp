@@ -212,13 +212,7 @@ int dyngrid_resize_point(void) {
 }
 
 int dyngrid_resize_point_in(const char* file, int line) {
-  static std::map<std::pair<const char*, int>, Place> known;
-  return guard([&] {
-    const auto at = known.find({file, line});
-    return resize_point(at != known.end()
-                            ? at->second
-                            : known.emplace(std::pair(file, line), Place::in_source(file, line)).first->second);
-  });
+  return guard([&] { return resize_point(Place::in_source(file, line)); });
 }
 
 int dyngrid_resize_point_at(const char* name) {

@@ -199,6 +199,12 @@ int main(int argc, char** argv) {
       outcome |= i == rank ? dyngrid_resize_point_in("a.c", 7) : dyngrid_resize_point_in("folder/a.c", 7);
     need(outcome == DYNGRID_SAME, "one line in two loops of a compiler");
   }
+  {
+    char file[] = "a.c"; /* Python passes a text that the next call overwrites */
+    need(dyngrid_resize_point_in(file, 7) == DYNGRID_SAME, "a text of the program");
+    file[0] = 'b';
+    need(dyngrid_resize_point_in(bad ? "b.c" : file, 7) == DYNGRID_SAME, "another file at the same address");
+  }
   agreed(dyngrid_on_change(NULL, NULL, &value), DYNGRID_ERR_NOT_FOUND, "no routines of that data");
   need(!dyngrid_on_change(count, count, &value) && !dyngrid_on_change(NULL, NULL, &value), "made known and forgotten");
   agreed(dyngrid_allow("four"), DYNGRID_ERR_ARGUMENT, "allowed grids that are none");
