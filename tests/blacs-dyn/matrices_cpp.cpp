@@ -357,6 +357,11 @@ void refused_rules(dyngrid::Application& app) {
            "by_speed follows");
     expect(app.resize(1, 2) == dyngrid::Outcome::resized, "and back");
   }
+  { // ScaLAPACK has no context for a matrix that every process has
+    Matrix<double> whole("whole", 4, 4, 2, 2, dyngrid::On::all), spread("spread", 4, 4, 2, 2);
+    refused(DYNGRID_ERR_UNSUPPORTED, "call LAPACK", [&] { dyngrid::potrf(whole); });
+    refused(DYNGRID_ERR_UNSUPPORTED, "call LAPACK", [&] { dyngrid::gemm(1, whole, spread, 0, spread); });
+  }
   // a matrix that goes out of scope where it cannot be freed lives on, with its rule
   auto kept = std::make_shared<std::optional<Matrix<double>>>();
   kept->emplace("kept", 20, 20, [data = std::vector<int64_t>(100, 7)](Axis axis, int64_t length, int nprow, int npcol) {

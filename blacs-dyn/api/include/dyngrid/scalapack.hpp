@@ -9,10 +9,10 @@
 //
 // All are collective over the current grid; a process outside it does nothing in them. gemm, syrk, herk, trsm, getrf,
 // getrs, gesv, potrf, potrs and posv take matrices in blocks of any sizes, which lie as a rule says or are dealt out by
-// speed. For the others copy() them into one in blocks of one size: these, and sizes that do not fit, throw the same
-// Error on all processes before anything is computed. So does an info below 0: of matrices in blocks of one size the
-// factorizations want square blocks (mb = nb) and views that begin where a block does. An info above 0 is about the
-// numbers in the matrix, as ScaLAPACK's manual says, and is returned.
+// speed. For the others copy() them into one in blocks of one size: these, matrices On::all (call LAPACK on local()),
+// and sizes that do not fit, throw the same Error on all processes before anything is computed. So does an info below
+// 0: of matrices in blocks of one size the factorizations want square blocks (mb = nb) and views that begin where a
+// block does. An info above 0 is about the numbers in the matrix, as ScaLAPACK's manual says, and is returned.
 #ifndef DYNGRID_SCALAPACK_HPP
 #define DYNGRID_SCALAPACK_HPP
 
@@ -147,6 +147,12 @@ template <class T> struct Operand {
     check(dyngrid_matrix_shape(v.matrix, &m_loc, &n_loc, nullptr));
     if (!desc) throw Error(DYNGRID_ERR_UNSUPPORTED, dyngrid_last_message()); // too many sizes for one
     is_here = desc[1] >= 0;
+    if (!is_here && m_loc > 0 && n_loc > 0)
+      throw Error(DYNGRID_ERR_UNSUPPORTED,
+                  std::string("dyngrid::") + routine +
+                      ": got a matrix without a BLACS context, expected one over the processes of the grid. Of a "
+                      "matrix On::all every process has all: call LAPACK on local(), or dyngrid::copy it into such a "
+                      "one. After blacs_exit there is no context until the next change of the grid");
     if (desc[0] == DYNGRID_DTYPE && blocks == Blocks::equal)
       throw Error(DYNGRID_ERR_UNSUPPORTED,
                   std::string("dyngrid::") + routine +
