@@ -102,9 +102,11 @@ DYNGRID_API MPI_Fint dyngrid_comm_f(void);
 /* ---- changing the grid ---- */
 
 /* The place where the grid may change. Collective. With no request pending it costs one all-reduce of 8 bytes. All
- * processes come to the same one: the same line of the program (from C and C++; otherwise the same call). Otherwise all
- * of them get DYNGRID_ERR_STATE, which names both, and the grid stays. The same holds for processes that join, or wake
- * in the resize point in which they fell asleep, while the others are at another. */
+ * processes come to the same one: the same line of the program from C, C++ and Python, the same call from Fortran. If
+ * not, all of them get DYNGRID_ERR_STATE, which names both, and the grid stays. The same holds for processes that join,
+ * or wake in the resize point in which they fell asleep, while the others are at another.
+ * From Fortran: an optimizing compiler makes several calls of one in the source, where it inlines a subroutine or makes
+ * a jump of the call with which it ends. Give a resize point inside a subroutine a name by dyngrid_resize_point_at. */
 DYNGRID_API int dyngrid_resize_point(void);
 /* dyngrid_resize_point() calls this in C and C++, with its file and line. Collective. */
 DYNGRID_API int dyngrid_resize_point_in(const char* file, int line);
