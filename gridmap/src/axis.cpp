@@ -2,6 +2,7 @@
 #include "gridmap/axis.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -46,7 +47,7 @@ int owner_of_block(const Axis& axis, std::int64_t j) {
 }
 
 std::int64_t first_block_of(const Axis& axis, int p) {
-  return (p - axis.src + axis.nprocs) % axis.nprocs;
+  return (std::int64_t{p} - axis.src + axis.nprocs) % axis.nprocs;
 }
 
 /// Elements in the blocks j_mine, j_mine + nprocs, ... of which there are `count`.
@@ -118,7 +119,7 @@ Axis Axis::block_cyclic(std::int64_t n, std::int64_t nb, int nprocs, int src) {
 }
 
 Axis Axis::block(std::int64_t n, int nprocs, int src) {
-  const std::int64_t nb = nprocs > 0 ? std::max<std::int64_t>(1, (n + nprocs - 1) / nprocs) : 1;
+  const std::int64_t nb = nprocs > 0 ? std::max<std::int64_t>(1, n / nprocs + (n % nprocs > 0)) : 1;
   return {n, {nb}, src, nprocs};
 }
 
@@ -213,6 +214,17 @@ void Axis::validate() const {
   if (n > 0 && sum == 0) bad_axis(fmt::format("all block sizes are 0, but n is {}", n));
 }
 
+void check_counts(const Axis& rows, const Axis& cols, const char* where) {
+  constexpr int most_processes = std::numeric_limits<int>::max();
+  if (std::int64_t{rows.nprocs} * cols.nprocs > most_processes)
+    throw Error(Status::bad_argument, fmt::format("gridmap: {} grid is {}x{}, expected at most {} processes", where,
+                                                  rows.nprocs, cols.nprocs, most_processes));
+  std::int64_t elements = 0;
+  if (__builtin_mul_overflow(rows.n, cols.n, &elements) || elements > std::numeric_limits<std::int64_t>::max() / 4)
+    throw Error(Status::bad_argument,
+                fmt::format("gridmap: {} matrix is {} x {}, expected fewer than 2^61 elements", where, rows.n, cols.n));
+}
+
 std::int64_t Axis::local_size(int p) const {
   if (p < 0 || p >= nprocs || n == 0) return 0;
   if (is_uniform()) { // closed form of NUMROC
@@ -292,7 +304,7 @@ Axis::Stretch StretchWalk::next() {
   const auto k = static_cast<std::int64_t>(axis_.sizes.size());
   while (begin_ < axis_.n) {
     if (axis_.is_uniform()) { // straight to the next one of this position
-      const std::int64_t others = (p_ - owner_of_block(axis_, block_) + axis_.nprocs) % axis_.nprocs;
+      const std::int64_t others = (std::int64_t{p_} - owner_of_block(axis_, block_) + axis_.nprocs) % axis_.nprocs;
       block_ += others;
       begin_ += others * axis_.sizes[0];
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -148,7 +149,8 @@ std::vector<int> natural_order(const Side& side, const CellTable& cells) {
     int known = 0;
     for (const Cell& cell : cells[i])
       if (cell.here >= 0) {
-        middle[i] += (cell.here - side.from.src + side.from.nprocs) % side.from.nprocs;
+        middle[i] +=
+            static_cast<double>((std::int64_t{cell.here} - side.from.src + side.from.nprocs) % side.from.nprocs);
         ++known;
       }
     middle[i] = known > 0 ? middle[i] / known : side.from.nprocs;
@@ -159,7 +161,9 @@ std::vector<int> natural_order(const Side& side, const CellTable& cells) {
 }
 
 double factorial(int n) {
-  return n <= 1 ? 1 : n * factorial(n - 1);
+  double product = 1;
+  for (int k = 2; k <= n && std::isfinite(product); ++k) product *= k;
+  return product;
 }
 
 void check_side(const char* name, const Axis& from, const std::vector<std::int64_t>& sizes) {
@@ -170,7 +174,9 @@ void check_side(const char* name, const Axis& from, const std::vector<std::int64
   for (const std::int64_t size : sizes) {
     if (size < 0)
       throw Error(Status::bad_argument, fmt::format("gridmap: order: {} has {}, expected at least 0", name, size));
-    sum += size;
+    if (__builtin_add_overflow(sum, size, &sum))
+      throw Error(Status::bad_argument,
+                  fmt::format("gridmap: order: {} add up to 2^63 or more, expected {} as before", name, from.n));
   }
   if (sum != from.n)
     throw Error(Status::shape_mismatch,
@@ -216,7 +222,7 @@ struct Half {
 };
 
 double exhaustive_work_of(const Side& few, const Side& many) {
-  return factorial(few.count()) * static_cast<double>(at(1) << many.count()) * many.count() *
+  return factorial(few.count()) * std::ldexp(1.0, many.count()) * many.count() *
          std::min(many.from.nprocs, few.count());
 }
 
@@ -239,6 +245,7 @@ std::int64_t exhaust(const Side& few, const Half& many, std::vector<int>& few_or
 GridOrder order_grid(const GridOrderRequest& request) {
   check_side("rows", request.rows_from, request.rows);
   check_side("cols", request.cols_from, request.cols);
+  check_counts(request.rows_from, request.cols_from, "order: the old");
   const Side row_side{request.rows_from, request.rows}, col_side{request.cols_from, request.cols};
   const CellTable cells = cells_of(request, row_side, col_side);
   const Half rows(row_side, cells), cols(col_side, turned(cells));

@@ -2,7 +2,6 @@
 #include "gridmap/placement.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -98,7 +97,7 @@ std::vector<int> local2_axis(int p, int p_new) {
 std::vector<int> with_sources(const std::vector<int>& to, int src, int p, int src_new, int p_new) {
   std::vector<int> result(to.size(), -1);
   for (std::size_t i = 0; i < to.size(); ++i)
-    if (to[i] >= 0) result[(i + at(src)) % at(p)] = (to[i] + src_new) % p_new;
+    if (to[i] >= 0) result[(i + at(src)) % at(p)] = static_cast<int>((std::int64_t{to[i]} + src_new) % p_new);
   return result;
 }
 
@@ -343,23 +342,11 @@ private:
   std::vector<std::int64_t> bonus_;
 };
 
-void check_grid(const Axis& rows, const Axis& cols, const char* which) {
-  if (std::int64_t{rows.nprocs} * cols.nprocs > std::numeric_limits<int>::max())
-    throw Error(Status::bad_argument, fmt::format("gridmap: place: {} grid is {}x{}, expected at most {} processes",
-                                                  which, rows.nprocs, cols.nprocs, std::numeric_limits<int>::max()));
-}
-
 void check(const PlacementRequest& request) {
   for (const Axis* axis : {&request.rows_from, &request.cols_from, &request.rows_to, &request.cols_to})
     axis->validate();
-  check_grid(request.rows_from, request.cols_from, "old");
-  check_grid(request.rows_to, request.cols_to, "new");
-  std::int64_t elements = 0;
-  if (__builtin_mul_overflow(request.rows_from.n, request.cols_from.n, &elements) ||
-      elements > std::numeric_limits<std::int64_t>::max() / 4)
-    throw Error(Status::bad_argument,
-                fmt::format("gridmap: place: the matrix is {} x {}, expected fewer than 2^61 elements",
-                            request.rows_from.n, request.cols_from.n));
+  check_counts(request.rows_from, request.cols_from, "place: the old");
+  check_counts(request.rows_to, request.cols_to, "place: the new");
   const std::int64_t old_count = std::int64_t{request.rows_from.nprocs} * request.cols_from.nprocs;
   if (!request.stay_bonus.empty() && static_cast<std::int64_t>(request.stay_bonus.size()) != old_count)
     throw Error(Status::bad_argument,

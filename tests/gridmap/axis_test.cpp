@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gridmap/axis.hpp"
 
+#include <climits>
+
 #include <gtest/gtest.h>
 
 #include "../errors.hpp"
@@ -118,6 +120,11 @@ TEST(Axis, LongPeriodsAndLargeIndices) {
     ASSERT_EQ(axis.to_global(i_loc, p), i);
     ASSERT_LT(i_loc, axis.local_size(p));
   }
+  const Axis wide = Axis::block_cyclic(10, 1, INT_MAX, 1); // p - src + nprocs is more than an int holds
+  EXPECT_EQ(wide.local_size(INT_MAX - 1), 0);
+  EXPECT_EQ(wide.local_size(10), 1);
+  EXPECT_TRUE(wide.stretches(INT_MAX - 1).empty());
+  EXPECT_EQ(Axis::block(INT64_MAX, 2).sizes[0], std::int64_t{1} << 62);
 }
 
 TEST(Axis, SaysWhatIsWrong) {

@@ -129,6 +129,15 @@ static void mapping(void) {
   EXPECT(dyngrid_order_grid(&axis, &axis, 2, fives, 2, fives, same, row_order, col_order, &retained) ==
          DYNGRID_SUCCESS);
   EXPECT(retained == 100 && row_order[0] == 1 && col_order[0] == 0);
+  const int64_t half = INT64_C(1) << 31, halves[] = {half, half}, beyond[] = {INT64_MAX, INT64_MAX, 12}; /* 2^64 + 10 */
+  const dyngrid_axis large = {2 * half, &half, 1, 0, 2}, many = {10, &five, 1, 0, 1 << 16};
+  const int six[] = {0, 1, 2, 3, 4, 5};
+  EXPECT(dyngrid_order_grid(&large, &large, 2, halves, 2, halves, same, row_order, col_order, &retained) ==
+         DYNGRID_ERR_ARGUMENT);
+  EXPECT(strstr(dyngrid_last_message(), "4294967296 x 4294967296, expected fewer than 2^61 elements") != NULL);
+  EXPECT(dyngrid_order_grid(&many, &many, 2, fives, 2, fives, same, row_order, col_order, &retained) ==
+         DYNGRID_ERR_ARGUMENT);
+  EXPECT(dyngrid_order_grid(&axis, &axis, 3, beyond, 2, fives, six, NULL, NULL, NULL) == DYNGRID_ERR_ARGUMENT);
   EXPECT(dyngrid_select(2, 2, speeds, 4, available, 7, DYNGRID_SELECT_BEST, 300, 300, &n_chosen, chosen, &p, &q,
                         new_order, rows, cols, &used, &t) == DYNGRID_SUCCESS);
   EXPECT(n_chosen >= 0 && n_chosen <= 4 && used <= 7 && p * q == 4 + n_chosen && t > 0);

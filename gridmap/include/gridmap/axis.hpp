@@ -72,6 +72,10 @@ struct Axis {
   std::string describe() const;
 };
 
+/// Elements are counted in 64 bits and processes in an int: fewer than 2^61, and at most 2^31 - 1.
+/// where: "place: the old". @throws Error{bad_argument}
+void check_counts(const Axis& rows, const Axis& cols, const char* where);
+
 /// The stretches of one position one after the other, from a global index on. Allocates nothing; the axis outlives it.
 class StretchWalk {
 public:
