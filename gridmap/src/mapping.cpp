@@ -38,6 +38,9 @@ void check(const MappingRequest& request) {
     if (!std::isfinite(request.speeds[k]) || request.speeds[k] <= 0)
       bad_mapping(fmt::format("speed {} is {}, expected a finite number above 0", k, request.speeds[k]));
   const auto [least, most] = std::minmax_element(request.speeds.begin(), request.speeds.end());
+  if (*least < detail::least_speed || *most > detail::largest_speed)
+    bad_mapping(fmt::format("speeds are {} to {}, expected {} to {}", *least, *most, detail::least_speed,
+                            detail::largest_speed));
   if (*most > *least * 1e12)
     bad_mapping(fmt::format("speeds differ from {} to {}, expected at most a factor of 1e12", *least, *most));
   if (request.m < 0 || request.n < 0 || request.m > detail::largest_size || request.n > detail::largest_size)

@@ -35,10 +35,15 @@ void check(const SelectionRequest& request) {
                 fmt::format("gridmap: select: {} speeds for a {}x{} grid, expected {}", request.grid.size(),
                             request.nprow, request.npcol, std::int64_t{request.nprow} * request.npcol));
   for (const auto* list : {&request.grid, &request.available})
-    for (std::size_t k = 0; k < list->size(); ++k)
-      if (!std::isfinite((*list)[k]) || (*list)[k] <= 0)
-        bad_selection(fmt::format("{} speed {} is {}, expected a finite number above 0",
-                                  list == &request.grid ? "grid" : "available", k, (*list)[k]));
+    for (std::size_t k = 0; k < list->size(); ++k) {
+      const char* const which = list == &request.grid ? "grid" : "available";
+      const double speed = (*list)[k];
+      if (!std::isfinite(speed) || speed <= 0)
+        bad_selection(fmt::format("{} speed {} is {}, expected a finite number above 0", which, k, speed));
+      if (speed < detail::least_speed || speed > detail::largest_speed)
+        bad_selection(fmt::format("{} speed {} is {}, expected {} to {}", which, k, speed, detail::least_speed,
+                                  detail::largest_speed));
+    }
   if (!std::isfinite(request.tpp) || request.tpp < 0)
     bad_selection(fmt::format("tpp is {}, expected a finite number, at least 0", request.tpp));
   if (request.m < 0 || request.n < 0 || request.m > detail::largest_size || request.n > detail::largest_size)

@@ -230,9 +230,12 @@ Shares exact_shares(const Speeds& speeds) {
   return tighten(speeds, best.r);
 }
 
-std::vector<std::int64_t> largest_remainder(std::int64_t n, const std::vector<double>& weights) {
+std::vector<std::int64_t> largest_remainder(std::int64_t n, std::vector<double> weights) {
   const auto parts = static_cast<std::int64_t>(weights.size());
   const std::int64_t least = n >= parts ? 1 : 0;
+  // the sum of large weights may overflow; a power of 2 rounds nothing
+  const int exponent = std::ilogb(*std::max_element(weights.begin(), weights.end()));
+  for (double& weight : weights) weight = std::scalbn(weight, -exponent);
   const double all = sum(weights);
   std::vector<std::int64_t> result(weights.size());
   std::vector<double> remainder(weights.size());

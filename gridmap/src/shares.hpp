@@ -38,10 +38,13 @@ Shares exact_shares(const Speeds& speeds);
 /// Evaluations that exact_shares makes, 0 when it cannot be used.
 double exact_work(int p, int q);
 
+/// Products, quotients and sums of these stay within double.
+constexpr double least_speed = 1e-150, largest_speed = 1e150;
+
 /// The largest n that largest_remainder() divides: it computes in double.
 constexpr std::int64_t largest_size = std::int64_t{1} << 53;
 /// n in parts proportional to the weights, by largest remainder (ties: first), each at least 1 when n >=
 /// number of weights.
-std::vector<std::int64_t> largest_remainder(std::int64_t n, const std::vector<double>& weights);
+std::vector<std::int64_t> largest_remainder(std::int64_t n, std::vector<double> weights);
 
 } // namespace gridmap::detail

@@ -297,6 +297,7 @@ TEST(Mapping, NaturalBlocks) {
   EXPECT_EQ(gridmap::natural_blocks(10, {100, 1}), (Sizes{9, 1}));     // floor of 1
   EXPECT_EQ(gridmap::natural_blocks(2, {5, 1, 5}), (Sizes{1, 0, 1}));
   EXPECT_EQ(gridmap::natural_blocks(0, {5, 1}), (Sizes{0, 0}));
+  EXPECT_EQ(gridmap::natural_blocks(1000, {1.2e308, 0.6e308}), (Sizes{667, 333})); // whose sum is no number
   // two dimensions: sums of rows (12, 6) and columns (9, 6, 3) of 6 4 2 / 3 2 1
   const Mapping map = map_processors(of({6, 4, 3, 2, 2, 1}, 2, 3, MapMethod::natural, 180, 180));
   EXPECT_EQ(map.rows, (Sizes{130, 50})); // 6 4 3 / 2 2 1: 13 and 5 of 18
@@ -326,6 +327,8 @@ TEST(Mapping, BadArguments) {
             "gridmap: map: matrix is -1 x 1, expected from 0 x 0 to 2^53 x 2^53");
   EXPECT_EQ(message(of({1}, 1, 1, static_cast<MapMethod>(7))), "gridmap: map: method is 7, expected 0 .. 2");
   EXPECT_NE(message(of({1e-300, 1e300}, 1, 2, MapMethod::best)), "no error");
+  EXPECT_EQ(message(of({1.2e308, 0.6e308}, 1, 2, MapMethod::best)),
+            "gridmap: map: speeds are 6e+307 to 1.2e+308, expected 1e-150 to 1e+150");
   EXPECT_EQ(message(of({1}, 1, 1, MapMethod::best)), "no error");
 }
 

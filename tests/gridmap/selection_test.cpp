@@ -355,6 +355,8 @@ TEST(Selection, BadArguments) {
   EXPECT_EQ(message(r), "gridmap: select: available speed 2 is -35, expected a finite number above 0");
   r.available[2] = nan;
   EXPECT_EQ(message(r), "gridmap: select: available speed 2 is nan, expected a finite number above 0");
+  r.available[2] = 1e200;
+  EXPECT_EQ(message(r), "gridmap: select: available speed 2 is 1e+200, expected 1e-150 to 1e+150");
   r = of(600, Strategy::best);
   r.grid[0] = 0;
   EXPECT_EQ(message(r), "gridmap: select: grid speed 0 is 0, expected a finite number above 0");

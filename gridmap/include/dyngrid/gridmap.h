@@ -110,7 +110,8 @@ DYNGRID_API int dyngrid_place_axes(const dyngrid_axis* rows_from, const dyngrid_
 
 /* ---- mapping onto processors of different speed ---- */
 
-/* Arranges nprow * npcol processors and gives every grid row and column its share of an m x n matrix.
+/* Arranges nprow * npcol processors and gives every grid row and column its share of an m x n matrix. speeds: from
+ * 1e-150 to 1e150, the largest at most 1e12 times the smallest.
  * order: nprow * npcol, index of the processor at each position. r, c: continuous shares, r[i] * c[j] <= speed at
  * (i,j). rows, cols: whole numbers that add up to m and n. t_continuous: m*n / (sum r * sum c). t_theory: largest
  * rows*cols/speed. */

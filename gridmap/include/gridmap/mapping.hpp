@@ -16,7 +16,7 @@ enum class MapMethod {
 };
 
 struct MappingRequest {
-  std::vector<double> speeds; ///< one per processor, finite and > 0
+  std::vector<double> speeds; ///< one per processor, from 1e-150 to 1e150
   int nprow = 1, npcol = 1;   ///< nprow * npcol = number of speeds
   std::int64_t m = 0, n = 0;  ///< the matrix that is spread, in elements
   MapMethod method = MapMethod::best;

@@ -23,7 +23,7 @@ Strategy parse_strategy(std::string_view text, std::string_view where);
 
 struct SelectionRequest {
   int nprow = 1, npcol = 1;      ///< grid in use
-  std::vector<double> grid;      ///< row-major, its speeds where they are now
+  std::vector<double> grid;      ///< row-major, its speeds where they are now, from 1e-150 to 1e150 as all speeds
   std::vector<double> available; ///< speeds of the free processors, any order; may be empty
   double tpp = 0;                ///< largest total speed of the processors that may be chosen
   std::int64_t m = 0, n = 0;     ///< the matrix that is spread, in elements
