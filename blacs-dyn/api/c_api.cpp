@@ -102,6 +102,12 @@ void create(const char* routine, blacs_dyn::Matrices::Asked asked, dyngrid_matri
   *matrix = made;
 }
 
+void share(const char* name, void* data, std::size_t bytes, bool has_gaps) {
+  Application& a = holding("dyngrid_share");
+  if (!a.registered.shared.has_early(name)) a.whereabouts.agree_on_call("dyngrid_share");
+  a.registered.shared.share(name, data, bytes, a.grid.comm(), has_gaps);
+}
+
 /// @return 1, or 0 when there is no k-th stretch. @throws Error{bad_argument}
 int range_of(const char* routine, const std::vector<gridmap::Axis::Stretch>& mine, int64_t k, int64_t* first,
              int64_t* last) {
@@ -810,11 +816,12 @@ int dyngrid_lu_pivots(const dyngrid_matrix* a, const int* pivots, int* ipiv) {
 }
 
 int dyngrid_share(const char* name, void* data, size_t bytes) {
-  return guard([&] {
-    Application& a = holding("dyngrid_share");
-    if (!a.registered.shared.has_early(name)) a.whereabouts.agree_on_call("dyngrid_share");
-    a.registered.shared.share(name, data, bytes, a.grid.comm());
-  });
+  return guard([&] { share(name, data, bytes, false); });
+}
+
+// for the Fortran module alone: of a section with gaps, which has no one address
+__attribute__((visibility("hidden"))) int dyngrid_share_with_gaps(const char* name) {
+  return guard([&] { share(name, nullptr, 0, true); });
 }
 
 int dyngrid_unshare(const char* name) {

@@ -22,8 +22,13 @@ SharedState::Item* SharedState::find(const std::string& name) {
   return at == items_.end() ? nullptr : &*at;
 }
 
-void SharedState::check_share(const char* name, const void* data, std::size_t bytes) {
+void SharedState::check_share(const char* name, const void* data, std::size_t bytes, bool has_gaps) {
   check_registered_name("dyngrid_share", name);
+  if (has_gaps)
+    throw Error(Status::bad_argument,
+                fmt::format("blacs-dyn: dyngrid_share: \"{}\" is a section with gaps, as a(1, :), expected a variable "
+                            "whose elements follow each other in memory, as a whole array or a(:, 1)",
+                            name));
   if (bytes > PTRDIFF_MAX)
     throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_share: \"{}\" has {} bytes, expected 0 .. {}",
                                                   name, bytes, PTRDIFF_MAX));
@@ -39,8 +44,8 @@ void SharedState::check_share(const char* name, const void* data, std::size_t by
                             known->bytes));
 }
 
-void SharedState::share(const char* name, void* data, std::size_t bytes, MPI_Comm grid) {
-  const auto check = [&] { check_share(name, data, bytes); };
+void SharedState::share(const char* name, void* data, std::size_t bytes, MPI_Comm grid, bool has_gaps) {
+  const auto check = [&] { check_share(name, data, bytes, has_gaps); };
   if (has_early(name)) {
     check();
     Item* const early = find(name);

@@ -19,7 +19,8 @@ class SharedState {
 public:
   /// Collective over `grid`; MPI_COMM_NULL on a process that waits to join, which declares alone. Local where the
   /// content came with the join: the others have long done theirs.
-  void share(const char* name, void* data, std::size_t bytes, MPI_Comm grid);
+  /// has_gaps: a section of an array in Fortran, which is refused.
+  void share(const char* name, void* data, std::size_t bytes, MPI_Comm grid, bool has_gaps = false);
   void unshare(const char* name);         ///< local
   bool has_early(const char* name) const; ///< local: content came with the join, and waits for its place
   void clear() { items_.clear(); }
@@ -54,7 +55,7 @@ private:
   };
   Item* find(const std::string& name);
   void check_place(const std::vector<SavedShared>& saved) const;
-  void check_share(const char* name, const void* data, std::size_t bytes);
+  void check_share(const char* name, const void* data, std::size_t bytes, bool has_gaps);
 
   std::vector<Item> items_;
 };
