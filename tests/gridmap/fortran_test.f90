@@ -89,6 +89,9 @@ contains
     real(c_double) :: seconds
     call check(dyngrid_topology(14, 2.0_c_double, 2.0_c_double, 0, 0, p, q) == DYNGRID_SUCCESS, 'topology')
     call check(p == 3 .and. q == 4, '14 processes make 3x4')
+    q = 0
+    call check(dyngrid_topology(14, 2.0_c_double, 2.0_c_double, 0, 0, npcol=q) == DYNGRID_SUCCESS .and. q == 4, &
+      'topology without nprow')
     call check(dyngrid_topology(0, 2.0_c_double, 2.0_c_double, 0, 0, p, q) == DYNGRID_ERR_ARGUMENT, 'no processes')
     call check(index(dyngrid_last_message(), 'procs is 0') > 0, 'message')
     valid = [4, 9]
@@ -97,6 +100,8 @@ contains
     request%n_valid_procs = 2
     call check(dyngrid_topology_choose(request, p, q, seconds, why) == DYNGRID_SUCCESS, 'topology of a valid set')
     call check(p == 3 .and. q == 3 .and. seconds < 0 .and. index(why, '5 idle') > 0, 'why: '//why)
+    call check(dyngrid_topology_choose(request, why=why) == DYNGRID_SUCCESS .and. index(why, '5 idle') > 0, &
+      'why alone: '//why)
     call check(dyngrid_parse_set('4:32:*2', set) == DYNGRID_SUCCESS, 'set')
     call check(all(set == [4, 8, 16, 32]), 'numbers of the set')
     call check(dyngrid_parse_set('1:100', set) == DYNGRID_SUCCESS .and. size(set) == 100, 'long set')
@@ -144,6 +149,12 @@ contains
       kept=kept) == &
                DYNGRID_SUCCESS, 'place by axes')
     call check(moved == 80 .and. retained == 64 .and. sum(kept) == 64, '5/9 of the elements move')
+    moved = 0
+    call check(dyngrid_place_axes(from, from, to, to, DYNGRID_OPTIMAL, moved=moved) == DYNGRID_SUCCESS .and. &
+      moved == 80, 'place by axes without the grid')
+    moved = 0
+    call check(dyngrid_place(2, 2, 3, 3, 12_c_int64_t, 12_c_int64_t, 0_c_int64_t, 0_c_int64_t, DYNGRID_OPTIMAL, &
+      moved=moved) == DYNGRID_SUCCESS .and. moved == 80, 'place without the grid')
     bonus = 0
     call check(dyngrid_place_axes(from, from, from, from, DYNGRID_GLOBAL, bonus, grid, &
       moved) == DYNGRID_SUCCESS .and. moved == 0, 'same grid')
@@ -174,6 +185,14 @@ contains
       'natural blocks')
     call check(dyngrid_cut(6_c_int64_t, costs, 2, first=first, seconds=slowest) == DYNGRID_SUCCESS .and. &
       first(2) == 5 .and. slowest == 8, 'cut')
+    slowest = 0
+    call check(dyngrid_cut(6_c_int64_t, costs, 2, seconds=slowest) == DYNGRID_SUCCESS .and. slowest == 8, &
+      'seconds of the cut alone')
+    slowest = 0
+    call check(dyngrid_cut_cells(2_c_int64_t, 3_c_int64_t, costs, 1, 2, seconds=slowest) == DYNGRID_SUCCESS .and. &
+      slowest == 7, 'seconds of the cells alone')
+    call check(dyngrid_natural_blocks(9_c_int64_t, 4, speeds) == DYNGRID_SUCCESS, 'whether natural blocks are accepted')
+    call check(dyngrid_factor_order(9_c_int64_t, 0, speeds) == DYNGRID_ERR_ARGUMENT, 'an order for no positions')
     call check(dyngrid_cut_cells(2_c_int64_t, 3_c_int64_t, costs, 1, 2, first_row=first, first_col=first_col, &
       seconds=slowest) == DYNGRID_SUCCESS .and. first_col(2) == 2 .and. slowest == 7, 'cut of cells')
     call check(dyngrid_select(2, 2, speeds, 4, available, 7.0_c_double, DYNGRID_SELECT_BEST, 300_c_int64_t, &

@@ -16,6 +16,8 @@ program desc_fortran
   call expect(dyngrid_desc_check(desc, 12, 3, 2, 2, 0, 0, info) == 0 .and. info == 0, 'check')
   call expect(dyngrid_desc_check(desc, 12, 3, 1, 2, 0, 0, info) /= 0 .and. info == -309, &
     'a leading dimension too small')
+  call expect(dyngrid_desc_init(desc, 10, 8, 2, [3, 1], 1, [2], 0, 0, -1, 8) == 0 .and. &
+    dyngrid_desc_check(desc, 12, 3, 2, 2, 0, 0) == 0, 'init and check without info')
   call expect(dyngrid_desc_numroc(desc, 'R', 0, 2) == 8 .and. dyngrid_desc_numroc(desc, 'R', 1, 2) == 2, 'numroc')
   call expect(dyngrid_desc_indxg2p(desc, 'R', 4, 2) == 1 .and. dyngrid_desc_indxg2l(desc, 'R', 5, 2) == 4, &
     'indxg2p, indxg2l')
@@ -32,6 +34,10 @@ program desc_fortran
   call expect(dyngrid_plan_of_rank(plan, 3, sends, recvs, elements_out, elements_in, kept) == 0, 'plan of a rank')
   call expect(sends == 1 .and. recvs == 3 .and. elements_out == 8 .and. elements_in == 72 .and. kept == 8, &
     'plan of a rank')
+  kept = 0
+  call expect(dyngrid_plan_of_rank(plan, 3, kept=kept) == 0 .and. kept == 8, 'what a rank keeps alone')
+  cols = 0
+  call expect(dyngrid_layout_local_size(from, 1, cols=cols) == 0 .and. cols == 4, 'local columns alone')
   call expect(dyngrid_plan_destroy(plan) == 0 .and. .not. c_associated(plan), 'destroy plan')
   call expect(dyngrid_layout_destroy(from) == 0 .and. dyngrid_layout_destroy(to) == 0, 'destroy layouts')
   if (failures > 0) error stop 1

@@ -23,6 +23,12 @@ program halo_fortran
   call expect(dyngrid_halo_shape(halo, rows, cols, row_stretches, col_stretches) == 0, 'shape')
   call expect(rows == 14 .and. cols == 14 .and. row_stretches == 2 .and. col_stretches == 2, &
     'two stretches of 4, each with 3 more')
+  rows = 0
+  call expect(dyngrid_halo_shape(halo, rows=rows) == 0 .and. rows == 14, 'rows alone')
+  call expect(dyngrid_halo_stretch(halo, 'R', 1, i_ghosted=i_ghosted) == 0 .and. i_ghosted == 9, &
+    'a place of a stretch alone')
+  call expect(dyngrid_halo_range(halo, 1, 1_c_int64_t, length=length) == 1 .and. length == 4, 'a length alone')
+  call expect(dyngrid_halo_extents(halo) == 2, 'dimensions alone')
   allocate (u(0:rows - 1, 0:cols - 1), local(8, 8))
   call expect(dyngrid_halo_fill(halo, u, 0_c_int64_t, [-1_c_int]) == 0, 'fill')
   do j = 1, 8

@@ -61,7 +61,7 @@ DYNGRID_API int dyngrid_layout_create_block_list(int64_t m, int64_t n, int n_row
 /* Every process holds the whole matrix. */
 DYNGRID_API int dyngrid_layout_create_replicated(int64_t m, int64_t n, int nprow, int npcol, const int* ranks,
                                                  dyngrid_layout** layout);
-/* Rows and columns that `rank` holds, 0 and 0 outside the grid. */
+/* Rows and columns that `rank` holds, 0 and 0 outside the grid. Either pointer may be null. */
 DYNGRID_API int dyngrid_layout_local_size(const dyngrid_layout* layout, int rank, int64_t* rows, int64_t* cols);
 DYNGRID_API int dyngrid_layout_destroy(dyngrid_layout** layout);
 
