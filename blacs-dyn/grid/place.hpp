@@ -27,7 +27,7 @@ struct Place {
 
   Place() = default;
   explicit Place(Kind kind, std::string text = {});
-  static Place in_source(const char* file, int line);
+  static Place in_source(const char* file, int line); ///< of the file its name without folders
   static Place of_call(const void* return_address);
   /// An invalid name matches none. That is found where all meet, so that no process waits.
   static Place named(const char* name);

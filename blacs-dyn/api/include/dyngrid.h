@@ -88,7 +88,9 @@ DYNGRID_API int dyngrid_is_newcomer(void);
  * its first resize point included. It is the same process on every grid, rank 0 of mpirun: a program prints and keeps
  * files open there. */
 DYNGRID_API int dyngrid_is_first(void);
-/* BLACS context of the current grid, -1 outside it. New after every change; older contexts are closed. */
+/* BLACS context of the current grid, -1 outside it. New after every change; older contexts are closed. dyngrid closes
+ * it: the program does not call blacs_gridexit for it. blacs_exit(1) closes all contexts; this one and those of the
+ * matrices are -1 from there to the next change. */
 DYNGRID_API int dyngrid_context(void);
 /* Shape of the current grid and my position in it, (-1, -1) outside. Any pointer may be null. */
 DYNGRID_API int dyngrid_grid(int* nprow, int* npcol, int* myrow, int* mycol);
@@ -108,7 +110,8 @@ DYNGRID_API MPI_Fint dyngrid_comm_f(void);
  * From Fortran: an optimizing compiler makes several calls of one in the source, where it inlines a subroutine or makes
  * a jump of the call with which it ends. Give a resize point inside a subroutine a name by dyngrid_resize_point_at. */
 DYNGRID_API int dyngrid_resize_point(void);
-/* dyngrid_resize_point() calls this in C and C++, with its file and line. Collective. */
+/* dyngrid_resize_point() calls this in C and C++, with its file and line. The folder of the file does not count: the
+ * path by which it was found may differ between processes. Collective. */
 DYNGRID_API int dyngrid_resize_point_in(const char* file, int line);
 #ifndef DYNGRID_NO_MACROS
 #define dyngrid_resize_point() dyngrid_resize_point_in(__FILE__, __LINE__)
