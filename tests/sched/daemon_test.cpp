@@ -863,6 +863,20 @@ TEST_F(SchedulerTest, AJobThatIgnoresRequestsIsLeftAlone) {
   EXPECT_EQ(application.resizes, 1) << "left alone from then on";
 }
 
+TEST_F(SchedulerTest, AJobWithMoreProcessesThanProcessorsShrinks) {
+  start({"--procs", "4", "--policy", "rs"});
+  const auto rigid = submit({"sleep", "100"}, {{"allow", "2"}, {"rigid", true}});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s2", 4, true); // it grew by a user's request
+  until_found({id});
+  EXPECT_EQ(job(id)["procs"], 4);
+  EXPECT_EQ(job(id)["processors"], Json::array({2, 3}));
+  const auto third = submit({"sleep", "100"}, {{"allow", "1"}});
+  until_running(third);
+  EXPECT_EQ(job(id)["procs"], 1);
+  EXPECT_EQ(job(rigid)["procs"], 2);
+}
+
 /// A job of one processor is offered three more when a rigid job ends, and has not grown at the deadline.
 class LateGrowthTest : public SchedulerTest {
 protected:

@@ -210,6 +210,28 @@ TEST(JobTable, WhoGetsWhichProcessors) {
   EXPECT_EQ(table.segments().size(), 6u);
 }
 
+// It grew when no processor was free: it has four processes on two processors.
+TEST(JobTable, RequestsCountFromTheProcessesOfAJob) {
+  JobTable table;
+  table.apply(table.open(0, 8, "rs", "boot"));
+  for (const int n : {2, 6}) {
+    const Entry e = table.submit(0, spec_of("job", {"x"}));
+    table.apply(e);
+    table.apply(table.start(0, e.job, n, 1, 1));
+  }
+  const JobRecord& job = *table.find(1);
+  table.apply(table.size(1, 1, 4));
+  EXPECT_EQ(job.processors, (std::vector<int>{0, 1}));
+  table.apply(table.ask(2, 1, 3)); // a shrink reserves nothing
+  EXPECT_EQ(job.target, 3);
+  EXPECT_TRUE(job.reserved.empty());
+  table.apply(table.end(3, 2, "0", ""));
+  table.apply(table.ask(4, 1, 6));
+  EXPECT_EQ(job.reserved, (std::vector<int>{2, 3})) << "only those for its further processes";
+  table.apply(table.narrow(5, 1, {3}));
+  EXPECT_EQ(job.target, 5) << "still a growth";
+}
+
 TEST(JobTable, AStoppedJobLendsProcessors) {
   JobTable table;
   table.apply(table.open(0, 5, "rs", "boot"));

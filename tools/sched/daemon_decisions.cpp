@@ -134,15 +134,15 @@ void Daemon::answer_asks() {
 
 void Daemon::look_at_ask(std::int64_t id, Live& live) {
   const JobRecord& job = *table_.find(id);
-  const auto has = static_cast<int>(job.processors.size());
+  const int has = job.procs;
   std::vector<int> sizes;
   try {
-    sizes = sizes_asked_for(*live.ask, live.allowed, std::max(has, job.procs), options_.procs);
+    sizes = sizes_asked_for(*live.ask, live.allowed, has, options_.procs);
   } catch (const Error& error) {
     return refuse(id, error.what());
   }
   if (sizes.empty())
-    return refuse(id, fmt::format("it has {} processors, and of the {} there are no grid of {} has more", job.procs,
+    return refuse(id, fmt::format("it has {} processors, and of the {} there are no grid of {} has more", has,
                                   options_.procs, live.ask->grids));
   if (!live.ask->waits) {
     std::deque<Job> views;
@@ -160,7 +160,7 @@ std::vector<Need> Daemon::needs_but(std::int64_t id) const {
   std::vector<Need> needs;
   for (const auto& [other, live] : live_)
     if (other != id && live.waits()) {
-      const auto has = static_cast<int>(table_.find(other)->processors.size());
+      const int has = table_.find(other)->procs;
       needs.push_back({other, has, has + live.more.smallest()});
     }
   return needs;
@@ -197,12 +197,19 @@ void Daemon::schedule() {
   for (std::size_t i = 0; i < decisions.size(); ++i) { // a start that fails makes `state` invalid
     const std::int64_t id = decisions[i].job->id;
     const int procs = decisions[i].procs;
-    if (decisions[i].is_start() && table_.find(id)->phase == Phase::running)
-      grant(id, static_cast<int>(table_.find(id)->processors.size()) + procs);
-    else if (decisions[i].is_start())
-      start(id, procs);
-    else if (!decisions[i].is_shrink() || !needs_loads)
-      ask(id, procs, whys[i]);
+    try {
+      if (decisions[i].is_start() && table_.find(id)->phase == Phase::running)
+        grant(id, table_.find(id)->procs + procs);
+      else if (decisions[i].is_start())
+        start(id, procs);
+      else if (!decisions[i].is_shrink() || !needs_loads)
+        ask(id, procs, whys[i]);
+    } catch (const NoRoom&) {
+      throw;
+    } catch (const Error& error) { // a fault in one decision must not end the scheduler, now and after each restart
+      if (!journal_.why_broken().empty()) throw;
+      say(fmt::format("job {}: {}", id, error.what()));
+    }
   }
   if (needs_loads) look_at_loads();
 }

@@ -281,7 +281,7 @@ Entry JobTable::start(double at_s, std::int64_t job, int procs, std::int64_t pid
 }
 
 Entry JobTable::ask(double at_s, std::int64_t job, int target) const {
-  const auto has = static_cast<int>(jobs_.at(job).processors.size());
+  const int has = jobs_.at(job).procs;
   const auto more = target > has ? choose(target - has) : std::vector<int>{};
   return {Entry::Kind::ask, at_s, job, {std::to_string(target), join_ids(more)}};
 }
@@ -292,7 +292,7 @@ Entry JobTable::narrow(double at_s, std::int64_t job, const std::vector<int>& id
     if (std::find(j.reserved.begin(), j.reserved.end(), id) == j.reserved.end())
       throw base::Error(base::Status::internal,
                         fmt::format("scheduler: processor {} is not promised to job {}", id, job));
-  return {Entry::Kind::ask, at_s, job, {std::to_string(j.processors.size() + ids.size()), join_ids(ids)}};
+  return {Entry::Kind::ask, at_s, job, {std::to_string(j.procs + static_cast<int>(ids.size())), join_ids(ids)}};
 }
 
 Entry JobTable::size(double at_s, std::int64_t job, int n) const {

@@ -33,7 +33,7 @@ struct JobRecord {
   JobSpec spec;
   Phase phase = Phase::waiting;
   double submit_s = 0, start_s = 0, end_s = 0;
-  int procs = 0;               ///< processes of its grid; more than `processors` when it grew too late
+  int procs = 0; ///< processes of its grid; more than `processors` when it grew too late. Requests count from it
   std::vector<int> processors; ///< ids, ascending
   std::vector<int> reserved;   ///< promised for a growth
   int target = 0;              ///< requested size, 0: none
