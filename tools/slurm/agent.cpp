@@ -348,6 +348,8 @@ void Agent::submit_one() {
       told_ = trouble.what();
       no_submission_before_ = monotonic_s() + refused_for_s;
       may_have_lost_ = true;
+      if (!member || member->link) return; // its node has reported nevertheless
+      forget(*member);
       members_.remove_if([id](const Member& other) { return other.node.id == id; });
     }
   });
