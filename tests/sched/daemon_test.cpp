@@ -693,6 +693,10 @@ public:
             server_.serve(0.05);
             if (wants.exchange(false)) begin_to_ask();
             if (grows.exchange(false)) end_growth();
+            if (shrinks.exchange(false)) {
+              tell_resize(nullptr, Json::array({1, procs_}), Json::array({1, 1}));
+              procs_ = 1;
+            }
           }
         }) {}
   ~FakeApplication() { end(); }
@@ -719,6 +723,7 @@ public:
   std::atomic<int> counts_from{0};      ///< at a shrink: another grid than it has said; 0: it does not
   std::atomic<bool> has_begun{false};   ///< with each growth, which cannot be cancelled then
   std::atomic<bool> grows{false};       ///< the growth ends now
+  std::atomic<bool> shrinks{false};     ///< by itself, to one process, now
   std::atomic<int> statuses{0};         ///< questions
   enum class Load { unknown_question, reported, silent };
   std::atomic<Load> load{Load::unknown_question};
@@ -941,6 +946,26 @@ TEST_F(LateGrowthTest, ThatIsCancelledGivesItsProcessorsToOthers) {
   until_running(second);
   EXPECT_EQ(job(id)["why"], "no answer within 2 s");
   EXPECT_EQ(job(id)["procs"], 1);
+}
+
+TEST_F(SchedulerTest, AGrowthKeepsItsProcessorsWhenTheJobShrinksByItself) {
+  start({"--procs", "4", "--policy", "rs", "--deadline", "100"});
+  submit(until_go, {{"allow", "2"}});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s2", 2, false);
+  application.has_begun = true;
+  until_found({id});
+  go(); // two more are free for it
+  until("its growth has begun", [&] { return application.resizes == 1; });
+  application.shrinks = true;
+  until("it has shrunk", [&] { return job(id)["procs"] == 1; });
+  EXPECT_EQ(job(id)["asked"], 4);
+  const auto second = submit({"sleep", "100"}, {{"allow", "2"}});
+  EXPECT_EQ(call("queue")["free"], 0);
+  application.grows = true;
+  until("it has grown", [&] { return job(id)["procs"] == 4; });
+  EXPECT_EQ(job(id)["processors"], Json::array({0, 1, 2, 3}));
+  EXPECT_EQ(job(second)["phase"], "waiting");
 }
 
 // it counts in a process group of its own, as MPI's processes are

@@ -232,6 +232,24 @@ TEST(JobTable, RequestsCountFromTheProcessesOfAJob) {
   EXPECT_EQ(job.target, 5) << "still a growth";
 }
 
+TEST(JobTable, AGrowthGoesOnWhenTheJobShrinksByItself) {
+  JobTable table;
+  table.apply(table.open(0, 6, "rs", "boot"));
+  const Entry e = table.submit(0, spec_of("job", {"x"}));
+  table.apply(e);
+  table.apply(table.start(0, e.job, 3, 1, 1));
+  table.apply(table.ask(1, e.job, 5));
+  const Entry size = table.size(2, e.job, 2);
+  const Entry on = table.ask_on(size);
+  table.apply(size);
+  table.apply(on);
+  const JobRecord& job = *table.find(e.job);
+  EXPECT_EQ(job.processors, (std::vector<int>{0, 1}));
+  EXPECT_EQ(job.reserved, (std::vector<int>{2, 3, 4}));
+  EXPECT_EQ(job.target, 5);
+  EXPECT_EQ(table.choose(1), std::vector<int>{5});
+}
+
 TEST(JobTable, AStoppedJobLendsProcessors) {
   JobTable table;
   table.apply(table.open(0, 5, "rs", "boot"));

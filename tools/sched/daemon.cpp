@@ -297,7 +297,8 @@ void Daemon::received_event(std::int64_t id, Live& live, const Json& line) {
   const std::string event = line.at("event").get<std::string>();
   if (event == "resize") {
     const auto grid = control::shape_from(line.value("grid", Json()));
-    if (grid.nprow > 0) has_size(id, grid.nprow * grid.npcol, hosts_in(line));
+    const bool is_its_own = line.value("request", Json()) != live.request;
+    if (grid.nprow > 0) has_size(id, grid.nprow * grid.npcol, hosts_in(line), live.may_grow && is_its_own);
     ask_history(id, live);
   } else if (event == "asks") {
     received_ask(id, live, line.value("asks", Json()));
@@ -325,12 +326,13 @@ void Daemon::received_status(std::int64_t id, Live& live, const Json& line) {
   const auto grid = control::shape_from(line.value("grid", Json()));
   const int n = grid.nprow * grid.npcol;
   const JobRecord& job = *table_.find(id);
-  if (n > 0 && n != job.procs) has_size(id, n, hosts_in(line));
+  const Json pending = line.value("pending", Json()), under_way = line.value("under_way", Json());
+  const bool is_pending = pending.is_object() || under_way.is_number_integer();
+  if (n > 0 && n != job.procs) has_size(id, n, hosts_in(line), live.may_grow && is_pending);
   received_ask(id, live, line.value("asks", Json()));
   if (is_first && table_.find(id)->target != 0 && !live.ask) { // requested before this scheduler was started
-    const Json pending = line.value("pending", Json()), under_way = line.value("under_way", Json());
-    live.may_grow = pending.is_object() || under_way.is_number_integer();
-    if (live.may_grow)
+    live.may_grow = is_pending;
+    if (is_pending)
       live.request = pending.is_object() ? pending.value("request", std::int64_t{0}) : under_way.get<std::int64_t>();
     else if (n == table_.find(id)->target)
       has_size(id, n);
@@ -557,11 +559,15 @@ double Daemon::share_of(const Live& live) const {
   return live.share_s >= 0 && monotonic_s() < live.share_s + load_counts_s ? live.share : 1;
 }
 
-/// `hosts`: the hosts of its processes.
-void Daemon::has_size(std::int64_t id, int n, const std::vector<Host>& hosts) {
-  if (hosts.empty() || options_.launch.hosts.procs() == 0) return commit(table_.size(unix_time_s(), id, n));
-  const std::vector<int> ids = booked_of(options_.launch.hosts, table_.candidates(id), hosts, n);
-  commit(table_.size(unix_time_s(), id, n, ids));
+/// `hosts`: the hosts of its processes. `may_still_grow`: a growth that was requested may follow.
+void Daemon::has_size(std::int64_t id, int n, const std::vector<Host>& hosts, bool may_still_grow) {
+  const bool knows_hosts = !hosts.empty() && options_.launch.hosts.procs() > 0;
+  std::vector<Entry> entries{
+      knows_hosts ? table_.size(unix_time_s(), id, n, booked_of(options_.launch.hosts, table_.candidates(id), hosts, n))
+                  : table_.size(unix_time_s(), id, n)};
+  const JobRecord& job = *table_.find(id);
+  if (may_still_grow && job.target > std::max(job.procs, n)) entries.push_back(table_.ask_on(entries[0]));
+  commit(entries);
 }
 
 void Daemon::give_up(std::int64_t id, const std::string& why) {

@@ -131,7 +131,7 @@ private:
   void lose(std::int64_t id, Live& live, const std::exception& why);
   void received_ask(std::int64_t id, Live& live, const Json& asks);
   void end_ask(std::int64_t id, Live& live);
-  void has_size(std::int64_t id, int n, const std::vector<Host>& hosts = {});
+  void has_size(std::int64_t id, int n, const std::vector<Host>& hosts = {}, bool may_still_grow = false);
   void give_up(std::int64_t id, const std::string& why);
   void withdraw(std::int64_t id, Live& live);
   void has_ended(std::int64_t id);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -309,6 +310,17 @@ Entry JobTable::size(double at_s, std::int64_t job, int n) const {
 
 Entry JobTable::size(double at_s, std::int64_t job, int n, const std::vector<int>& ids) const {
   return {Entry::Kind::size, at_s, job, {join_ids(ids), std::to_string(n)}};
+}
+
+Entry JobTable::ask_on(const Entry& size) const {
+  const JobRecord& j = jobs_.at(size.job);
+  const std::vector<int> has = split_ids(size.fields[0]);
+  std::vector<int> ids;
+  for (const std::vector<int>* list : {&j.processors, &j.reserved})
+    std::copy_if(list->begin(), list->end(), std::back_inserter(ids),
+                 [&](int id) { return !std::binary_search(has.begin(), has.end(), id); });
+  std::sort(ids.begin(), ids.end());
+  return {Entry::Kind::ask, size.at_s, size.job, {std::to_string(j.target), join_ids(ids)}};
 }
 
 std::vector<int> JobTable::candidates(std::int64_t job) const {

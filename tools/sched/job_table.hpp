@@ -90,6 +90,9 @@ public:
   Entry size(double at_s, std::int64_t job, int n) const;
   /// The same where the ids are known: `ids` of candidates().
   Entry size(double at_s, std::int64_t job, int n, const std::vector<int>& ids) const;
+  /// The requested growth goes on after that change of size, which the job made by itself: the processors promised for
+  /// it, and those that the job leaves, stay reserved.
+  Entry ask_on(const Entry& size) const;
   /// Processors that it may have: its first ones (mpirun's processes never leave them), its present ones, the promised
   /// ones, the free ones.
   std::vector<int> candidates(std::int64_t job) const;
