@@ -1156,6 +1156,26 @@ TEST_F(SchedulerTest, AHistoryIsReadAgainAfterAReconnect) {
   until("its history was read again", [&] { return again.pages >= 3; });
 }
 
+// A growth is pending when the connection ends, and none over the next connection. The scheduler is stopped meanwhile.
+TEST_F(SchedulerTest, AGrowthThatIsGoneAfterAReconnectIsGivenUp) {
+  start({"--procs", "4", "--policy", "rs", "--deadline", "1000", "--unresponsive", "1000"});
+  submit(until_go, {{"allow", "3"}});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
+  {
+    FakeApplication application(folder_ + "/run", "s2", 1, false);
+    until_found({id});
+    go();
+    until("a growth is pending", [&] { return application.resizes == 1; });
+    kill(pid_, SIGSTOP);
+    until("it is stopped", [&] { return stat_of(std::to_string(pid_)).at(0) == "T"; });
+  }
+  FakeApplication again(folder_ + "/run", "s2", 1, false);
+  kill(pid_, SIGCONT);
+  until("it is given up", [&] { return job(id)["unanswered"] == 1; });
+  EXPECT_EQ(job(id)["why"], "the request is no longer pending in the job");
+  EXPECT_EQ(call("queue")["free"], 3);
+}
+
 TEST_F(SchedulerTest, AJobThatGoesBackGivesItsProcessorsBack) {
   start({"--procs", "4", "--policy", "rs"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});

@@ -271,6 +271,8 @@ void Daemon::lose(std::int64_t id, Live& live, const std::exception& why) {
   say(fmt::format("job {}: {}", id, why.what()));
   live.client.reset();
   live.sent.clear();
+  live.status.reset(); // the next one shows whether the request is still pending
+  live.request = 0;
   live.is_withdrawing = false; // the reply is lost
   live.asks_history = false;
   live.is_resizable = false;
@@ -330,20 +332,23 @@ void Daemon::received_status(std::int64_t id, Live& live, const Json& line) {
   const bool is_pending = pending.is_object() || under_way.is_number_integer();
   if (n > 0 && n != job.procs) has_size(id, n, hosts_in(line), live.may_grow && is_pending);
   received_ask(id, live, line.value("asks", Json()));
-  if (is_first && table_.find(id)->target != 0 && !live.ask) { // requested before this scheduler was started
+  if (is_first && table_.find(id)->target != 0 && !live.ask) { // requested over an earlier connection
     live.may_grow = is_pending;
     if (is_pending)
       live.request = pending.is_object() ? pending.value("request", std::int64_t{0}) : under_way.get<std::int64_t>();
     else if (n == table_.find(id)->target)
       has_size(id, n);
     else
-      give_up(id, "nothing is pending after the scheduler's restart");
+      give_up(id, "the request is no longer pending in the job");
   }
   if (is_first) is_changed_ = true;
 }
 
 void Daemon::received(std::int64_t id, Live& live, const Json& line) {
-  if (line.contains("event")) return received_event(id, live, line);
+  if (line.contains("event")) {
+    if (live.status) received_event(id, live, line); // the status to come contains what an earlier event reports
+    return;
+  }
   if (!line.contains("id") || !line.at("id").is_number_integer()) return;
   const auto sent = live.sent.find(line.at("id").get<std::int64_t>());
   if (sent == live.sent.end()) return;

@@ -83,7 +83,7 @@ private:
     std::int64_t asked_as = 0;                ///< the number of that among the requests of all jobs
     Sizes more; ///< while it waits for that: the additional processors of each suitable grid
     bool is_resizable = false;
-    std::unique_ptr<Json> status; ///< its last message; null: none received yet
+    std::unique_ptr<Json> status; ///< its last message; null: none received over this connection
     std::vector<double> step_s;
     mutable std::vector<double> by_speed_s; ///< step_s or told_s, on the processors that it has or would get
     std::vector<double> told_s;             ///< the time by size, as its user states
