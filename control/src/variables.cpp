@@ -129,7 +129,7 @@ const std::vector<Variable>& variables() {
        "set by dyngrid-sched for its jobs: it must approve growths that the program requests itself; not for users", "",
        true},
       {"DYNGRID_SCHED_JOB", "", "WORD", "not set",
-       "set by dyngrid-sched --hosts for its jobs: how it finds their processes on other hosts; not for users", "",
+       "set by dyngrid-sched for its jobs: how it recognizes their processes, on other hosts too; not for users", "",
        true},
       {"DYNGRID_UNIT_COMMAND", "", "LINE", "not set",
        "set by dyngrid for DYNGRID_START=command: what to run on the host", "", true},

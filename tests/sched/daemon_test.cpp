@@ -725,6 +725,7 @@ public:
   std::atomic<bool> grows{false};       ///< the growth ends now
   std::atomic<bool> shrinks{false};     ///< by itself, to one process, now
   std::atomic<int> statuses{0};         ///< questions
+  std::atomic<bool> shows_pid{false};   ///< in its status: that of this test, which is no process of a job
   enum class Load { unknown_question, reported, silent };
   std::atomic<Load> load{Load::unknown_question};
   std::atomic<double> share{1}; ///< that it reports, from the second question on
@@ -781,8 +782,15 @@ private:
     if (request.op == "load" && load == Load::reported)
       fields = loads();
     else if (request.op == "status" && ++statuses > 0)
-      fields = {{"grid", grid},       {"resizable", true},        {"step", 3},    {"steps", 0}, {"allowed", allowed_},
-                {"pending", nullptr}, {"under_way", under_way()}, {"asks", asks_}};
+      fields = {{"grid", grid},
+                {"resizable", true},
+                {"step", 3},
+                {"steps", 0},
+                {"allowed", allowed_},
+                {"pending", nullptr},
+                {"under_way", under_way()},
+                {"asks", asks_},
+                {"pid", shows_pid ? getpid() : 0}};
     else if (!target.is_null() && has_regretted_)
       fields = {{"accepted", false}, {"reason", "it was tried"}};
     else if (!target.is_null())
@@ -866,6 +874,17 @@ TEST_F(SchedulerTest, AJobThatIgnoresRequestsIsLeftAlone) {
   call("cancel", {{"job", id}});
   until("the others run", [&] { return job(second)["phase"] == "running" && job(third)["phase"] == "running"; });
   EXPECT_EQ(application.resizes, 1) << "left alone from then on";
+}
+
+// As after a start with another folder, while a job of the earlier scheduler runs.
+TEST_F(SchedulerTest, AnApplicationOfAnotherSchedulerIsLeftAlone) {
+  FakeApplication application(folder_ + "/run", "s1", 3, true);
+  application.shows_pid = true;
+  start({"--procs", "4", "--policy", "rs"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
+  until("it was looked at twice", [&] { return application.statuses >= 2; });
+  EXPECT_EQ(job(id)["procs"], 1);
+  EXPECT_EQ(job(id)["resizable"], false);
 }
 
 TEST_F(SchedulerTest, AJobWithMoreProcessesThanProcessorsShrinks) {

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -72,6 +73,13 @@ int size_in(const Json& fields, const char* name) {
   return grid.nprow * grid.npcol;
 }
 
+/// The process at the other end of a socket; 0: not known.
+pid_t peer_of(int fd) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.pid : 0;
+}
+
 std::string shape_text(base::GridShape shape) {
   return fmt::format("{}x{}", shape.nprow, shape.npcol);
 }
@@ -99,9 +107,8 @@ Daemon::Daemon(DaemonOptions options)
     : options_(std::move(options)), boot_(boot_id()), signals_(options_.shell, warn),
       loads_(std::min(load_patience_s, options_.deadline_s)), began_s_(monotonic_s()) {
   policy_ = make_policy(options_.policy, options_.policy_options);
-  if (options_.launch.hosts.procs() > 0)
-    options_.launch.scheduler =
-        fmt::format("{:016x}", base::Fnv1a().text(base::host_name()).text(":").text(options_.folder).value());
+  options_.launch.scheduler =
+      fmt::format("{:016x}", base::Fnv1a().text(base::host_name()).text(":").text(options_.folder).value());
   if (options_.launch.hosts.procs() == 0) cores_ = control::usable_cores(control::CoresOf::caller);
   const std::string folder = options_.folder + "/jobs";
   if (!base::make_directories(folder)) daemon_fails(fmt::format("cannot make '{}'", folder));
@@ -317,8 +324,20 @@ void Daemon::received_event(std::int64_t id, Live& live, const Json& line) {
   }
 }
 
+/// The names of sockets repeat in another folder, and jobs outlive their scheduler.
+bool Daemon::is_of_another_scheduler(std::int64_t id, const Live& live, const Json& status) const {
+  const auto pid = status.value("pid", std::int64_t{0});
+  const bool is_seen = pid > 0 && pid == peer_of(live.client->fd()); // otherwise it runs in a container
+  return is_seen && !may_belong_to(pid, table_.find(id)->pid, mark_of(socket_name_of(id), options_.launch));
+}
+
 void Daemon::received_status(std::int64_t id, Live& live, const Json& line) {
   const bool is_first = !live.status;
+  if (is_first && is_of_another_scheduler(id, live, line)) {
+    lose(id, live, Error(Status::bad_state, "a job of another scheduler has the socket"));
+    live.next_try_s = monotonic_s() + look_every_s;
+    return;
+  }
   live.status = std::make_unique<Json>(line);
   live.is_resizable = line.value("resizable", true);
   const std::string allowed = line.value("allowed", "");

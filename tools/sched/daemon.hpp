@@ -122,6 +122,7 @@ private:
   void listen_to(std::int64_t id, Live& live);
   void received(std::int64_t id, Live& live, const Json& line);
   void received_event(std::int64_t id, Live& live, const Json& line);
+  bool is_of_another_scheduler(std::int64_t id, const Live& live, const Json& status) const;
   void received_status(std::int64_t id, Live& live, const Json& line);
   void ask_history(std::int64_t id, Live& live);
   void received_history(std::int64_t id, Live& live, const Json& page);

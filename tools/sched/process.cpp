@@ -169,6 +169,13 @@ bool has_variable(const std::string& pid, const std::string& variable) {
 }
 } // namespace
 
+bool may_belong_to(std::int64_t pid, std::int64_t leader, const std::string& variable) {
+  const std::string number = std::to_string(pid);
+  const std::int64_t session = session_of(number);
+  return session == 0 || session == leader || base::content_of("/proc/" + number + "/environ").empty() ||
+         has_variable(number, variable);
+}
+
 bool signal_session(std::int64_t leader, int number, const std::string& variable) {
   std::set<pid_t> signalled;
   for (bool is_new = true; is_new;) {

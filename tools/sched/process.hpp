@@ -55,6 +55,9 @@ private:
 /// @return whether there was one.
 bool signal_session(std::int64_t leader, int number, const std::string& variable = {});
 
+/// Whether a process is in that session, or was started with this NAME=value. True when /proc does not show it.
+bool may_belong_to(std::int64_t pid, std::int64_t leader, const std::string& variable);
+
 /// Readable when the process has ended. Empty when it is gone, or pidfd_open does not work: then call may_run() from
 /// time to time.
 Fd watch_process(std::int64_t pid, std::int64_t started);
