@@ -1116,6 +1116,39 @@ TEST_F(HostsTest, AHostThatDoesNotAnswerIsSaidAndAskedAgain) {
   until_count("what is left of it can end", "");
 }
 
+TEST_F(HostsTest, AHostThatDoesNotAnswerIsForgottenWithItsJob) {
+  start_on_hosts();
+  submit({folder_ + "/job"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s1", 4, false);
+  const auto id = stopped_job(application, [&] { std::ofstream(folder_ + "/h/b/gone") << "gone"; });
+  until("the host is said", [&] { return job(id)["hosts_silent"] == Json::array({"b"}); });
+  call("cancel", {{"job", id}});
+  EXPECT_EQ(wait(id)["why"], "cancelled");
+  until("the host is asked no more", [&] { return job(id)["hosts_silent"] == Json::array(); });
+  go();
+  EXPECT_EQ(wait(2)["status"], "0");
+  call("shutdown");
+  EXPECT_EQ(collect(), 0);
+  EXPECT_FALSE(says(content_of(folder_ + "/err"), "some hosts did not answer"));
+}
+
+TEST_F(HostsTest, AStoppedJobThatIsKilledGoesOnWhereItCanEnd) {
+  start_on_hosts();
+  submit({folder_ + "/job"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s1", 4, false);
+  const auto id = stopped_job(application);
+  until_count("it is stopped on its hosts", "c");
+  kill(static_cast<pid_t>(-job(id)["pid"].get<std::int64_t>()), SIGKILL);
+  EXPECT_EQ(wait(id)["why"], "killed");
+  until("nothing of it is left", [&] {
+    for (const char* host : {"a", "b", "c"})
+      for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/h/" + host + "/proc"))
+        if (const auto words = stat_of(entry.path().filename().string()); !words.empty() && words[0] != "Z")
+          return false;
+    return true;
+  });
+}
+
 TEST_F(SchedulerTest, AStoppedJobCanBeCancelled) {
   start({"--procs", "2", "--policy", "rs", "--deadline", "0.3", "--unresponsive", "100", "--suspend"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1:2"}});

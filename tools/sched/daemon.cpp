@@ -612,7 +612,12 @@ void Daemon::has_ended(std::int64_t id) {
     why = "killed";
   else if (status != "0")
     why = "failed";
+  const bool was_suspended = job.is_suspended;
   commit(table_.end(unix_time_s(), id, status.empty() ? "-" : status, why));
+  const std::string mark = mark_of(socket_name_of(id), options_.launch);
+  if (was_suspended) // and nobody has had it go on
+    for (const std::string& host : hosts_of(job)) signals_.want(host, mark, false);
+  signals_.forget(mark);
   ::unlink((file_of(id) + ".status.new").c_str()); // of one that was killed
   tell_waiters(*table_.find(id));
 }
@@ -787,6 +792,7 @@ void Daemon::run(const std::function<bool()>& is_stopped, const std::function<co
   for (const auto& [id, job] : table_.jobs()) // no scheduler would resume them; the next scheduler stops them again
     if (job.phase == Phase::running && job.is_suspended && is_running(job.pid, job.pid_started)) signal(job, false);
   server_->flush(1);
+  server_.reset(); // clients need not wait for hosts; another scheduler does, or both would signal its jobs
   if (!signals_.finish(signals_patience_s)) warn("some hosts did not answer; jobs that were stopped there stay so");
   if (!journal_.why_broken().empty()) throw Error(Status::io_failure, journal_.why_broken());
 }

@@ -46,6 +46,15 @@ void HostSignals::want(const std::string& host, const std::string& mark, bool is
   wanted.next_s = 0;
 }
 
+void HostSignals::forget(const std::string& mark) {
+  for (auto& [place, wanted] : wanted_)
+    if (place.second == mark) {
+      wanted.is_stopped = false;
+      wanted.next_s = 0;
+      wanted.is_last = true;
+    }
+}
+
 void HostSignals::progress() {
   std::ptrdiff_t under_way = 0;
   for (auto at = wanted_.begin(); at != wanted_.end();) {
@@ -78,6 +87,7 @@ bool HostSignals::collect(const Place& place, Wanted& wanted) {
     wanted.is_silent = false;
     return wanted.call_stops == wanted.is_stopped;
   }
+  if (wanted.is_last && !wanted.call_stops) return true;
   if (!wanted.is_silent)
     warn_(fmt::format("host {} does not answer, and processes there do not {}: {}; tried again every {:g} s",
                       place.first, wanted.call_stops ? "stop" : "go on",

@@ -25,6 +25,8 @@ public:
 
   /// All processes there that were started with `mark`, NAME=value, in their environment.
   void want(const std::string& host, const std::string& mark, bool is_stopped);
+  /// The job has ended: what is left of it goes on, so that it can end. A host that does not answer is not asked again.
+  void forget(const std::string& mark);
   /// Starts and collects calls; call it often while not idle.
   /// @throws nothing
   void progress();
@@ -43,6 +45,7 @@ private:
     bool call_stops = false;         ///< of that call
     double next_s = 0;
     bool is_silent = false; ///< and that was reported
+    bool is_last = false;   ///< it is not tried again
   };
   /// Whether that call is finished.
   bool collect(const Place& place, Wanted& wanted);
