@@ -461,6 +461,17 @@ TEST_F(SchedulerTest, ShutdownLeavesJobsOrEndsThem) {
   });
 }
 
+TEST_F(SchedulerTest, UntilEmptyWaitsForTheFirstJobInAUsedFolder) {
+  start({"--procs", "1"});
+  EXPECT_EQ(wait(submit({"true"}, {{"allow", "1"}}))["status"], "0");
+  call("shutdown");
+  EXPECT_EQ(collect(), 0);
+  start({"--procs", "1", "--until-empty"});
+  submit({"true"}, {{"allow", "1"}});
+  EXPECT_EQ(collect(), 0);
+  EXPECT_TRUE(says(content_of(folder_ + "/s/jobs/2.status"), "0"));
+}
+
 TEST_F(SchedulerTest, AFullDiskStopsNothingThatRuns) {
   start({"--procs", "2"});
   const auto first = submit({"/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; exit 4"}, {{"allow", "1"}});

@@ -188,6 +188,7 @@ void Daemon::recover() {
     set_allowed(live_[id], job.spec.allow, job.spec.seconds);
     if (job.phase == Phase::running) running.push_back(id);
   }
+  has_had_job_ = !live_.empty();
   commit(table_.open(unix_time_s(), options_.procs, options_.policy, boot_));
   for (const std::int64_t id : running) {
     const JobRecord& job = *table_.find(id);
@@ -786,7 +787,7 @@ void Daemon::run(const std::function<bool()>& is_stopped, const std::function<co
     } catch (const NoRoom& why) {
       wait_for_room(why);
     }
-    if (options_.until_empty && live_.empty() && !table_.jobs().empty()) stop_ = true;
+    if (options_.until_empty && live_.empty() && has_had_job_) stop_ = true;
   }
   pass_on(take_signal());
   for (const auto& [id, job] : table_.jobs()) // no scheduler would resume them; the next scheduler stops them again

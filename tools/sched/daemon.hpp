@@ -202,6 +202,7 @@ private:
   LoadRound loads_;
   std::int64_t asks_received_ = 0;
   bool stop_ = false, is_changed_ = true;
+  bool has_had_job_ = false;   ///< one that had not ended
   bool has_no_room_ = false;   ///< nothing can be recorded, so nothing is done
   double next_round_s_ = 0;    ///< time of the next attempt
   double next_decision_s_ = 0; ///< of policy qos, where decisions may change with time alone

@@ -129,6 +129,7 @@ Daemon::Json Daemon::submit(const control::Request& request) {
   if (spec.finish_by_s > 0 || !spec.seconds.empty()) entries.push_back(table_.finish(entry.at_s, entry.job, spec));
   commit(entries);
   live_[entry.job] = std::move(live);
+  has_had_job_ = true;
   Json answer{{"job", entry.job}, {"out", file_of(entry.job) + ".out"}, {"err", file_of(entry.job) + ".err"}};
   if (promise.procs > 0) answer.update({{"predicted_procs", promise.procs}, {"predicted_end_s", promise.end_s}});
   return answer;
