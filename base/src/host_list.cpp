@@ -79,8 +79,11 @@ bool is_this_host(std::string_view name) {
 std::optional<std::string> named_twice(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice == names.end()) return std::nullopt;
-  return *twice;
+  if (twice != names.end()) return *twice;
+  for (const std::string& name : names)
+    if (const auto dot = name.find('.'); dot != std::string::npos)
+      if (std::binary_search(names.begin(), names.end(), name.substr(0, dot))) return name.substr(0, dot);
+  return std::nullopt;
 }
 
 } // namespace base

@@ -40,4 +40,6 @@ TEST(HostList, WhatIsWrongIsSaid) {
     EXPECT_TRUE(says(said(wrong), "--hosts: host is \"")) << wrong << ": " << said(wrong);
   EXPECT_TRUE(says(said(std::string(256, 'a')), "expected NAME"));
   EXPECT_EQ(said("a:1,b,a:2"), "--hosts: a is there twice");
+  EXPECT_EQ(said("a,a-1,a.cluster:2"), "--hosts: a is there twice");
+  EXPECT_EQ(base::parse_hosts("a.one,a.two,10.0.0.1,10.0.0.2", "--hosts").size(), 4u);
 }

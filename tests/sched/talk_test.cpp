@@ -68,6 +68,8 @@ TEST(Talk, WhatAJobKeeps) {
   EXPECT_EQ(booked({{"elsewhere", 2, 1}, {"c", 1, 1}}, 3), (std::vector<int>{0, 1, 5}));
   EXPECT_EQ(booked({{"b", 2, 1}}, 1), (std::vector<int>{2})) << "never more than n";
   EXPECT_EQ(booked({}, 9), has);
+  const Hosts alike = Hosts::parse("a:2,n.one:2,n.two:2"); // 0 1, 2 3, 4 5
+  EXPECT_EQ(booked_of(alike, {0, 1, 2, 3, 4, 5}, {{"n", 2, 1}, {"a", 1, 1}}, 3), (std::vector<int>{0, 2, 3}));
 }
 
 TEST(Talk, StepsCountSpeed) {

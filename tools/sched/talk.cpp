@@ -66,16 +66,17 @@ std::vector<int> booked_of(const Hosts& hosts, const std::vector<int>& candidate
     id = -1;
   };
   const auto is_full = [&] { return static_cast<int>(booked.size()) >= n; };
-  for (const Host& part : reported)
+  for (const Host& part : reported) {
+    int slots = part.slots;
     each_host(hosts, [&](const Host& host, int first) {
       if (!base::is_same_host(host.name, part.name)) return;
-      int slots = part.slots;
       for (int& id : left)
         if (id >= 0 && slots > 0 && !is_full() && is_on(host, first, id)) {
           take(id);
           --slots;
         }
     });
+  }
   for (int& id : left)
     if (id >= 0 && !is_full()) take(id);
   std::sort(booked.begin(), booked.end());

@@ -30,7 +30,7 @@ HostEntry parse_host(std::string_view text, std::string_view where);
 /// twice, too
 std::vector<HostEntry> parse_hosts(std::string_view text, std::string_view where);
 
-/// A name that occurs twice; none when all differ.
+/// A host that occurs twice, as is_same_host() compares them; none when all differ.
 std::optional<std::string> named_twice(std::vector<std::string> names);
 
 } // namespace base
