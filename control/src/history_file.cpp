@@ -319,7 +319,10 @@ bool append_lines(const std::string& file, std::string text, double wait_s) {
     char last = '\n';
     if (size > 0 && pread(out.get(), &last, 1, size - 1) == 1 && last != '\n')
       text.insert(0, "\n"); // a process was killed in the middle of a line
-    if (!base::write_all(out.get(), text)) return false;
+    if (!base::write_all(out.get(), text)) {
+      (void)!ftruncate(out.get(), size); // the caller tries again with all lines
+      return false;
+    }
   }
   if (size > largest_file) put_together(file);
   return true;

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -1215,6 +1217,25 @@ TEST(History, IsKeptByProgramSizeAndMachine) {
   struct stat found {};
   ASSERT_EQ(stat(folder.file.c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777, 0600u);
+}
+
+TEST(History, LinesThatAreWrittenInPartAreRemoved) {
+  const Folder folder;
+  ASSERT_TRUE(control::append_history(folder.file, app, {{{{2, 2}, steps(1, 1.0)}}}));
+  const std::string before = base::content_of(folder.file);
+  const control::HistoryEntries two{{{{2, 2}, steps(2, 1.0)}, {{3, 3}, steps(1, 0.5)}}};
+  rlimit old{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit low{2 * before.size() + 9, old.rlim_max}; // room for the first line
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  const bool is_written = control::append_history(folder.file, app, two);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_FALSE(is_written);
+  EXPECT_EQ(base::content_of(folder.file), before);
+  ASSERT_TRUE(control::append_history(folder.file, app, two));
+  EXPECT_EQ(control::read_history(folder.file, app).steps.at({2, 2}).count, 3);
 }
 
 TEST(History, FiguresOfAMachineAreTheLastOnesOfAnyProgram) {
