@@ -8,15 +8,19 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <vector>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../errors.hpp"
 #include "../temporary_folder.hpp"
 #include "base/files.hpp"
 #include "sched/job_table.hpp"
+#include "sched/process.hpp"
 
 namespace {
 
@@ -108,6 +112,21 @@ TEST_F(JournalOnDisk, ALimitOfTheFilesSize) {
   EXPECT_EQ(content_of(path_), before);
   file.append(line("b"));
   EXPECT_EQ(content_of(path_), before + line("b"));
+}
+
+// Five descriptors are left: for both outputs, the input and the gate, and none for the start time of the process.
+TEST_F(JournalOnDisk, AJobWhoseStartTimeIsNotKnownDoesNotBegin) {
+  rlimit old{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &old), 0);
+  std::vector<Fd> free;
+  for (int k = 0; k < 5; ++k) free.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const rlimit low{static_cast<rlim_t>(free.back().get()) + 1, old.rlim_max};
+  free.clear();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  const std::string text = message_of<NoRoom>([&] { const Leader leader(folder_.path + "/1", "/", {"true"}, {}); });
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &old), 0);
+  EXPECT_TRUE(says(text, "start time"));
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "it is collected";
 }
 
 TEST_F(JournalOnDisk, AFailedSyncIsTheEnd) {

@@ -134,7 +134,13 @@ Leader::Leader(const std::string& file, const std::string& folder, const std::ve
     ::_exit(127);
   }
   pid_ = child;
-  started_ = start_time_of(child).value_or(0);
+  const std::optional<std::int64_t> started = start_time_of(child);
+  if (!started) { // it could never be cancelled
+    gate_.close();
+    base::wait_for(child);
+    throw NoRoom(fmt::format("scheduler: cannot read /proc/{}/stat, the start time of a process", child));
+  }
+  started_ = *started;
 }
 
 Leader::~Leader() {

@@ -41,7 +41,7 @@ public:
   Leader& operator=(const Leader&) = delete;
   ~Leader();
   std::int64_t pid() const { return pid_; }
-  std::int64_t started() const { return started_; } ///< as start_time_of(); 0: not known
+  std::int64_t started() const { return started_; } ///< as start_time_of()
   void go();
 
 private:
