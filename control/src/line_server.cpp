@@ -70,7 +70,7 @@ struct LineServer::State {
     bool half_closed = false; ///< it has shut its sending side, and may still read
   };
 
-  std::string directory, path;
+  std::string path;
   Handler handler;
   ServerLimits limits;
   Fd listener, epoll, interrupted, resume;
@@ -223,7 +223,6 @@ struct LineServer::State {
 LineServer::LineServer(const std::string& directory, const std::string& name, Handler handler, ServerLimits limits)
     : state_(std::make_unique<State>()) {
   State& s = *state_;
-  s.directory = directory;
   s.path = directory + "/" + name;
   s.handler = std::move(handler);
   s.limits = std::move(limits);

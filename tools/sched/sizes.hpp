@@ -27,7 +27,6 @@ public:
   int above(int n) const;
   /// Position of n in list(), -1 when it is not there.
   int index_of(int n) const;
-  bool operator==(const Sizes& other) const { return list_ == other.list_; }
 
 private:
   std::vector<int> list_;
