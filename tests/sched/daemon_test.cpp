@@ -1030,6 +1030,22 @@ TEST_F(SchedulerTest, AJobThatIgnoresAShrinkIsStoppedAndGoesOn) {
   EXPECT_EQ(call("queue")["free"], 0);
 }
 
+TEST_F(SchedulerTest, AJobGoesOnAfterACrashBetweenTheLineAndTheSignal) {
+  start({"--procs", "2", "--policy", "rs", "--deadline", "0.3", "--unresponsive", "100", "--suspend"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:2"}});
+  FakeApplication application(folder_ + "/run", "s1", 2, false);
+  until_found({id});
+  const auto second = submit({"sleep", "100"}, {{"allow", "1"}});
+  until_running(second);
+  const Json session = job(id)["pid"];
+  until("all of it is stopped", [&] { return is_stopped(session); });
+  crash();
+  std::ofstream(folder_ + "/s/journal", std::ios::app)
+      << sched::encode({sched::Entry::Kind::resume, base::unix_time_s(), id, {"0,1"}});
+  start({"--procs", "2", "--policy", "rs"});
+  until("it goes on", [&] { return states_of(session).find('T') == std::string::npos; });
+}
+
 /// Hosts are folders of this machine: h/HOST/proc has the processes that are there, and the shell that reaches a host
 /// sees no others. On each host of a job a process counts, outside of the job's session and with its environment.
 class HostsTest : public SchedulerTest {

@@ -198,8 +198,7 @@ void Daemon::recover() {
       say(fmt::format("job {} still runs as process {}", id, job.pid));
       live.may_grow = job.target > job.procs; // until its status is known
       // the earlier scheduler may have died between the line and the signal
-      if ((job.is_suspended || options_.suspends) && is_running(job.pid, job.pid_started))
-        signal(job, job.is_suspended);
+      if (job.was_suspended && is_running(job.pid, job.pid_started)) signal(job, job.is_suspended);
     } else if (same_boot && ::access((file_of(id) + ".began").c_str(), F_OK) != 0) {
       commit(table_.requeue(unix_time_s(), id)); // recorded, but it never began
     } else if (!same_boot || !has_left_processes(id)) {

@@ -174,6 +174,7 @@ void JobTable::suspend_job(JobRecord& job, const Entry& e) {
   if (job.is_suspended == is_suspended) damaged(e, "a job is stopped, or goes on, twice");
   const std::vector<int> ids = split_ids(e.fields[0]);
   job.is_suspended = is_suspended;
+  job.was_suspended = true;
   job.lent = is_suspended ? static_cast<int>(job.processors.size()) - static_cast<int>(ids.size()) : 0;
   job.processors = ids;
   job.target = 0;

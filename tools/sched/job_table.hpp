@@ -39,8 +39,8 @@ struct JobRecord {
   int target = 0;              ///< requested size, 0: none
   double asked_s = 0, unresponsive_until_s = 0;
   bool is_cancelled = false;
-  bool is_suspended = false;
-  int lent = 0; ///< processors that others may have while it is suspended
+  bool is_suspended = false, was_suspended = false; ///< now; at some time
+  int lent = 0;                                     ///< processors that others may have while it is suspended
   std::int64_t pid = 0, pid_started = 0;
   std::string status, why; ///< of the end: "0", "1", "signal 9", "-"
   int resizes = 0, ignored = 0;
