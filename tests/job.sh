@@ -30,7 +30,7 @@ has_status() {
 # until_listed LINE: waits for a line of `dyngrid ps`
 until_listed() {
   for _ in $(seq 6000); do
-    if "$dyngrid" ps 2>/dev/null | grep -q "$1"; then return 0; fi
+    if grep -q "$1" <<<"$("$dyngrid" ps 2>/dev/null)"; then return 0; fi
     kill -0 "$job_pid" 2>/dev/null || fail "the job did not start"
     sleep 0.1
   done
