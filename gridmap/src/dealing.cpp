@@ -40,6 +40,20 @@ std::vector<std::int64_t> blocks_of(std::int64_t blocks, const std::vector<doubl
   return mine;
 }
 
+/// factor_order, and none for those whose share is 0.
+std::vector<int> owners_of(std::int64_t blocks, const std::vector<double>& shares) {
+  std::vector<double> some;
+  std::vector<int> whose;
+  for (std::size_t p = 0; p < shares.size(); ++p) {
+    if (shares[p] == 0) continue;
+    some.push_back(shares[p]);
+    whose.push_back(static_cast<int>(p));
+  }
+  std::vector<int> owners = factor_order(blocks, some);
+  for (int& owner : owners) owner = whose[static_cast<std::size_t>(owner)];
+  return owners;
+}
+
 } // namespace
 
 Axis axis_of_owners(std::int64_t n, std::int64_t nb, int nprocs, const std::vector<int>& owners) {
@@ -101,7 +115,7 @@ Axis deal_out(std::int64_t n, std::int64_t nb, int nprocs, const std::vector<dou
   }
   if (order == DealOrder::factor) {
     const std::int64_t most = std::max<std::int64_t>(1, most_listed / nprocs), joined = (blocks + most - 1) / most;
-    Axis axis = axis_of_owners(n, nb * joined, nprocs, factor_order((blocks + joined - 1) / joined, shares));
+    Axis axis = axis_of_owners(n, nb * joined, nprocs, owners_of((blocks + joined - 1) / joined, shares));
     axis.validate();
     return axis;
   }

@@ -159,12 +159,15 @@ TEST(FactorOrder, RefusesWhatIsNoSpeed) {
 TEST(Dealing, RefusesWhatIsNoShare) {
   for (const double bad : {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
     EXPECT_THROW(deal_out(10, 1, 2, {1, bad}, DealOrder::block), base::Error) << bad;
-  EXPECT_THROW(deal_out(10, 1, 2, {0, 0}, DealOrder::block), base::Error);
+  for (const DealOrder order : {DealOrder::block, DealOrder::factor})
+    EXPECT_THROW(deal_out(10, 1, 2, {0, 0}, order), base::Error);
 }
 
 TEST(Dealing, AShareOf0IsNoBlock) {
   EXPECT_EQ(deal_out(10, 1, 3, {1, 0, 1}, DealOrder::block).sizes, (Sizes{5, 0, 5}));
   EXPECT_EQ(deal_out(10, 4, 2, {0, 1}, DealOrder::block).sizes, (Sizes{0, 10}));
+  EXPECT_EQ(deal_out(3, 1, 3, {0, 1, 2}, DealOrder::factor).local_sizes(), (Sizes{0, 1, 2}));
+  EXPECT_EQ(deal_out(10, 4, 2, {0, 1}, DealOrder::factor).local_sizes(), (Sizes{0, 10}));
 }
 
 } // namespace
