@@ -155,7 +155,11 @@ public:
     if (best == nullptr) {
       balance.why = "nothing is gained: no other choice has a shorter step";
       if (quickest != nullptr && quickest->step_s() < now_.step_s()) {
-        if (const std::string why = refusal(*quickest, now_.step_s()); !why.empty()) balance.why = why;
+        balance.why = refusal(*quickest, now_.step_s());
+        if (balance.why.empty())
+          balance.why = fmt::format("{} would take {:.3g} s with the change and the error of its prediction, expected "
+                                    "less than the {:.3g} s of the steps that can be counted on",
+                                    to_string(quickest->grid), all_s(*quickest), steps_ * now_.step_s());
         if (quickest->step_s() <= now_.step_s() * (1 - r_.rules.gain)) balance.refused = *quickest;
       }
       return balance;

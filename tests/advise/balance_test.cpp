@@ -153,6 +153,21 @@ TEST(Balance, AnAxisThatNobodyHasCutIsNotCutForNothing) {
   EXPECT_TRUE((advise::decide_balance(r).then.grid == GridShape{2, 2}));
 }
 
+/// It would pay off, but for twice the error of what was never cut.
+TEST(Balance, SaysWhyAShorterStepIsNotTaken) {
+  BalanceRequest r = request_for({2, 1}, {1, 1, 1, 1});
+  r.allowed = [](GridShape g) { return g == GridShape{2, 2}; };
+  r.error = 0.03;
+  r.cols_were_cut = false;
+  r.steps_left = 100; // 1 s a step now, 0.5 s on four
+  r.change = [](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", 48.0}}}; };
+  const Balance b = advise::decide_balance(r);
+  EXPECT_EQ(b.action, BalanceAction::stay);
+  EXPECT_TRUE(b.refused.has_value());
+  EXPECT_TRUE(says(b.why, "2x2 would take 101 s"));
+  EXPECT_TRUE(says(b.why, "less than the 100 s"));
+}
+
 /// Seconds of a step of a set in a row, if parts need not be whole: with `t` seconds each does speed * (t - waits_s).
 double step_of_row(const BalanceRequest& r, unsigned set) {
   double least = 0, most = 1e3;
