@@ -95,11 +95,13 @@ struct Axes {
 };
 Axes axes_of(const int* desc, const Position& here);
 
+/// Of m x n elements; none where one of them is 0: then the other may be larger than the matrix.
 template <class T> Operand<T> operand(Grid& grid, const MatrixArgument& a, std::int64_t m, std::int64_t n) {
   Axes axes = axes_of(a.desc, grid.here());
-  return {&grid, AxisWindow(std::move(axes.rows), m == 0 ? 0 : *a.i - 1, m),
-          AxisWindow(std::move(axes.cols), n == 0 ? 0 : *a.j - 1, n), static_cast<T*>(const_cast<void*>(a.data)),
-          axes.lld};
+  const bool is_empty = m == 0 || n == 0;
+  return {&grid, AxisWindow(std::move(axes.rows), is_empty ? 0 : *a.i - 1, is_empty ? 0 : m),
+          AxisWindow(std::move(axes.cols), is_empty ? 0 : *a.j - 1, is_empty ? 0 : n),
+          static_cast<T*>(const_cast<void*>(a.data)), axes.lld};
 }
 
 } // namespace pblas

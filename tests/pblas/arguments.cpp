@@ -186,6 +186,18 @@ TEST(Arguments, OneRowIsItsOwnFactor) {
   }
 }
 
+/// As the PBLAS: without columns it does not matter how many rows there are.
+TEST(Arguments, NoColumnsOfAnEmptyMatrix) {
+  const spread::Grid grid(2, 2);
+  const int m = 8, none = 0, one = 1;
+  const double alpha = 1;
+  double x = 1;
+  const std::vector<int> desc{601, grid.ctxt, 0, 0, 1, 1, 0, 0, 1, 0, 0}; // all sizes are 0
+  dyngrid_pdgemm_("N", "N", &m, &none, &none, &alpha, &x, &one, &one, desc.data(), &x, &one, &one, desc.data(), &alpha,
+                  &x, &one, &one, desc.data());
+  EXPECT_EQ(x, 1);
+}
+
 /// One process is wrong, all get its error.
 TEST(Arguments, OneIsWrong) {
   const spread::Grid grid(2, 2);
