@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -162,12 +163,15 @@ std::vector<std::string> environment_with(const std::vector<std::string>& variab
 }
 
 std::string search_path(const std::string& name) {
-  if (name.find('/') != std::string::npos)
-    return access(name.c_str(), X_OK) == 0 ? std::filesystem::absolute(name).string() : "";
+  const auto is_program = [](const std::string& file) { // a folder may be entered, which X_OK says, too
+    std::error_code ignored;
+    return access(file.c_str(), X_OK) == 0 && !std::filesystem::is_directory(file, ignored);
+  };
+  if (name.find('/') != std::string::npos) return is_program(name) ? std::filesystem::absolute(name).string() : "";
   const char* path = std::getenv("PATH");
   for (const std::string& folder : split(path ? path : "", ':')) {
     const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    if (is_program(candidate)) return candidate;
   }
   return "";
 }

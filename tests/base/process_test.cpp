@@ -6,12 +6,16 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
+#include <string>
 
 #include "../errors.hpp"
+#include "../temporary_folder.hpp"
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/files.hpp"
@@ -99,6 +103,21 @@ TEST(Processes, WhatIsLateIsEndedWithoutPidfdToo) {
 TEST(Processes, AProgramThatIsNotThereIsAnErrorAtOnce) {
   for (const char* name : {"dyngrid-no-such-program", "/nowhere/program", "/etc/passwd"})
     EXPECT_EQ(status_of([&] { base::start(Command{{name}}); }), base::Status::not_found) << name;
+}
+
+TEST(Processes, AFolderIsNoProgram) {
+  const TemporaryFolder here;
+  const std::string folders = here.path + "/first:" + here.path + "/second", tool = here.path + "/second/tool";
+  ASSERT_TRUE(base::make_directories(here.path + "/first/tool"));
+  ASSERT_TRUE(base::make_directories(here.path + "/second"));
+  std::ofstream(tool) << "#!/bin/sh\n";
+  ASSERT_EQ(chmod(tool.c_str(), 0755), 0);
+  const std::string before = std::getenv("PATH");
+  setenv("PATH", folders.c_str(), 1);
+  const std::string found = base::search_path("tool");
+  setenv("PATH", before.c_str(), 1);
+  EXPECT_EQ(found, tool);
+  EXPECT_EQ(base::search_path(here.path + "/first/tool"), "");
 }
 
 TEST(Processes, TheChildBlocksNothingAndIgnoresOnlyWhatItShould) {
