@@ -27,7 +27,9 @@ Balancing::Panels::~Panels() {
   if (b.control_) b.control_->state().end_panels();
   const bool is_same = b.is_now(there_) && b.seen_.revision == known_;
   b.begun_s_ = is_same ? begun_s_ : -1;
-  if (!is_same) b.memory_.grid_changed(base::monotonic_s());
+  if (is_same) return;
+  b.memory_.grid_changed(base::monotonic_s());
+  b.memory_.forget_trial(); // of a balance before it: what follows is not what that brought
 }
 
 void Balancing::Panels::all_came() {
