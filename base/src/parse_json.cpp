@@ -79,6 +79,8 @@ std::int64_t json_integer(const Json& json, std::int64_t least, std::int64_t mos
     const double fraction = json_number(json);
     fits = std::abs(fraction) < 0x1p63;
     if (fits) whole = static_cast<std::int64_t>(fraction);
+    if (fits && static_cast<double>(whole) != fraction)
+      throw std::runtime_error(fmt::format("JSON number is {}, expected a whole number", json_text(json)));
   }
   if (!fits || whole < least || whole > most) is_outside(json, least, most);
   return whole;

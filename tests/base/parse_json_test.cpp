@@ -79,6 +79,9 @@ TEST(Json, SaysWhatItIsNot) {
             "JSON number is 300, expected one from -128 to 127");
   EXPECT_EQ(what([&] { Json(1e300).get<std::int64_t>(); }),
             "JSON number is 1e+300, expected one from -9223372036854775808 to 9223372036854775807");
+  EXPECT_EQ(what([&] { Json(2.5).get<int>(); }), "JSON number is 2.5, expected a whole number");
+  EXPECT_EQ(what([&] { Json(-0.5).get<unsigned>(); }), "JSON number is -0.5, expected a whole number");
+  EXPECT_EQ(Json(2.0).get<int>(), 2);
   EXPECT_EQ(what([&] { grid.value("job", 1); }), "JSON value is a string, expected a number");
   EXPECT_THROW(grid.at("npcol"), Json::exception);
   EXPECT_EQ(grid.value("npcol", 7), 7);
