@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -80,6 +81,8 @@ void check_processes(const BalanceRequest& r) {
 void check(const BalanceRequest& r) {
   base::check_grid_shape(r.grid, "advise: balance: grid");
   if (r.m < 1 || r.n < 1) bad_balance(fmt::format("matrix is {} x {}, expected at least 1 x 1", r.m, r.n));
+  if (r.m > std::numeric_limits<std::int64_t>::max() / 4 / r.n)
+    bad_balance(fmt::format("matrix is {} x {}, expected fewer than 2^61 elements", r.m, r.n));
   if (r.mb < 0 || r.nb < 0) bad_balance(fmt::format("blocks are {} x {}, expected at least 0 x 0", r.mb, r.nb));
   if (r.element_bytes < 1) bad_balance(fmt::format("element_bytes is {}, expected at least 1", r.element_bytes));
   for (const auto& [name, value] : {std::pair{"error", r.error}, std::pair{"measured_error", r.measured_error}})

@@ -497,6 +497,11 @@ TEST(Balance, BadInputIsRefusedInWords) {
   EXPECT_TRUE(says(refusal([](auto& r) { r.processes[3].place = 2; }), "place of process 3 is 2"));
   EXPECT_TRUE(says(refusal([](auto& r) { r.processes[3].place = -1; }), "1 of the 4 places"));
   EXPECT_TRUE(says(refusal([](auto& r) { r.m = 0; }), "advise: balance: matrix is 0 x"));
+  EXPECT_TRUE(says(refusal([](auto& r) {
+                     r.m = r.n = std::int64_t{1} << 32;
+                     r.is_weighted = true;
+                   }),
+                   "expected fewer than 2^61 elements"));
   EXPECT_TRUE(says(refusal([](auto& r) { r.processes[0].calm_s = nan; }), "calm_s of process 0 are inf and nan"));
   EXPECT_TRUE(says(refusal([](auto& r) { r.measured.push_back({{{2, 2}, {0}, {}, {}}, 1}); }), "1 s on 1 processes"));
   EXPECT_TRUE(says(refusal([](auto& r) { r.rows = {1, 2}; }), "rows are 1, 2"));
