@@ -258,23 +258,27 @@ def _eigh(a: Matrix) -> Tuple[NDArray[Any], Matrix]:
     vectors = Matrix(a.name[:50] + " vectors", n, n, a.dtype, int(a.desc[4]), int(a.desc[5]))
     work, rwork, iwork = np.zeros(1, a.dtype), np.zeros(1, real), np.zeros(1, np.intc)
     sizes = [-1, -1, -1]
-    for _ in range(2):  # first the sizes of the work space
-        complex_part = (rwork, sizes[1]) if letter in "cz" else ()
-        name = f"p{letter}{'heevd' if letter in 'cz' else 'syevd'}"
-        info = _call(name, b"V", b"L", n, a, values, vectors, work, sizes[0], *complex_part, iwork, sizes[2])
-        if sizes[0] > 0:
-            break
-        # ScaLAPACK 2.2 asks for less than its PDORMTR and PDLASRT need where blocks are large: wrong vectors, info 0
-        rows, cols = vectors.local.shape
-        block = int(a.desc[4])
-        more = block * (2 * (rows + cols) + 3 * block) + n
-        sizes = [int(np.real(work[0])) + more, int(rwork[0]) + more, max(1, int(iwork[0]))]
-        work, rwork, iwork = np.zeros(sizes[0], a.dtype), np.zeros(sizes[1], real), np.zeros(sizes[2], np.intc)
-    if n <= block:
-        info = _from_owner(vectors, values, info)
-    if info:
+    try:
+        for _ in range(2):  # first the sizes of the work space
+            complex_part = (rwork, sizes[1]) if letter in "cz" else ()
+            name = f"p{letter}{'heevd' if letter in 'cz' else 'syevd'}"
+            info = _call(name, b"V", b"L", n, a, values, vectors, work, sizes[0], *complex_part, iwork, sizes[2])
+            if sizes[0] > 0:
+                break
+            # ScaLAPACK 2.2 asks for less than its PDORMTR and PDLASRT need where blocks are large: wrong vectors,
+            # info 0
+            rows, cols = vectors.local.shape
+            block = int(a.desc[4])
+            more = block * (2 * (rows + cols) + 3 * block) + n
+            sizes = [int(np.real(work[0])) + more, int(rwork[0]) + more, max(1, int(iwork[0]))]
+            work, rwork, iwork = np.zeros(sizes[0], a.dtype), np.zeros(sizes[1], real), np.zeros(sizes[2], np.intc)
+        if n <= block:
+            info = _from_owner(vectors, values, info)
+        if info:
+            raise np.linalg.LinAlgError(f"the eigenvalues do not converge (info = {info})")
+    except (ValueError, np.linalg.LinAlgError):  # of info: on all processes
         vectors.free()
-        raise np.linalg.LinAlgError(f"the eigenvalues do not converge (info = {info})")
+        raise
     return values, vectors
 
 
@@ -306,8 +310,10 @@ def _on_grid(
 ) -> Tuple[Optional[NDArray[Any]], ...]:
     """One of the functions above, from arrays on process 0; its results there. Collective."""
     block = _block(shapes[0])
-    made = [Matrix(f"argument {at}", *shape, dtype, block) for at, shape in enumerate(shapes)]
+    made: List[Matrix] = []
     try:
+        for at, shape in enumerate(shapes):
+            made.append(Matrix(f"argument {at}", *shape, dtype, block))
         for matrix, array in zip(made, arrays):
             matrix.from_array(array)
         return _STEPS[name](made)

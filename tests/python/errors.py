@@ -32,6 +32,9 @@ with dyngrid.Application(1, 2) as app:
     refused(IndexError, "columns 6 is outside", lambda: a[0, 6])
     refused(IndexError, "expected one for rows and one for columns", lambda: a[3])
     refused(ValueError, "step of the rows is 2", lambda: a[::2, :])
+    oblong = dyngrid.Matrix("oblong blocks", 8, 8, mb=2, nb=4)
+    for _ in range(2):  # the vectors of the first call are gone
+        refused(ValueError, "pdsyevd: argument", lambda: dyngrid.linalg.eigh(oblong))
     b = dyngrid.Matrix("B", 8, 6, mb=3)
     k = dyngrid.Matrix("K", 8, 6, np.int32)
     refused(TypeError, "alpha is 1j, expected a number of dtype float64", lambda: b.add(1j, a))
