@@ -207,7 +207,10 @@ class Window:
                     f"array.astype({str(self.matrix.dtype)!r})"
                 )
             else:
-                given = np.asfortranarray(array)
+                try:
+                    given = np.asfortranarray(array)
+                except MemoryError:
+                    error = f"no memory for a copy of {_by(array.shape)} elements of {self.matrix!r} by columns"
         self.matrix._app._agree(error)
         self._move(given, root, is_out=False)
 

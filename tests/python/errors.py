@@ -27,6 +27,13 @@ with dyngrid.Application(1, 2) as app:
     )
     refused(ValueError, "astype('float64')", lambda: a.from_array(np.ones((8, 6), np.float32) if first else None))
     refused(ValueError, "is a NoneType, expected a numpy array", lambda: a.from_array(None))
+
+    def no_memory(_):
+        raise MemoryError
+
+    by_columns, np.asfortranarray = np.asfortranarray, no_memory
+    refused(ValueError, "process 0: no memory for a copy of 8 x 6", lambda: a.from_array(np.ones((8, 6))))
+    np.asfortranarray = by_columns
     refused(ValueError, "root is 2, expected 0 to 1", lambda: a.to_array(2))
     refused(IndexError, "rows 0:9 are outside the matrix, which has 8", lambda: a[0:9, :])
     refused(IndexError, "columns 6 is outside", lambda: a[0, 6])
