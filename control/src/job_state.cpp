@@ -189,7 +189,12 @@ std::optional<ResizeRequest> JobState::want(double now) {
   }
   if ((wish->from != here.grid && wish->op != Operation::resize) || wish->op == Operation::leave ||
       !wish->without.is_empty()) { // the named processes may have joined and left on the same grid
-    const advise::Decision again = decide(here, *wish);
+    advise::Decision again;
+    try {
+      again = decide(here, *wish);
+    } catch (const base::Error& error) { // the other processes wait for this one
+      again.why = error.what();
+    }
     if (!again.is_accepted) {
       tell([&] { outcome(wish->number, "declined", {{"reason", again.why}}); });
       return std::nullopt;

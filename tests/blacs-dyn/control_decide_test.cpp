@@ -789,6 +789,16 @@ TEST(Job, AShrinkThatHasNothingLeftToGiveIsDeclined) {
   EXPECT_EQ(words(state.take_events()), "request#1 resize outcome:declined#1");
 }
 
+TEST(Job, ARequestThatCannotBeWorkedOutAnewIsDeclined) {
+  control::JobState state = job({1, 1});
+  state.set_processes({{0, "a", 0, 0, 1}}, 1);
+  EXPECT_EQ(ask(state, R"({"op":"grow","hosts":[{"name":"b","slots":3}]})", 1)["accepted"], true);
+  state.changed(change({1, 1}, {1, 2}), 0, 2);
+  state.set_processes({{0, "a", 0, 0, 1}, {1, "a", 0, 1, 1e200}}, 2); // with such a speed no processor can be chosen
+  EXPECT_FALSE(state.want(3));
+  EXPECT_EQ(words(state.take_events()), "request#1 resize outcome:declined#1");
+}
+
 TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
   control::JobState state = job({2, 4});
   state.set_groups({{1, 4, 4}});
