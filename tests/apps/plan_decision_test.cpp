@@ -101,6 +101,11 @@ TEST(PlanDecision, AsksARunningJob) {
   control::JobState state(info, {2, 2}, 0);
   state.set_matrices({"d1000x1000/50x50", 8000000, {}});
   state.set_steps(100);
+  advise::Machine figures;
+  figures.latency_s = 0.25;
+  figures.bandwidth_bytes_per_s = 2e9;
+  figures.pack_bytes_per_s = 3e9;
+  state.set_machine(figures);
   double t = 0;
   for (int step = 0; step < 6; ++step) {
     state.step_begins(t);
@@ -113,6 +118,9 @@ TEST(PlanDecision, AsksARunningJob) {
   EXPECT_EQ(answer.at("steps_left"), 94);
   EXPECT_TRUE(answer.at("accepted").get<bool>());
   EXPECT_GT(answer.at("terms").at("latency").get<double>(), 0.0); // its matrices are known
+  const auto own = base::parse_json(output("decision decide-test --to 3x3 --json"));
+  EXPECT_EQ(own.at("machine"),
+            Json({{"latency_s", 0.25}, {"bandwidth_bytes_per_s", 2e9}, {"pack_bytes_per_s", 3e9}})); // as it measured
   state.set_allowed(advise::Allowed::parse("2x2,4x4"));
   EXPECT_FALSE(base::parse_json(output("decision decide-test --to 3x3 --json"))["accepted"].get<bool>());
 }

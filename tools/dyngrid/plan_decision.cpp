@@ -87,12 +87,21 @@ void take(const control::History& history, Situation& s) {
   s.spawns = history.spawns;
 }
 
-/// The state of a running job, and its history file's records of starting processes.
-std::vector<redist::MatrixSize> ask(const DecideOptions& o, Situation& s) {
+struct Question {
+  Situation situation;
+  GridShape to;
+  advise::Machine machine;
+};
+
+/// The state of a running job with the figures of its machine, and its history file's records of starting processes.
+std::vector<redist::MatrixSize> ask(const DecideOptions& o, Question& q) {
+  Situation& s = q.situation;
   const std::string job = job_or_only(o.job);
   control::Client client = connect_to(job);
   const control::Json status = client.call("status", {}), known = control::whole_history(client);
-  take(control::history_from(known), s);
+  const control::History history = control::history_from(known);
+  take(history, s);
+  q.machine = history.machine.value_or(advise::Machine{});
   const control::HistoryKey key{known.value("app", ""), known.value("size", ""), known.value("machine", "")};
   const control::History earlier = control::read_history(known.value("file", ""), key);
   if (!earlier.spawns.empty()) s.spawns = earlier.spawns;
@@ -123,12 +132,6 @@ control::History read_printed(const std::string& name, const std::string& app) {
                             app.empty() ? "" : " of " + app, name, names));
 }
 
-struct Question {
-  Situation situation;
-  GridShape to;
-  advise::Machine machine;
-};
-
 Question question_of(const DecideOptions& o, const CommandLine& app) {
   Question q;
   Situation& s = q.situation;
@@ -136,9 +139,10 @@ Question question_of(const DecideOptions& o, const CommandLine& app) {
   std::vector<redist::MatrixSize> matrices;
   const bool is_running = o.from.empty();
   if (is_running) {
-    matrices = ask(o, s);
+    matrices = ask(o, q);
   } else {
     if (!o.job.empty()) throw Failure("--from: got a job too, expected one of them");
+    q.machine = control::known_machine();
     s.grid = base::parse_grid_shape(o.from, "--from");
     if (!o.history.empty()) take(read_printed(o.history, o.app), s);
   }
@@ -149,7 +153,6 @@ Question question_of(const DecideOptions& o, const CommandLine& app) {
   if (app.count("--cores") > 0) s.cores = o.cores;
   s.usual_spawn_s = advise::usual_spawn_s;
 
-  q.machine = control::known_machine();
   if (app.count("--latency") > 0) q.machine.latency_s = o.machine.latency_s;
   if (app.count("--bandwidth") > 0) q.machine.bandwidth_bytes_per_s = o.machine.bandwidth_bytes_per_s;
   if (app.count("--pack-rate") > 0) q.machine.pack_bytes_per_s = o.machine.pack_bytes_per_s;
@@ -234,13 +237,14 @@ void add_plan_decision(CommandLine& plan) {
   app.add_option("--history", o->history, "what dyngrid history --json has printed; - is stdin").type_name("FILE");
   app.add_option("--app", o->app, "of several histories, that of this program").type_name("NAME");
   app.add_option("--cores", o->cores, "cores of the hosts; 0: not known").check(base::non_negative_number());
-  app.add_option("--latency", o->machine.latency_s, "seconds per message (default: as measured here, else 1e-5)")
+  app.add_option("--latency", o->machine.latency_s,
+                 "seconds per message (default: as measured by the job, or here, else 1e-5)")
       .check(base::non_negative_number());
   app.add_option("--bandwidth", o->machine.bandwidth_bytes_per_s,
-                 "bytes per second of a process (default: as measured here, else 1e9)")
+                 "bytes per second of a process (default: as measured by the job, or here, else 1e9)")
       .check(base::positive_number());
   app.add_option("--pack-rate", o->machine.pack_bytes_per_s,
-                 "bytes per second of a process copying (default: as measured here, else 4e9)")
+                 "bytes per second of a process copying (default: as measured by the job, or here, else 4e9)")
       .check(base::positive_number());
   app.add_flag("--json", o->json, "print one JSON object");
   app.footer(
