@@ -121,6 +121,8 @@ TEST(PlanDecision, AsksARunningJob) {
   const auto own = base::parse_json(output("decision decide-test --to 3x3 --json"));
   EXPECT_EQ(own.at("machine"),
             Json({{"latency_s", 0.25}, {"bandwidth_bytes_per_s", 2e9}, {"pack_bytes_per_s", 3e9}})); // as it measured
+  for (const char* ignored : {" --history /nowhere", " --app test"})
+    EXPECT_THROW(output(std::string("decision decide-test --to 3x3") + ignored), command::Failure) << ignored;
   state.set_allowed(advise::Allowed::parse("2x2,4x4"));
   EXPECT_FALSE(base::parse_json(output("decision decide-test --to 3x3 --json"))["accepted"].get<bool>());
 }

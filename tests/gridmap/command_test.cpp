@@ -205,7 +205,9 @@ TEST(Command, Balance) {
         {"--speeds 1,1 --n 9 --load x", "process:competitors"},
         {"--speeds 1,1 --n 9 --stay 4", "a process 0 .. 1"},
         {"--speeds 1,1,1 --grid 2x2 --n 9", "1 of the 4 places of a 2x2 grid have no process"},
-        {"--file /nowhere", "cannot be read"}}) {
+        {"--file /nowhere", "cannot be read"},
+        {"job --speeds 1,1", "got job job and --speeds"},
+        {"job --steps-left 9 --json", "got job job and --steps-left"}}) {
     const Answer answer = run("plan balance " + arguments);
     EXPECT_EQ(answer.status, 2) << arguments;
     EXPECT_TRUE(says(answer.err, words));

@@ -187,6 +187,11 @@ void print(const char* title, const BalanceChoice& choice, const std::vector<Bal
 
 void run(const BalanceOptions& o, const CommandLine& app) {
   if (!o.job.empty()) {
+    for (const base::OptionText& option : app.options())
+      for (const std::string& name : option.names)
+        if (name != "--json" && app.count(name) > 0)
+          throw Failure(
+              fmt::format("got job {} and {}, expected one of them: a job has figures of its own", o.job, name));
     ask_for_balance({o.job, "", 60, o.json});
     return;
   }

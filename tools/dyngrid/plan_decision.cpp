@@ -139,9 +139,12 @@ Question question_of(const DecideOptions& o, const CommandLine& app) {
   std::vector<redist::MatrixSize> matrices;
   const bool is_running = o.from.empty();
   if (is_running) {
+    if (!o.history.empty() || !o.app.empty())
+      throw Failure("--history and --app are for --from, which is missing: a job has its own history");
     matrices = ask(o, q);
   } else {
     if (!o.job.empty()) throw Failure("--from: got a job too, expected one of them");
+    if (!o.app.empty() && o.history.empty()) throw Failure("--app chooses in --history, which is missing");
     q.machine = control::known_machine();
     s.grid = base::parse_grid_shape(o.from, "--from");
     if (!o.history.empty()) take(read_printed(o.history, o.app), s);
