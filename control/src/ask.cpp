@@ -58,7 +58,9 @@ std::optional<advise::Offer> offer_of(const Request& request) {
   const std::string where = request.op + ": \"hosts\"";
   const auto list = request.body->find("hosts");
   if (list == request.body->end()) {
-    if (request.body->contains("tpp")) refuse(request.op + ": \"tpp\" without \"hosts\"; expected both");
+    for (const char* member : {"tpp", "form"})
+      if (request.body->contains(member))
+        refuse(fmt::format("{}: \"{}\" without \"hosts\"; expected both", request.op, member));
     return std::nullopt;
   }
   if (!list->is_array() || list->size() > advise::most_hosts)

@@ -231,6 +231,11 @@ Json JobState::submit(const Request& request, double now) {
     wish.placement = gridmap::parse_placement(name.substr(0, 40), "control: " + request.op + ": \"placement\"");
   const double limit = seconds(request, "deadline_s", 0);
   if (limit > 0) wish.deadline = now + limit;
+  const bool is_resize = wish.op == Operation::resize;
+  for (const auto& [member, is_used] : // that of a growth with hosts: offer_of()
+       {std::pair{"without", is_resize}, std::pair{"form", is_resize || wish.op == Operation::grow}})
+    if (!is_used && request.body->contains(member))
+      refuse(fmt::format("{}: \"{}\" is given, expected it only with resize", request.op, member));
   if (wish.op == Operation::resize && request.body->contains("without")) {
     wish.without = advise::Without::parse(text(request, "without", ""), "resize: \"without\"");
     wish.undo = false; // the grid before contains the processes that are to leave

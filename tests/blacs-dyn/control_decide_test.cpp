@@ -799,6 +799,15 @@ TEST(Job, ARequestThatCannotBeWorkedOutAnewIsDeclined) {
   EXPECT_EQ(words(state.take_events()), "request#1 resize outcome:declined#1");
 }
 
+TEST(Job, WhatOnlyAResizeTakesIsRefusedElsewhere) {
+  control::JobState state = job();
+  for (const char* line : {R"({"op":"grow","by":1,"without":"1"})", R"({"op":"shrink","by":1,"without":"1"})",
+                           R"({"op":"leave","units":[1],"without":"1"})", R"({"op":"grow","by":1,"form":"best"})",
+                           R"({"op":"shrink","by":1,"form":"best"})"})
+    EXPECT_THROW(ask(state, line, 1), base::Error) << line;
+  EXPECT_FALSE(state.is_pending());
+}
+
 TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
   control::JobState state = job({2, 4});
   state.set_groups({{1, 4, 4}});

@@ -66,7 +66,8 @@ TEST(Offer, IsReadAndRefusedInWords) {
       {R"("hosts":[{"name":"a"}],"tpp":0)", "above 0"},
       {R"("hosts":[{"name":"a"}],"tpp":[1])", "expected a number"},
       {R"("hosts":[{"name":"a"}],"form":"round")", "expected best, global, local or mixed"},
-      {R"("tpp":3)", "without \"hosts\""}};
+      {R"("tpp":3)", "without \"hosts\""},
+      {R"("procs":3,"form":"local")", "without \"hosts\""}};
   for (const auto& [members, expected] : wrong) {
     const std::string said = message_of(
         [&members = members] { control::offer_of(request(std::string(R"({"op":"offer",)") + members + "}")); });
