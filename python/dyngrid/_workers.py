@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from multiprocessing.connection import Client, Connection, wait
 from typing import Any, List, NoReturn, Optional, Tuple
@@ -160,6 +161,7 @@ class _Pool:
 
 
 _pool: Optional[_Pool] = None
+_turn = threading.Lock()  # the workers do one thing at a time
 
 
 def stop() -> None:
@@ -175,7 +177,14 @@ atexit.register(stop)
 def run(
     name: str, workers: int, progress: Optional[bool], arrays: Tuple[NDArray[Any], ...]
 ) -> Tuple[NDArray[Any], ...]:
-    """A function of linalg on this number of workers."""
+    """A function of linalg on this number of workers. Threads take turns."""
+    with _turn:
+        return _run(name, workers, progress, arrays)
+
+
+def _run(
+    name: str, workers: int, progress: Optional[bool], arrays: Tuple[NDArray[Any], ...]
+) -> Tuple[NDArray[Any], ...]:
     global _pool
     if workers < 1:
         raise ValueError(f"workers is {workers}, expected at least 1")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """dyngrid.linalg on numpy arrays against numpy, with workers that grow and shrink. No MPI here."""
 
+import concurrent.futures
 import contextlib
 import errno
 import os
@@ -87,6 +88,13 @@ error = refused(Error, "cannot reserve 8000000 bytes", lambda: linalg.matmul(col
 assert error.status == Status.MEMORY, error
 limit_workers(resource.RLIM_INFINITY)
 assert np.array_equal(linalg.matmul(column, column.T, workers=4), product)
+
+# threads take turns
+with concurrent.futures.ThreadPoolExecutor(4) as threads:
+    ones = np.ones((200, 200))
+    factors = range(1, 13)
+    products = list(threads.map(lambda factor: linalg.matmul(factor * ones, np.eye(200)), factors))
+    assert all(np.array_equal(product, factor * ones) for product, factor in zip(products, factors))
 
 # workers that are killed: the call says so, and the next one starts others
 pool = _workers._pool
