@@ -227,6 +227,9 @@ TEST(Launch, OtherHostsGetTheEnvironment) {
   EXPECT_TRUE(says(line, "-H n1:4,n2:4"));
   EXPECT_TRUE(says(line, "-x DYNGRID_START=unit=1"));
   EXPECT_FALSE(says(line, "DYNGRID_NEWCOMER"));
+  r = request(2);
+  r.mpirun_options = {"--hostfile", "hosts.txt"};
+  EXPECT_TRUE(says(shell_line(plan_launch(r, site)), "-x DYNGRID_START=unit=1"));
 }
 
 TEST(Launch, PreloadComesAfterTheUsersAndNotIntoMpirun) {

@@ -298,7 +298,7 @@ std::map<std::string, std::string> handed_over(const RunRequest& request, const 
     else
       launch.remarks.push_back(what);
   }
-  if (!request.hosts.empty()) {
+  if (!request.hosts.empty() || has_hosts_of_mpirun(request)) {
     for (const auto& [name, value] : site.environment)
       if ((name.compare(0, 8, "DYNGRID_") == 0 && name != "DYNGRID_NEWCOMER") || name == "LD_LIBRARY_PATH")
         handed.emplace(name, value);
