@@ -124,6 +124,8 @@ TEST(Launch, JobsOnOneHostDoNotShareACore) {
   RunRequest bound = request(2); // as the user says
   bound.mpirun_options = {"--bind-to", "core"};
   EXPECT_FALSE(says(line(bound, quiet_site()), unbound));
+  bound.mpirun_options = {"--report-bindings"}; // changes none
+  EXPECT_TRUE(says(line(bound, quiet_site()), unbound));
   Site site = quiet_site();
   site.environment["OMPI_MCA_hwloc_base_binding_policy"] = "core";
   EXPECT_FALSE(says(line(request(2), site), unbound));

@@ -250,9 +250,10 @@ void add_environment(const RunRequest& request, const Site& site, int started, L
 bool is_bound_by_user(const RunRequest& request, const Site& site) {
   for (const char* name : {"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy"})
     if (has(site, name)) return true;
-  const std::string words = fmt::format("{}", fmt::join(request.mpirun_options, " "));
-  return words.find("bind") != std::string::npos || words.find("map-by") != std::string::npos ||
-         words.find("cpu") != std::string::npos || words.find("rankfile") != std::string::npos;
+  return std::any_of(request.mpirun_options.begin(), request.mpirun_options.end(), [](const std::string& word) {
+    const auto names = [&](const char* part) { return word.find(part) != std::string::npos; };
+    return (names("bind") && !names("report-bindings")) || names("map-by") || names("cpu") || names("rankfile");
+  });
 }
 
 /// mpirun, and the number of processes on each host.
