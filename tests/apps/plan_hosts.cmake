@@ -17,6 +17,8 @@ foreach(kernel gemm stream true)
     message(FATAL_ERROR "${kernel}: ${alone} alone, ${full} on all cores")
   endif()
 endforeach()
+run(1 --kernel true --seconds 0.01 --file "${FOLDER}/nowhere/here.json") # what took minutes is not lost
+need("${err}" "cannot write .*DYNGRID_HOSTS=.+:[0-9]+:[0-9]")
 run(0 --procs 1 --file "${FOLDER}/here.json" --json)
 string(JSON processes GET "${out}" hosts 0 processes)
 equal("${processes}" 1)

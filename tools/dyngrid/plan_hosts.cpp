@@ -441,7 +441,10 @@ void run(const SpeedsOptions& o) {
   keep_earlier(speeds, speeds_in(path));
   std::ofstream file(path);
   file << base::json_text(speeds, 1) << '\n';
-  if (!file.flush()) throw Failure(fmt::format("cannot write '{}'", path), 1);
+  if (!file.flush())
+    throw Failure(fmt::format("cannot write '{}'; what was measured: DYNGRID_HOSTS={}", path,
+                              hosts_text(answered(speeds).hosts, nullptr)),
+                  1);
   show_speeds(o, speeds, path);
   const Usable usable = answered(speeds);
   std::string kept;
