@@ -294,16 +294,16 @@ CaseRun::CaseRun(MPI_Comm comm, const Case& c, const Settings& settings, Result&
   redist::PlanOptions transposed = plan_options();
   transposed.op = redist::Op::transpose;
   mine_transposed_ = redist::Plan(from_, to_, transposed).for_rank(rank_);
+  usual_.emplace(comm);
   t0 = MPI_Wtime();
   static std::map<int, std::pair<advise::Machine, double>> measured; // by number of ranks, with the seconds it took
   if (measured.count(size) == 0) {
-    const advise::Machine machine = redist::measure_machine(comm);
+    const advise::Machine machine = redist::measure_machine(comm, *usual_);
     measured[size] = {machine, MPI_Wtime() - t0};
   }
   result_.predicted_s = plan.predicted_seconds(measured[size].first, sizeof(double));
   result_.measure_s = measured[size].second;
 
-  usual_.emplace(comm);
   const auto is_asked_for = [&](const char* name) {
     return std::find(settings.methods.begin(), settings.methods.end(), name) != settings.methods.end();
   };

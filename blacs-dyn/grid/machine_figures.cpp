@@ -12,10 +12,10 @@ advise::Machine MachineFigures::figures() const {
   return *control_ ? (*control_)->state().machine() : advise::Machine{};
 }
 
-void MachineFigures::measure_once(MPI_Comm comm) {
+void MachineFigures::measure_once(MPI_Comm comm, redist::Executor& executor) {
   if (measured_) return;
   try {
-    measured_ = redist::measure_machine(comm);
+    measured_ = redist::measure_machine(comm, executor);
   } catch (const base::Error& error) { // agreed, but for an error of MPI
     if (error.status() == base::Status::mpi_failure) throw;
     return;

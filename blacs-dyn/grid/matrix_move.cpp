@@ -40,6 +40,7 @@ void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> 
   redist::Executor executor(gathered, options);
   exchange_s = MPI_Wtime() - t0;
   try {
+    orders.machine.measure_once(gathered, executor);
     run_by(executor, gathered, to, std::move(matrices), orders);
   } catch (const Error& error) {
     // agreed errors only: after a failure of MPI nothing collective is left to do

@@ -20,10 +20,10 @@ struct Settings;
 /// How matrices are to move. The same on all processes but for `has_data`.
 struct MoveOrders {
   const Settings& settings;
-  const MachineFigures& machine; ///< by which an automatic schedule is chosen
-  bool has_data;                 ///< of the old grid: this process writes the checkpoint and calls the routines
-  Checkpoints& checkpoints;      ///< one is written before a move in slabs, where one is configured
-  ChangeRoutines& routines;      ///< the program's
+  MachineFigures& machine;  ///< by which an automatic schedule is chosen
+  bool has_data;            ///< of the old grid: this process writes the checkpoint and calls the routines
+  Checkpoints& checkpoints; ///< one is written before a move in slabs, where one is configured
+  ChangeRoutines& routines; ///< the program's
 };
 
 /// Matrices from the old grid into new arrays of the new one, which may be the same grid. The old arrays stay as they
@@ -32,8 +32,8 @@ class MatrixMove {
 public:
   explicit MatrixMove(const Participants& who) : who_(who) {}
 
-  /// Plans, allocates, and moves. Collective over the union. @throws agreed Error with the old arrays whole, but for
-  /// {mpi_failure}
+  /// Measures the machine unless that was done, plans, allocates, and moves. Collective over the union. @throws agreed
+  /// Error with the old arrays whole, but for {mpi_failure}
   void run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, const MoveOrders& orders);
   /// The same by an executor over `gathered` that is there.
   void run_by(redist::Executor& executor, MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices,

@@ -283,8 +283,8 @@ void Phases::begin(Phase* phase) {
     throw;
   }
   const int p = index_of(phase);
-  if (is_new) machine_.measure_once(comm);
-  copier_.executor(); // collective the first time
+  redist::Executor& executor = copier_.executor(); // collective the first time
+  if (is_new) machine_.measure_once(comm, executor);
   const double t0 = MPI_Wtime();
   if (is_new) recall();
   for (Shared& shared : shared_)

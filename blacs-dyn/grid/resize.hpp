@@ -58,7 +58,7 @@ public:
     StateTransfer& transfer;
     Checkpoints& checkpoints; ///< one is written before matrices move in slabs
     ChangeReports& reports;
-    const MachineFigures& machine;
+    MachineFigures& machine;
   };
 
   /// On a process of the grid. request: on process 0, when one came from outside. parts: live longer.

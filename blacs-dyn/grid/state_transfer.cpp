@@ -32,9 +32,7 @@ void StateTransfer::read(Packet& state, const std::vector<SavedShared>& shared, 
 
 bool StateTransfer::share(Processes::Union& gathered, const Participants& who, bool is_outside,
                           std::optional<Packet>& led) {
-  if (gathered.change.is_growth() && !share_with_joining(gathered, who, is_outside, led)) return false;
-  machine_.measure_once(gathered.comm.get());
-  return true;
+  return !gathered.change.is_growth() || share_with_joining(gathered, who, is_outside, led);
 }
 
 bool StateTransfer::share_with_joining(Processes::Union& gathered, const Participants& who, bool is_outside,

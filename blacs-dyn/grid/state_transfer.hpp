@@ -23,8 +23,8 @@ public:
       : processes_(processes), settings_(settings), registered_(registered), whereabouts_(whereabouts),
         machine_(machine), balancing_(balancing) {}
 
-  /// Before the matrices move, in every change; the machine is measured unless that was done. A process that joins from
-  /// another resize point, and can be led, goes to the others' while they wait.
+  /// Before the matrices move, in every change. A process that joins from another resize point, and can be led, goes to
+  /// the others' while they wait.
   /// @param is_outside  this process has never been in the grid
   /// @param led  what the others sent, on a process that is led: in and out
   /// @return false: this process has to go to the others' resize point first. Collective over the union. @throws agreed

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "base/mpi/agree.hpp"
-#include "base/mpi/comm.hpp"
 #include "exec/mpi_check.hpp"
 #include "exec/pages.hpp"
 #include "redist/executor.hpp"
@@ -31,7 +31,7 @@ constexpr std::int64_t n_large = 600; // of one that shows what a byte costs: 3 
 /// change of the grid, its target is fresh memory.
 class TimedExchange {
 public:
-  TimedExchange(std::int64_t n, const Grid& from, const Grid& to, int rank) {
+  TimedExchange(std::int64_t n, const Grid& from, const Grid& to, int rank) : rank_(rank) {
     const auto layout = [n](const Grid& grid) {
       return Layout{Axis::block_cyclic(n, n, 1), Axis::block_cyclic(n, 1, grid.npcol), grid};
     };
@@ -47,8 +47,9 @@ public:
   TimedExchange(const TimedExchange&) = delete;
   TimedExchange& operator=(const TimedExchange&) = delete;
 
-  /// Seconds until the last process is ready, as process 0 sees them. Collective over comm; the same on all ranks.
-  double seconds(Executor& executor, MPI_Comm comm) {
+  /// Seconds until the last process is ready, as process 0 sees them. Collective over the executor's ranks; the same on
+  /// all of them.
+  double seconds(Executor& executor) {
     double least = 0, all = 0;
     for (int round = -1; round < rounds && all < longest_s; ++round) {
       detail::release_pages(target_.data(), static_cast<char*>(target_.data()) + target_.bytes());
@@ -58,8 +59,8 @@ public:
                                    std::max<std::int64_t>(1, mine_.m_loc_to)}});
       executor.range(0);
       if (round < 0) continue;
-      double took = MPI_Wtime() - begin;
-      check(MPI_Bcast(&took, 1, MPI_DOUBLE, 0, comm), "MPI_Bcast");
+      const auto ns = std::max<std::int64_t>(1, std::llround(1e9 * (MPI_Wtime() - begin)));
+      const double took = 1e-9 * static_cast<double>(executor.range(rank_ == 0 ? ns : INT64_MAX).first);
       least = round == 0 ? took : std::min(least, took);
       all += took;
     }
@@ -73,6 +74,7 @@ private:
     return static_cast<std::size_t>(rows * cols) * sizeof(double);
   }
 
+  const int rank_;
   PlanTotals totals_;
   RankPlan mine_;
   SharedArray source_, target_;
@@ -80,6 +82,7 @@ private:
 
 /// Cores of all processes together. Processes of one host share its cores: each counts for its part of them.
 int cores_of(MPI_Comm comm, const Executor& executor) {
+  if (executor.is_on_one_host()) return std::max(1, executor.cores_on_host());
   const double part = static_cast<double>(executor.cores_on_host()) / executor.ranks_on_host();
   double cores = 0;
   check(MPI_Allreduce(&part, &cores, 1, MPI_DOUBLE, MPI_SUM, comm), "MPI_Allreduce");
@@ -88,6 +91,7 @@ int cores_of(MPI_Comm comm, const Executor& executor) {
 
 /// The last rank that shares no memory with rank 0; -1 when all do. The same on all ranks.
 int rank_on_another_host(MPI_Comm comm, const Executor& executor, int size) {
+  if (executor.is_on_one_host()) return -1;
   int other = size - 1;
   while (other >= 0 && executor.shares_memory_with(other)) --other;
   check(MPI_Bcast(&other, 1, MPI_INT, 0, comm), "MPI_Bcast");
@@ -96,18 +100,14 @@ int rank_on_another_host(MPI_Comm comm, const Executor& executor, int size) {
 
 } // namespace
 
-Machine measure_machine(MPI_Comm comm) {
-  const base::Comm own = base::Comm::duplicate(comm);
+Machine measure_machine(MPI_Comm comm, Executor& executor) {
   int rank = 0, size = 1;
-  check(MPI_Comm_rank(own.get(), &rank), "MPI_Comm_rank");
-  check(MPI_Comm_size(own.get(), &size), "MPI_Comm_size");
-  ExecuteOptions options;
-  options.is_comm_lent = true;
-  Executor executor(own.get(), options);
-  const int far = rank_on_another_host(own.get(), executor, size);
+  check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  const int far = rank_on_another_host(comm, executor, size);
   const Grid all = Grid::row_major(1, size), half = Grid::row_major(1, (size + 1) / 2);
   std::vector<std::unique_ptr<TimedExchange>> exchanges;
-  base::together(own.get(), [&] {
+  base::together(comm, [&] {
     exchanges.push_back(std::make_unique<TimedExchange>(n_large, half, all, rank));
     if (size > 1) exchanges.push_back(std::make_unique<TimedExchange>(n_small, half, all, rank));
     if (far >= 0)
@@ -116,20 +116,18 @@ Machine measure_machine(MPI_Comm comm) {
   });
   TimedExchange& large = *exchanges[0];
   Machine machine;
-  machine.cores = cores_of(own.get(), executor);
-  machine.pack_bytes_per_s = large.copied_bytes() / large.seconds(executor, own.get()) / std::min(machine.cores, size);
+  machine.cores = cores_of(comm, executor);
+  machine.pack_bytes_per_s = large.copied_bytes() / large.seconds(executor) / std::min(machine.cores, size);
   if (size > 1) {
     TimedExchange& small = *exchanges[1];
-    machine.latency_s = small.seconds(executor, own.get()) / static_cast<double>(small.totals().max_partners);
+    machine.latency_s = small.seconds(executor) / static_cast<double>(small.totals().max_partners);
     // through shared memory a message is two copies, which go on at once
     machine.bandwidth_bytes_per_s = machine.pack_bytes_per_s;
   }
   if (far >= 0)
-    machine.bandwidth_bytes_per_s =
-        static_cast<double>(n_large * n_large) * 8 / exchanges[2]->seconds(executor, own.get());
-  executor.close();
+    machine.bandwidth_bytes_per_s = static_cast<double>(n_large * n_large) * 8 / exchanges[2]->seconds(executor);
   // one result for all: each rank has rounded the cores
-  check(MPI_Bcast(&machine, sizeof machine, MPI_BYTE, 0, own.get()), "MPI_Bcast");
+  check(MPI_Bcast(&machine, sizeof machine, MPI_BYTE, 0, comm), "MPI_Bcast");
   return machine;
 }
 
