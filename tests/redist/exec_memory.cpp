@@ -212,8 +212,13 @@ TEST(Executors, SendWhatARankWithoutFilesCannotShare) {
 }
 
 TEST(Executors, TakeNoRankForDeadForWantOfAFile) {
-  std::int64_t number = 0;
-  const redist::detail::Liveness processes(MPI_COMM_WORLD, number);
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const auto mine = redist::detail::ProcessCard::mine();
+  std::vector<redist::detail::ProcessCard> cards(static_cast<std::size_t>(size));
+  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, cards.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+  const redist::detail::Liveness processes(cards, rank);
   {
     const NoFiles limit;
     EXPECT_NO_THROW(processes.check_all());

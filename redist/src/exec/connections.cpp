@@ -2,6 +2,8 @@
 #include "exec/connections.hpp"
 
 #include <algorithm>
+#include <new>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,6 +19,17 @@ namespace {
 
 /// Panels of one rank in shared memory: eight, each enough to run for some 50 us between two switches of process.
 constexpr std::size_t shared_panels_bytes = SharedHost::usual_panels * (std::size_t{192} << 10);
+
+std::size_t bytes_for_panels(std::int64_t extra_bytes) {
+  return std::min(static_cast<std::size_t>(extra_bytes) / 2, shared_panels_bytes);
+}
+
+/// What each rank has for the others at first, in one message.
+struct Card {
+  std::int64_t extra_bytes, is_without_memory;
+  ProcessCard process;
+  SharedHost::Card host;
+};
 
 } // namespace
 
@@ -39,18 +52,40 @@ Connections::Connections(MPI_Comm parent, const ExecuteOptions& with) : options(
 void Connections::set_up() {
   check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
-  auto extra = static_cast<std::int64_t>(std::min(options.extra_bytes, std::size_t{1} << 40));
-  processes = std::make_unique<Liveness>(comm, extra);
-  std::size_t for_panels = 0;
-  if (options.transport != Transport::mpi) {
-    for_panels = std::min(static_cast<std::size_t>(extra) / 2, shared_panels_bytes);
-    host = std::make_unique<SharedHost>(comm, for_panels, options.host_key);
+  const bool may_share = options.transport != Transport::mpi;
+  Card mine{};
+  mine.extra_bytes = static_cast<std::int64_t>(std::min(options.extra_bytes, std::size_t{1} << 40));
+  mine.process = ProcessCard::mine();
+  if (may_share) {
+    try {
+      host = std::make_unique<SharedHost>(comm, bytes_for_panels(mine.extra_bytes), options.host_key);
+      mine.host = host->card();
+    } catch (const std::bad_alloc&) {
+      mine.is_without_memory = 1;
+    }
+  }
+  std::vector<Card> cards(static_cast<std::size_t>(size));
+  check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, cards.data(), sizeof mine, MPI_BYTE, comm), "MPI_Allgather");
+  if (std::any_of(cards.begin(), cards.end(), [](const Card& other) { return other.is_without_memory != 0; }))
+    throw Error(Status::out_of_memory, "redist: executor: no memory for its shared panels on some rank");
+  std::int64_t extra_bytes = mine.extra_bytes;
+  std::vector<ProcessCard> all_processes;
+  std::vector<SharedHost::Card> all_hosts;
+  for (const Card& other : cards) {
+    extra_bytes = std::min(extra_bytes, other.extra_bytes);
+    all_processes.push_back(other.process);
+    all_hosts.push_back(other.host);
+  }
+  processes = std::make_unique<Liveness>(all_processes, rank);
+  const std::size_t for_panels = may_share ? bytes_for_panels(extra_bytes) : 0;
+  if (may_share) {
+    host->find_others(all_hosts, all_processes, for_panels);
     if (options.transport == Transport::shared && !host->everybody())
       throw Error(Status::unsupported, "redist: executor: transport is shared, but some ranks share no "
                                        "memory, expected Transport::automatic");
     if (!host->reaches(rank)) host.reset(); // this rank has no segment: it and the others talk over MPI
   }
-  wire = std::make_unique<Wire>(comm, static_cast<std::size_t>(extra) - for_panels);
+  wire = std::make_unique<Wire>(comm, static_cast<std::size_t>(extra_bytes) - for_panels);
 }
 
 void Connections::require_open() const {

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -13,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
-#include "exec/mpi_check.hpp"
 
 namespace redist::detail {
 namespace {
@@ -43,29 +41,22 @@ std::int64_t start_of(std::int64_t pid) {
   return at != nullptr && std::sscanf(at, "%lld", &start) == 1 ? start : -1;
 }
 
-} // namespace
-
 std::uint64_t kernel_id() {
   char text[64];
   const std::size_t got = read_file("/proc/sys/kernel/random/boot_id", text, sizeof text);
   return got == 0 ? 0 : std::hash<std::string>{}(std::string(text, got)) | 1;
 }
 
-Liveness::Liveness(MPI_Comm comm, std::int64_t& number) {
-  int size = 1;
-  detail::check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
-  detail::check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
-  struct Card {
-    std::uint64_t kernel;
-    std::int64_t pid, start, number;
-  } mine{kernel_id(), getpid(), start_of(getpid()), number};
-  std::vector<Card> cards(static_cast<std::size_t>(size));
-  detail::check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, cards.data(), sizeof mine, MPI_BYTE, comm),
-                "MPI_Allgather");
-  processes_.resize(cards.size());
+} // namespace
+
+ProcessCard ProcessCard::mine() {
+  return {kernel_id(), getpid(), start_of(getpid())};
+}
+
+Liveness::Liveness(const std::vector<ProcessCard>& cards, int rank) : processes_(cards.size()), rank_(rank) {
+  const ProcessCard& mine = cards[static_cast<std::size_t>(rank)];
   for (std::size_t r = 0; r < cards.size(); ++r) {
-    const Card& other = cards[r];
-    number = std::min(number, other.number);
+    const ProcessCard& other = cards[r];
     // in another container the number means another process, which began at another time
     if (mine.kernel != 0 && other.kernel == mine.kernel && other.start >= 0 && start_of(other.pid) == other.start)
       processes_[r] = {other.pid, other.start};

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <new>
 #include <random>
 
-#include "base/status.hpp"
 #include "exec/liveness.hpp"
 #include "exec/mpi_check.hpp"
 #include "exec/shared_control.hpp"
@@ -27,16 +25,14 @@ cpu_set_t usable_cores() {
 
 } // namespace
 
-/// What the others need to find me; kernel 0: not to be found.
-struct SharedHost::Card {
-  std::uint64_t kernel, cookie[2];
-  std::int64_t pid, fd, key, is_without_memory;
-  cpu_set_t cores;
-};
-
-SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_(comm) {
+SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_(comm), key_(key) {
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
+  make_segment(lay_out(panels_bytes));
+}
+
+/// @return the bytes of a segment; not more for fewer bytes of panels
+std::size_t SharedHost::lay_out(std::size_t panels_bytes) {
   panel_bytes_ = std::max(panels_bytes / usual_panels / small_page * small_page, small_page);
   panel_count_ = static_cast<int>(std::clamp(panels_bytes / panel_bytes_, std::size_t{2}, std::size_t{Queue::depth}));
   const auto size = static_cast<std::size_t>(size_);
@@ -44,25 +40,17 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_
   seen_at_ = states_at_ + static_cast<std::size_t>(panel_count_) * sizeof(PanelState);
   queues_at_ = round_up(seen_at_ + size, 64);
   panels_at_ = round_up(queues_at_ + size * sizeof(Queue), small_page);
-  const std::size_t bytes = panels_at_ + static_cast<std::size_t>(panel_count_) * panel_bytes_;
+  return panels_at_ + static_cast<std::size_t>(panel_count_) * panel_bytes_;
+}
 
-  std::vector<Card> cards(size);
-  Card card{};
-  try {
-    make_segment(bytes);
-    card = my_card(key);
-  } catch (const std::bad_alloc&) {
-    card.is_without_memory = 1;
-  }
-  check(MPI_Allgather(&card, sizeof card, MPI_BYTE, cards.data(), sizeof card, MPI_BYTE, comm), "MPI_Allgather");
-  if (std::any_of(cards.begin(), cards.end(), [](const Card& other) { return other.is_without_memory != 0; }))
-    throw base::Error(base::Status::out_of_memory, "redist: executor: no memory for its shared panels on some rank");
-  for (const Card& other : cards) pids_.push_back(other.pid);
-  find_others(cards, bytes);
+void SharedHost::find_others(const std::vector<Card>& cards, const std::vector<ProcessCard>& processes,
+                             std::size_t panels_bytes) {
+  for (const ProcessCard& other : processes) pids_.push_back(other.pid);
+  open_segments(cards, processes, lay_out(panels_bytes));
   int all = 1;
   for (const Peer& peer : peers_) all = peer.control != nullptr ? all : 0;
   // after which all have signed, and no rank needs my descriptor any more
-  check(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
+  check(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm_), "MPI_Allreduce");
   mine_.close_fd();
   drop_those_who_did_not_find_me();
   everybody_ = all == 1;
@@ -89,24 +77,27 @@ void SharedHost::make_segment(std::size_t bytes) {
   peers_[static_cast<std::size_t>(rank_)].control = control;
 }
 
-SharedHost::Card SharedHost::my_card(int key) const {
-  if (!mine_) return {};
+SharedHost::Card SharedHost::card() const {
+  if (!mine_) return {{}, -1, 0, key_, usable_cores()};
   const Control* control = control_of(rank_);
-  return {kernel_id(), {control->cookie[0], control->cookie[1]}, getpid(), mine_.fd(), key, 0, usable_cores()};
+  return {{control->cookie[0], control->cookie[1]}, mine_.fd(), control->panels_bytes, key_, usable_cores()};
 }
 
 /// Opens the segments of the ranks that claim to run under this kernel, and signs in them.
-void SharedHost::find_others(const std::vector<Card>& cards, std::size_t bytes) {
-  const Card& mine = cards[static_cast<std::size_t>(rank_)];
+void SharedHost::open_segments(const std::vector<Card>& cards, const std::vector<ProcessCard>& processes,
+                               std::size_t bytes) {
+  const std::uint64_t kernel = processes[static_cast<std::size_t>(rank_)].kernel;
+  if (!mine_ || kernel == 0) return;
   for (int r = 0; r < size_; ++r) {
     const Card& other = cards[static_cast<std::size_t>(r)];
-    if (r == rank_ || mine.kernel == 0 || other.kernel != mine.kernel || other.key != mine.key) continue;
+    const ProcessCard& process = processes[static_cast<std::size_t>(r)];
+    if (r == rank_ || other.fd < 0 || process.kernel != kernel || other.key != key_) continue;
     Peer& peer = peers_[static_cast<std::size_t>(r)];
-    peer.segment = Segment::open(other.pid, static_cast<int>(other.fd), bytes);
+    peer.segment = Segment::open(process.pid, static_cast<int>(other.fd), bytes);
     if (!peer.segment) continue;
     auto* control = reinterpret_cast<Control*>(peer.segment.data());
     if (control->cookie[0] != other.cookie[0] || control->cookie[1] != other.cookie[1] ||
-        control->panels_bytes != static_cast<std::int64_t>(bytes)) { // another process that has this number here
+        control->panels_bytes != other.bytes) { // another process that has this number here
       peer.segment = Segment();
       continue;
     }

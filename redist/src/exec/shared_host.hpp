@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <sched.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +14,7 @@
 namespace redist::detail {
 
 class Liveness;
+struct ProcessCard;
 
 /// The ranks of a communicator that share memory with this one, and a small segment of panels per rank for
 /// what they send each other.
@@ -27,11 +30,22 @@ class Liveness;
 class SharedHost {
 public:
   static constexpr std::size_t usual_panels = 8;
-  /// Collective. @param comm borrowed, outlives this. @param panels_bytes all panels of this rank together:
-  /// usual_panels of them, or, where that would make them smaller than a page, fewer of one page, at least two. @param
-  /// key ranks with different keys do not share.
-  /// @throws Error{mpi_failure, out_of_memory}, agreed.
+  /// What the others need to find my segment.
+  struct Card {
+    std::uint64_t cookie[2];
+    std::int64_t fd; ///< -1: there is none
+    std::int64_t bytes, key;
+    cpu_set_t cores; ///< those that this rank may use
+  };
+  /// Makes my segment. Local. @param comm borrowed, outlives this. @param panels_bytes all panels of this rank
+  /// together: usual_panels of them, or, where that would make them smaller than a page, fewer of one page, at least
+  /// two. @param key ranks with different keys do not share.
+  /// @throws Error{mpi_failure}, std::bad_alloc
   SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key);
+  Card card() const;
+  /// Once, before all else. @param cards, processes of all ranks. @param panels_bytes the least of all ranks'.
+  /// Collective. @throws Error{mpi_failure}
+  void find_others(const std::vector<Card>& cards, const std::vector<ProcessCard>& processes, std::size_t panels_bytes);
 
   bool reaches(int rank) const {
     return peers_[static_cast<std::size_t>(rank)].control != nullptr;
@@ -120,15 +134,14 @@ private:
   /// At the next flush(), which comes at once where each rank has a core.
   void ring_soon(int peer);
   void wait_for_all(std::uint32_t now, const Liveness& processes, bool is_short);
-  struct Card;
+  std::size_t lay_out(std::size_t panels_bytes);
   void make_segment(std::size_t bytes);
-  Card my_card(int key) const;
-  void find_others(const std::vector<Card>& cards, std::size_t bytes);
+  void open_segments(const std::vector<Card>& cards, const std::vector<ProcessCard>& processes, std::size_t bytes);
   void drop_those_who_did_not_find_me();
   void count_cores(const std::vector<Card>& cards);
 
   MPI_Comm comm_ = MPI_COMM_NULL;
-  int rank_ = 0, size_ = 1;
+  int rank_ = 0, size_ = 1, key_ = 0;
   std::size_t panel_bytes_ = 0;
   int panel_count_ = 0;
   std::size_t states_at_ = 0, seen_at_ = 0, queues_at_ = 0, panels_at_ = 0;
