@@ -19,7 +19,7 @@ void release_pages(void* begin, void* end) noexcept;
 /// Whether this memory was not written to yet, as far as a few samples show.
 bool is_untouched(const void* begin, const void* end) noexcept;
 /// Gets pages for memory that will be written all over: huge ones where the kernel gives them, unless the
-/// environment says DYNGRID_EXCHANGE=hugepages=off.
+/// environment says DYNGRID_EXCHANGE=hugepages=off, and the others in one call.
 void bring_in(void* begin, void* end) noexcept;
 
 } // namespace redist::detail

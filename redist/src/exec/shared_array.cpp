@@ -58,6 +58,14 @@ bool huge_pages_on_demand() {
   return can;
 }
 
+/// The pages of [first, last) in one call, without a fault for each.
+void populate([[maybe_unused]] std::uintptr_t first, [[maybe_unused]] std::uintptr_t last) noexcept {
+#ifdef MADV_POPULATE_WRITE
+  if (first < last)
+    madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE); // older kernels refuse: one by one
+#endif
+}
+
 } // namespace
 
 SharedArray::SharedArray(std::size_t bytes, Sharing sharing) {
@@ -168,12 +176,12 @@ void bring_in(void* begin, void* end) noexcept {
   const bool wants_huge = base::environment("DYNGRID_EXCHANGE", "hugepages").value_or("on") != "off";
   const std::uintptr_t first_huge = (first + huge - 1) / huge * huge, last_huge = last / huge * huge;
   if (wants_huge && first_huge < last_huge && huge_pages_on_demand() &&
-      madvise(reinterpret_cast<void*>(first_huge), last_huge - first_huge, MADV_HUGEPAGE) == 0)
+      madvise(reinterpret_cast<void*>(first_huge), last_huge - first_huge, MADV_HUGEPAGE) == 0) {
+    populate(first, first_huge);
+    populate(last_huge, last);
     return;
-#ifdef MADV_POPULATE_WRITE
-  madvise(reinterpret_cast<void*>(first), last - first,
-          MADV_POPULATE_WRITE); // older kernels refuse: one by one
-#endif
+  }
+  populate(first, last);
 }
 
 } // namespace detail

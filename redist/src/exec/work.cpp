@@ -248,6 +248,13 @@ LocalCopy Work::copy_of(const Piece& keep) const {
   return {source_of(keep, message), target_of(keep, message), keep.first, keep.count, -1};
 }
 
+namespace {
+
+/// Less takes as long page by page as to ask whether it is there and to bring it in.
+constexpr std::int64_t least_brought_in_bytes = std::int64_t{128} << 10;
+
+} // namespace
+
 void prepare_targets(const Work& work) {
   for (std::size_t t = 0; t < work.plans.size(); ++t) {
     const Pointers& x = work.pointers[t];
@@ -259,7 +266,7 @@ void prepare_targets(const Work& work) {
     for (const auto* messages : {&plan.recvs, &plan.keeps})
       for (const Message& message : *messages) written += message.elements() * esize;
     // no memory that would not have been there afterwards anyway
-    if (bytes < non_temporal_bytes || written < bytes / 8 * 7) continue;
+    if (bytes < least_brought_in_bytes || written < bytes / 8 * 7) continue;
     auto* begin = static_cast<char*>(x.to);
     if (is_untouched(begin, begin + bytes)) bring_in(begin, begin + bytes);
   }
