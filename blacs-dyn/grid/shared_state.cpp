@@ -160,6 +160,14 @@ std::vector<char> SharedState::buffer_for(const std::vector<SavedShared>& items)
   return std::vector<char>(static_cast<std::size_t>(std::min(longest, bytes_of(items))));
 }
 
+std::vector<char> SharedState::short_content(const std::vector<SavedShared>& items) {
+  constexpr std::int64_t longest = 1024; // of the 4000 bytes that base::broadcast sends at first
+  if (bytes_of(items) > longest) return {};
+  std::vector<char> content = buffer_for(items);
+  gather(items, 0, content);
+  return content;
+}
+
 void SharedState::spread(MPI_Comm comm, int root, const std::vector<SavedShared>& items, bool takes,
                          std::vector<char>& buffer) {
   int rank = 0;

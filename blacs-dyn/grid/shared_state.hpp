@@ -36,6 +36,8 @@ public:
   /// expect() it. Collective; only MPI can fail. buffer: as long on all, `buffer_for(items)`.
   void spread(MPI_Comm comm, int root, const std::vector<SavedShared>& items, bool takes, std::vector<char>& buffer);
   static std::vector<char> buffer_for(const std::vector<SavedShared>& items);
+  /// All contents in a row where they are so short that they go along with another message, else nothing. Local.
+  static std::vector<char> short_content(const std::vector<SavedShared>& items);
   // Bytes from `at` on, of all contents in a row. Local.
   static void gather(const std::vector<SavedShared>& items, std::int64_t at, std::vector<char>& buffer);
   void scatter(const std::vector<SavedShared>& items, std::int64_t at, const std::vector<char>& buffer);

@@ -11,7 +11,8 @@ namespace blacs_dyn {
 Packet StateTransfer::write(bool some_wake) const {
   Packet packet;
   packet.put(registered_.matrices.may_lack_rules(some_wake));
-  packet.put(registered_.shared.list());
+  const std::vector<SavedShared> shared = registered_.shared.list();
+  packet.put(shared).put(SharedState::short_content(shared));
   whereabouts_.write(packet);
   packet.put(settings_);
   balancing_.write(packet);
@@ -38,17 +39,18 @@ bool StateTransfer::share(Processes::Union& gathered, const Participants& who, b
 bool StateTransfer::share_with_joining(Processes::Union& gathered, const Participants& who, bool is_outside,
                                        std::optional<Packet>& led) {
   const MPI_Comm comm = gathered.comm.get();
-  const bool was_led = led.has_value();
+  const bool was_led = led.has_value(), is_sender = who.my_rank == who.old_ranks[0];
   Packet state;
   if (was_led) {
     state = std::move(*led);
   } else {
-    if (!who.is_joining) state = write(!gathered.change.wake.empty());
+    if (is_sender) state = write(!gathered.change.wake.empty());
     broadcast(state.bytes(), who.old_ranks[0], comm);
   }
   Packet received(state.bytes());
   const bool may_lack_rules = received.get<bool>();
   const auto shared = received.get_vector<SavedShared>();
+  const auto content = received.get_vector<char>(); // none: it follows
   const Place others = received.get<Place>();
   using Where = Whereabouts::Where;
   const Where where = who.is_joining ? whereabouts_.compare(others, !was_led) : Where::here;
@@ -71,14 +73,16 @@ bool StateTransfer::share_with_joining(Processes::Union& gathered, const Partici
   std::vector<char> buffer;
   together(comm, [&] {
     if (where == Where::nowhere) whereabouts_.refuse(others, processes_.is_newcomer() ? "new" : "woken");
-    buffer = SharedState::buffer_for(shared);
+    if (content.empty()) buffer = SharedState::buffer_for(shared);
     if (who.is_joining && where == Where::here) read(received, shared, is_outside);
   });
   if (may_lack_rules) registered_.matrices.compare_rules(comm);
   // before the matrices are laid out, since a rule may look at it
-  const bool is_sender = who.my_rank == who.old_ranks[0];
-  registered_.shared.spread(comm, who.old_ranks[0], is_sender ? registered_.shared.list() : shared, who.is_joining,
-                            buffer);
+  if (content.empty())
+    registered_.shared.spread(comm, who.old_ranks[0], is_sender ? registered_.shared.list() : shared, who.is_joining,
+                              buffer);
+  else if (who.is_joining)
+    registered_.shared.scatter(shared, 0, content);
   return true;
 }
 
