@@ -54,10 +54,19 @@ bool StateTransfer::share_with_joining(Processes::Union& gathered, const Partici
   const Place others = received.get<Place>();
   using Where = Whereabouts::Where;
   const Where where = who.is_joining ? whereabouts_.compare(others, !was_led) : Where::here;
-  bool is_one_led = was_led;
-  if (!was_led) {
-    const auto worst = static_cast<Where>(processes_.exchange_speeds(gathered, static_cast<int>(where)));
+  std::vector<char> buffer;
+  const std::optional<base::Error> wrong = attempt([&] {
+    if (where == Where::elsewhere) return;
+    if (where == Where::nowhere) whereabouts_.refuse(others, processes_.is_newcomer() ? "new" : "woken");
+    if (content.empty()) buffer = SharedState::buffer_for(shared);
+    if (who.is_joining) read(received, shared, is_outside);
+  });
+  bool is_one_led = was_led, is_one_wrong = false;
+  if (!was_led) { // the worst of all; a process with an error is led nowhere
+    const auto worst =
+        static_cast<Where>(processes_.exchange_speeds(gathered, static_cast<int>(wrong ? Where::nowhere : where)));
     is_one_led = worst == Where::elsewhere;
+    is_one_wrong = worst == Where::nowhere;
   }
   if (where == Where::elsewhere && is_one_led) {
     whereabouts_.lead_to(others);
@@ -70,12 +79,10 @@ bool StateTransfer::share_with_joining(Processes::Union& gathered, const Partici
     wait_asleep(&request);
     processes_.exchange_speeds(gathered, 0);
   }
-  std::vector<char> buffer;
-  together(comm, [&] {
-    if (where == Where::nowhere) whereabouts_.refuse(others, processes_.is_newcomer() ? "new" : "woken");
-    if (content.empty()) buffer = SharedState::buffer_for(shared);
-    if (who.is_joining && where == Where::here) read(received, shared, is_outside);
-  });
+  if (is_one_led || is_one_wrong)
+    together(comm, [&] {
+      if (wrong) throw *wrong;
+    });
   if (may_lack_rules) registered_.matrices.compare_rules(comm);
   // before the matrices are laid out, since a rule may look at it
   if (content.empty())
