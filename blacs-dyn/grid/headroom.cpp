@@ -141,11 +141,13 @@ void Headroom::await_slots(const std::vector<NewGroup>& groups) const {
   const std::int64_t known = living_and_spare();
   refuse_without_slots(fresh, known, room);
   const base::Deadline limit(settings_.join_limit_s);
-  while (!room.has_room_for(with_children(known) + fresh) && !limit.is_over()) {
+  std::int64_t taken = with_children(known); // reads a file of each process of this host
+  while (!room.has_room_for(taken + fresh) && !limit.is_over()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     let_mpi_progress(processes_.grid()); // the others may still wait for this process's part of a broadcast
+    taken = with_children(known);
   }
-  refuse_without_slots(fresh, with_children(known), room);
+  refuse_without_slots(fresh, taken, room);
 }
 
 /// mpirun ends the application when it has no slot for a spare process. Between a count and the start that it allows
