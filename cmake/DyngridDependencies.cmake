@@ -93,9 +93,8 @@ else()
     set(scalapack_libraries PkgConfig::SCALAPACK_${DYNGRID_SCALAPACK_NAME})
   else()
     set(DYNGRID_SCALAPACK_BY_PKG_CONFIG OFF)
-    list(GET MPI_C_LIBRARIES 0 beside)
-    get_filename_component(beside "${beside}" DIRECTORY)
-    find_library(DYNGRID_SCALAPACK_FILE NAMES ${DYNGRID_SCALAPACK_NAME} scalapack HINTS "${beside}")
+    list(TRANSFORM MPI_C_LIBRARIES REPLACE "/[^/]*$" "" OUTPUT_VARIABLE beside) # empty where the compiler is mpicc
+    find_library(DYNGRID_SCALAPACK_FILE NAMES ${DYNGRID_SCALAPACK_NAME} scalapack HINTS ${beside})
     if(NOT DYNGRID_SCALAPACK_FILE)
       message(FATAL_ERROR
         "No ScaLAPACK: neither pkg-config nor the linker knows ${DYNGRID_SCALAPACK_NAME} or scalapack. "
