@@ -45,13 +45,9 @@ install(FILES "${PROJECT_BINARY_DIR}/dyngridConfig.cmake" "${PROJECT_BINARY_DIR}
   DESTINATION "${DYNGRID_INSTALL_CMAKEDIR}" COMPONENT dev)
 
 # dyngrid.pc finds the tree from where it lies itself
-if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
-  set(DYNGRID_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
-else()
-  file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
-  string(REGEX REPLACE "/$" "" up "${up}")
-  set(DYNGRID_PC_PREFIX "\${pcfiledir}/${up}")
-endif()
+file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" up "${up}")
+set(DYNGRID_PC_PREFIX "\${pcfiledir}/${up}")
 if(DYNGRID_SCALAPACK_BY_PKG_CONFIG)
   set(DYNGRID_PC_REQUIRES "Requires: ${DYNGRID_SCALAPACK_NAME}")
   set(DYNGRID_PC_SCALAPACK "")
