@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <numeric>
 #include <vector>
@@ -137,8 +138,8 @@ struct Seconds {
   double wall = 0; ///< wall-clock time; on an emulated processor as long as that takes
 };
 
-// One line for every process to the file of --loads. Collective.
-void write_loads(const std::string& path, int step, double speed, const Seconds& seconds, const dyngrid_matrix* cells) {
+// One line for every process to the file of --loads. False on process 0 when it cannot be written. Collective.
+bool write_loads(const std::string& path, int step, double speed, const Seconds& seconds, const dyngrid_matrix* cells) {
   int nprow = 0, npcol = 0, rank = 0;
   dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
   MPI_Comm_rank(dyngrid_comm(), &rank);
@@ -148,7 +149,7 @@ void write_loads(const std::string& path, int step, double speed, const Seconds&
   const Line mine{speed, static_cast<double>(m_loc), static_cast<double>(n_loc), seconds.own, seconds.wall};
   std::vector<Line> all(static_cast<std::size_t>(nprow * npcol));
   MPI_Gather(mine.data(), 5, MPI_DOUBLE, all.data(), 5, MPI_DOUBLE, 0, dyngrid_comm());
-  if (rank != 0) return;
+  if (rank != 0) return true;
   std::ofstream out(path, step == 0 ? std::ios::trunc : std::ios::app);
   if (step == 0) out << "step,nprow,npcol,row,column,speed,rows,columns,own_seconds,wall_seconds\n";
   for (int k = 0; k < nprow * npcol; ++k) {
@@ -156,6 +157,7 @@ void write_loads(const std::string& path, int step, double speed, const Seconds&
     out << fmt::format("{},{},{},{},{},{},{},{},{:.6f},{:.6f}\n", step, nprow, npcol, k / npcol, k % npcol, line[0],
                        line[1], line[2], line[3], line[4]);
   }
+  return static_cast<bool>(out.flush());
 }
 
 /// The command line's values.
@@ -330,6 +332,7 @@ int main(int argc, char** argv) {
   dyngrid::Borders<int> borders(cells, {1, 1}, {1, 1}, dyngrid::Neighbours::all);
   Alone alone(n);
   double population = 0;
+  bool is_written = true;
 
   while (run.resize_point(step) != DYNGRID_LEAVE) {
     population = 0;
@@ -347,12 +350,13 @@ int main(int argc, char** argv) {
     run.begin(step, 0);
     const Seconds seconds = play(cells, borders, settings.generations, repeated);
     run.end();
-    if (!settings.loads.empty()) write_loads(settings.loads, step, speed, seconds, cells);
+    if (!settings.loads.empty()) is_written = write_loads(settings.loads, step, speed, seconds, cells) && is_written;
     ++step;
     if (options.check) check(run, cells, alone, n, static_cast<std::int64_t>(step) * settings.generations);
   }
+  if (!is_written) std::fprintf(stderr, "life: cannot write %s\n", settings.loads.c_str());
   const int status = run.finish(fmt::format("{:.0f} cells alive after {} generations", population,
                                             static_cast<std::int64_t>(step) * settings.generations));
   apps::require(dyngrid_finalize(), "dyngrid_finalize");
-  return status;
+  return is_written ? status : 1;
 }

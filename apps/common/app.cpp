@@ -502,12 +502,14 @@ int Run::finish(const std::string& more) {
   if (!more.empty()) summary += "; " + more;
 
   int files_failed = 0;
+  const auto written = [&](const std::string& file, bool is_written) {
+    if (is_written) return;
+    std::fprintf(stderr, "%s: cannot write %s\n", name_.c_str(), file.c_str());
+    files_failed = 1;
+  };
   if (is_first()) {
-    if (!options_.csv.empty() && !write_csv()) files_failed = 1;
-    if (!options_.json.empty() && !write_json(summary)) files_failed = 1;
-    if (files_failed != 0)
-      std::fprintf(stderr, "%s: cannot write %s\n", name_.c_str(),
-                   (options_.csv.empty() ? options_.json : options_.csv).c_str());
+    if (!options_.csv.empty()) written(options_.csv, write_csv());
+    if (!options_.json.empty()) written(options_.json, write_json(summary));
   }
   files_failed = static_cast<int>(max_over_grid(files_failed));
   print(summary);

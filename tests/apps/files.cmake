@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# cmake -DMPIEXEC=.. -DPROGRAM=.. -DFOLDER=.. -DSPAWNED=.. -P files.cmake: --csv and --json say what happened in a run
-# with two changes of the grid.
+# cmake -DMPIEXEC=.. -DPROGRAM=.. -DLIFE=.. -DFOLDER=.. -DSPAWNED=.. -P files.cmake: --csv and --json say what happened
+# in a run with two changes of the grid. A file that cannot be written is named, and the exit status is 1.
 file(MAKE_DIRECTORY "${FOLDER}")
 execute_process(COMMAND "${MPIEXEC}" --oversubscribe --timeout 600 -np 2 "${PROGRAM}" --n 60 --nb 8 --grid 1x2 --steps 6
   --resize-at 2:2x2,4:1x2 --check
@@ -55,3 +55,15 @@ foreach(line IN LISTS lines)
     message(FATAL_ERROR "run.csv: ${found} commas, the head has ${columns}: ${line}")
   endif()
 endforeach()
+
+function(expect_refused file program)
+  execute_process(COMMAND "${MPIEXEC}" --oversubscribe --timeout 600 -np 1 "${program}" --n 20 --nb 8 --steps 1 ${ARGN}
+    RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+  string(FIND "${errors}" "cannot write ${file}" at)
+  if(status EQUAL 0 OR at EQUAL -1)
+    message(FATAL_ERROR "status ${status}, expected one above 0 and \"cannot write ${file}\": ${errors}${output}")
+  endif()
+endfunction()
+set(nowhere "${FOLDER}/nowhere/file")
+expect_refused("${nowhere}" "${PROGRAM}" --csv "${FOLDER}/one.csv" --json "${nowhere}")
+expect_refused("${nowhere}" "${LIFE}" --loads "${nowhere}")
