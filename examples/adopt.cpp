@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <dyngrid/scalapack.hpp>
+#include <string>
 
 namespace {
 
@@ -32,7 +33,9 @@ int main() try {
   const auto first = [](auto i, auto j) { return static_cast<double>(i * n + j); };
   if (!app.is_newcomer()) dyngrid::for_each(matrix, [&](auto i, auto j, double& x) { x = first(i, j); });
   dyngrid::Shared<int> step("step", 0);
-  for (; app.resize_point() != dyngrid::Outcome::leave && step < 4; step = step + 1) {
+  std::string refusal;
+  for (; app.resize_point(refusal) != dyngrid::Outcome::leave && step < 4; step = step + 1) {
+    if (!refusal.empty()) std::fprintf(stderr, "adopt: the grid stays as it is: %s\n", refusal.c_str());
     for (double& x : a) x += 1; // the vector that the program has always had
     int wrong = 0;
     dyngrid::for_each(matrix, [&](auto i, auto j, double x) { wrong += x != first(i, j) + step + 1; });

@@ -102,7 +102,9 @@ int main(void) {
         pdelset_(dyngrid_local(a), &i, &j, dyngrid_desc(a), &a_ij);
       }
   for (;; ++cycle) {
-    if (dyngrid_resize_point() == DYNGRID_LEAVE || cycle == cycles) break;
+    const int outcome = dyngrid_resize_point();
+    if (outcome == DYNGRID_LEAVE || cycle == cycles) break;
+    if (outcome < 0) fprintf(stderr, "pipeline: the grid stays as it is: %s\n", dyngrid_last_message());
     must(dyngrid_phase_begin(product)); /* arrays and descriptors are fetched after it */
     multiply(a, "N", a, c);             /* C = A A */
     must(dyngrid_phase_end(product));

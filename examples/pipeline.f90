@@ -54,6 +54,7 @@ program pipeline
   do
     call dyngrid_resize_point(outcome)
     if (outcome == DYNGRID_LEAVE .or. cycle == cycles) exit
+    if (outcome < 0) write (error_unit, '(2a)') 'pipeline: the grid stays as it is: ', dyngrid_last_message()
     call dyngrid_phase_begin(product, info); call must(info) ! arrays and descriptors are fetched after it
     call multiply(a, 'N', a, c) ! C = A A
     call dyngrid_phase_end(product, info); call must(info)

@@ -48,7 +48,10 @@ int main(void) {
   must(dyngrid_matrix_create_on("y", 'd', n, 1, nb, 1, DYNGRID_ON_EACH_COLUMN, &y));
   must(dyngrid_share("step", &step, sizeof step));
   if (!dyngrid_is_newcomer() && dyngrid_comm() != MPI_COMM_NULL) fill(a, x);
-  for (; dyngrid_resize_point() != DYNGRID_LEAVE && step < steps; ++step) {
+  for (;; ++step) {
+    const int outcome = dyngrid_resize_point();
+    if (outcome == DYNGRID_LEAVE || step == steps) break;
+    if (outcome < 0) fprintf(stderr, "power: the grid stays as it is: %s\n", dyngrid_last_message());
     double *a_local = dyngrid_local(a), *x_local = dyngrid_local(x), *y_local = dyngrid_local(y);
     const int context = dyngrid_context();
     int64_t rows, cols, lld;

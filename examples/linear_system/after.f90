@@ -49,6 +49,7 @@ program linear_system
   do                                                                             ! <  do k = 1, systems
     call dyngrid_resize_point(outcome)                                           ! <  the grid may change here
     if (outcome == DYNGRID_LEAVE .or. k > systems) exit                          ! <
+    if (outcome < 0) write (0, '(2a)') 'linear_system: ', dyngrid_last_message() ! <  the grid stays
     context = dyngrid_context()                                                  ! <
     call dyngrid_grid(nprow, npcol, myrow, mycol)                                ! <
     call dyngrid_local(a_matrix, a)                                              ! <
