@@ -12,7 +12,7 @@ if(DYNGRID_MPI_FLAVOUR STREQUAL "mpich")
   endforeach()
   find_program(MPIEXEC_EXECUTABLE NAMES mpiexec.hydra mpiexec.mpich mpiexec)
 endif()
-find_package(Python3 REQUIRED COMPONENTS Interpreter) # cmake/fortran_interface.py
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter) # cmake/fortran_interface.py
 find_package(MPI REQUIRED COMPONENTS C CXX Fortran)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
