@@ -44,6 +44,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   pool = is_new ? atoi(dyngrid_pool()) : rank * pools / size;
+  if (!is_new && size < pools) { /* a pool without processes would compute nothing */
+    fprintf(stderr, "pools: %d process, expected at least %d (-np)\n", size, pools);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   if (!is_new) { /* MPI_COMM_WORLD is that of mpirun here */
     MPI_Comm_split(MPI_COMM_WORLD, pool, rank, &comm);
     MPI_Comm_rank(comm, &rank_in_pool);
