@@ -18,6 +18,11 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 } // namespace
 
+std::size_t small_page() noexcept {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
 Segment::Segment(Segment&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)),
       fd_(std::exchange(other.fd_, -1)) {}
@@ -55,7 +60,7 @@ Segment Segment::map(int fd, std::size_t bytes) noexcept {
     return s;
   }
   if (at > begin) munmap(space, at - begin);
-  const std::uintptr_t end = at + round_up(bytes, small_page);
+  const std::uintptr_t end = at + round_up(bytes, small_page());
   if (begin + reserve > end) munmap(reinterpret_cast<void*>(end), begin + reserve - end);
   madvise(data, bytes, MADV_HUGEPAGE); // a request: the kernel may decline
   s.data_ = static_cast<char*>(data);
@@ -64,7 +69,7 @@ Segment Segment::map(int fd, std::size_t bytes) noexcept {
 }
 
 Segment Segment::create(std::size_t bytes) {
-  bytes = round_up(std::max<std::size_t>(bytes, 1), small_page);
+  bytes = round_up(std::max<std::size_t>(bytes, 1), small_page());
   const int fd = memfd_create("dyngrid", MFD_CLOEXEC);
   if (fd < 0) return {};
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
@@ -77,7 +82,7 @@ Segment Segment::create(std::size_t bytes) {
 }
 
 Segment Segment::create_private(std::size_t bytes) {
-  Segment s = map(-1, round_up(std::max<std::size_t>(bytes, 1), small_page));
+  Segment s = map(-1, round_up(std::max<std::size_t>(bytes, 1), small_page()));
   if (!s) throw std::bad_alloc();
   return s;
 }

@@ -5,7 +5,8 @@
 
 namespace redist::detail {
 
-constexpr std::size_t small_page = 4096;
+/// Of the kernel: 4 KiB on most machines, 64 KiB on some ARM ones.
+std::size_t small_page() noexcept;
 
 inline std::size_t round_up(std::size_t n, std::size_t to) {
   return (n + to - 1) / to * to;

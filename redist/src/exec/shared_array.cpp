@@ -33,8 +33,6 @@ std::map<std::uintptr_t, detail::SharedPlace>& registry() {
   return *all;
 }
 
-constexpr std::size_t page = 4096;
-
 /// Whether huge pages can be had as this file of the kernel says: it is there, and what it has chosen is none of these.
 bool has_huge_pages(const char* path, std::initializer_list<const char*> refusals) {
   std::FILE* file = std::fopen(path, "r");
@@ -142,6 +140,7 @@ SharedPlace find_shared(const void* address) {
 }
 
 void release_pages(void* begin, void* end) noexcept {
+  const std::size_t page = small_page(); // the kernel takes a length that is no multiple of it for the next larger one
   const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
   const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / page * page;
   if (first >= last) return;
@@ -156,6 +155,7 @@ void release_pages(void* begin, void* end) noexcept {
 }
 
 bool is_untouched(const void* begin, const void* end) noexcept {
+  const std::size_t page = small_page();
   const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
   const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / page * page;
   if (first >= last) return false;
@@ -169,6 +169,7 @@ bool is_untouched(const void* begin, const void* end) noexcept {
 }
 
 void bring_in(void* begin, void* end) noexcept {
+  const std::size_t page = small_page();
   constexpr std::uintptr_t huge = std::uintptr_t{2} << 20;
   const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
   const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end) / page * page;

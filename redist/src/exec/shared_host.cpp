@@ -15,6 +15,8 @@
 namespace redist::detail {
 namespace {
 
+constexpr std::size_t panel_unit = 4096; ///< a panel is some of these
+
 /// The cores that this process may use; empty when the system does not say (more than fit the type).
 cpu_set_t usable_cores() {
   cpu_set_t set;
@@ -33,13 +35,13 @@ SharedHost::SharedHost(MPI_Comm comm, std::size_t panels_bytes, int key) : comm_
 
 /// @return the bytes of a segment; not more for fewer bytes of panels
 std::size_t SharedHost::lay_out(std::size_t panels_bytes) {
-  panel_bytes_ = std::max(panels_bytes / usual_panels / small_page * small_page, small_page);
+  panel_bytes_ = std::max(panels_bytes / usual_panels / panel_unit * panel_unit, panel_unit);
   panel_count_ = static_cast<int>(std::clamp(panels_bytes / panel_bytes_, std::size_t{2}, std::size_t{Queue::depth}));
   const auto size = static_cast<std::size_t>(size_);
   states_at_ = sizeof(Control);
   seen_at_ = states_at_ + static_cast<std::size_t>(panel_count_) * sizeof(PanelState);
   queues_at_ = round_up(seen_at_ + size, 64);
-  panels_at_ = round_up(queues_at_ + size * sizeof(Queue), small_page);
+  panels_at_ = round_up(queues_at_ + size * sizeof(Queue), panel_unit);
   return panels_at_ + static_cast<std::size_t>(panel_count_) * panel_bytes_;
 }
 
