@@ -18,7 +18,10 @@ void* ProgramMemory::get(std::size_t bytes, redist::LocalSize size) const {
 }
 
 void ProgramMemory::give_back(void* array) const noexcept {
-  allocate(data, array, 0, 0, 0);
+  try {
+    allocate(data, array, 0, 0, 0);
+  } catch (...) { // the change is done: what the program has not freed stays its own
+  }
 }
 
 LocalArray::LocalArray(const ProgramMemory& owner, std::size_t bytes, redist::LocalSize size) : owner_(owner) {

@@ -10,6 +10,7 @@
 // (given), or adopts what the others made (alone).
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 
 #include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
@@ -33,6 +34,7 @@ struct Pool {
   void* asked_for = nullptr;
   int asked = 0, committed = 0, abandoned = 0;
   bool has_memory = true;
+  bool throws_at_end = false; ///< when it has freed an array
 
   /// No stretch of zeros, which pages that were given back have. No two elements in turn are zero in these tests.
   bool is_whole(void* array) const {
@@ -63,6 +65,7 @@ struct Pool {
     is_abandoned ? ++abandoned : ++committed;
     if (!is_abandoned) current = asked_for;
     asked_for = nullptr;
+    if (throws_at_end) throw std::runtime_error("of the program");
   }
   /// What the program knows is what dyngrid has, and there is nothing else.
   void check(const dyngrid_matrix* a, const std::string& what) const {
@@ -324,6 +327,9 @@ int bad() {
   wrong(DYNGRID_ERR_ARGUMENT, "a name that is there", "already", [](Own&) {});
   follow::fill(own.a, 'd', 3);
   own.check("after all");
+  own.pool.throws_at_end = true;
+  follow::agreed(dyngrid_matrix_reblock(own.a, 3, 3), DYNGRID_RESIZED, "an allocator that throws when it has freed");
+  own.check("after its exception");
   return dyngrid_finalize();
 }
 
