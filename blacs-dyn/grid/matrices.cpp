@@ -422,6 +422,7 @@ Received receive_matrix(Packet& packet) {
 void compare_with_known(const Received& received, bool is_newcomer) {
   Matrix &a = *received.matrix, &known = *received.known;
   if (a.relayouts > 0) known.follow(a, received.rows_have_rule, received.cols_have_rule, is_newcomer);
+  known.relayouts = a.relayouts; // a new process counted its own
   const auto take_rule = [](AxisRule& axis, const AxisRule& from) {
     axis.rule = from.rule;
     axis.owner_rule = from.owner_rule;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On which processes the shapes of matrices lie: each rank's place, its size, and what a rule is asked with.
+// On which processes the shapes of matrices lie: each rank's place, its size, and what a rule is asked with. What a
+// process that joins or wakes takes over of their rules.
 #include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/status.hpp"
+#include "grid/matrices.hpp"
 #include "grid/matrix_grid.hpp"
 
 namespace {
@@ -102,6 +104,35 @@ TEST(MatrixGrid, RefusesWhatIsNoShape) {
   for (const MatrixGrid& bad : {MatrixGrid{static_cast<Kind>(-1)}, MatrixGrid{static_cast<Kind>(7)},
                                 MatrixGrid{Kind::part, {0, 1}}, MatrixGrid{Kind::part, {1, -3}}})
     EXPECT_THROW(bad.check("f"), base::Error);
+}
+
+/// In one block of each.
+std::int64_t whole(void*, char, std::int64_t length, int, int, std::int64_t* sizes) {
+  if (sizes) *sizes = length;
+  return 1;
+}
+
+/// The others made the matrix by a rule; a new process made it in blocks and set the rule before it joined. Then all
+/// set a rule, and the others one more, while that process slept.
+TEST(Matrices, AProcessThatMissedARuleDoesNotKeepItsOwn) {
+  constexpr std::int64_t n = 8;
+  blacs_dyn::Matrices others, mine;
+  blacs_dyn::Matrix* const theirs = others.create({"a", 'd', {'R', n, 1, whole}, {'C', n, 1, whole}}, {});
+  theirs->layout = redist::Layout::row_major(Axis::block_cyclic(n, n, 1), Axis::block_cyclic(n, n, 1));
+  blacs_dyn::Matrix* const own = mine.create({"a", 'd', {'R', n, 1, whole}, {'C', n, 1, whole}}, {});
+  own->relayouts = 1;
+  const auto receive = [&](bool is_new) {
+    blacs_dyn::Packet sent;
+    others.write(sent);
+    mine.read(sent, is_new, is_new);
+  };
+  receive(true);
+  EXPECT_FALSE(own->lacks_rule());
+  ++theirs->relayouts;
+  ++own->relayouts;
+  ++theirs->relayouts;
+  receive(false);
+  EXPECT_TRUE(own->lacks_rule());
 }
 
 } // namespace
