@@ -191,7 +191,7 @@ void check_array(const Matrix& a, const Matrices::Adopted& array, redist::LocalS
   const bool has_elements = size.rows > 0 && size.cols > 0;
   // the last column may end with its last row
   const std::int64_t elements = has_elements ? lld * (size.cols - 1) + size.rows : 0;
-  const std::size_t needed = static_cast<std::size_t>(elements) * element_bytes(a.type);
+  const std::size_t needed = bytes_of(elements, a.type);
   if (array.bytes < needed || (needed > 0 && !array.local))
     throw Error(
         Status::shape_mismatch,

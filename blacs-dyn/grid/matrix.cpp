@@ -29,6 +29,11 @@ std::size_t element_bytes(char type) {
   return redist::element_bytes(static_cast<char>(std::tolower(static_cast<unsigned char>(type))));
 }
 
+std::size_t bytes_of(std::int64_t elements, char type) {
+  std::size_t bytes = 0;
+  return __builtin_mul_overflow(elements, element_bytes(type), &bytes) ? SIZE_MAX : bytes;
+}
+
 void AxisRule::check(const char* routine) const {
   const bool is_rows = which == 'R';
   const auto in_range = [&](const char* what, std::int64_t value, std::int64_t least) {
@@ -221,7 +226,7 @@ redist::LocalSize dyngrid_matrix::local_size_on(const redist::Layout& on_grid, i
 }
 
 std::size_t dyngrid_matrix::bytes(redist::LocalSize size) const {
-  return static_cast<std::size_t>(size.lld() * std::max<std::int64_t>(1, size.cols)) * blacs_dyn::element_bytes(type);
+  return blacs_dyn::bytes_of(size.lld() * std::max<std::int64_t>(1, size.cols), type);
 }
 
 blacs_dyn::LocalArray dyngrid_matrix::array_of(redist::LocalSize size) const {

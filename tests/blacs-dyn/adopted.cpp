@@ -304,6 +304,15 @@ int bad() {
     std::free(o.pool.current);
     o.pool.current = nullptr;
   });
+  wrong(
+      DYNGRID_ERR_SHAPE, "2^64 bytes and 32", "expected at least",
+      [](Own& o) {
+        o.type = 'z';
+        o.desc[2] = o.desc[4] = 2;
+        o.desc[3] = o.desc[5] = (1 << 30) + 1;
+        o.desc[8] = 1 << 30;
+      },
+      true);
   wrong(DYNGRID_ERR_DESCRIPTOR, "another context", "CTXT_ is", [](Own& o) { o.desc[1] += 1; });
   wrong(DYNGRID_ERR_DESCRIPTOR, "LLD_ below the rows", "LLD_", [](Own& o) { o.desc[8] -= 2; });
   wrong(DYNGRID_ERR_DESCRIPTOR, "RSRC_", "RSRC_ and CSRC_", [](Own& o) { o.desc[6] = 1; });

@@ -135,4 +135,11 @@ TEST(Matrices, AProcessThatMissedARuleDoesNotKeepItsOwn) {
   EXPECT_TRUE(own->lacks_rule());
 }
 
+TEST(Matrices, BytesThatNoNumberHoldsAreNotFew) {
+  blacs_dyn::Matrix a;
+  a.type = 'z';
+  EXPECT_EQ(a.bytes({1 << 30, 1 << 30}), SIZE_MAX); // 2^64
+  EXPECT_EQ(a.bytes({1 << 30, 1 << 29}), std::size_t{1} << 63);
+}
+
 } // namespace
