@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Borders over MPI, every element compared.
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -138,6 +139,10 @@ TEST(HaloMoves, Refusals) {
   Layout elsewhere = layout;
   elsewhere.grid = Grid::row_major(size, 1, 1);
   EXPECT_EQ(status_of([&] { Halo(MPI_COMM_WORLD, HaloPlan(elsewhere), 8); }), base::Status::bad_argument);
+  constexpr int widest = std::numeric_limits<int>::max();
+  const HaloPlan wide(Layout{Axis::block(2 * size, size), Axis::block(2, 1), Grid::row_major(size, 1)},
+                      {{widest, widest}, {widest, widest}});
+  EXPECT_EQ(status_of([&] { Halo(MPI_COMM_WORLD, wide, 8); }), base::Status::out_of_memory); // 2^64 elements
   Halo halo(MPI_COMM_WORLD, plan, 8);
   EXPECT_EQ(status_of([&] { halo.start(nullptr); }), base::Status::null_pointer);
   std::vector<double> u(static_cast<std::size_t>(halo.rows() * halo.cols()));

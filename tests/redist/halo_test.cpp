@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plans of borders, carried out in one process for all ranks at once and compared element by element.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -296,6 +297,10 @@ TEST(Halo, Refusals) {
   Layout wrong = layout;
   wrong.grid.ranks[1] = 0;
   EXPECT_THROW(HaloPlan{wrong}, base::Error);
+  constexpr int widest = std::numeric_limits<int>::max();
+  const HaloDimension wide{Axis::block(2, 1), {widest, widest}};
+  const HaloPlan too_wide({wide, wide}, {wide}, Grid::row_major(1, 1), Neighbours::four);
+  EXPECT_THROW(too_wide.for_rank(0), base::Error); // 2^64 rows
 }
 
 } // namespace

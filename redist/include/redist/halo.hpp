@@ -97,6 +97,7 @@ public:
 
   /// Ranks outside the grid get an empty plan. Cost: time and memory O(stretches of both axes + my
   /// neighbours).
+  /// @throws Error{out_of_memory} when rows or columns of the ghosted array are 2^63 or more
   RankHalo for_rank(int rank) const;
 
   const Grid& grid() const { return grid_; }

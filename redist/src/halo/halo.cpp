@@ -97,6 +97,12 @@ struct Halo::Impl {
                     fmt::format("redist: halo: the layout names rank {}, expected ranks below {}", member, size));
     esize = static_cast<std::size_t>(element_bytes);
     plan = of_all.for_rank(rank);
+    std::int64_t all = 0;
+    if (__builtin_mul_overflow(plan.rows, plan.cols, &all) || __builtin_mul_overflow(all, element_bytes, &all))
+      throw Error(Status::out_of_memory,
+                  fmt::format("redist: halo: the ghosted array of rank {} has {} x {} elements of {} bytes, expected "
+                              "fewer than 2^63 bytes; take narrower borders",
+                              rank, plan.rows, plan.cols, element_bytes));
     std::vector<std::size_t> places; // of all messages in the buffer
     std::size_t total = 0;
     for (const auto* messages : {&plan.sends, &plan.recvs})

@@ -255,7 +255,11 @@ RankHalo HaloPlan::for_rank(int rank) const {
     ghosted = local = 1;
     for (const Dimension& each : dimensions) {
       plan.parts.push_back(each.mine());
-      ghosted *= plan.parts.back().ghosted;
+      if (__builtin_mul_overflow(ghosted, plan.parts.back().ghosted, &ghosted))
+        throw Error(Status::out_of_memory,
+                    fmt::format("redist: halo: the ghosted array of rank {} has more than 2^63 elements; expected "
+                                "narrower borders",
+                                plan.rank));
       local *= plan.parts.back().local;
     }
   };
