@@ -45,6 +45,22 @@ std::string size_of(const Matrices& matrices) {
   return text.empty() ? "-" : text;
 }
 
+using LyingMatrix = std::pair<redist::MatrixSize, MatrixGrid>;
+
+/// The first rows and columns of a grid that hold all processes with elements of some matrix; all without a matrix.
+Shape used_grid(const std::vector<LyingMatrix>& matrices, Shape grid) {
+  if (matrices.empty()) return grid;
+  GridMap map;
+  map.shape = grid;
+  Shape all{0, 0};
+  for (const auto& [size, lies_on] : matrices) {
+    const Shape over{lies_on.map_on(map, 'R').shape.nprow, lies_on.map_on(map, 'C').shape.npcol};
+    const Shape part = lies_on.part_of(redist::used_grid({size}, over), grid);
+    all = {std::max(all.nprow, part.nprow), std::max(all.npcol, part.npcol)};
+  }
+  return all;
+}
+
 /// As they are called outside.
 std::vector<advise::GroupInfo> groups_of(const Processes& processes) {
   std::vector<advise::GroupInfo> all;
@@ -117,17 +133,19 @@ void Control::know(const Matrices& matrices) {
   // matrices whose blocks follow the program's own rule are taken as one block per process: the rule is not asked on
   // another thread
   std::vector<redist::MatrixSize> sizes;
+  std::vector<LyingMatrix> lying;
   std::int64_t bytes = 0;
   for (const auto& a : matrices.all()) {
     const auto size = static_cast<int>(element_bytes(a->type));
     sizes.push_back({a->rows.n, a->cols.n, a->has_rule() ? 0 : a->rows.nb, a->has_rule() ? 0 : a->cols.nb, size});
+    lying.emplace_back(sizes.back(), a->lies_on);
     bytes += a->rows.n * a->cols.n * size;
   }
   planned_exchange_ = [sizes, state = state_.get()](base::GridShape from, base::GridShape to) {
     return redist::predict_exchange(sizes, from, to, state->machine());
   };
-  state_->set_matrices({size_of(matrices), bytes, planned_exchange_,
-                        [sizes](base::GridShape grid) { return redist::used_grid(sizes, grid); }});
+  state_->set_matrices(
+      {size_of(matrices), bytes, planned_exchange_, [lying](base::GridShape grid) { return used_grid(lying, grid); }});
 }
 
 void Control::allow(const advise::Allowed& allowed) {
