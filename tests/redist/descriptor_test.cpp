@@ -204,6 +204,9 @@ TEST(Layouts, PlansInC) {
       dyngrid_layout_create_block_list(6, 4, 3, row_sizes, row_owners, 1, col_sizes, col_owners, 2, 1, ranks, &blocks),
       DYNGRID_SUCCESS);
   ASSERT_EQ(dyngrid_layout_create_replicated(6, 4, 1, 2, ranks, &everywhere), DYNGRID_SUCCESS);
+  dyngrid_layout* too_large = nullptr;
+  EXPECT_EQ(dyngrid_layout_create_replicated(6, 4, 1 << 16, 1 << 16, nullptr, &too_large), DYNGRID_ERR_ARGUMENT);
+  EXPECT_EQ(too_large, nullptr);
   std::int64_t rows = -1, cols = -1;
   EXPECT_EQ(dyngrid_layout_local_size(blocks, 3, &rows, &cols), DYNGRID_SUCCESS); // grid row 1: 1 + 3 rows
   EXPECT_EQ(rows, 4);

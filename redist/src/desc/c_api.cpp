@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <climits>
+#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -49,6 +51,9 @@ int in_range(int i, std::int64_t n, const char* what) {
 Grid grid_of(int nprow, int npcol, const int* ranks) {
   if (nprow < 1 || npcol < 1)
     throw Error(Status::bad_argument, fmt::format("redist: grid is {}x{}, expected at least 1x1", nprow, npcol));
+  if (std::int64_t{nprow} * npcol > INT_MAX)
+    throw Error(Status::bad_argument,
+                fmt::format("redist: grid is {}x{}, expected at most {} processes", nprow, npcol, INT_MAX));
   Grid grid = Grid::row_major(nprow, npcol);
   if (ranks != nullptr) std::copy(ranks, ranks + grid.ranks.size(), grid.ranks.begin());
   return grid;
