@@ -217,6 +217,9 @@ int main(int argc, char** argv) {
     EXPECT(dyngrid_plan_create_window(a.layout, 0, 0, b.layout, 0, 0, -1, 1, 'N', 0, 8, &plan) == DYNGRID_ERR_ARGUMENT);
     EXPECT(dyngrid_executor_create(MPI_COMM_WORLD, rank == 3 ? &wrong : NULL, &executor) == DYNGRID_ERR_ARGUMENT &&
            executor == NULL);
+    wrong.transport = DYNGRID_TRANSPORT_MPI; /* none is wrong, but they differ */
+    EXPECT(dyngrid_executor_create(MPI_COMM_WORLD, rank == 3 ? &wrong : NULL, &executor) == DYNGRID_ERR_MISMATCH &&
+           executor == NULL);
     EXPECT(dyngrid_array_data(NULL) == NULL);
   }
   dyngrid_layout_destroy(&a.layout);

@@ -147,8 +147,9 @@ typedef struct dyngrid_execute_report {
 } dyngrid_execute_report;
 
 /* Collective over comm, which is duplicated and covers the ranks of the plans to come; made once for any number of
- * exchanges. options: null for the defaults; may differ between ranks in host_key only. Errors of all calls here are
- * agreed among the ranks, but for DYNGRID_ERR_STATE, DYNGRID_ERR_TIMEOUT and DYNGRID_ERR_MPI. */
+ * exchanges. options: null for the defaults; may differ between ranks in host_key only, DYNGRID_ERR_MISMATCH where
+ * transport does. Errors of all calls here are agreed among the ranks, but for DYNGRID_ERR_STATE, DYNGRID_ERR_TIMEOUT
+ * and DYNGRID_ERR_MPI. */
 DYNGRID_API int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* options,
                                         dyngrid_executor** executor);
 DYNGRID_API int dyngrid_executor_create_f(MPI_Fint comm, const dyngrid_executor_options* options,

@@ -112,9 +112,9 @@ int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* optio
   return guard([&] {
     redist::ExecuteOptions how;
     redist::require_whole_grid(comm, "executor");
-    base::together(comm, [&] {
+    const auto read = [&]() -> std::int64_t {
       not_null(executor, "redist: place for the executor");
-      if (options == nullptr) return;
+      if (options == nullptr) return DYNGRID_TRANSPORT_AUTO;
       if (options->transport < DYNGRID_TRANSPORT_AUTO || options->transport > DYNGRID_TRANSPORT_SHARED)
         throw Error(Status::bad_argument,
                     fmt::format("redist: executor: transport is {}, expected 0 .. 2", options->transport));
@@ -124,7 +124,10 @@ int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* optio
       how.transport = static_cast<redist::Transport>(options->transport);
       how.host_key = options->host_key;
       if (options->extra_bytes > 0) how.extra_bytes = static_cast<std::size_t>(options->extra_bytes);
-    });
+      return options->transport;
+    };
+    base::together_on_number(
+        comm, read, "redist: executor: transport differs between the processes of the communicator, expected the same");
     int rank = 0;
     redist::detail::check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
     *executor = new dyngrid_executor{redist::Executor(comm, how), rank};
