@@ -158,7 +158,7 @@ namespace blacs_dyn {
 using Matrix = dyngrid_matrix;
 
 std::size_t element_bytes(char type); ///< 0 for an unknown type
-/// Of so many elements; SIZE_MAX, which no memory has, where the number is larger still.
+/// Of this number of elements; SIZE_MAX, which no memory has, where it is larger still.
 std::size_t bytes_of(std::int64_t elements, char type);
 /// As a matrix of which extents `to` is when it gets `from`, transposed or not: its own or those of `from`, since a
 /// field can be split into rows and columns in several ways. None when the two do not fit.
