@@ -47,15 +47,19 @@ std::string size_of(const Matrices& matrices) {
 
 using LyingMatrix = std::pair<redist::MatrixSize, MatrixGrid>;
 
+/// Over how many processes its rows and columns are.
+Shape processes_of(const MatrixGrid& lies_on, Shape grid) {
+  GridMap map;
+  map.shape = grid;
+  return {lies_on.map_on(map, 'R').shape.nprow, lies_on.map_on(map, 'C').shape.npcol};
+}
+
 /// The first rows and columns of a grid that hold all processes with elements of some matrix; all without a matrix.
 Shape used_grid(const std::vector<LyingMatrix>& matrices, Shape grid) {
   if (matrices.empty()) return grid;
-  GridMap map;
-  map.shape = grid;
   Shape all{0, 0};
   for (const auto& [size, lies_on] : matrices) {
-    const Shape over{lies_on.map_on(map, 'R').shape.nprow, lies_on.map_on(map, 'C').shape.npcol};
-    const Shape part = lies_on.part_of(redist::used_grid({size}, over), grid);
+    const Shape part = lies_on.part_of(redist::used_grid({size}, processes_of(lies_on, grid)), grid);
     all = {std::max(all.nprow, part.nprow), std::max(all.npcol, part.npcol)};
   }
   return all;
@@ -132,17 +136,21 @@ void Control::know(const Matrices& matrices) {
   seen_ = matrices.revision();
   // matrices whose blocks follow the program's own rule are taken as one block per process: the rule is not asked on
   // another thread
-  std::vector<redist::MatrixSize> sizes;
   std::vector<LyingMatrix> lying;
   std::int64_t bytes = 0;
   for (const auto& a : matrices.all()) {
     const auto size = static_cast<int>(element_bytes(a->type));
-    sizes.push_back({a->rows.n, a->cols.n, a->has_rule() ? 0 : a->rows.nb, a->has_rule() ? 0 : a->cols.nb, size});
-    lying.emplace_back(sizes.back(), a->lies_on);
+    const redist::MatrixSize of{a->rows.n, a->cols.n, a->has_rule() ? 0 : a->rows.nb, a->has_rule() ? 0 : a->cols.nb,
+                                size};
+    lying.emplace_back(of, a->lies_on);
     bytes += a->rows.n * a->cols.n * size;
   }
-  planned_exchange_ = [sizes, state = state_.get()](base::GridShape from, base::GridShape to) {
-    return redist::predict_exchange(sizes, from, to, state->machine());
+  planned_exchange_ = [lying, state = state_.get()](base::GridShape from, base::GridShape to) {
+    advise::Cost cost;
+    for (const auto& [size, lies_on] : lying) // copies as if they were one matrix over the grid
+      cost += redist::predict_exchange({size}, lies_on.is_copied() ? from : processes_of(lies_on, from),
+                                       lies_on.is_copied() ? to : processes_of(lies_on, to), state->machine());
+    return cost;
   };
   state_->set_matrices(
       {size_of(matrices), bytes, planned_exchange_, [lying](base::GridShape grid) { return used_grid(lying, grid); }});
