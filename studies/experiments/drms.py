@@ -84,7 +84,7 @@ EXPERIMENTS = [
         "All processes are on one machine of two cores, and data move in its memory. jacobi is DRMS's JACOBI (two "
         "arrays of 4096 x 4096) on emulated processors of 0.02 GFLOP/s; its 16 -> 32 is left out: 32 processes would "
         "measure the two cores. adi (n = 128, four fields, not slowed) stands for APPBT, APPLU and APPSP: only the "
-        "cost of resize points is compared. Published ratios and parts are of printed seconds. CHOLESKY, with its "
-        "sparse columns, has no counterpart among the programs.",
+        "cost of resize points is compared. Published are ratios and parts of printed seconds; the seconds are those "
+        "of an SP2 and its network. CHOLESKY, with its sparse columns, has no counterpart among the programs.",
         ("jacobi", "adi"), drms),
 ]
