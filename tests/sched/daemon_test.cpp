@@ -444,6 +444,14 @@ TEST_F(SchedulerTest, CancelJobsWithoutStopIsRefused) {
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/s"));
 }
 
+TEST_F(SchedulerTest, ToStopAndToEndAJobThatDoesNotAnswerExcludeEachOther) {
+  const auto line = fmt::format("timeout 600 {} --suspend --end-unresponsive --folder {}/s > {}/err 2>&1", SCHEDULER,
+                                folder_, folder_);
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
+  EXPECT_TRUE(says(content_of(folder_ + "/err"), "expected one of them"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/s"));
+}
+
 TEST_F(SchedulerTest, ShutdownLeavesJobsOrEndsThem) {
   start({"--procs", "1"});
   const auto id = submit({"sleep", "100"}, {{"allow", "1"}});
@@ -1044,6 +1052,75 @@ TEST_F(SchedulerTest, AJobGoesOnAfterACrashBetweenTheLineAndTheSignal) {
       << sched::encode({sched::Entry::Kind::resume, base::unix_time_s(), id, {"0,1"}});
   start({"--procs", "2", "--policy", "rs"});
   until("it goes on", [&] { return states_of(session).find('T') == std::string::npos; });
+}
+
+TEST_F(SchedulerTest, AJobThatIgnoresAShrinkIsEnded) {
+  start({"--procs", "4", "--policy", "rs", "--deadline", "0.5", "--unresponsive", "100", "--end-unresponsive"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s1", 4, false);
+  until_found({id});
+  const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
+  EXPECT_EQ(wait(id)["why"], "ended: no answer within 0.5 s");
+  EXPECT_EQ(application.resizes, 1);
+  until_running(second);
+  EXPECT_EQ(call("queue")["free"], 1);
+  EXPECT_TRUE(says(output_of("queue"), "ended: no answer within 0.5 s"));
+}
+
+TEST_F(SchedulerTest, AJobIsEndedAlsoAfterACrashBetweenTheLineAndTheSignal) {
+  start({"--procs", "4", "--policy", "rs", "--deadline", "1000", "--end-unresponsive"});
+  const auto id = submit({"sleep", "100"}, {{"allow", "1:4"}});
+  FakeApplication application(folder_ + "/run", "s1", 4, false);
+  until_found({id});
+  const auto second = submit({"sleep", "100"}, {{"allow", "3"}});
+  until("it was asked", [&] { return application.resizes == 1; });
+  crash();
+  std::ofstream(folder_ + "/s/journal", std::ios::app)
+      << sched::encode({sched::Entry::Kind::cancel, base::unix_time_s(), id, {"ended: no answer within 1000 s"}});
+  start({"--procs", "4", "--policy", "rs"});
+  EXPECT_EQ(wait(id)["why"], "ended: no answer within 1000 s");
+  until_running(second);
+}
+
+/// A shrink was requested of job s1, and its deadline has passed while no scheduler ran.
+class OverdueShrinkTest : public SchedulerTest {
+protected:
+  void ask(FakeApplication& application) {
+    start({"--procs", "4", "--policy", "rs", "--deadline", "1000", "--end-unresponsive"});
+    EXPECT_EQ(submit({"sleep", "100"}, {{"allow", "1:4"}}), 1);
+    until_found({1});
+    EXPECT_EQ(submit({"sleep", "100"}, {{"allow", "3"}}), 2);
+    until("it was asked", [&] { return application.resizes == 1; });
+    crash();
+    std::ofstream(folder_ + "/s/journal", std::ios::app)
+        << sched::encode({sched::Entry::Kind::ask, base::unix_time_s() - 2000, 1, {"1", ""}});
+  }
+  void start_again() {
+    start({"--procs", "4", "--policy", "rs", "--deadline", "1000", "--unresponsive", "1000", "--end-unresponsive"});
+  }
+};
+
+TEST_F(OverdueShrinkTest, IsNoReasonToEndAJobThatHasShrunkMeanwhile) {
+  FakeApplication application(folder_ + "/run", "s1", 4, false);
+  ask(application);
+  application.shrinks = true;
+  until("it has shrunk", [&] { return !application.shrinks; });
+  start_again();
+  until_running(2);
+  EXPECT_EQ(job(1)["phase"], "running");
+  EXPECT_EQ(job(1)["procs"], 1);
+  EXPECT_FALSE(job(1)["cancelled"].get<bool>());
+}
+
+TEST_F(OverdueShrinkTest, IsNoReasonToEndAJobWhoseProgramHasEnded) {
+  {
+    FakeApplication application(folder_ + "/run", "s1", 4, false);
+    ask(application);
+  }
+  start_again();
+  until("it is given up", [&] { return job(1)["why"] == "the application has ended"; });
+  EXPECT_EQ(job(1)["phase"], "running");
+  EXPECT_FALSE(job(1)["cancelled"].get<bool>());
 }
 
 /// Hosts are folders of this machine: h/HOST/proc has the processes that are there, and the shell that reaches a host

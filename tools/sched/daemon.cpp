@@ -258,8 +258,9 @@ void Daemon::connect(const JobRecord& job, Live& live) {
     live.next_look_s = monotonic_s() + look_every_s;
   } catch (const Error& error) { // not yet, or no program of dyngrid
     live.client.reset();
-    if (error.status() == Status::not_found && live.may_grow && job.target > job.procs)
-      give_up(job.id, "the application has ended");
+    const bool may_answer = (live.may_grow && job.target > job.procs) ||
+                            (options_.ends_unresponsive && job.target != 0 && job.target < job.procs);
+    if (error.status() == Status::not_found && may_answer) give_up(job.id, "the application has ended");
   }
 }
 
@@ -278,6 +279,7 @@ void Daemon::lose(std::int64_t id, Live& live, const std::exception& why) {
   say(fmt::format("job {}: {}", id, why.what()));
   live.client.reset();
   live.sent.clear();
+  if (live.status) live.lost_s = monotonic_s();
   live.status.reset(); // the next one shows whether the request is still pending
   live.request = 0;
   live.is_withdrawing = false; // the reply is lost
@@ -607,7 +609,7 @@ void Daemon::has_ended(std::int64_t id) {
   if (status.empty() && live_.at(id).exit_status) status = std::to_string(*live_.at(id).exit_status);
   std::string why;
   if (job.is_cancelled)
-    why = "cancelled";
+    why = job.why_cancelled;
   else if (status.empty())
     why = "killed";
   else if (status != "0")
@@ -690,6 +692,10 @@ void Daemon::look_at_deadlines() {
       withdraw(id, live);
       continue;
     }
+    if (job.target < job.procs && options_.ends_unresponsive) { // until it has ended, no other one shrinks in its place
+      if (!job.is_cancelled && !may_have_shrunk(live)) end_unresponsive(id);
+      continue;
+    }
     if (job.target < job.procs && options_.suspends && !job.is_suspended) {
       suspend(id);
       continue;
@@ -704,6 +710,17 @@ void Daemon::withdraw(std::int64_t id, Live& live) {
   if (live.is_withdrawing || !live.client || !live.status) return;
   live.is_withdrawing = true;
   send(id, live, "cancel", live.request != 0 ? Json{{"request", live.request}} : Json::object());
+}
+
+/// While it was not connected: its status will show it.
+bool Daemon::may_have_shrunk(const Live& live) const {
+  return !live.status && monotonic_s() < std::max(began_s_, live.lost_s) + options_.deadline_s;
+}
+
+/// As a client's cancel: look_at_jobs() signals its processes, and a later scheduler does.
+void Daemon::end_unresponsive(std::int64_t id) {
+  commit(table_.cancel(unix_time_s(), id, "ended: " + no_answer()));
+  say(fmt::format("job {} did not shrink within {:g} s and is ended", id, options_.deadline_s));
 }
 
 /// The processors that it was asked to release are for others until it goes on. The request stays pending: the job may

@@ -41,6 +41,7 @@ struct DaemonOptions {
   bool dictates = false;  ///< gives jobs their grid; otherwise a shrink says how many processors at least, and a growth
                           ///< is an offer: the job chooses
   bool suspends = false;  ///< stops a job that ignores a shrink beyond its deadline
+  bool ends_unresponsive = false;                                 ///< ends it instead
   std::string shell = "ssh -o BatchMode=yes -o ConnectTimeout=5"; ///< the command that reaches a host, to stop jobs
                                                                   ///< there
   double unresponsive_s = 30; ///< how long a job that did not answer, or declined, is not asked again
@@ -95,6 +96,7 @@ private:
     bool asks_history = false;      ///< the next page is requested
     bool is_history_old = false;
     double next_look_s = 0, next_try_s = 0;
+    double lost_s = 0; ///< when a connection with known status ended
     double killed_s = 0;
     bool is_killed_hard = false;
     std::optional<int> exit_status; ///< when it was a child of this process
@@ -140,6 +142,8 @@ private:
   void end_unbegun(std::int64_t id, const std::string& why);
   void kill_job(std::int64_t id);
   void look_at_deadlines();
+  bool may_have_shrunk(const Live& live) const;
+  void end_unresponsive(std::int64_t id);
   void suspend(std::int64_t id);
   void signal(const JobRecord& job, bool stops);
   std::set<std::string> hosts_of(const JobRecord& job) const;

@@ -121,9 +121,12 @@ void JobTable::apply(const Entry& e) {
   case Entry::Kind::answer:
     answer_of_job(job_in(Phase::running, e), e);
     break;
-  case Entry::Kind::cancel:
-    job_of(e).is_cancelled = true;
+  case Entry::Kind::cancel: {
+    JobRecord& job = job_of(e);
+    job.is_cancelled = true;
+    job.why_cancelled = e.fields.empty() ? "cancelled" : e.fields[0];
     break;
+  }
   case Entry::Kind::finish: {
     require_fields(e, 2);
     JobRecord& job = job_in(Phase::waiting, e);
@@ -343,8 +346,10 @@ Entry JobTable::answer(double at_s, std::int64_t job, const std::string& why, do
   return {Entry::Kind::answer, at_s, job, {why, fmt::format("{:.6f}", unresponsive_until_s)}};
 }
 
-Entry JobTable::cancel(double at_s, std::int64_t job) const {
-  return {Entry::Kind::cancel, at_s, job, {}};
+Entry JobTable::cancel(double at_s, std::int64_t job, const std::string& why) const {
+  Entry e{Entry::Kind::cancel, at_s, job, {}};
+  if (!why.empty()) e.fields.push_back(why);
+  return e;
 }
 Entry JobTable::suspend(double at_s, std::int64_t job, int n) const {
   return {Entry::Kind::suspend, at_s, job, {join_ids(keep(jobs_.at(job), n))}};

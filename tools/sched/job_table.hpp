@@ -39,6 +39,7 @@ struct JobRecord {
   int target = 0;              ///< requested size, 0: none
   double asked_s = 0, unresponsive_until_s = 0;
   bool is_cancelled = false;
+  std::string why_cancelled;                        ///< set with is_cancelled
   bool is_suspended = false, was_suspended = false; ///< now; at some time
   int lent = 0;                                     ///< processors that others may have while it is suspended
   std::int64_t pid = 0, pid_started = 0;
@@ -97,7 +98,8 @@ public:
   /// ones, the free ones.
   std::vector<int> candidates(std::int64_t job) const;
   Entry answer(double at_s, std::int64_t job, const std::string& why, double unresponsive_until_s) const;
-  Entry cancel(double at_s, std::int64_t job) const;
+  /// `why`: by the scheduler itself; empty: a client requested it.
+  Entry cancel(double at_s, std::int64_t job, const std::string& why = "") const;
   /// It is stopped, and keeps n processors in the records.
   Entry suspend(double at_s, std::int64_t job, int n) const;
   /// It goes on, on its earlier number of processors.

@@ -17,7 +17,7 @@ struct Entry {
     ask,     ///< another size was requested: size, processors reserved for it (ids)
     size,    ///< it has these processors (ids) now, and this number of processes
     answer,  ///< the request is over without a change: why, and until when no new one is sent
-    cancel,  ///< its end was requested
+    cancel,  ///< its end was requested; by the scheduler itself: why
     requeue, ///< it never began: back into the queue
     end,     ///< status, why
     finish,  ///< its required end, the times that its user states; right after `submit`

@@ -75,6 +75,8 @@ void add_options(base::CommandLine& cli, Given& given) {
                "choose the grids of jobs; otherwise they choose what to release, and what to take of an offer");
   cli.add_flag("--suspend", o.suspends,
                "stop a job that ignores a shrink beyond its deadline, until its processors are free again");
+  cli.add_flag("--end-unresponsive", o.ends_unresponsive,
+               "end a job that ignores a shrink beyond its deadline, as dyngrid cancel does");
   cli.add_option("--shell", o.shell, "with --suspend and --hosts: what reaches a host; its name and a line follow")
       .type_name("WORDS")
       .show_default();
@@ -105,6 +107,9 @@ void add_options(base::CommandLine& cli, Given& given) {
 /// @throws base::Error
 sched::DaemonOptions options_of(const Given& given) {
   sched::DaemonOptions o = given.daemon;
+  if (o.suspends && o.ends_unresponsive)
+    throw base::Error(base::Status::bad_argument, "--suspend and --end-unresponsive are given, expected one of them: a "
+                                                  "job that ignores a shrink is stopped, or ended");
   if (!given.hosts.empty()) {
     o.launch.hosts = sched::Hosts::parse(given.hosts);
     o.procs = o.launch.hosts.procs();
