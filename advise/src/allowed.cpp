@@ -107,8 +107,15 @@ Allowed Allowed::parse(const std::string& text) {
   return allowed;
 }
 
+Allowed Allowed::adding_to(GridShape from) const {
+  Allowed larger = *this;
+  larger.limits_.from_nprow = from.nprow;
+  larger.limits_.from_npcol = from.npcol;
+  return larger;
+}
+
 bool Allowed::permits(GridShape s) const {
-  if (s.nprow < 1 || s.npcol < 1) return false;
+  if (s.nprow < 1 || s.npcol < 1 || s.nprow < limits_.from_nprow || s.npcol < limits_.from_npcol) return false;
   if (text_.empty() || is_any_) return true;
   if (!grids_.empty() && std::none_of(grids_.begin(), grids_.end(), [&](GridShape g) { return g == s; })) return false;
   return is_within(limits_, s);

@@ -28,8 +28,20 @@ Decision not_allowed(const Situation& s, GridShape to) {
 
 /// Where no allowed grid has as few, or as many, processes.
 Decision none_allowed(const Situation& s, const std::string& processes) {
-  return declined(fmt::format("no allowed grid has {}{}", processes,
-                              s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
+  return declined(
+      fmt::format("no allowed grid has {}{}{}", processes,
+                  s.allowed.only_adds() ? fmt::format(" and keeps the rows and columns of {}", to_string(s.grid)) : "",
+                  s.allowed.text().empty() ? "" : " (" + s.allowed.text() + ")"));
+}
+
+/// Why the form does not lead to this grid; empty: it does.
+std::string not_of_form(const Situation& s, GridShape to, Form form) {
+  const bool are_rows = to.nprow < s.grid.nprow;
+  if (form != gridmap::Strategy::local || (!are_rows && to.npcol >= s.grid.npcol)) return {};
+  return fmt::format("{} has {} {}, expected at least the {} of {}: the form local only adds rows and columns; request "
+                     "the grid without it",
+                     to_string(to), are_rows ? to.nprow : to.npcol, are_rows ? "row(s)" : "column(s)",
+                     are_rows ? s.grid.nprow : s.grid.npcol, to_string(s.grid));
 }
 
 std::string shown(const Prediction& p) {
@@ -157,13 +169,15 @@ std::optional<Forecast> forecast(const Situation& s, GridShape to) {
   return f;
 }
 
-Decision decide_resize(const Situation& s, GridShape to, bool force) {
+Decision decide_resize(const Situation& s, GridShape to, bool force, Form form) {
   if (to == s.grid) return declined(fmt::format("the grid is {} already", to_string(to)));
+  if (const std::string why = not_of_form(s, to, form); !why.empty()) return declined(why);
   if (!force && !s.allowed.permits(to)) return not_allowed(s, to);
   return accepted(s, to, "as asked", force);
 }
 
-Decision decide_resize_without(const Situation& s, GridShape to, const Without& without, bool force) {
+Decision decide_resize_without(const Situation& s, GridShape to, const Without& without, bool force, Form form) {
+  if (const std::string why = not_of_form(s, to, form); !why.empty()) return declined(why);
   if (!force && !s.allowed.permits(to)) return not_allowed(s, to);
   std::vector<int> named;
   try {
@@ -180,7 +194,12 @@ Decision decide_resize_without(const Situation& s, GridShape to, const Without& 
   return accepted(s, to, fmt::format("as requested, without process {}", who), true);
 }
 
-Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
+Decision decide_grow(const Situation& s, std::int64_t by, bool force, Form form) {
+  if (form == gridmap::Strategy::local && !s.allowed.only_adds()) {
+    Situation there = s;
+    there.allowed = s.allowed.adding_to(s.grid);
+    return decide_grow(there, by, force);
+  }
   std::int64_t most = std::min<std::int64_t>(std::int64_t{s.grid.size()} + by, 1 << 20);
   if (!force && s.cores > 0) { // more than cores only as far as it was tried
     std::int64_t tried = s.cores;
@@ -198,8 +217,9 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force) {
   if (!largest) return none_allowed(s, fmt::format("{} to {} processes", s.grid.size() + 1, room));
   if (force || !reaches(s, *largest))
     return accepted(s, *largest,
-                    fmt::format("{} of the {} processes offered make {}, the largest allowed grid",
-                                largest->size() - s.grid.size(), by, to_string(*largest)),
+                    fmt::format("{} of the {} processes offered make {}, the largest allowed grid{}",
+                                largest->size() - s.grid.size(), by, to_string(*largest),
+                                s.allowed.only_adds() ? " that only adds rows and columns" : ""),
                     force);
   const StepModel model(s.steps, s.cores);
   const auto quickest = s.allowed.quickest(room, model);

@@ -54,13 +54,19 @@ Grant Grant::in(const Request& request) {
   return grant;
 }
 
+std::optional<gridmap::Strategy> form_of(const Request& request) {
+  if (!request.body->contains("form")) return std::nullopt;
+  return gridmap::parse_strategy(text(request, "form", ""), "control: " + request.op + ": \"form\"");
+}
+
 std::optional<advise::Offer> offer_of(const Request& request) {
   const std::string where = request.op + ": \"hosts\"";
   const auto list = request.body->find("hosts");
   if (list == request.body->end()) {
-    for (const char* member : {"tpp", "form"})
-      if (request.body->contains(member))
-        refuse(fmt::format("{}: \"{}\" without \"hosts\"; expected both", request.op, member));
+    if (request.body->contains("tpp")) refuse(fmt::format("{}: \"tpp\" without \"hosts\"; expected both", request.op));
+    if (const auto form = form_of(request); form && form != gridmap::Strategy::local)
+      refuse(fmt::format("{}: \"form\" is \"{}\" without \"hosts\"; expected both, or \"local\"", request.op,
+                         gridmap::to_string(*form)));
     return std::nullopt;
   }
   if (!list->is_array() || list->size() > advise::most_hosts)
@@ -74,7 +80,7 @@ std::optional<advise::Offer> offer_of(const Request& request) {
     if (!std::isfinite(offer.tpp) || offer.tpp <= 0)
       refuse(fmt::format("{}: \"tpp\" is {}, expected a number above 0", request.op, offer.tpp));
   }
-  offer.form = gridmap::parse_strategy(text(request, "form", "best"), "control: " + request.op + ": \"form\"");
+  offer.form = form_of(request).value_or(gridmap::Strategy::best);
   return offer;
 }
 

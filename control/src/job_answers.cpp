@@ -17,10 +17,10 @@ namespace control {
 
 advise::Decision decide(const advise::Situation& here, const ResizeRequest& wish) {
   if (wish.op == Operation::resize && !wish.without.is_empty())
-    return advise::decide_resize_without(here, wish.to, wish.without, wish.force);
-  if (wish.op == Operation::resize) return advise::decide_resize(here, wish.to, wish.force);
+    return advise::decide_resize_without(here, wish.to, wish.without, wish.force, wish.form);
+  if (wish.op == Operation::resize) return advise::decide_resize(here, wish.to, wish.force, wish.form);
   if (wish.op == Operation::grow && wish.offer) return advise::decide_offer(here, *wish.offer, wish.force);
-  if (wish.op == Operation::grow) return advise::decide_grow(here, wish.by, wish.force);
+  if (wish.op == Operation::grow) return advise::decide_grow(here, wish.by, wish.force, wish.form);
   if (wish.op == Operation::leave) return advise::decide_leave(here, wish.groups);
   return advise::decide_shrink(here, wish.by);
 }
@@ -232,7 +232,7 @@ Json JobState::submit(const Request& request, double now) {
   const double limit = seconds(request, "deadline_s", 0);
   if (limit > 0) wish.deadline = now + limit;
   const bool is_resize = wish.op == Operation::resize;
-  for (const auto& [member, is_used] : // that of a growth with hosts: offer_of()
+  for (const auto& [member, is_used] : // that of a growth: offer_of()
        {std::pair{"without", is_resize}, std::pair{"form", is_resize || wish.op == Operation::grow}})
     if (!is_used && request.body->contains(member))
       refuse(fmt::format("{}: \"{}\" is given, expected it only with resize", request.op, member));
@@ -248,8 +248,7 @@ Json JobState::submit(const Request& request, double now) {
     wish.offer = offer_in(request, "by", wish.by);
   else
     wish.by = whole_number(request, "by", 1, most);
-  if (wish.op == Operation::resize && request.body->contains("form"))
-    wish.form = gridmap::parse_strategy(text(request, "form", ""), "control: resize: \"form\"");
+  if (!wish.offer) wish.form = form_of(request);
   if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
   advise::Situation here;
   {
@@ -286,7 +285,7 @@ Json JobState::offer(const Request& request) const {
     here = situation();
   }
   const advise::Decision decision =
-      offered ? advise::decide_offer(here, *offered, false) : advise::decide_grow(here, procs, false);
+      offered ? advise::decide_offer(here, *offered, false) : advise::decide_grow(here, procs, false, form_of(request));
   Json answer = json_of(decision, here.grid);
   if (decision.is_accepted) answer["used"] = decision.to.size() - here.grid.size();
   return answer;

@@ -187,7 +187,8 @@ std::optional<ResizeRequest> JobState::want(double now) {
     here = situation();
     if (wish->steps_before.count() == 0) wish->steps_before = recent_;
   }
-  if ((wish->from != here.grid && wish->op != Operation::resize) || wish->op == Operation::leave ||
+  const bool must_add = wish->form == gridmap::Strategy::local && wish->to != here.grid;
+  if ((wish->from != here.grid && (wish->op != Operation::resize || must_add)) || wish->op == Operation::leave ||
       !wish->without.is_empty()) { // the named processes may have joined and left on the same grid
     advise::Decision again;
     try {

@@ -336,6 +336,51 @@ TEST(Decide, WhatIsNotAllowedOrThereAlready) {
   EXPECT_EQ(name(advise::decide_grow(s, 5, false).to), "3x3");
 }
 
+TEST(Decide, TheLocalFormOnlyAddsRowsAndColumns) {
+  constexpr auto local = gridmap::Strategy::local, global = gridmap::Strategy::global;
+  advise::Situation s;
+  s.grid = {1, 4};
+  EXPECT_EQ(name(advise::decide_grow(s, 5, false).to), "3x3");
+  EXPECT_EQ(name(advise::decide_grow(s, 5, false, global).to), "3x3"); // another form is of the places alone
+  const advise::Decision yes = advise::decide_grow(s, 5, false, local);
+  EXPECT_EQ(name(yes.to), "2x4");
+  EXPECT_TRUE(says(yes.why, "the largest allowed grid that only adds rows and columns")) << yes.why;
+  EXPECT_EQ(name(advise::decide_grow(s, 2, false).to), "2x3");
+  for (const bool force : {false, true}) { // a row needs four; 1x5 and 1x6 are too long to be chosen
+    const advise::Decision no = advise::decide_grow(s, 2, force, local);
+    EXPECT_FALSE(no.is_accepted);
+    EXPECT_TRUE(says(no.why, "no allowed grid has 5 to 6 processes and keeps the rows and columns of 1x4")) << no.why;
+  }
+  s.allowed = Allowed::parse("3x3,1x8");
+  EXPECT_EQ(name(advise::decide_grow(s, 5, false).to), "3x3");
+  EXPECT_EQ(name(advise::decide_grow(s, 5, false, local).to), "1x8");
+  s.allowed = Allowed();
+  s.steps = {{{1, 4}, steps(5, 1.0)}, {{2, 4}, steps(5, 0.5)}, {{3, 3}, steps(5, 0.2)}};
+  EXPECT_EQ(name(advise::decide_grow(s, 5, false).to), "3x3"); // the quickest
+  EXPECT_EQ(name(advise::decide_grow(s, 5, false, local).to), "2x4");
+}
+
+TEST(Decide, AGridWithFewerRowsOrColumnsIsNotOfTheLocalForm) {
+  constexpr auto local = gridmap::Strategy::local, global = gridmap::Strategy::global;
+  advise::Situation s;
+  s.grid = {2, 4};
+  for (const bool force : {false, true}) {
+    const advise::Decision columns = advise::decide_resize(s, {3, 2}, force, local);
+    EXPECT_FALSE(columns.is_accepted);
+    EXPECT_TRUE(says(columns.why, "3x2 has 2 column(s), expected at least the 4 of 2x4")) << columns.why;
+    const advise::Decision rows = advise::decide_resize(s, {1, 9}, force, local);
+    EXPECT_FALSE(rows.is_accepted);
+    EXPECT_TRUE(says(rows.why, "1x9 has 1 row(s), expected at least the 2 of 2x4")) << rows.why;
+  }
+  for (const GridShape to : {GridShape{2, 5}, GridShape{3, 4}, GridShape{4, 6}})
+    EXPECT_TRUE(advise::decide_resize(s, to, false, local).is_accepted) << name(to);
+  EXPECT_TRUE(advise::decide_resize(s, {3, 3}, false, global).is_accepted);
+  EXPECT_TRUE(advise::decide_resize(s, {3, 3}, false).is_accepted);
+  const advise::Decision without =
+      advise::decide_resize_without(s, {1, 4}, advise::Without::parse("3", ""), true, local);
+  EXPECT_TRUE(says(without.why, "1x4 has 1 row(s)")) << without.why;
+}
+
 TEST(Decide, NothingMeasuredMeansTry) {
   advise::Situation s;
   s.grid = {2, 2};
@@ -806,6 +851,27 @@ TEST(Job, WhatOnlyAResizeTakesIsRefusedElsewhere) {
                            R"({"op":"shrink","by":1,"form":"best"})"})
     EXPECT_THROW(ask(state, line, 1), base::Error) << line;
   EXPECT_FALSE(state.is_pending());
+}
+
+TEST(Job, TheLocalFormHoldsForTheGridAtTheResizePoint) {
+  control::JobState state = job({1, 4});
+  EXPECT_EQ(ask(state, R"({"op":"offer","procs":5})", 1)["grid"], Json({3, 3}));
+  EXPECT_EQ(ask(state, R"({"op":"offer","procs":5,"form":"local"})", 1)["grid"], Json({2, 4}));
+  EXPECT_EQ(ask(state, R"({"op":"resize","grid":[2,3],"form":"local"})", 1)["accepted"], false);
+  EXPECT_EQ(ask(state, R"({"op":"grow","by":5,"form":"local"})", 1)["grid"], Json({2, 4}));
+  EXPECT_EQ(state.want(2)->form, gridmap::Strategy::local);
+  state.take_events();
+  EXPECT_EQ(ask(state, R"({"op":"grow","by":5,"form":"local"})", 3)["grid"], Json({2, 4}));
+  state.changed(change({1, 4}, {4, 1}), 0, 4);
+  auto grown = state.want(5); // 9 processes at most, and no longer 2x4
+  ASSERT_TRUE(grown);
+  EXPECT_EQ(name(grown->to), "4x2");
+  grown->refused(base::Status::spawn_failure, "");
+  EXPECT_EQ(ask(state, R"({"op":"resize","grid":[4,2],"form":"local"})", 6)["accepted"], true);
+  state.changed(change({4, 1}, {2, 3}), 0, 7);
+  state.take_events();
+  EXPECT_FALSE(state.want(8)); // 4x2 would take a column away
+  EXPECT_EQ(words(state.take_events()), "outcome:declined#3");
 }
 
 TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {

@@ -50,6 +50,7 @@ TEST(Offer, IsReadAndRefusedInWords) {
   EXPECT_EQ(offer->tpp, 3);
   EXPECT_EQ(offer->form, Strategy::local);
   EXPECT_FALSE(control::offer_of(request(R"({"op":"offer","procs":3})")));
+  EXPECT_FALSE(control::offer_of(request(R"({"op":"offer","procs":3,"form":"local"})"))); // rows and columns are added
   const std::pair<const char*, const char*> wrong[] = {
       {R"("hosts":3)", "expected a list"},
       {R"("hosts":[])", "0 hosts"},
@@ -67,7 +68,8 @@ TEST(Offer, IsReadAndRefusedInWords) {
       {R"("hosts":[{"name":"a"}],"tpp":[1])", "expected a number"},
       {R"("hosts":[{"name":"a"}],"form":"round")", "expected best, global, local or mixed"},
       {R"("tpp":3)", "without \"hosts\""},
-      {R"("procs":3,"form":"local")", "without \"hosts\""}};
+      {R"("procs":3,"form":"mixed")", "\"mixed\" without \"hosts\""},
+      {R"("procs":3,"form":"round")", "expected best, global, local or mixed"}};
   for (const auto& [members, expected] : wrong) {
     const std::string said = message_of(
         [&members = members] { control::offer_of(request(std::string(R"({"op":"offer",)") + members + "}")); });

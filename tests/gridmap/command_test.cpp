@@ -279,6 +279,7 @@ TEST(Command, ResizeRefusesWhatItsFormCannotUse) {
         {"-4 --no-undo", "--no-undo is for a grid or more processes"},
         {"-4 --form best", "--form is for a grid or more processes"},
         {"+4 --form best", "--hosts, which is missing"},
+        {"+4 --form local --tpp 2", "--hosts, which is missing"},
         {"+4 --ask --force", "--ask changes nothing"},
         {"+4 --ask --wait", "--ask changes nothing"},
         {"3x3 --timeout 5", "--timeout is given without --wait"}}) {
@@ -286,7 +287,8 @@ TEST(Command, ResizeRefusesWhatItsFormCannotUse) {
     EXPECT_EQ(answer.status, 2) << arguments;
     EXPECT_TRUE(says(answer.err, words));
   }
-  for (const char* request : {"3x3 --form best --without 2", "+4 --force", "-4 --wait"})
+  for (const char* request : {"3x3 --form best --without 2", "3x3 --form local", "+4 --form local",
+                              "+4 --form local --ask", "+4 --force", "-4 --wait"})
     EXPECT_EQ(run(std::string("resize no-such-job ") + request).status, 1) << request; // it is not running
 }
 

@@ -105,8 +105,8 @@ void run(const ResizeOptions& o) {
   if (o.wait_s > 0 && !o.wait) throw Failure("--timeout is given without --wait, expected both");
   if (count < 0) return send(o, "shrink", {{"by", -count}});
   if (count > 0) {
-    if (o.hosts.empty() && (o.tpp > 0 || !o.form.empty()))
-      throw Failure("--tpp and --form choose among --hosts, which is missing");
+    if (o.hosts.empty() && (o.tpp > 0 || (!o.form.empty() && o.form != "local")))
+      throw Failure("--tpp and --form choose among --hosts, which is missing; only --form local needs none");
     Json fields{{o.ask_only ? "procs" : "by", count}};
     if (!o.hosts.empty()) fields["hosts"] = control::to_json(advise::parse_hosts(o.hosts, "--hosts"));
     if (o.tpp > 0) fields["tpp"] = o.tpp;
@@ -154,9 +154,11 @@ void add_resize(CommandLine& root) {
   app.add_option("--tpp", o->tpp, "with --hosts: the total speed that the job may take")
       .type_name("SPEED")
       .check(base::positive_number());
-  app.add_option("--form", o->form,
-                 "positions where processors differ in speed, with a grid or --hosts: local, only new processes are "
-                 "arranged; global or mixed, all are; best (default), as steps and move take less")
+  app.add_option(
+         "--form", o->form,
+         "local: rows and columns are only added to the present grid, and only new processes are arranged. With "
+         "a grid or --hosts, where processors differ in speed, also global or mixed: all are arranged; best "
+         "(default): as steps and move take less")
       .check(base::one_of(gridmap::strategy_names()));
   app.add_flag("--ask", o->ask_only, "with +N: only ask which grid the job would use");
   app.add_flag("--json", o->json, "print the job's answer");

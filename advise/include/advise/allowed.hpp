@@ -26,6 +26,11 @@ public:
   /// @throws base::Error{bad_argument} that quotes the clause.
   static Allowed parse(const std::string& text);
 
+  /// Those of them that only add rows and columns to a grid, and that grid. Source: Chinnusamy 2004, section 5.2.1.2.
+  /// @pre largest() and quickest() of the result are asked for at least as many processes as `from` has
+  Allowed adding_to(base::GridShape from) const;
+  bool only_adds() const { return limits_.from_nprow > 0; }
+
   bool permits(base::GridShape shape) const;
   /// The permitted grid with the most processes, at_least .. at_most of them. Among grids with equally many, the one
   /// nearest to square with nprow <= npcol. Empty when there is none.

@@ -48,30 +48,37 @@ struct Decision {
   std::optional<Choice> choice; ///< of an offer with hosts
 };
 
+/// local: rows and columns are only added to the present grid. Others concern the places in the new grid alone.
+using Form = std::optional<gridmap::Strategy>;
+
 /// The cost of a change to `to`.
 Cost change_cost(const Situation& s, base::GridShape to);
 
 /// The cost and the gain of a change to `to`; empty when no step was measured.
 std::optional<Forecast> forecast(const Situation& s, base::GridShape to);
 
-/// For a grid given by its shape. Declined when one of these holds; `force` overrides all but the first:
+/// For a grid given by its shape. Declined when one of these holds; `force` overrides all but the first two:
 /// - it is the present grid;
+/// - with `form` local it has fewer rows or fewer columns than the present one;
 /// - it is not allowed;
 /// - it has more processes than the cores may get;
 /// - it is larger, the cores are filled already, and nothing else was measured;
 /// - it would give new processes no part of any matrix;
 /// - its cost exceeds the time saved (in the steps left, where their number is known), even when the prediction errs in
 ///   its favour.
-Decision decide_resize(const Situation& s, base::GridShape to, bool force);
+Decision decide_resize(const Situation& s, base::GridShape to, bool force, Form form = {});
 
 /// The same without some processes; the present grid is permitted too. Never declined for its price, since they are to
-/// leave. Declined when there is no such process, when one must not leave, and when too few remain.
-Decision decide_resize_without(const Situation& s, base::GridShape to, const Without& without, bool force);
+/// leave. Declined when there is no such process, when one must not leave, when too few remain, and, with `form` local,
+/// when a row or a column would go.
+Decision decide_resize_without(const Situation& s, base::GridShape to, const Without& without, bool force,
+                               Form form = {});
 
 /// Up to `by` processes more; without force no more than there are cores, unless more were measured to be faster. With
 /// measurements up to that size: the fastest grid among and between the measured ones, declined when no larger one is
-/// faster. Otherwise the largest allowed. Then as decide_resize.
-Decision decide_grow(const Situation& s, std::int64_t by, bool force);
+/// faster. Otherwise the largest allowed. Then as decide_resize. With `form` local only grids that add rows and columns
+/// to the present one, also with force.
+Decision decide_grow(const Situation& s, std::int64_t by, bool force, Form form = {});
 
 /// Chooses among processors that are offered by host, number and speed, under a total power: as decide_grow, but by
 /// speeds. `best` takes the processors and the grid with the least total time of the change and of the steps left,

@@ -33,7 +33,10 @@ struct Grant {
   static Grant in(const Request& request);
 };
 
-/// "hosts", "tpp" and "form" of a request; empty when it names no hosts. @throws base::Error{bad_argument}
+/// "form" of a request; empty when it has none. @throws base::Error{bad_argument}
+std::optional<gridmap::Strategy> form_of(const Request& request);
+/// "hosts", "tpp" and "form" of a request. Without hosts the form may be local only. Empty when it names no hosts.
+/// @throws base::Error{bad_argument}
 std::optional<advise::Offer> offer_of(const Request& request);
 /// [{"name","slots","speed"}], as in a request.
 Json to_json(const std::vector<advise::OfferedHost>& hosts);

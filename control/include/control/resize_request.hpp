@@ -31,7 +31,7 @@ struct ResizeWish {
   std::int64_t by = 0;                    ///< grow, shrink
   std::optional<advise::Offer> offer;     ///< grow: processors that may be taken
   std::vector<advise::OfferedHost> hosts; ///< those that are taken
-  std::optional<gridmap::Strategy> form;  ///< the places of processors of different speed
+  std::optional<gridmap::Strategy> form;  ///< the places of processors of different speed; advise::Form
   std::vector<std::int64_t> groups;       ///< leave: numbers of the groups that must not be in the grid
   advise::Without without;                ///< resize: processes that must not be in the grid
   bool force = false;
