@@ -50,8 +50,8 @@ const std::vector<Variable>& variables() {
        "hosts of new processes, the fastest first, with the largest number on each and the speed of its processes",
        "node1:8,node2:4:0.5"},
       {"DYNGRID_PROCESSES", "", "background|blocking|join", "background where it can be used, else blocking",
-       "how new processes start: while the application computes, or while it waits for MPI_Comm_spawn (also called "
-       "spawn); join needs mpirun --ompi-server, as dyngrid run --processes join starts it",
+       "how new processes start: while the application computes, or while it waits for MPI_Comm_spawn; join needs "
+       "mpirun --ompi-server, as dyngrid run --processes join starts it",
        "blocking"},
       {"DYNGRID_WAIT", "", "on|off", "off",
        "a resize point waits for the new processes that it starts: the grid changes at exactly that step", "on"},

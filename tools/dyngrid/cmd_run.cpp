@@ -140,7 +140,7 @@ void add_run_options(CommandLine& app, RunOptions& o) {
                  "how new processes start (DYNGRID_PROCESSES): background, blocking (MPI_Comm_spawn), or join: each "
                  "group by an mpirun of its own, which connects over an ompi-server that is started here and ends with "
                  "the application")
-      .check(base::one_of({"background", "blocking", "join", "spawn"}));
+      .check(base::one_of({"background", "blocking", "join"}));
   app.add_option("--balance", r.balance,
                  "what is done about processes that get less of their processor than others (DYNGRID_BALANCE): off, "
                  "advise, auto")

@@ -30,7 +30,7 @@ struct RunRequest {
   std::string resize_at, placement, schedule, group, hosts;
   std::string balance;            ///< off, advise, auto or empty
   std::string calls;              ///< as DYNGRID_CALLS, or empty
-  std::string processes_come;     ///< spawn, join or empty
+  std::string processes_come;     ///< background, blocking, join or empty
   std::string ompi_server;        ///< for join: its address
   std::string transport = "auto"; ///< of messages between processes: auto, ob1 or ucx
   std::string preload;            ///< full paths of libraries, with a colon between them, or empty

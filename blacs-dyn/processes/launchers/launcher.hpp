@@ -142,7 +142,7 @@ public:
 /// DYNGRID_PROCESSES. The numbers are those of dyngrid.h.
 enum class LauncherKind : int { blocking = 0, join = 1, background = 2 };
 const char* to_string(LauncherKind kind);
-/// background, blocking (or spawn, its old name), join. @throws Error{bad_argument}
+/// background, blocking, join. @throws Error{bad_argument}
 LauncherKind launcher_kind_from(const std::string& word);
 
 /// MPI_Comm_spawn by owners over MPI_COMM_SELF, in the application's mpirun.

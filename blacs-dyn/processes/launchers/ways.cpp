@@ -24,7 +24,6 @@ const char* to_string(LauncherKind kind) {
 }
 
 LauncherKind launcher_kind_from(const std::string& word) {
-  if (word == "spawn") return LauncherKind::blocking;
   for (const LauncherKind kind : {LauncherKind::background, LauncherKind::blocking, LauncherKind::join})
     if (word == to_string(kind)) return kind;
   throw Error(Status::bad_argument,
