@@ -161,67 +161,85 @@ void Checkpoints::end_without_restore(const std::string& why) const {
   std::abort();
 }
 
-void Checkpoints::restore_from(const std::string& name) {
-  SavedState state = look_into_checkpoint(grid_.comm(), name);
-  std::vector<std::unique_ptr<Matrix>> unknown; // what the program made must be there; what it did not make comes along
+/// What is read from a checkpoint.
+struct Checkpoints::Restored {
+  SavedState state;
+  GridMap map;                                  ///< of the grid, with the speeds that count
+  bool takes_speeds = false;                    ///< those of the file
+  std::vector<std::unique_ptr<Matrix>> unknown; ///< the program has not made them
+  // of all matrices: those of the program, then the unknown ones
   std::vector<redist::LocalSize> sizes;
   std::vector<LocalArray> arrays;
   std::vector<SpreadMatrix> matrices;
-  std::vector<std::vector<char>> contents; // of shared state, on process 0, which reads
+  // of shared state
+  std::vector<std::vector<char>> contents; ///< on process 0, which reads
   std::vector<char> buffer;
+
+  void add(const Matrix& a, redist::Layout layout, int rank_in_grid) {
+    sizes.push_back(a.local_size_on(layout, rank_in_grid));
+    arrays.push_back(a.array_of(sizes.back()));
+    matrices.push_back(spread(a, std::move(layout), arrays.back().data(), sizes.back().lld()));
+  }
+};
+
+void Checkpoints::restore_from(const std::string& name) {
+  Restored read;
+  read.state = look_into_checkpoint(grid_.comm(), name);
+  SavedState& state = read.state;
   const std::size_t shared_before = registered_.shared.count();
   // speeds that this run was given go before those of the file, which are for its grid alone
-  GridMap map = processes_.process_set().grid;
-  const bool takes_speeds = state.speeds.size() == map.ids.size() && map.shape == Shape{state.nprow, state.npcol} &&
-                            are_alike(processes_.process_set().speeds_on(map));
-  if (takes_speeds) share_out(grid_.comm(), map, state.speeds);
+  read.map = processes_.process_set().grid;
+  read.takes_speeds = state.speeds.size() == read.map.ids.size() && read.map.shape == Shape{state.nprow, state.npcol} &&
+                      are_alike(processes_.process_set().speeds_on(read.map));
+  if (read.takes_speeds) share_out(grid_.comm(), read.map, state.speeds);
   try {
     together(grid_.comm(), [&] {
+      // what the program made must be there; what it did not make comes along
       for (const SavedMatrix& saved : state.matrices)
-        if (!registered_.matrices.find(saved.name)) unknown.push_back(unknown_matrix(saved));
+        if (!registered_.matrices.find(saved.name)) read.unknown.push_back(unknown_matrix(saved));
       registered_.shared.check(state.shared);
-      const auto add = [&](const Matrix& a, redist::Layout layout) {
-        sizes.push_back(a.local_size_on(layout, grid_.rank()));
-        arrays.push_back(a.array_of(sizes.back()));
-        matrices.push_back(spread(a, std::move(layout), arrays.back().data(), sizes.back().lld()));
-      };
-      for (const auto& a : registered_.matrices.all()) add(*a, a->order != 0 ? a->on(map) : a->layout);
-      for (const auto& a : unknown) add(*a, a->on(map));
+      for (const auto& a : registered_.matrices.all())
+        read.add(*a, a->order != 0 ? a->on(read.map) : a->layout, grid_.rank());
+      for (const auto& a : read.unknown) read.add(*a, a->on(read.map), grid_.rank());
       registered_.shared.expect(state.shared, false);
-      buffer = SharedState::buffer_for(state.shared);
+      read.buffer = SharedState::buffer_for(state.shared);
       for (SavedShared& one : state.shared) {
         if (grid_.rank() != 0) break;
-        contents.emplace_back(static_cast<std::size_t>(one.bytes));
-        one.data = contents.back().data();
+        read.contents.emplace_back(static_cast<std::size_t>(one.bytes));
+        one.data = read.contents.back().data();
       }
     });
-    read_checkpoint(grid_.comm(), name, matrices, state.shared);
+    read_checkpoint(grid_.comm(), name, read.matrices, state.shared);
   } catch (...) {
     registered_.shared.forget_from(shared_before);
     throw;
   }
-
-  // from here on nothing fails
-  for (auto& a : unknown) registered_.matrices.add(std::move(a));
-  for (std::size_t k = 0; k < matrices.size(); ++k) {
-    Matrix& a = *registered_.matrices.all()[k];
-    a.place(std::move(matrices[k].layout), sizes[k], std::move(arrays[k]), a.context());
-    ++a.writes;
-  }
-  grid_.open_contexts_of_matrices();
-  if (takes_speeds) processes_.take_speeds(state.speeds, std::move(map));
-  registered_.matrices.changed();
-  registered_.shared.spread(grid_.comm(), 0, state.shared, true, buffer);
-  settings_.points = state.resize_points;
-  if (control_) control_->state().restored(state.resize_points);
-  settings_.must_restore = false;
-  last_s_ = MPI_Wtime();
+  take(read);
   if (settings_.is_verbose && processes_.id() == 0)
     std::fputs(fmt::format("dyngrid: restored {} on {}: {} matrices, resize point {}, written {} on {}x{}\n", name,
                            to_string(grid_.shape()), state.matrices.size(), state.resize_points, state.written,
                            state.nprow, state.npcol)
                    .c_str(),
                stderr);
+}
+
+/// Nothing fails here. Collective over the grid.
+void Checkpoints::take(Restored& restored) {
+  const SavedState& state = restored.state;
+  for (auto& a : restored.unknown) registered_.matrices.add(std::move(a));
+  for (std::size_t k = 0; k < restored.matrices.size(); ++k) {
+    Matrix& a = *registered_.matrices.all()[k];
+    a.place(std::move(restored.matrices[k].layout), restored.sizes[k], std::move(restored.arrays[k]), a.context());
+    ++a.writes;
+  }
+  grid_.open_contexts_of_matrices();
+  if (restored.takes_speeds) processes_.take_speeds(state.speeds, std::move(restored.map));
+  registered_.matrices.changed();
+  registered_.shared.spread(grid_.comm(), 0, state.shared, true, restored.buffer);
+  settings_.points = state.resize_points;
+  if (control_) control_->state().restored(state.resize_points);
+  settings_.must_restore = false;
+  last_s_ = MPI_Wtime();
 }
 
 bool Checkpoints::may_be_due() const {

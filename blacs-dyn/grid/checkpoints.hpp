@@ -63,7 +63,9 @@ public:
   [[noreturn]] void end_without_restore(const std::string& why) const;
 
 private:
+  struct Restored;
   void restore_from(const std::string& name);
+  void take(Restored& restored);
 
   Processes& processes_;
   Settings& settings_;

@@ -98,8 +98,10 @@ void run_application(const RunOptions& o) {
   become(launch);
 }
 
-void add_run_options(CommandLine& app, RunOptions& o) {
-  RunRequest& r = o.request;
+namespace {
+
+/// Processes and grids, and when they change.
+void add_grid_options(CommandLine& app, RunRequest& r) {
   app.add_option("-n,--np", r.processes, "processes to start with; default: as many as --grid has. Also -np")
       .type_name("N")
       .check(base::positive_number());
@@ -128,6 +130,13 @@ void add_run_options(CommandLine& app, RunOptions& o) {
   app.add_option("--placement", r.placement,
                  "positions of the old processes in a new grid (DYNGRID_EXCHANGE=placement=...)")
       .check(base::one_of(gridmap::placement_names()));
+}
+
+} // namespace
+
+void add_run_options(CommandLine& app, RunOptions& o) {
+  RunRequest& r = o.request;
+  add_grid_options(app, r);
   app.add_option(
          "--transport", r.transport,
          "how messages travel between processes (OMPI_MCA_pml). ucx connects old and new processes of a host by shared "
