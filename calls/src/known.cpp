@@ -49,8 +49,9 @@ void Known::measure_places(CallInHand& call, const std::vector<CallPlace>& place
 }
 
 double Known::copies_of(const CallInHand& call, const CallPlace& place) {
+  if (!machine) machine = call.measure_machine();
   const auto [at, is_new] = copies_s.try_emplace({call.hash(), place}, 0);
-  if (is_new) at->second = call.predicted_copies(place);
+  if (is_new) at->second = call.predicted_copies(place, *machine);
   return at->second;
 }
 

@@ -3,12 +3,14 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "advise/calls.hpp"
+#include "advise/machine.hpp"
 #include "calls/call_decider.hpp"
 #include "control/call_report.hpp"
 
@@ -42,6 +44,7 @@ struct Known {
   advise::UsualTime copy_factors{advise::CallChoiceRules().kept};   ///< measured over predicted seconds of copies
   std::int64_t forced = 0;                                          ///< calls moved by Mode::forced
   std::map<std::pair<std::string, int>, advise::CallsSoFar> so_far; ///< by routine and aspect
+  std::optional<advise::Machine> machine;                           ///< measured before copies are predicted
   std::map<std::pair<std::int64_t, CallPlace>, double> copies_s;    ///< predicted, by a call's hash
   std::unordered_map<std::int64_t, ReportedCalls> reported;         ///< by hash
 
@@ -63,6 +66,7 @@ struct Known {
 
 private:
   void measure_places(CallInHand& call, const std::vector<CallPlace>& places);
+  /// Collective over the context the first time.
   double copies_of(const CallInHand& call, const CallPlace& place);
 };
 /// Of the call's processes. Local.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `dyngrid plan exchange` inside the test: parse, run, read the JSON.
+#include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "../errors.hpp"
+#include "../temporary_folder.hpp"
 #include "base/parse_json.hpp"
 #include "command_output.hpp"
+#include "control/history.hpp"
 #include "dyngrid/command.hpp"
 
 namespace {
@@ -49,6 +52,31 @@ TEST(PlanExchange, WholeMachine) {
                                "--placement global --schedule circulant --json"));
   EXPECT_EQ(result.at("steps"), 9);
   EXPECT_EQ(result.at("volume_bytes").get<std::int64_t>() + result.at("kept_bytes").get<std::int64_t>(), 8000000000000);
+}
+
+TEST(PlanExchange, PredictsWithTheMachineThatWasMeasured) {
+  const auto predicted = [](const std::string& options) {
+    return base::parse_json(
+               printed("exchange --from 2x2 --to 3x3 --m 600 --n 600 --schedule matching --json" + options))
+        .at("predicted_seconds")
+        .get<double>();
+  };
+  setenv("DYNGRID_HISTORY", "off", 1); // as all tests have it
+  const double usual = predicted(""), as_measured = predicted(" --latency 2 --bandwidth 1e3 --pack-rate 3e3"),
+               quicker = predicted(" --latency 1 --bandwidth 1e3 --pack-rate 3e3");
+  const TemporaryFolder folder;
+  const std::string file = folder.path + "/history.jsonl";
+  advise::Machine machine;
+  machine.latency_s = 2, machine.bandwidth_bytes_per_s = 1e3, machine.pack_bytes_per_s = 3e3;
+  machine.cores = 1; // of another run: not counted
+  ASSERT_TRUE(control::append_machine(file, {"app", "600", control::machine_name()}, machine));
+  setenv("DYNGRID_HISTORY", file.c_str(), 1);
+  EXPECT_DOUBLE_EQ(predicted(""), as_measured);
+  EXPECT_DOUBLE_EQ(predicted(" --latency 1"), quicker); // what is given counts
+  setenv("DYNGRID_HISTORY", "off", 1);
+  EXPECT_DOUBLE_EQ(predicted(""), usual);
+  EXPECT_LT(usual, quicker);
+  EXPECT_LT(quicker, as_measured);
 }
 
 TEST(PlanExchange, TextAndComparison) {

@@ -14,6 +14,7 @@
 #include "base/command_line.hpp"
 #include "base/grid_shape.hpp"
 #include "base/status.hpp"
+#include "control/history.hpp"
 #include "gridmap/placement.hpp"
 #include "redist/plan.hpp"
 #include "shared/text.hpp"
@@ -34,6 +35,16 @@ struct Arguments {
 
 using base::GridShape;
 using base::monotonic_s;
+
+/// As measured on this machine, but for what is given.
+redist::Machine machine_of(const Arguments& given, const command::CommandLine& app) {
+  redist::Machine machine = control::known_machine();
+  machine.cores = given.machine.cores; // the run that was measured had other grids
+  if (app.count("--latency") > 0) machine.latency_s = given.machine.latency_s;
+  if (app.count("--bandwidth") > 0) machine.bandwidth_bytes_per_s = given.machine.bandwidth_bytes_per_s;
+  if (app.count("--pack-rate") > 0) machine.pack_bytes_per_s = given.machine.pack_bytes_per_s;
+  return machine;
+}
 
 struct Made {
   Plan plan;
@@ -155,18 +166,21 @@ void command::add_plan_exchange(CommandLine& plan) {
   app.add_option("--element-bytes", arguments->element_bytes, "Bytes of an element")
       .check(base::in_range(1, 1024))
       .show_default();
-  app.add_option("--latency", arguments->machine.latency_s, "Seconds per message")
-      .check(base::non_negative_number())
-      .show_default();
-  app.add_option("--bandwidth", arguments->machine.bandwidth_bytes_per_s, "Bytes per second into or out of a process")
-      .check(base::positive_number())
-      .show_default();
-  app.add_option("--pack-rate", arguments->machine.pack_bytes_per_s, "Bytes per second of a process packing or copying")
-      .check(base::positive_number())
-      .show_default();
+  app.add_option("--latency", arguments->machine.latency_s,
+                 "Seconds per message (default: as measured here, else 1e-5)")
+      .check(base::non_negative_number());
+  app.add_option("--bandwidth", arguments->machine.bandwidth_bytes_per_s,
+                 "Bytes per second into or out of a process (default: as measured here, else 1e9)")
+      .check(base::positive_number());
+  app.add_option("--pack-rate", arguments->machine.pack_bytes_per_s,
+                 "Bytes per second of a process packing or copying (default: as measured here, else 4e9)")
+      .check(base::positive_number());
   app.add_option("--cores", arguments->machine.cores, "Cores of all processes together (0: one each)")
       .check(base::non_negative_number());
   app.add_flag("--compare", arguments->compare, "All schedules beside each other");
   app.add_flag("--json", arguments->json, "One line of JSON");
-  app.action([arguments] { run(*arguments); });
+  app.action([arguments, &app] {
+    arguments->machine = machine_of(*arguments, app);
+    run(*arguments);
+  });
 }

@@ -14,11 +14,14 @@
 #include <fmt/format.h>
 
 #include "base/fnv1a.hpp"
+#include "base/status.hpp"
 #include "base/thread.hpp"
 #include "grid/calls/account.hpp"
 #include "grid/contexts.hpp"
 #include "grid/matrix.hpp"
 #include "processes/mpi_util.hpp"
+#include "redist/executor.hpp"
+#include "redist/measure.hpp"
 #include "redist/plan.hpp"
 
 namespace blacs_dyn::calls {
@@ -254,9 +257,19 @@ CallInHand::Measured Call::measure_at(const CallPlace& place, std::int64_t n) {
   return measured;
 }
 
-double Call::predicted_copies(const CallPlace& place) const {
-  redist::Machine machine;
-  machine.cores = callers_->size;
+advise::Machine Call::measure_machine() const {
+  try {
+    redist::Executor executor(comm_);
+    const advise::Machine machine = redist::measure_machine(comm_, executor);
+    executor.close();
+    return machine;
+  } catch (const base::Error& error) { // agreed, but for an error of MPI
+    if (error.status() == base::Status::mpi_failure) throw;
+    return {};
+  }
+}
+
+double Call::predicted_copies(const CallPlace& place, const advise::Machine& machine) const {
   double seconds = 0;
   for (const Operand& operand : what_.operands) {
     const Given x = given(arguments(), operand);

@@ -29,7 +29,8 @@ public:
   double run_here() override;
   std::optional<MovedCall> run_at(const CallPlace& place) override;
   Measured measure_at(const CallPlace& place, std::int64_t n) override;
-  double predicted_copies(const CallPlace& place) const override;
+  advise::Machine measure_machine() const override;
+  double predicted_copies(const CallPlace& place, const advise::Machine& machine) const override;
 
 private:
   char type() const { return name_[1]; }

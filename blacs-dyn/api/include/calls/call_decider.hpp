@@ -7,6 +7,7 @@
 #include <string>
 
 #include "advise/calls.hpp"
+#include "advise/machine.hpp"
 #include "dyngrid/status.h"
 
 namespace control {
@@ -65,8 +66,11 @@ public:
     double seconds = 0, spent_s = 0, work = 0;
   };
   virtual Measured measure_at(const advise::CallPlace& place, std::int64_t n) = 0;
+  /// What messages and copies take between the processes of the context, measured in some 10 ms; the default figures
+  /// where memory is short. The same on all of them.
+  virtual advise::Machine measure_machine() const = 0;
   /// Seconds that the plans of the copies there and back predict. Local.
-  virtual double predicted_copies(const advise::CallPlace& place) const = 0;
+  virtual double predicted_copies(const advise::CallPlace& place, const advise::Machine& machine) const = 0;
 };
 
 /// In libdyngrid-calls.so.
