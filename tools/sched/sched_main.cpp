@@ -85,8 +85,7 @@ void add_options(base::CommandLine& cli, Given& given) {
   cli.add_option("--deadline", o.deadline_s, "seconds a job has to answer a request")
       .check(base::positive_number())
       .show_default();
-  cli.add_option("--unresponsive", o.unresponsive_s,
-                 "seconds a job is left alone after it did not answer or declined")
+  cli.add_option("--unresponsive", o.unresponsive_s, "seconds a job is left alone after it did not answer or declined")
       .check(base::non_negative_number())
       .show_default();
   cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs").show_default();
