@@ -98,6 +98,16 @@ bool is_of_this_user(int fd) {
   return who && (who->uid == geteuid() || who->uid == 0);
 }
 
+/// What started a group, by its status of waitpid.
+std::string how_it_ended(int status) {
+  constexpr int not_found = 127; // of a shell
+  if (WIFSIGNALED(status)) return fmt::format("what started it was ended by signal {}", WTERMSIG(status));
+  return fmt::format("what started it ended with status {}{}", WEXITSTATUS(status),
+                     WEXITSTATUS(status) == not_found
+                         ? ": a command was not found; check that the program is on that host, under the same path"
+                         : "");
+}
+
 } // namespace
 
 std::string RendezvousAddress::text() const {
@@ -346,8 +356,7 @@ struct Rendezvous::State {
       if (brings_it) group.launcher = 0;
       if (group.is_held || group.may_go || group.presence == Presence::gone || (!brings_it && status == 0)) continue;
       group.presence = Presence::gone;
-      group.why = WIFSIGNALED(status) ? fmt::format("what started it was ended by signal {}", WTERMSIG(status))
-                                      : fmt::format("what started it ended with status {}", WEXITSTATUS(status));
+      group.why = how_it_ended(status);
     }
   }
   /// To the first process of a group; the others are notified that a line was sent. False: it is not there.
