@@ -225,6 +225,9 @@ function(dyngrid_test name)
         list(APPEND program ${what} ${arg_${what}})
       endif()
     endforeach()
+    if(arg_MUST_SPAWN)
+      list(APPEND program MUST_SPAWN)
+    endif()
     dyngrid_test(${name}.ucx ${program} LABELS ${arg_LABELS} ENV ${arg_ENV} OMPI_MCA_pml=ucx OMPI_MCA_pml_ucx_tls=any
       OMPI_MCA_pml_ucx_devices=any OMPI_MCA_pml_ucx_progress_iterations=1) # as dyngrid run does
   endif()

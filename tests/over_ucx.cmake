@@ -9,4 +9,4 @@ set(DYNGRID_TESTS_OVER_UCX
   blacs-dyn.classical.np2_spawn8 blacs-dyn.on_change.np2_spawn4 blacs-dyn.background_now
   blacs-dyn.background_computes_on blacs-dyn.background_called_off blacs-dyn.background_warm
   blacs-dyn.background_warm_introduced blacs-dyn.background_keep blacs-dyn.background_keep_soak_short
-  blacs-dyn.window_unit_1 blacs-dyn.window_unit_all)
+  blacs-dyn.window_unit_1 blacs-dyn.window_unit_all blacs-dyn.last_message.np1_spawn1)
