@@ -358,7 +358,7 @@ void read_command_line(Settings& s, int argc, char** argv) {
       .show_default();
   cli.add_option(
          "--deal", s.deal,
-         "never (equal blocks), pays (a new cut, by work and speed, where it pays off), always, items (dyngrid does "
+         "never (equal blocks), pays (a new cut, by work and speed, where it saves time), always, items (dyngrid does "
          "it, under --balance auto)")
       .check(base::one_of({"never", "pays", "always", "items"}))
       .type_name("NAME")

@@ -177,8 +177,9 @@ public:
                          ? (balance.comes.empty() ? BalanceAction::rebalance : BalanceAction::take_back)
                          : (balance.comes.empty() ? BalanceAction::remove : BalanceAction::replace);
     balance.payoff_steps = payoff(*best, best->change.total());
-    balance.why = fmt::format("a step of {:.3g} s becomes {:.3g} s ({:.0f} % less); pays off after {} of {:.0f} steps",
-                              now_.step_s(), best->step_s(), 100 * balance.gain(), balance.payoff_steps, steps_);
+    balance.why = fmt::format(
+        "a step of {:.3g} s becomes {:.3g} s ({:.0f} % less); the time saved exceeds the cost after {} of {:.0f} steps",
+        now_.step_s(), best->step_s(), 100 * balance.gain(), balance.payoff_steps, steps_);
     return balance;
   }
 
@@ -336,7 +337,7 @@ private:
     return steps_ * choice.step_s() * (1 + error) + price_s(choice);
   }
 
-  /// Steps within which a change has to pay off.
+  /// Steps within which a change has to save its cost.
   double most_payoff(const BalanceChoice& choice) const {
     if (!are_steps_known_) return steps_ * r_.rules.payoff_part;
     const double saved_s = now_.step_s() - choice.step_s();
@@ -371,7 +372,7 @@ private:
     }
     if (steps_to_pay_off(choice, price) > most_steps)
       return fmt::format(
-          "{} would cost {:.3g} s and pay off after {} steps, expected at most {:.3g} of the {:.3g} that "
+          "{} would cost {:.3g} s and save that after {} steps, expected at most {:.3g} of the {:.3g} that "
           "can be counted on{}",
           to_string(choice.grid), price, payoff(choice, price), most_steps, steps_, soon);
     return {};

@@ -58,11 +58,12 @@ std::string cannot_pay_off(const Situation& s, GridShape to, const Forecast& f) 
   const std::string steps =
       fmt::format("a step takes {} on {} and {} on {}", shown(f.now), to_string(s.grid), shown(f.then), to_string(to));
   if (f.payoff_at_best < 0) return fmt::format("{} would not be quicker: {}", to_string(to), steps);
-  return fmt::format(
-      "{} cannot pay off: the change takes {:.3g} s and needs {} steps to win that back, {} are left; {}",
-      to_string(to), f.resize_s(),
-      f.payoff_steps >= 0 ? std::to_string(f.payoff_steps) : fmt::format("{} (at best)", f.payoff_at_best),
-      s.steps_left, steps);
+  return fmt::format("{} costs more time than it saves: the change takes {:.3g} s and needs {} steps to win that back, "
+                     "{} are left; {}",
+                     to_string(to), f.resize_s(),
+                     f.payoff_steps >= 0 ? std::to_string(f.payoff_steps)
+                                         : fmt::format("{} (at best)", f.payoff_at_best),
+                     s.steps_left, steps);
 }
 
 bool is_measured(const Situation& s, GridShape shape) {
@@ -104,7 +105,7 @@ std::string no_gain(const Situation& s, int procs) {
 
 Decision accepted(const Situation& s, GridShape to, std::string why, bool force) {
   if (!force && s.steps_left == 0 && to.size() > s.grid.size())
-    return declined(fmt::format("{} cannot pay off: no steps are left", to_string(to)));
+    return declined(fmt::format("{} costs more time than it saves: no steps are left", to_string(to)));
   Decision d{true, to, std::move(why), forecast(s, to), std::nullopt};
   if (force) return d;
   const bool is_larger = to.size() > s.grid.size();
@@ -116,7 +117,7 @@ Decision accepted(const Situation& s, GridShape to, std::string why, bool force)
                                                                                 : "";
   if (against.empty()) {
     if (is_larger && d.forecast && d.forecast->payoff_steps >= 0)
-      d.why += fmt::format("; pays off after {} steps ({})", d.forecast->payoff_steps,
+      d.why += fmt::format("; the time saved exceeds the cost after {} steps ({})", d.forecast->payoff_steps,
                            d.forecast->then.is_measured ? "measured" : "predicted");
     return d;
   }

@@ -50,7 +50,7 @@ std::vector<double> WorkAlong::parts(const std::vector<std::int64_t>& stretches)
   for (const std::int64_t stretch : stretches) {
     end += stretch;
     const double here = before(end);
-    // not a difference where it need not be one: what pays off after exactly 15 steps shall do so
+    // not a difference where it need not be one: what saves its cost after exactly 15 steps shall do so
     parts.push_back(before_.empty() ? static_cast<double>(stretch) / static_cast<double>(n_) : here - last);
     last = here;
   }

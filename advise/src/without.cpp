@@ -147,7 +147,7 @@ std::string too_few_without(const std::vector<ProcessInfo>& all, const std::vect
     ++(process.place >= 0 ? in_grid : asleep);
   }
   if (in_grid + asleep >= to.size()) return {};
-  return fmt::format("{} without {} needs {} processes, but {} are left ({} in the grid, {} asleep), and none is "
+  return fmt::format("{} without {} needs {} processes, but {} are left ({} in the grid, {} parked), and none is "
                      "started where others leave; expected a smaller grid",
                      to_string(to), fmt::join(named, ", "), to.size(), in_grid + asleep, in_grid, asleep);
 }

@@ -181,7 +181,7 @@ void Balancing::write(Packet& packet) const {
 
 void Balancing::read(Packet& packet) {
   packet.get(last_);
-  is_doing_ = false; // what this process fell asleep in is over
+  is_doing_ = false; // what this process was parked in is over
 }
 
 void Balancing::joined(double change_s) {
@@ -454,7 +454,7 @@ void Balancing::note_nothing(const std::string& why) {
 }
 
 void Balancing::carried_out(double change_s) {
-  if (!std::exchange(is_doing_, false)) return; // it fell asleep in it, and was woken for something else
+  if (!std::exchange(is_doing_, false)) return; // it was parked in it, and woken for something else
   last_.done(change_s);
   if (processes_.id() != 0 || !doing_) return;
   const BalanceDecision decided = *std::exchange(doing_, std::nullopt);

@@ -72,7 +72,7 @@ public:
 
   /// For those that join: forms, and where the matrices lie now.
   void write(Packet& packet) const;
-  /// Local. What a new process declared must be what the others have. is_newcomer: it was not there, not even asleep,
+  /// Local. What a new process declared must be what the others have. is_newcomer: it was not there, not even parked,
   /// when rules were given. @throws Error{rank_mismatch}
   void read(Packet& packet, bool is_new, bool is_newcomer);
   /// On a process of the grid: whether a rule may be missing after a growth, in which some wake or none does.

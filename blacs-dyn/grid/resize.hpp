@@ -73,8 +73,8 @@ public:
   /// Whether the current grid is the new one already. @throws agreed Error{not_found, bad_argument} for processes that
   /// cannot be left out.
   bool is_grid_already();
-  /// Asks whether the program may grow as it requests; waits asleep for what it needs. @throws agreed Error{no_slots,
-  /// timeout, unsupported, bad_argument}
+  /// Asks whether the program may grow as it requests; sleeps until it has what it needs. @throws agreed
+  /// Error{no_slots, timeout, unsupported, bad_argument}
   /// @param control  of process 0; null on others
   void ask_scheduler(Control* control);
   void check_room(const Headroom& headroom); ///< before anything is decided. @throws agreed Error{no_slots, ...}

@@ -17,16 +17,17 @@ void send(MPI_Comm comm, int rank, base::Tag tag, const Packet& packet);
 /// Without waiting for the receiver; the packet stays as it is until the request is done.
 MPI_Request start_send(MPI_Comm comm, int rank, base::Tag tag, const Packet& packet);
 
-/// Waits for a message from `rank` that is about to come: awake at first, then asleep. A connection between two worlds
-/// is made in several steps, and both processes have to call MPI for each of them.
+/// Waits for a message from `rank` that is about to come: awake at first, then sleeping. A connection between two
+/// worlds is made in several steps, and both processes have to call MPI for each of them.
 Packet receive_soon(MPI_Comm comm, int rank, base::Tag tag);
 /// A message of any process that has come; empty: there is none.
 std::optional<std::vector<char>> receive_if_there(MPI_Comm comm, base::Tag tag);
-/// Waits asleep for a message from `rank`; the back-off grows to `longest_ms`. meanwhile: called between two polls.
+/// Sleeps until there is a message from `rank`; the back-off grows to `longest_ms`. meanwhile: called between two
+/// polls.
 Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms,
                       const std::function<void()>& meanwhile = {});
 
-/// What rank root has, on all ranks. Collective. Waits asleep. @throws agreed Error{out_of_memory}
+/// What rank root has, on all ranks. Collective. Sleeps while it waits. @throws agreed Error{out_of_memory}
 template <class T> T value_of_root(const T& mine, int root, MPI_Comm comm) {
   Packet packet;
   packet.put(mine);

@@ -82,7 +82,7 @@ public:
   double speed() const;
   bool is_speed_given() const { return is_speed_given_; } ///< by the program; on a process that was in the grid then
   /// The speeds and hosts that joining processes report go into `gathered`. @return the largest `number` of all.
-  /// Collective over the union. Waits asleep.
+  /// Collective over the union. Sleeps while it waits.
   int exchange_speeds(Union& gathered, int number) const;
   /// Derives the shares of the new grid from all speeds, where the change has none: a balance has decided them.
   /// Collective over the union where speeds differ.
@@ -125,7 +125,7 @@ public:
   void decline();
   /// On a new process: see Launcher. Collective over the world.
   bool arrive() { return launcher_->arrive(world_.get()); }
-  /// The side of a process that is parked: asleep until it is woken. Empty: the application or this process's group
+  /// The side of a process that is parked: it sleeps until it is woken. Empty: the application or this process's group
   /// ends.
   std::optional<Union> sleep(const SpawnOptions& options);
 

@@ -28,11 +28,11 @@ CallHost& host();
 
 /// Calls under Mode::report that differ in nothing but their data.
 struct ReportedCalls {
-  advise::CallTally* row = nullptr; ///< of the account
+  advise::CallTally* row = nullptr; ///< of the statistics
   advise::CallGain gain;
   std::int64_t calls = 0, reported = 0; ///< all of them; those with a known gain
   double reported_s = 0;
-  CallPlace best{};           ///< that the account has; nb 0: none
+  CallPlace best{};           ///< that the statistics have; nb 0: none
   double undecided_s = 0;     ///< of those since the last that all agreed on
   bool is_settled = false;    ///< no later one is agreed on
   bool is_left_alone = false; ///< by other processes than the first that called

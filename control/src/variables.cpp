@@ -61,7 +61,7 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_START", "unit", "auto|all|N", "auto", "processes of a group; a group is released as a whole", "unit=4"},
       {"DYNGRID_START", "timeout", "SECONDS", "60", "time after which new processes are given up", "timeout=120"},
       {"DYNGRID_START", "warm", "N", "0",
-       "number of spare processes: started in advance, asleep until a growth uses them, and then replaced", "warm=5"},
+       "number of spare processes: started in advance, sleeping until a growth uses them, and then replaced", "warm=5"},
       {"DYNGRID_START", "keep", "SECONDS", "0",
        "time for which processes that a smaller grid does not need are parked before they leave; a growth uses them "
        "first",
@@ -89,7 +89,7 @@ const std::vector<Variable>& variables() {
       {"DYNGRID_ALLOW", "", "any|4:32:*2|2x2,2x3|aspect 2; ...", "the program's, or any grid",
        "grids allowed for requests from outside", "4:32:*2; aspect 2"},
       {"DYNGRID_DECIDE", "steps", "N", "not known",
-       "steps that the program will make, for judging whether a change pays off", "steps=200"},
+       "steps that the program will make, for judging whether a change saves more than it costs", "steps=200"},
       {"DYNGRID_DECIDE", "cores", "N", "those that the launcher may use, at most the control group's quota",
        "cores of each host: beyond them no gain of a larger grid is predicted", "cores=8"},
       {"DYNGRID_DECIDE", "per-core", "N", "16", "a growth to more processes a core is refused; 0: any number",

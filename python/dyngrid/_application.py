@@ -291,7 +291,7 @@ class Application:
         check(library.dyngrid_allow(encoded(grids, "the list of grids")))
 
     def set_steps(self, steps: int) -> None:
-        """Steps of the whole run, one between two resize points, so that it is known what pays off. Local."""
+        """Steps of the whole run, one between two resize points, so that it is known what saves time. Local."""
         check(library.dyngrid_set_steps(steps))
 
     # ---- state, checkpoints

@@ -2,7 +2,7 @@
 """Worker processes of dyngrid.linalg: an application of its own, which the program talks to over a socket.
 
 The program writes the arrays into files of a folder in memory and sends each worker the name of the function. Workers
-that have nothing to do wait for the socket, asleep. Process 0 of the workers reads and writes the files.
+that have nothing to do sleep until the socket has something. Process 0 of the workers reads and writes the files.
 """
 
 import atexit

@@ -204,8 +204,8 @@ function sentence(p, each, nx, ns, name,    i, k, text) {
     if (value[i, ns] == "") continue
     text = text (text == "" ? " " : "; ") xs[each, i] " takes "
     text = text words(median(cells[each, xs[each, i], name[ns]]), "seconds")
-    text = text (value[i, ns] == "never" ? " and does not pay off" : \
-      " and has paid off after " value[i, ns] " step" (value[i, ns] == 1 ? "" : "s"))
+    text = text (value[i, ns] == "never" ? " and never saves its cost" : \
+      " and has saved its cost after " value[i, ns] " step" (value[i, ns] == 1 ? "" : "s"))
   }
   return p[11] text "."
 }

@@ -153,7 +153,7 @@ TEST(Balance, AnAxisThatNobodyHasCutIsNotCutForNothing) {
   EXPECT_TRUE((advise::decide_balance(r).then.grid == GridShape{2, 2}));
 }
 
-/// It would pay off, but for twice the error of what was never cut.
+/// It would save its cost, but for twice the error of what was never cut.
 TEST(Balance, SaysWhyAShorterStepIsNotTaken) {
   BalanceRequest r = request_for({2, 1}, {1, 1, 1, 1});
   r.allowed = [](GridShape g) { return g == GridShape{2, 2}; };
@@ -300,7 +300,7 @@ TEST(Balance, ThePriceOfMovingDecides) {
   price = 263;
   b = advise::decide_balance(r);
   EXPECT_EQ(b.action, BalanceAction::stay);
-  EXPECT_TRUE(says(b.why, "pay off after 99 steps, expected at most 98.5"));
+  EXPECT_TRUE(says(b.why, "save that after 99 steps, expected at most 98.5"));
   r.held_s = 40; // a load of 10 steps: a guess again, of which half may pass
   price = 14;
   EXPECT_EQ(advise::decide_balance(r).action, BalanceAction::stay);

@@ -55,12 +55,12 @@ Json status(int nprow, int npcol) {
 
 TEST(Watch, WhoWaitsIsShown) {
   EXPECT_EQ(command::waiting_text(Json::object()), "");
-  EXPECT_EQ(command::waiting_text({{"parked", 2}}), "2 asleep");
+  EXPECT_EQ(command::waiting_text({{"parked", 2}}), "2 parked");
   EXPECT_EQ(command::waiting_text({{"parked", 5}, {"kept", 3}, {"warm", 2}, {"starting", 1}}),
-            "5 asleep (3 kept), 2 spare, 1 starting");
+            "5 parked (3 kept), 2 spare, 1 starting");
   EXPECT_EQ(command::waiting_text({{"warm", 1}}), "1 spare");
   EXPECT_EQ(command::waiting_text({{"event", "waiting"}, {"warm", 0}, {"starting", 0}, {"kept", 4}}),
-            "4 asleep (4 kept)");
+            "4 parked (4 kept)");
 }
 
 TEST(Watch, TimesAreReadable) {
@@ -103,7 +103,7 @@ TEST(Watch, AJobIsShown) {
   const std::string text = joined(view.lines({100, 30, false}, "q quits"), {100, 30, false});
   for (const char* word :
        {"job lake  pdgemm  3*d96x96/8x8  on here  12 s\n",
-        "grid     2x3, 6 processes, 2 asleep, 3 released at the last change\n", "         │ 3 │ 4 │ 5 │\n",
+        "grid     2x3, 6 processes, 2 parked, 3 released at the last change\n", "         │ 3 │ 4 │ 5 │\n",
         "step     17 of 68 (25 %), the last 0.124 ms, 12.3 ms on average on this grid\n",
         "change   1x2 -> 2x3 in 1.43 s, 1.0 MB moved\n         spawn 400 ms, merge 10 ms, plan 0.1 ms, exchange 20 ms, "
         "other 0.9999 s\n",

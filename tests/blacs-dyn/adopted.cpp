@@ -162,7 +162,7 @@ int moves(const std::string& file) {
     const char* grid;
     bool has_others;
   };
-  // grows, falls asleep, wakes and leaves
+  // grows, is parked, wakes and leaves
   const std::vector<Step> steps{{"1x2", false}, {"2x2", true}, {"1x1", false}, {"1x3", true},
                                 {"2x2", false}, {"3x1", true}, {"2x1", false}, {"2x3", true}};
   while (step < static_cast<int>(steps.size())) {

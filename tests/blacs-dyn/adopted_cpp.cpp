@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// adopted_cpp: matrices in vectors of the program (dyngrid::adopt), on 1x2, 2x2, 1x1, 1x3 and 2x1: grown, asleep, woken
+// adopted_cpp: matrices in vectors of the program (dyngrid::adopt), on 1x2, 2x2, 1x1, 1x3 and 2x1: grown, parked, woken
 // and left; one process without memory; a matrix that ends.
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! Matrices in allocatables of the program (dyngrid_matrix_adopt), of all types, on 1x2, 2x2, 1x1, 1x3 and 2x1: grown,
-! asleep, woken, left; other blocks, and a matrix that ends.
+! parked, woken, left; other blocks, and a matrix that ends.
 module arrays
   use, intrinsic :: iso_fortran_env, only: real32, real64
   implicit none

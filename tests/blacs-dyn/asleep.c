@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the others do while a process sleeps, or is outside the first grid.
- * asleep way: they cannot choose another way of starting processes, which it would not learn of.
- * asleep unshared FILE: they unshare state; when it is back, all share it again. */
+ * `asleep way`: they cannot choose another way of starting processes, which it would not learn of.
+ * `asleep unshared FILE`: they unshare state; when it is back, all share it again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

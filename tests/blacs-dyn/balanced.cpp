@@ -4,7 +4,7 @@
 // mpirun -np 4 balanced uniform|weighted|first|advise|alike|flicker|unreadable|held FOLDER
 // mpirun -np 4 balanced stopped|stopped_first|stopped_asleep FOLDER: SIGSTOP to process 1, 0, or 1 in its sleep
 // mpirun -np 2 balanced spawned FOLDER: with DYNGRID_START=unit=2 DYNGRID_RESIZE_AT=2:2x2, one of the two new processes
-// Steps last as long as they would: the part of a process over its share, asleep. The expected results follow from
+// Steps last as long as they would: the part of a process over its share, it sleeps. The expected results follow from
 // that, and every element of the matrix is compared at the end. No time is judged; an event that does not happen within
 // ten minutes is missing.
 #include <signal.h> // NOLINT(modernize-deprecated-headers): kill is POSIX

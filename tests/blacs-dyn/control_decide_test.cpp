@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allowed grids, history, prediction, pay-off and the single queued request: decisions that need neither sockets nor
+// Allowed grids, history, prediction, payoff and the single queued request: decisions that need neither sockets nor
 // processes. All expected values are computed by hand.
 #include <gtest/gtest.h>
 
@@ -268,7 +268,8 @@ TEST(Decide, PayoffPoint) {
   s.steps_left = 2;
   const advise::Decision no = advise::decide_resize(s, {3, 3}, false);
   EXPECT_FALSE(no.is_accepted);
-  EXPECT_TRUE(says(no.why, "cannot pay off") && says(no.why, "3 steps") && says(no.why, "2 are left")) << no.why;
+  EXPECT_TRUE(says(no.why, "costs more time than it saves") && says(no.why, "3 steps") && says(no.why, "2 are left"))
+      << no.why;
   EXPECT_TRUE(advise::decide_resize(s, {3, 3}, true).is_accepted); // forced
   EXPECT_FALSE(advise::decide_grow(s, 5, false).is_accepted);
   EXPECT_TRUE(advise::decide_grow(s, 5, true).is_accepted);
@@ -895,7 +896,7 @@ TEST(Job, LeavingIsWorkedOutWhenItsTimeComes) {
 }
 
 namespace {
-/// 2x2 of processes 0 1 / 2 5, 3 asleep beside them on node a, 4 on node b; 4 and 5 of group 7; 2 is the slowest.
+/// 2x2 of processes 0 1 / 2 5, 3 parked beside them on node a, 4 on node b; 4 and 5 of group 7; 2 is the slowest.
 std::vector<advise::ProcessInfo> six() {
   return {{0, "a", 0, 0, 1},  {1, "a", 0, 1, 2},  {2, "b", 0, 2, 0.5},
           {3, "a", 0, -1, 1}, {4, "b", 7, -1, 1}, {5, "b", 7, 3, 2}};
@@ -962,7 +963,7 @@ TEST(Job, ProcessesThatAreNamedLeave) {
   EXPECT_TRUE(declined("[2,2]", "1,2,4", "needs 4 processes, but 3 are left"));
   EXPECT_TRUE(declined("[1,3]", "0", "process 0 stays in every grid"));
   EXPECT_TRUE(
-      declined("[2,2]", "1,2,3", "2x2 without 1, 2, 3 needs 4 processes, but 3 are left (2 in the grid, 1 asleep)"));
+      declined("[2,2]", "1,2,3", "2x2 without 1, 2, 3 needs 4 processes, but 3 are left (2 in the grid, 1 parked)"));
   EXPECT_TRUE(declined("[2,3]", "5", "needs 6 processes, but 5 are left"));
   EXPECT_THROW(answer("[1,3]", ""), base::Error);
   EXPECT_THROW(answer("[1,3]", "x"), base::Error);
@@ -1056,7 +1057,7 @@ TEST(Job, PanelsAreKnownAsLongAsTheFirst) {
   // of 100,000 steps of 9 s a growth is worthwhile; of one panel it is not, though there are 100,000 steps
   const Json said = ask(run.state, R"({"op":"offer","procs":5})", run.now);
   EXPECT_EQ(said.at("accepted"), false);
-  EXPECT_TRUE(says(said.at("reason").get<std::string>(), "cannot pay off")) << said;
+  EXPECT_TRUE(says(said.at("reason").get<std::string>(), "costs more time than it saves")) << said;
   EXPECT_NEAR(run.state.history()["grids"][0]["mean_s"].get<double>(), 0.1, 1e-9);
   run.state.end_panels();
   run.now += 0.5;
@@ -1142,7 +1143,7 @@ TEST(Job, GrowthThatCannotPayOffIsDeclined) {
   // one step of 0.1 s is left, starting five processes takes 0.45 s
   const Json said = ask(state, R"({"op":"offer","procs":5})", now);
   EXPECT_EQ(said.at("accepted"), false);
-  EXPECT_TRUE(says(said.at("reason").get<std::string>(), "cannot pay off")) << said;
+  EXPECT_TRUE(says(said.at("reason").get<std::string>(), "costs more time than it saves")) << said;
   EXPECT_EQ(ask(state, R"({"op":"resize","grid":[3,3],"force":true})", now)["accepted"], true);
   state.set_steps(100000);
   EXPECT_EQ(ask(state, R"({"op":"offer","procs":5})", now)["grid"], Json({3, 3}));

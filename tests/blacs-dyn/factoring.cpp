@@ -403,7 +403,7 @@ int statuses() {
   return 0;
 }
 
-/// One process in the grid, the other one asleep or new.
+/// One process in the grid, the other one parked or new.
 int apart() {
   expect(dyngrid_init() == 0, "init");
   const bool is_newcomer = dyngrid_is_newcomer() != 0, is_second = !is_newcomer && dyngrid_process_id() == 1;
@@ -426,7 +426,7 @@ int apart() {
     expect(cholesky() == DYNGRID_SAME && info == 0, "alone");
     return dyngrid_finalize();
   }
-  // the second one falls asleep at a panel and wakes at one of the next factorization
+  // the second one is parked at a panel and wakes at one of the next factorization
   expect(dyngrid_request(1, 1) == 0, "request");
   expect(cholesky() == DYNGRID_RESIZED && info == 0, "smaller, and larger again");
   if (!is_second) {
@@ -434,7 +434,7 @@ int apart() {
     expect(dyngrid_request(1, 2) == 0, "request");
     expect(cholesky() == DYNGRID_RESIZED && info == 0, "both are at a panel");
   }
-  // and falls asleep outside while the other one grows at a panel
+  // and is parked outside while the other one grows at a panel
   expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "smaller, and larger again");
   if (!is_second) {
     expect(dyngrid_request(1, 2) == 0, "request");

@@ -16,7 +16,7 @@
 //   a message
 // - moment: they are killed DYNGRID_TEST_US after their call of MPI_Comm_connect
 // - held: a joined process is killed while it holds part of a matrix
-// - asleep: one of a group is killed while it sleeps, and the other computes
+// - `asleep`: one of a group is killed while it sleeps, and the other computes
 // - forged TEXT: new processes of the first growth send hello by themselves, then report that they are ready in their
 //   own words
 // - neighbour: command lines do not contain the token; a user who has it can do nothing with it; silent connections

@@ -124,7 +124,7 @@ int group() {
         std::vector<int> ids = ids_here();
         std::sort(ids.begin(), ids.end());
         expect(ids == turn.ids, what + ": which processes are in the grid");
-        expect(asleep() == turn.parked, what + ": " + std::to_string(asleep()) + " fell asleep");
+        expect(asleep() == turn.parked, what + ": " + std::to_string(asleep()) + " were parked");
       }
       if (step == static_cast<int>(turns.size())) break;
       const Turn& next = turns[static_cast<std::size_t>(step++)];
@@ -273,7 +273,7 @@ int statuses() {
   const std::string mine = "host:" + std::string(host);
   refused(1, 1, mine.c_str(), DYNGRID_ERR_ARGUMENT, "name the others on");
   refused(1, 3, "host:nowhere", DYNGRID_ERR_NOT_FOUND, "no process is on that host");
-  refused(2, 2, "3", DYNGRID_ERR_ARGUMENT, "needs 4 processes, but 3 are left (3 in the grid, 0 asleep)");
+  refused(2, 2, "3", DYNGRID_ERR_ARGUMENT, "needs 4 processes, but 3 are left (3 in the grid, 0 parked)");
   refused(1, 3, "1,2", DYNGRID_ERR_ARGUMENT, "needs 3 processes, but 2 are left");
   refused(1, 3, "slowest", DYNGRID_ERR_ARGUMENT, "is slower than the others");
   agreed(dyngrid_resize_without(1, 3, 17, "3"), DYNGRID_ERR_ARGUMENT, "placement");

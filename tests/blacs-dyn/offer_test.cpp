@@ -284,7 +284,7 @@ TEST(Offer, IsJudgedByTheStepsThatAreLeft) {
   s.steps_left = 17;
   d = advise::decide_offer(s, offer, false);
   EXPECT_FALSE(d.is_accepted);
-  EXPECT_TRUE(says(d.why, "cannot pay off"));
+  EXPECT_TRUE(says(d.why, "costs more time than it saves"));
   EXPECT_TRUE(advise::decide_offer(s, offer, true).is_accepted);
   s.steps_left = 1000;
   s.allowed = advise::Allowed::parse("2x3,2x2");

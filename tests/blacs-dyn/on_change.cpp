@@ -2,7 +2,7 @@
 // on_change SPARE: an object of another library uses a duplicate of dyngrid_comm, with its part of the data, as a
 // factorization of MUMPS or a matrix of PETSc does. dyngrid_on_change destroys it before each change, its content moves
 // in a matrix, and builds it again after it. This covers growths and shrinks in which processes are spawned, leave,
-// fall asleep and wake. SPARE processes of mpirun sleep at first.
+// are parked and wake. SPARE processes of mpirun sleep at first.
 #include <algorithm>
 #include <set>
 

@@ -74,7 +74,7 @@ static void try_what_is_refused(void) {
 }
 
 /* Panels begin at 0 64 80 144 160 224 240. A panel is ahead when 1x3 is requested: the change is a panel later, and
- * 2x1, requested meanwhile, immediately after it. A process that fell asleep with that request wakes without it. */
+ * 2x1, requested meanwhile, immediately after it. A process that was parked with that request wakes without it. */
 static void ask(const dyngrid_panel* panel) {
   const int is_2x2 = panel->first < 144 || panel->first >= 224;
   need(panel->nprow == 2 && panel->npcol == (is_2x2 ? 2 : 1), "where this panel was done");

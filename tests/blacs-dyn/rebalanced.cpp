@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Balances by speeds that the program gives; /proc has no data, so that other load here does not count. A step lasts as
-// long as its slowest part over its speed, asleep, and no time is judged but by orders of magnitude.
+// long as its slowest part over its speed, in sleep, and no time is judged but by orders of magnitude.
 // rebalanced calls: dyngrid_rebalance and dyngrid_last_balance, on each process the same.
 // rebalanced loads: dyngrid_loads after a change of the grid.
 // rebalanced row: where DYNGRID_ALLOW permits long grids, a new one may be as long as it permits.
@@ -123,7 +123,7 @@ int calls() {
     expect(dyngrid_resize_point() == DYNGRID_RESIZED, "it wakes");
   }
   expect(is_woken == 1 && grid_size() == 4, "all are there again");
-  same_everywhere("a process that was asleep knows it too");
+  same_everywhere("a process that was parked knows it too");
   expect(last().measured_steps == 5, "it knows what it brought");
   expect(follow::wrong(a, 'd', 3) == 0, "every element");
   return follow::all_right();

@@ -165,7 +165,7 @@ static void balance(void) {
                               sizeof why) == DYNGRID_SUCCESS);
   EXPECT(action == DYNGRID_BALANCE_REMOVE && p == 1 && q == 3 && rows[0] == 6000 && cols[1] == 2000 && payoff == 15);
   EXPECT(fabs(now - 2) < 1e-9 && fabs(then - 4.0 / 3) < 1e-9 && fabs(change - 10) < 1e-9);
-  EXPECT(strstr(why, "pays off after 15 of 50 steps") != NULL);
+  EXPECT(strstr(why, "exceeds the cost after 15 of 50 steps") != NULL);
   request.steps_left = 15; /* a hundredth of their time must be saved, too */
   EXPECT(dyngrid_balance_plan(&request, &action, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &payoff, NULL, 0) ==
          DYNGRID_SUCCESS);

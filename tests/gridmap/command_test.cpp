@@ -87,7 +87,7 @@ TEST(Command, PlaceOneChangeAfterTheOther) {
   EXPECT_TRUE(alone.at("leave").empty());
   const std::string text = run("plan placement --from 2x2 --to 3x3 --to 1x2 --m 12 --n 12").out;
   EXPECT_TRUE(says(text, "leave     4 5 6 7 8\n"));
-  EXPECT_TRUE(says(text, "asleep    "));
+  EXPECT_TRUE(says(text, "parked    "));
   EXPECT_EQ(ask("plan placement --from 1x1 --to 1x3 --placement local2 --m 12 --n 12")["grid"], Json({{0, 1, 2}}));
   EXPECT_EQ(ask("plan exchange --from 1x1 --to 1x3 --placement local2 --m 12 --n 12")["grid"], Json({{0, 1, 2}}));
 }

@@ -126,7 +126,7 @@ contains
     call check(dyngrid_balance_plan(request, action, p, q, order, cols=cols, step_now_s=before, step_then_s=after, &
       payoff_steps=payoff, why=why) == DYNGRID_SUCCESS, 'balance')
     call check(action == DYNGRID_BALANCE_REMOVE .and. p == 1 .and. q == 3 .and. cols(3) == 2000, 'one leaves: '//why)
-    call check(before > 1.9 .and. after < 1.4 .and. payoff == 15 .and. index(why, 'pays off after 15') > 0, why)
+    call check(before > 1.9 .and. after < 1.4 .and. payoff == 15 .and. index(why, 'the cost after 15') > 0, why)
     speeds(2) = 0
     call check(dyngrid_balance_plan(request, action) == DYNGRID_ERR_ARGUMENT, 'no speed')
     call check(index(dyngrid_last_message(), 'speed of process 1 is 0') > 0, dyngrid_last_message())

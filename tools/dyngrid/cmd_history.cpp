@@ -82,7 +82,7 @@ void print(const std::vector<control::BalanceReport>& balances) {
   if (balances.empty()) return;
   const auto measured = [](double s) { return s > 0 ? duration_text(s) : std::string("-"); };
   std::vector<std::vector<std::string>> rows{
-      {"BALANCE", "FROM", "TO", "STEP", "FORESEEN", "WAS", "CHANGE", "FORESEEN", "PAYS OFF"}};
+      {"BALANCE", "FROM", "TO", "STEP", "FORESEEN", "WAS", "CHANGE", "FORESEEN", "PAYOFF"}};
   for (std::size_t i = balances.size() > 10 ? balances.size() - 10 : 0; i < balances.size(); ++i) {
     const control::BalanceReport& b = balances[i];
     rows.push_back({to_string(b.action), fmt::format("{}x{}", b.from.nprow, b.from.npcol),

@@ -72,7 +72,7 @@ void show_job(const LoadOptions& o) {
     const bool is_known = load.at("samples").get<int>() > 0;
     rows.push_back(
         {std::to_string(load.at("process").get<int>()), load.at("host").get<std::string>(),
-         load.value("place", Json()).is_null() ? "asleep" : std::to_string(load.at("place").get<int>()),
+         load.value("place", Json()).is_null() ? "parked" : std::to_string(load.at("place").get<int>()),
          is_known ? fmt::format("{:.2f}", load.at("share").get<double>()) : "-",
          fmt::format("{:.3g}", load.at("speed").get<double>()),
          load.value("competing", Json()).is_null() ? "-" : fmt::format("{:.3g}", load.at("competing").get<double>()),
@@ -123,7 +123,7 @@ void show_all(const LoadOptions& o) {
     return value.is_null() ? std::string("-") : fmt::format("{:.2f}", value.get<double>());
   };
   std::vector<std::vector<std::string>> lines{
-      {"JOB", "host", "processes", "asleep", "share", "least", "competing", "beside"}};
+      {"JOB", "host", "processes", "parked", "share", "least", "competing", "beside"}};
   for (const Json& row : rows)
     lines.push_back({row.at("job").get<std::string>(), row.at("host").get<std::string>(),
                      std::to_string(row.at("processes").get<int>()), std::to_string(row.at("asleep").get<int>()),

@@ -75,7 +75,7 @@ void show_processes(const std::string& job, bool as_json) {
     rows.push_back({std::to_string(p.at("process").get<int>()),
                     place.is_array() ? fmt::format("({},{})", place[0].get<int>(), place[1].get<int>())
                     : is_kept(unit)  ? "kept"
-                                     : "asleep",
+                                     : "parked",
                     p.at("host").get<std::string>(), unit == 0 ? "mpirun" : std::to_string(unit),
                     fmt::format("{:g}", p.at("speed").get<double>())});
   }
@@ -95,7 +95,7 @@ void add_ps(CommandLine& root) {
       "JOB", *job,
       "show its processes instead: their numbers, their positions, and which of them sleep, are kept or spare");
   app.add_flag("--json", *as_json, "print one JSON object");
-  app.footer("Memory is that of all matrices. Asleep: in no grid; kept: of them those that leave after a while (run "
+  app.footer("Memory is that of all matrices. Parked: in no grid; kept: of them those that leave after a while (run "
              "--keep); spare: started in advance (run --warm). Sockets that dead jobs left behind are removed.");
   app.action([as_json, job] { job->empty() ? run(*as_json) : show_processes(*job, *as_json); });
 }

@@ -73,8 +73,8 @@ std::string bytes_text(const Json& value) {
 }
 
 std::string waiting_text(const Json& status) {
-  const int kept = status.value("kept", 0), asleep = std::max(status.value("parked", 0), kept);
-  std::string text = asleep > 0 ? fmt::format("{} asleep", asleep) : "";
+  const int kept = status.value("kept", 0), parked = std::max(status.value("parked", 0), kept);
+  std::string text = parked > 0 ? fmt::format("{} parked", parked) : "";
   if (kept > 0) text += fmt::format(" ({} kept)", kept);
   for (const auto& [kind, shown] : without_id)
     if (const int count = status.value(kind, 0); count > 0)

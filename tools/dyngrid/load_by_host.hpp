@@ -9,7 +9,7 @@
 namespace command {
 
 /// @param loads by job: the `loads` of the protocol's answer to `load`
-/// @return a list by job and host: job, host, processes, asleep, share (mean) and least_share (null: none was
+/// @return a list by job and host: job, host, processes, `asleep`, share (mean) and least_share (null: none was
 /// measured), competing (the largest, null: not known), beside (the other jobs that have a process in their grid there)
 base::Json load_by_host(const std::map<std::string, base::Json>& loads);
 

@@ -260,10 +260,12 @@ void add_plan_balance(CommandLine& plan) {
       "Members of FILE: grid m n mb nb rows cols weighted work_s fixed_s border_s volume_s messages_s processor_part "
       "step_s\n"
       "steps_left held_s change_s element_bytes max_aspect may_remove may_return, and processes, a list of objects\n"
-      "with speed share place asleep may_leave away_s calm_s waits_s. In brackets: the speed of a process.\n"
+      "with `speed share place asleep may_leave away_s calm_s waits_s`. In brackets: the speed of a process.\n"
       "A change must save 5 % of a step and, with its own price, 1 % of the time left; where the steps are a guess, "
       "it\n"
-      "must pay off within half of them. A process that left less than 60 s ago comes back for twice as much, and only"
+      "must save its cost within half of them. A process that left less than 60 s ago comes back for twice as much, "
+      "and "
+      "only"
       "\nafter 10 s "
       "without a competitor.\nWith JOB: status 3 where the job declined.");
   app.action([o, &app] { run(*o, app); });

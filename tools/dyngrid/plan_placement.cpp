@@ -95,7 +95,7 @@ void print(const Step& step, const PlaceOptions& o) {
   fmt::print("{} placement, {} -> {} (* new process{})\n{}", o.placement, to_string(step.from),
              to_string(change.to.shape), change.wake.empty() ? "" : ", + woken", table(rows));
   if (!change.park.empty())
-    fmt::print("asleep    {} (mpirun holds what it started, and what was started together leaves together)\n",
+    fmt::print("parked    {} (mpirun holds what it started, and what was started together leaves together)\n",
                fmt::join(change.park, " "));
   if (!step.leave.empty()) fmt::print("leave     {}\n", fmt::join(step.leave, " "));
   fmt::print("moved     {} elements ({:.2f} %)\nretained  {} elements\n", grouped(f.moved_elements),

@@ -67,16 +67,16 @@ std::pair<int, int> shape_of(const Json& grid) {
 
 constexpr int label_width = 9;
 
-/// "1.00 1.00 0.50 0.99; asleep 1.00": the share of a processor of each process, by rank; empty where it is not known.
+/// "1.00 1.00 0.50 0.99; parked 1.00": the share of a processor of each process, by rank; empty where it is not known.
 std::string shares_text(const Json& answer) {
-  std::string awake, asleep;
+  std::string awake, parked;
   if (!answer.is_object()) return awake;
   for (const Json& load : answer.value("loads", Json::array())) {
     const Json share = load.value("share", Json());
-    std::string& text = load.value("place", Json()).is_null() ? asleep : awake;
+    std::string& text = load.value("place", Json()).is_null() ? parked : awake;
     text += (text.empty() ? "" : " ") + (share.is_number() ? fmt::format("{:.2f}", share.get<double>()) : "-");
   }
-  return awake + (asleep.empty() ? "" : "; asleep " + asleep);
+  return awake + (parked.empty() ? "" : "; parked " + parked);
 }
 
 } // namespace

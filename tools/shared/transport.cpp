@@ -93,7 +93,7 @@ std::string try_ucx(const Site& site) {
   return fmt::format("the trial of UCX ended with status {}: {}", result.status, line.empty() ? "no message" : line);
 }
 
-/// ompi_info takes a quarter of a second, most of it asleep.
+/// ompi_info takes a quarter of a second, most of it sleeping.
 std::string ask_ompi_info(const Site& site) {
   Launch ask;
   const std::string beside = site.mpirun.substr(0, site.mpirun.rfind('/') + 1) + "ompi_info";

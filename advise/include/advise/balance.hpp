@@ -83,7 +83,7 @@ struct BalanceRequest {
 
   std::int64_t steps_left = -1; ///< -1: not known
   /// Seconds for which the speeds have not changed. A load is expected to last as long as it has lasted, so nothing is
-  /// moved for one that comes and goes faster than a move pays off.
+  /// moved for one that comes and goes before a move has saved its cost.
   double held_s = std::numeric_limits<double>::infinity();
   bool may_remove = true, may_return = true;
   /// Longer side of a new grid over its shorter one, where the grid there is is not longer; 0: any.
@@ -112,12 +112,12 @@ struct Balance {
 };
 
 /// One optimization: over sets of processes (the strongest k, for every k), shapes of the grid, arrangements and
-/// shares. The choice with the least steps * step + change, among those that save rules.gain of a step and pay off
-/// in time: within rules.payoff_part of the steps where their number is a guess (not known, or a load that is new), so
-/// that rules.worth of the time left is saved where it is known. Equal parts: the slowest process counts, so that
-/// removal is what helps. Unequal ones: map_in_place where all stay, map_processors and order_grid otherwise; where
-/// items have costs, rows and columns are then cut by balance_chain, in turn: on 1 x P and P x 1 grids exact, for each
-/// order of processes that is looked at.
+/// shares. The choice with the least steps * step + change, among those that save rules.gain of a step, and their
+/// cost in time: within rules.payoff_part of the steps where their number is a guess (not known, or a load that is
+/// new), so that rules.worth of the time left is saved where it is known. Equal parts: the slowest process counts, so
+/// that removal is what helps. Unequal ones: map_in_place where all stay, map_processors and order_grid otherwise;
+/// where items have costs, rows and columns are then cut by balance_chain, in turn: on 1 x P and P x 1 grids exact, for
+/// each order of processes that is looked at.
 ///
 /// Every grid up to some 64 processes takes well below a second: choices are looked at in the order of a bound, and no
 /// longer than the bound can win.

@@ -38,7 +38,7 @@ struct BalanceRules {
   double gain = 0.05;           ///< least part of a step that is saved
   double sure_part = 0.5;       ///< of that gain: enough where nothing is predicted
   double errors = 2;            ///< times the error of a step, which has to be saved, too
-  double payoff_part = 0.5;     ///< pays off within this part of the steps, where it is a guess how many there are
+  double payoff_part = 0.5;     ///< the cost is saved within this part of the steps, where their number is a guess
   double worth = 0.01;          ///< where that is known: least part of the time left that is saved, the change included
   double seen_s = 2;            ///< a load has gone for so long when that is seen
   double calm_s = 10;           ///< a sleeping process returns only after so long without a competitor
@@ -61,7 +61,7 @@ struct BalanceRules {
   double settled_s = 5;        ///< nothing has changed for so long: then a single sample does not matter
   double again_s = 10;         ///< since the last decision: which sleeping process may return changes with time alone
   double costs_s = 2;          ///< the same with new costs of rows or columns, which a program may report at each step
-  double longer_held = 1.25;   ///< times as long as at the last decision, a load has lasted: more pays off by now
+  double longer_held = 1.25;   ///< times as long as at the last decision, a load has lasted: a change saves more
 
   // ---- which steps count
   std::size_t last_steps = 9;   ///< the newest ones: their median ignores four disturbed ones

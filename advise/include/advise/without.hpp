@@ -11,7 +11,7 @@
 
 namespace advise {
 
-/// A process of an application, in the grid or asleep.
+/// A process of an application, in the grid or parked.
 struct ProcessInfo {
   int id = 0; ///< unique while the application runs
   std::string host;

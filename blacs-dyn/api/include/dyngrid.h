@@ -106,7 +106,7 @@ DYNGRID_API MPI_Fint dyngrid_comm_f(void);
 /* The place where the grid may change. Collective. With no request pending it costs one all-reduce of 8 bytes. All
  * processes come to the same one: the same line of the program from C, C++ and Python, the same call from Fortran. If
  * not, all of them get DYNGRID_ERR_STATE, which names both, and the grid stays. The same holds for processes that join,
- * or wake in the resize point in which they fell asleep, while the others are at another.
+ * or wake in the resize point in which they were parked, while the others are at another.
  * From Fortran: an optimizing compiler makes several calls of one in the source, where it inlines a subroutine or makes
  * a jump of the call with which it ends. Give a resize point inside a subroutine a name by dyngrid_resize_point_at. */
 DYNGRID_API int dyngrid_resize_point(void);
@@ -126,7 +126,7 @@ DYNGRID_API int dyngrid_was_refused(void);
 DYNGRID_API int dyngrid_pending(void);
 /* A routine that is called before or after a change, with the `data` that was registered with it. */
 typedef void (*dyngrid_change_routine)(void* data);
-/* Notice of changes. `before` is called on every process of the old grid, also on those that leave or fall asleep, when
+/* Notice of changes. `before` is called on every process of the old grid, also on those that leave or are parked, when
  * a change is certain. All processes are there then, and only MPI itself can still fail. The old grid is whole then:
  * its communicator, context, descriptors and local arrays. Values written to local arrays move to the new grid; shared
  * state has been sent already. `after` is called on every process of the new grid, new and woken processes included,

@@ -189,7 +189,7 @@ public:
   void request_without(int nprow, int npcol, const std::string& without) {
     check(dyngrid_request_without(nprow, npcol, without.c_str()));
   }
-  /// Waits asleep until the scheduler grants one of these grids: "8:32"; see dyngrid_need. Collective. @throws Error
+  /// Sleeps until the scheduler grants one of these grids: "8:32"; see dyngrid_need. Collective. @throws Error
   Outcome need(const std::string& grids) { return static_cast<Outcome>(check(dyngrid_need(grids.c_str()))); }
   /// The number by which others name this process; -1 on a new process before its first resize point. Local.
   int process_id() const { return dyngrid_process_id(); }
@@ -212,7 +212,7 @@ public:
   bool is_restarted() const { return dyngrid_is_restarted() != 0; }
   /// The grids that this application can use, for requests from outside: "4:32:*2; aspect 2". Local.
   void allow(const std::string& grids) { check(dyngrid_allow(grids.c_str())); }
-  /// Steps of the whole run, so that a growth that cannot pay off is declined. Local.
+  /// Steps of the whole run, so that a growth that costs more than it saves is declined. Local.
   void set_steps(std::int64_t steps) { check(dyngrid_set_steps(steps)); }
   /// Tries these grids in the first steps and goes to the quickest: "2x2,2x3,3x3@3". Local.
   void experiment(const std::string& grids) { check(dyngrid_experiment(grids.c_str())); }

@@ -126,7 +126,8 @@ public:
   virtual void look_after_called_off() {}
 
   // ---- a new group's side
-  /// The intercommunicator to my owner, when it admits us; empty: it does not. Collective over world. Waits asleep.
+  /// The intercommunicator to my owner, when it admits us; empty: it does not. Collective over world. Sleeps while it
+  /// waits.
   virtual std::optional<Comm> enter(MPI_Comm world) = 0;
   /// In dyngrid_init: reports that this group has started. False: it was called off while it started, or the
   /// application has ended, so it has nothing to do. Collective over world.

@@ -170,8 +170,8 @@ std::optional<Comm> RendezvousLauncher::enter(MPI_Comm world) {
   return connect(port, world);
 }
 
-/// The answer of the application; "away" when it has ended. Waits asleep; a process that waits in a broadcast sleeps
-/// only for moments.
+/// The answer of the application; "away" when it has ended. Sleeps while it waits; a process that waits in a broadcast
+/// sleeps only for moments.
 std::string RendezvousLauncher::receive_answer(MPI_Comm world) {
   if (!peer_) return "away";
   try {

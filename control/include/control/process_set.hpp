@@ -32,7 +32,7 @@ struct SpawnGroup {
   int id = 0;
   int owner = -1; ///< id of the process of group 0 that spawned it and holds its intercommunicator; -1 for group 0
   std::vector<int> members;                   ///< ids, in the order of the group's own ranks
-  std::vector<int> parked;                    ///< those of them that are asleep
+  std::vector<int> parked;                    ///< those of them that sleep
   std::string host;                           ///< the requested host; empty: mpirun decided
   std::vector<double> speeds = {};            ///< of the members; empty: 1 each
   std::vector<std::string> member_hosts = {}; ///< where each member is, as it says itself; empty: not known
@@ -72,7 +72,7 @@ template <class Archive> void fields(Archive& a, ProcessSet& process_set) {
   a(process_set.groups, process_set.grid, process_set.levels, process_set.next_id, process_set.next_group);
 }
 
-/// The application at its start: nprocs processes, the first shape.size() of them in the grid, the others asleep.
+/// The application at its start: nprocs processes, the first shape.size() of them in the grid, the others parked.
 ProcessSet first_process_set(int nprocs, base::GridShape shape);
 
 /// How new processes are grouped.
@@ -119,7 +119,7 @@ struct Change {
   GridMap to;
   std::vector<int> wake; ///< parked ids, group 0 first
   std::vector<NewGroup> new_groups;
-  std::vector<int> park;           ///< ids that fall asleep
+  std::vector<int> park;           ///< ids that are to be parked
   std::vector<int> release_groups; ///< group ids, all of whose members leave for good
   bool is_growth() const { return !wake.empty() || !new_groups.empty(); }
   std::vector<int> new_ids() const;

@@ -149,7 +149,7 @@ DYNGRID_API int dyngrid_select(int nprow, int npcol, const double* grid, int cou
  * for each place, and 50 steps are counted on. */
 typedef struct dyngrid_balance_request {
   int nprow, npcol;      /* the grid there is */
-  int n_processes;       /* in the grid and asleep */
+  int n_processes;       /* in the grid and parked */
   const double* speeds;  /* of each: work per second that it does now, relative, above 0 */
   const double* shares;  /* part of its processor that each gets, above 0, at most 1; null: 1 */
   const int* places;     /* of each, row-major in the grid; -1: it sleeps. Null: process k at place k, others sleep */
@@ -169,7 +169,7 @@ typedef struct dyngrid_balance_request {
 
 /* Whether to deal the work out anew, to send processes to sleep or to take them back: the choice with the least
  * steps_left * step + change, among those that save 5 % of a step and 1 % of the time left; where steps_left is not
- * known, those that save 5 % of a step and pay off within 25 steps. action: DYNGRID_BALANCE_*. order: up to
+ * known, those that save 5 % of a step, and their cost within 25 steps. action: DYNGRID_BALANCE_*. order: up to
  * n_processes, the process at each place of the new grid. rows, cols: up to n_processes each. step_s: predicted, now
  * and then. payoff_steps: -1 where nothing is done. why: at most why_size characters with the closing 0. */
 DYNGRID_API int dyngrid_balance_plan(const dyngrid_balance_request* request, int* action, int* nprow, int* npcol,

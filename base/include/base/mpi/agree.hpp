@@ -17,7 +17,7 @@ namespace base {
 
 /// The worst status over comm is agreed. When it is not success every rank throws it, with the text of the lowest rank
 /// that has it. `number` has to be the same everywhere, else all throw rank_mismatch with `differs`. One round.
-/// Collective. Waits asleep.
+/// Collective. Sleeps while it waits.
 void agree_on_number(MPI_Comm comm, Status mine, const std::string& message, std::int64_t number, const char* differs);
 
 /// The error that `step` throws; empty: none.

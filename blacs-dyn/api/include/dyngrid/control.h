@@ -28,7 +28,7 @@ DYNGRID_API int dyngrid_resize_without(int nprow, int npcol, int placement, cons
 DYNGRID_API int dyngrid_request_without(int nprow, int npcol, const char* without);
 /* Goes on with one of these grids, written as for dyngrid_allow: "8:32", "4,9,16", "4:32:*2; aspect 2". Collective; the
  * outcome is that of dyngrid_resize. DYNGRID_SAME where the grid is one of them. Otherwise the scheduler that started
- * the job (dyngrid submit) is asked, and all processes wait, asleep, without a time limit, until it grants one. The
+ * the job (dyngrid submit) is asked, and all processes sleep, without a time limit, until it grants one. The
  * scheduler starts no job on the processors that it keeps for them, and has others shrink for it where its policy does.
  * Where a grid that is not larger than the present one would do, a larger one is requested, and not waited for. Of the
  * grids that are granted and that dyngrid_allow permits, it takes the one nearest to square. DYNGRID_ERR_SLOTS when the
