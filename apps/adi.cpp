@@ -205,12 +205,12 @@ public:
     if (step == settings_.common.steps) differing += differing_from_one_process(step);
     error = apps::max_over_grid(error);
     differing = apps::sum_over_grid(differing);
-    run.verdict(error < 1e-12 && differing == 0, error,
-                fmt::format("{:.2e} from the exact solution{}{}", error,
-                            plain_ && differing == 0 ? ", equal to the plain step" : "",
-                            differing > 0                    ? fmt::format(", {} elements differ", differing)
-                            : step == settings_.common.steps ? ", equal to the serial run"
-                                                             : ""));
+    run.report_check(error < 1e-12 && differing == 0, error,
+                     fmt::format("{:.2e} from the exact solution{}{}", error,
+                                 plain_ && differing == 0 ? ", equal to the plain step" : "",
+                                 differing > 0                    ? fmt::format(", {} elements differ", differing)
+                                 : step == settings_.common.steps ? ", equal to the serial run"
+                                                                  : ""));
   }
 
 private:

@@ -158,8 +158,9 @@ int main(int argc, char** argv) {
     run.end(step == options.steps);
     if (!options.check || step < options.steps) continue;
     const double wrong = apps::differing<Cell>(cells, n, [&] { return alone(n, step, flame.sweeps, flame.spin); });
-    run.verdict(wrong == 0, wrong,
-                wrong == 0 ? "equal to the serial run" : fmt::format("{} cells differ from the serial run", wrong));
+    run.report_check(wrong == 0, wrong,
+                     wrong == 0 ? "equal to the serial run"
+                                : fmt::format("{} cells differ from the serial run", wrong));
   }
   const bool is_written = dyngrid_comm() == MPI_COMM_NULL || record.write_csv(flame.csv);
   if (!is_written) std::fprintf(stderr, "flame: cannot write %s\n", flame.csv.c_str());

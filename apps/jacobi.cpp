@@ -140,13 +140,13 @@ public:
     error = apps::max_over_grid(error);
     const double product_error = products_ ? apps::max_over_grid(error_of_product(grown)) : 0;
     const double wrong = is_last ? apps::differing<double>(u_, n(), [&] { return serial(problem_, done); }) : 0;
-    run.verdict(error < 1e-12 && wrong == 0 && product_error < 1e-13 * static_cast<double>(n()),
-                std::max(error, product_error),
-                fmt::format("residual {:.2e}, {:.2e} from the expected iterate{}{}", residual, error,
-                            products_ ? fmt::format(", {:.2e} from the expected product", product_error) : "",
-                            !is_last     ? ""
-                            : wrong == 0 ? ", equal to the serial run"
-                                         : fmt::format(", {} elements differ from the serial run", wrong)));
+    run.report_check(error < 1e-12 && wrong == 0 && product_error < 1e-13 * static_cast<double>(n()),
+                     std::max(error, product_error),
+                     fmt::format("residual {:.2e}, {:.2e} from the expected iterate{}{}", residual, error,
+                                 products_ ? fmt::format(", {:.2e} from the expected product", product_error) : "",
+                                 !is_last     ? ""
+                                 : wrong == 0 ? ", equal to the serial run"
+                                              : fmt::format(", {} elements differ from the serial run", wrong)));
   }
 
 private:

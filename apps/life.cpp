@@ -302,7 +302,7 @@ Seconds play(dyngrid_matrix* cells, dyngrid::Borders<int>& borders, int generati
 /// Compares every cell with a game that one process plays alone.
 void check(apps::Run& run, dyngrid_matrix* cells, Alone& alone, std::int64_t n, std::int64_t generation) {
   const double wrong = apps::differing<int>(cells, n, [&] { return alone.at_generation(generation); });
-  run.verdict(wrong == 0, 0, wrong == 0 ? "" : fmt::format("{} cells", wrong));
+  run.report_check(wrong == 0, 0, wrong == 0 ? "" : fmt::format("{} cells", wrong));
 }
 
 } // namespace

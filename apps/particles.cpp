@@ -328,10 +328,10 @@ void check(apps::Run& run, const dyngrid_matrix* cells, Alone& alone, const Sett
   dyngrid::for_each<std::int32_t>(cells, [&](std::int64_t, std::int64_t, std::int32_t count) { particles += count; });
   particles = apps::sum_over_grid(particles);
   const auto begun = static_cast<double>(rows * n * settings.crowd + (n - rows));
-  run.verdict(wrong == 0 && particles == begun, wrong,
-              wrong > 0 ? fmt::format("{:.0f} cells", wrong)
-                        : fmt::format("{:.0f} particles{}", particles,
-                                      particles == begun ? "" : fmt::format(" of {:.0f}", begun)));
+  run.report_check(wrong == 0 && particles == begun, wrong,
+                   wrong > 0 ? fmt::format("{:.0f} cells", wrong)
+                             : fmt::format("{:.0f} particles{}", particles,
+                                           particles == begun ? "" : fmt::format(" of {:.0f}", begun)));
 }
 
 void read_command_line(Settings& s, int argc, char** argv) {

@@ -56,11 +56,11 @@ void judge(apps::Run& run, const dyngrid_matrix* y, int step, bool is_from_file,
     wrong += element == step * expected[i] ? 0 : 1;
     residual = std::max(residual, std::fabs(element - step * expected[i]));
   });
-  if (!is_from_file) return run.verdict(apps::sum_over_grid(wrong) == 0);
+  if (!is_from_file) return run.report_check(apps::sum_over_grid(wrong) == 0);
   residual = apps::max_over_grid(residual);
   if (largest > 0)
     residual /= step * largest * static_cast<double>(expected.size()) * std::numeric_limits<double>::epsilon();
-  run.verdict(residual < 16, residual, fmt::format("scaled residual {:.3g}", residual));
+  run.report_check(residual < 16, residual, fmt::format("scaled residual {:.3g}", residual));
 }
 
 } // namespace

@@ -109,9 +109,9 @@ void check(apps::Run& run, dyngrid_matrix* u, const Problem& problem, Alone& alo
     error = std::max(error, std::fabs(e - problem.solution(i, j)));
   });
   error = apps::max_over_grid(error);
-  run.verdict(wrong == 0, error,
-              wrong == 0 ? fmt::format("equal to the serial run, {:.2e} from the solution", error)
-                         : fmt::format("{:.0f} elements differ from the serial run", wrong));
+  run.report_check(wrong == 0, error,
+                   wrong == 0 ? fmt::format("equal to the serial run, {:.2e} from the solution", error)
+                              : fmt::format("{:.0f} elements differ from the serial run", wrong));
 }
 
 } // namespace

@@ -329,23 +329,23 @@ bool BalanceMemory::is_due(double now_s) const {
 }
 
 BalanceDecision decide_balance(BalanceRequest subject, BalanceMemory& memory, double now_s) {
-  BalanceDecision verdict;
+  BalanceDecision decision;
   int in_grid = 0;
   for (const ProcessLoad& load : memory.loads)
     if (load.place >= 0) {
       ++in_grid;
-      if (load.samples == 0) verdict.why_not = "the load of some processes was not measured yet";
+      if (load.samples == 0) decision.why_not = "the load of some processes was not measured yet";
     }
-  if (in_grid != subject.grid.size()) verdict.why_not = "the loads are of another grid";
-  if (!verdict.why_not.empty()) return verdict;
+  if (in_grid != subject.grid.size()) decision.why_not = "the loads are of another grid";
+  if (!decision.why_not.empty()) return decision;
   begin_with(memory, subject, now_s);
   if (memory.is_settled(now_s)) observe(memory, subject, now_s);
   if (memory.known.observed.empty()) {
-    verdict.why_not = "no step was measured yet";
-    return verdict;
+    decision.why_not = "no step was measured yet";
+    return decision;
   }
   const UsualTime steady = steady_steps(memory, now_s, now_s);
-  BalanceRequest& r = verdict.request = std::move(subject);
+  BalanceRequest& r = decision.request = std::move(subject);
   r.step_s = steady.count() == 0 ? 0 : steady.seconds();
   r.measured_error = r.step_s > 0 ? steady.error_s() / r.step_s : 0;
   r.held_s = std::max(0.0, now_s - steady_since(memory, now_s));
@@ -374,27 +374,27 @@ BalanceDecision decide_balance(BalanceRequest subject, BalanceMemory& memory, do
       cost.terms.push_back({beyond_plan_term, beyond_s});
       return cost;
     };
-  verdict.balance = decide_balance(r);
+  decision.balance = decide_balance(r);
   memory.decided = std::move(decided);
   memory.are_costs_new = false;
-  return verdict;
+  return decision;
 }
 
 // ---- afterwards
 
-void BalanceMemory::carried_out(const BalanceDecision& verdict, double change_s, double now_s) {
-  const Balance& balance = verdict.balance.value();
+void BalanceMemory::carried_out(const BalanceDecision& decision, double change_s, double now_s) {
+  const Balance& balance = decision.balance.value();
   Trial trial;
   trial.outcome.action = balance.action;
   trial.outcome.predicted_before_s = balance.now.step_s();
   trial.outcome.predicted_after_s = balance.then.step_s();
-  trial.outcome.before_s = verdict.request.step_s;
+  trial.outcome.before_s = decision.request.step_s;
   trial.outcome.predicted_change_s = balance.then.change.total();
   trial.outcome.change_s = change_s;
   beyond_plan.add(std::max(0.0, change_s - (balance.then.change.total() - balance.then.change.of(beyond_plan_term))));
   trial.speeds = all_speeds(*this);
-  trial.from = with_speeds(*this, balance.now, verdict.request);
-  trial.to = with_speeds(*this, balance.then, verdict.request);
+  trial.from = with_speeds(*this, balance.now, decision.request);
+  trial.to = with_speeds(*this, balance.then, decision.request);
   known.trial = std::move(trial);
   grid_changed(now_s);
 }

@@ -169,31 +169,31 @@ CallExpectation CallSpeeds::expect(const std::string& routine, int aspect, const
 
 // ---- what is decided
 
-CallVerdict decide_call(const std::vector<CallOption>& options) {
+CallDecision decide_call(const std::vector<CallOption>& options) {
   const CallOption& stay = options[0];
-  CallVerdict verdict;
-  verdict.stay_s = stay.seconds();
+  CallDecision decision;
+  decision.stay_s = stay.seconds();
   std::size_t best = 0;
   for (std::size_t k = 1; k < options.size(); ++k) {
     const bool is_known = !std::isnan(options[k].seconds());
     if (is_known && (best == 0 || options[k].seconds() < options[best].seconds())) best = k;
   }
-  if (best == 0) return verdict;
-  verdict.best = options[best].place;
-  verdict.run_s = options[best].run_s;
-  verdict.copy_s = options[best].copy_s;
-  verdict.needed_s = std::max(rules.gain * verdict.stay_s, stay.spread_s + options[best].spread_s);
-  const double gain = verdict.stay_s - options[best].seconds();
-  if (gain > rules.gain * verdict.stay_s && gain >= verdict.needed_s) verdict.chosen = best; // false with NaN
-  return verdict;
+  if (best == 0) return decision;
+  decision.best = options[best].place;
+  decision.run_s = options[best].run_s;
+  decision.copy_s = options[best].copy_s;
+  decision.needed_s = std::max(rules.gain * decision.stay_s, stay.spread_s + options[best].spread_s);
+  const double gain = decision.stay_s - options[best].seconds();
+  if (gain > rules.gain * decision.stay_s && gain >= decision.needed_s) decision.chosen = best; // false with NaN
+  return decision;
 }
 
-std::string to_string(const CallVerdict& verdict) {
-  if (std::isnan(verdict.stay_s)) return "stays: its time here is not known";
-  if (std::isnan(verdict.run_s)) return fmt::format("stays: {:.3g} s here, no other place is known", verdict.stay_s);
+std::string to_string(const CallDecision& decision) {
+  if (std::isnan(decision.stay_s)) return "stays: its time here is not known";
+  if (std::isnan(decision.run_s)) return fmt::format("stays: {:.3g} s here, no other place is known", decision.stay_s);
   return fmt::format("{} {}: {:.3g} s + {:.3g} s of copies, here {:.3g} s; a move has to save {:.3g} s",
-                     verdict.is_moved() ? "moves to" : "stays, the best other place is", to_string(verdict.best),
-                     verdict.run_s, verdict.copy_s, verdict.stay_s, verdict.needed_s);
+                     decision.is_moved() ? "moves to" : "stays, the best other place is", to_string(decision.best),
+                     decision.run_s, decision.copy_s, decision.stay_s, decision.needed_s);
 }
 
 bool is_time_to_measure(const CallsSoFar& so_far, double expected_s) {

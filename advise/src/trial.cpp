@@ -10,13 +10,13 @@
 
 namespace advise {
 
-Trial::Verdict Trial::verdict() const {
+Trial::Decision Trial::decision() const {
   constexpr TrialRules rules;
-  if (before.count() < rules.least_before || after.count() < rules.least) return Verdict::open;
+  if (before.count() < rules.least_before || after.count() < rules.least) return Decision::open;
   const double was = before.seconds(), is = after.seconds();
   const double error = std::hypot(before.error_s(), after.error_s());
-  if (is > (1 + rules.slower) * was && is - was > rules.errors * error) return Verdict::slower;
-  return after.count() < rules.most ? Verdict::open : Verdict::stays;
+  if (is > (1 + rules.slower) * was && is - was > rules.errors * error) return Decision::slower;
+  return after.count() < rules.most ? Decision::open : Decision::stays;
 }
 
 bool Stay::add(double step_s) {

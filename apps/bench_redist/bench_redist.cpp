@@ -689,11 +689,11 @@ int run(int argc, char** argv) {
       summary.add(results[k]);
     }
   if (rank == 0) summary.print();
-  int verdict = summary.is_right ? 0 : 1;
-  if (!report.finish()) verdict = 1;
-  MPI_Bcast(&verdict, 1, MPI_INT, 0, ranks.all);
+  int exit_status = summary.is_right ? 0 : 1;
+  if (!report.finish()) exit_status = 1;
+  MPI_Bcast(&exit_status, 1, MPI_INT, 0, ranks.all);
   ranks.close();
-  return verdict;
+  return exit_status;
 }
 
 } // namespace

@@ -378,11 +378,11 @@ void Run::begin(int step, double flops) {
   begun_ = MPI_Wtime();
 }
 
-void Run::end(bool has_verdict) {
+void Run::end(bool has_check) {
   current_.seconds = max_over_grid(MPI_Wtime() - begun_);
   if (!options_.check)
     close_step("not checked");
-  else if (!has_verdict)
+  else if (!has_check)
     close_step("-");
 }
 
@@ -394,7 +394,7 @@ void Run::done(int step, double flops, double seconds) {
   close_step(options_.check ? "-" : "not checked");
 }
 
-void Run::verdict(bool right, double residual, const std::string& note) {
+void Run::report_check(bool right, double residual, const std::string& note) {
   if (!options_.check) return;
   current_.right = right ? 1 : 0;
   current_.residual = residual;
@@ -493,11 +493,11 @@ int Run::finish(const std::string& more) {
     path += fmt::format(" -> {}x{}", change.report.to_nprow, change.report.to_npcol);
   }
   if (done > 0) print_changes();
-  const std::string verdict = !options_.check ? "not checked"
+  const std::string checked = !options_.check ? "not checked"
                               : wrong == 0    ? "all right"
                                               : fmt::format("{} WRONG", wrong);
   std::string summary = fmt::format("{}: {} {}s {}, {}; {:.2f} s in {}s, {:.2f} s in {} changes of the grid", name_,
-                                    counts_.steps, word_, verdict, path, step_s, word_, resize_s, done);
+                                    counts_.steps, word_, checked, path, step_s, word_, resize_s, done);
   if (failed > 0) summary += fmt::format(", {} refused", failed);
   if (!more.empty()) summary += "; " + more;
 

@@ -115,11 +115,11 @@ public:
   // ---- a step
   /// Starts the clock of a step: all processes of the grid start together. `flops` of the step, 0 for none.
   void begin(int step, double flops);
-  /// Stops it; the time of a step is that of the slowest process. With --check a check must follow, unless has_verdict
+  /// Stops it; the time of a step is that of the slowest process. With --check a check must follow, unless has_check
   /// is false.
-  void end(bool has_verdict = true);
+  void end(bool has_check = true);
   /// The check of the step that ended last, the same on all processes. `residual` is recorded, `note` printed.
-  void verdict(bool right, double residual = 0, const std::string& note = "");
+  void report_check(bool right, double residual = 0, const std::string& note = "");
 
   /// A line from process (0,0) only.
   void print(const std::string& line);

@@ -51,7 +51,7 @@ Application& holding(const char* routine) {
 /// And all processes make this call.
 Application& agreed(const char* routine, Application& (*entered)(const char*) = begun) {
   Application& application = entered(routine);
-  application.whereabouts.agree_on_call(routine);
+  application.program_position.agree_on_call(routine);
   return application;
 }
 
@@ -84,7 +84,7 @@ int resize_point(const Place& place) {
 
 /// A number that all processes choose alike.
 void agree_on_choice(Application& a, const char* routine, const char* what, int value, int least, int most) {
-  a.whereabouts.agree_on_call(routine);
+  a.program_position.agree_on_call(routine);
   a.grid.check_choice(routine, what, value, least, most);
 }
 
@@ -104,7 +104,7 @@ void create(const char* routine, blacs_dyn::Matrices::Asked asked, dyngrid_matri
 
 void share(const char* name, void* data, std::size_t bytes, bool has_gaps) {
   Application& a = holding("dyngrid_share");
-  if (!a.registered.shared.has_early(name)) a.whereabouts.agree_on_call("dyngrid_share");
+  if (!a.registered.shared.has_early(name)) a.program_position.agree_on_call("dyngrid_share");
   a.registered.shared.share(name, data, bytes, a.grid.comm(), has_gaps);
 }
 
@@ -233,7 +233,7 @@ int dyngrid_was_refused(void) {
 }
 
 const char* dyngrid_entry_point(void) {
-  return app().is_active() ? app().whereabouts.entry_point() : "";
+  return app().is_active() ? app().program_position.entry_point() : "";
 }
 
 int dyngrid_pending(void) {
@@ -559,7 +559,7 @@ int dyngrid_matrix_halo(const dyngrid_matrix* matrix, const int* lo, const int* 
     if (!a.grid.has_me())
       throw base::Error(base::Status::bad_state,
                         "blacs-dyn: dyngrid_matrix_halo: this process is not in the grid, expected one that is");
-    a.whereabouts.agree_on_call("dyngrid_matrix_halo");
+    a.program_position.agree_on_call("dyngrid_matrix_halo");
     const redist::HaloPlan plan = a.borders.halo_plan(matrix, {lo, hi, periodic, neighbours, halo != nullptr});
     *halo =
         new dyngrid_halo{redist::Halo(a.grid.comm(), plan, static_cast<int>(blacs_dyn::element_bytes(matrix->type)))};
@@ -832,7 +832,7 @@ int dyngrid_checkpoint(const char* path) {
   return guard([&] {
     begun("dyngrid_checkpoint")
         .registered.routines.refuse_inside("dyngrid_checkpoint", {Inside::panel}); // A is not whole
-    app().whereabouts.agree_on_call("dyngrid_checkpoint");
+    app().program_position.agree_on_call("dyngrid_checkpoint");
     app().checkpoints.write(path);
   });
 }

@@ -165,7 +165,7 @@ void Application::start(Mode mode_of_unit0, MPI_Comm first) {
                          ? (std::string_view(newcomer) == "classical" ? Mode::classical : Mode::managed)
                          : mode_of_unit0);
   if (const char* entry = environment("DYNGRID_ENTRY"); entry && processes.is_newcomer())
-    whereabouts.set_entry_point(entry);
+    program_position.set_entry_point(entry);
   pool(); // before its variable goes
   for (const char* name : {"DYNGRID_ENTRY", "DYNGRID_NEWCOMER", "DYNGRID_JOIN", "DYNGRID_MEET", "DYNGRID_POOL"})
     unsetenv(name);

@@ -15,12 +15,12 @@
 #include "grid/machine_figures.hpp"
 #include "grid/newcomer_command.hpp"
 #include "grid/phases.hpp"
+#include "grid/program_position.hpp"
 #include "grid/registered.hpp"
 #include "grid/relayout.hpp"
 #include "grid/resize_points.hpp"
 #include "grid/settings.hpp"
 #include "grid/state_transfer.hpp"
-#include "grid/whereabouts.hpp"
 #include "processes/hosts.hpp"
 #include "processes/launchers/ways.hpp"
 #include "processes/processes.hpp"
@@ -47,13 +47,13 @@ public:
   Phases phases{grid, registered.matrices, machine, copier, control};
   std::unique_ptr<Control> control; ///< on process 0; destroyed after `changes`, whose requests use it
   Balancing balancing{processes, settings, grid, registered.matrices, machine, control};
-  Whereabouts whereabouts{grid};
-  NewcomerCommand newcomers{processes, settings, whereabouts};
-  StateTransfer transfer{processes, settings, registered, whereabouts, machine, balancing};
+  ProgramPosition program_position{grid};
+  NewcomerCommand newcomers{processes, settings, program_position};
+  StateTransfer transfer{processes, settings, registered, program_position, machine, balancing};
   const Resize::Parts parts{processes, grid, settings, registered, newcomers, transfer, checkpoints, reports, machine};
-  Relayout relayout{parts, whereabouts, copier};
+  Relayout relayout{parts, program_position, copier};
   Changes changes{parts, headroom, relayout, balancing, control};
-  ResizePoints points{grid, settings, whereabouts, checkpoints, balancing, changes};
+  ResizePoints points{grid, settings, program_position, checkpoints, balancing, changes};
 
   /// True from dyngrid_init, a classical growth, or the start of a spawned process on: the BLACS set-up layer is ours
   /// then.

@@ -57,7 +57,7 @@ std::string shown(const advise::BalanceChoice& choice) {
 /// A message of one process to the others. The fields of process 0 hold for all.
 struct Balancing::Record {
   LoadFigures load;
-  std::int32_t has_verdict = 0; ///< process 0: a broadcast follows
+  std::int32_t has_decision = 0; ///< process 0: a broadcast follows
   std::int32_t wants_loads = 0;
   std::int64_t item_bytes = 0; ///< of what rows and columns took: a gathering follows where there are some
 };
@@ -94,7 +94,7 @@ std::vector<ProcessLoad> Balancing::with_hosts(const std::vector<LoadFigures>& l
   return all;
 }
 
-Balancing::Verdict Balancing::exchange(bool is_asked) {
+Balancing::Decision Balancing::exchange(bool is_asked) {
   const MPI_Comm grid = grid_.comm();
   const bool is_0 = processes_.id() == 0;
   // observe
@@ -112,7 +112,7 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
   if (is_0) {
     gathered_s_ = base::monotonic_s();
     if (control_) asked.question = control_->state().board.take_question();
-    mine.has_verdict = asked || settings_.balance != BalanceMode::off || memory_.has_outcome() ? 1 : 0;
+    mine.has_decision = asked || settings_.balance != BalanceMode::off || memory_.has_outcome() ? 1 : 0;
   }
   // gather
   if (!is_0) processes_.receive_reports(base::tag_load); // passed on
@@ -134,17 +134,17 @@ Balancing::Verdict Balancing::exchange(bool is_asked) {
     asked.items = gather(my_items, sizes);
   reports_.turn_on(); // from the first exchange on
   // decide
-  Verdict verdict;
-  verdict.mode = settings_.balance;
-  if (is_0) verdict = decide(asked);
-  verdict.report = last_;
+  Decision decision;
+  decision.mode = settings_.balance;
+  if (is_0) decision = decide(asked);
+  decision.report = last_;
   // broadcast
-  if (all[0].has_verdict == 0) return {};
-  verdict = value_of_root(verdict, 0, grid);
-  set_mode(verdict.mode);
-  last_ = verdict.report;
-  is_doing_ = verdict.kind != Verdict::Kind::nothing;
-  return verdict;
+  if (all[0].has_decision == 0) return {};
+  decision = value_of_root(decision, 0, grid);
+  set_mode(decision.mode);
+  last_ = decision.report;
+  is_doing_ = decision.kind != Decision::Kind::nothing;
+  return decision;
 }
 
 std::vector<std::vector<char>> Balancing::gather(const std::vector<char>& mine,
@@ -296,23 +296,23 @@ BalanceRequest Balancing::subject() const {
   return s;
 }
 
-Balancing::Verdict Balancing::verdict_of(const BalanceDecision& decided) const {
-  Verdict verdict;
-  verdict.mode = settings_.balance;
-  verdict.to = map_of(decided.balance->then, decided.request.mb, decided.request.nb);
+Balancing::Decision Balancing::decision_of(const BalanceDecision& decided) const {
+  Decision decision;
+  decision.mode = settings_.balance;
+  decision.to = map_of(decided.balance->then, decided.request.mb, decided.request.nb);
   const GridMap& from = processes_.process_set().grid;
-  verdict.kind =
-      from.shape == verdict.to.shape && from.ids == verdict.to.ids ? Verdict::Kind::relayout : Verdict::Kind::change;
-  if (verdict.kind == Verdict::Kind::change && !decided.request.is_weighted)
-    verdict.to.row_shares = verdict.to.col_shares = {}; // equal: weighted matrices follow the speeds
+  decision.kind = from.shape == decision.to.shape && from.ids == decision.to.ids ? Decision::Kind::relayout
+                                                                                 : Decision::Kind::change;
+  if (decision.kind == Decision::Kind::change && !decided.request.is_weighted)
+    decision.to.row_shares = decision.to.col_shares = {}; // equal: weighted matrices follow the speeds
   const auto& all = matrices_.all();
-  if (std::none_of(all.begin(), all.end(), [](const auto& a) { return a->order != 0; })) return verdict;
+  if (std::none_of(all.begin(), all.end(), [](const auto& a) { return a->order != 0; })) return decision;
   for (const ProcessLoad& load : memory_.loads)
     if (load.samples > 0) {
-      verdict.ids.push_back(load.process);
-      verdict.speeds.push_back(memory_.speed_of(load));
+      decision.ids.push_back(load.process);
+      decision.speeds.push_back(memory_.speed_of(load));
     }
-  return verdict;
+  return decision;
 }
 
 // ---- the order of a matrix that is being factored
@@ -363,13 +363,13 @@ std::optional<Balance> Balancing::factor_order(const BalanceDecision& stays) con
 }
 
 /// The same grid, speeds and shares.
-Balancing::Verdict Balancing::verdict_for_factors() const {
-  Verdict verdict;
-  verdict.mode = settings_.balance;
-  verdict.kind = Verdict::Kind::relayout;
-  verdict.to = processes_.process_set().grid;
-  verdict.for_factors = panels_->matrix_.name;
-  return verdict;
+Balancing::Decision Balancing::decision_for_factors() const {
+  Decision decision;
+  decision.mode = settings_.balance;
+  decision.kind = Decision::Kind::relayout;
+  decision.to = processes_.process_set().grid;
+  decision.for_factors = panels_->matrix_.name;
+  return decision;
 }
 
 /// Once the loads are known: by place.
@@ -384,8 +384,8 @@ void Balancing::take_items(const std::vector<std::vector<char>>& items) {
 }
 
 /// Once the loads are there. Throws nothing: the others wait for the decision.
-Balancing::Verdict Balancing::decide(const Asked& asked) {
-  Verdict nothing;
+Balancing::Decision Balancing::decide(const Asked& asked) {
+  Decision nothing;
   const std::optional<control::BalanceQuestion>& question = asked.question;
   if (question && question->mode) set_mode(*question->mode);
   const BalanceMode mode = nothing.mode = settings_.balance;
@@ -429,11 +429,11 @@ Balancing::Verdict Balancing::decide(const Asked& asked) {
       answer("advised", {{"balance", control::to_json(balance, ids())}});
       return nothing;
     }
-    Verdict verdict = for_factors ? verdict_for_factors() : verdict_of(decided);
+    Decision decision = for_factors ? decision_for_factors() : decision_of(decided);
     note(decided);
     doing_ = std::move(decided);
     asked_ = question;
-    return verdict;
+    return decision;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "dyngrid: no balance was found: %s\n", error.what());
     return fail(error.what());

@@ -38,7 +38,7 @@ public:
         control_(control) {}
 
   /// The action of all processes, as process 0 has decided.
-  struct Verdict {
+  struct Decision {
     enum class Kind : int { nothing, relayout, change };
     Kind kind = Kind::nothing;
     GridMap to;
@@ -98,7 +98,7 @@ public:
   void all_came();
   std::uint64_t flags(); ///< PlaceWord::Flag of this process; local
   /// Collective over the grid. is_asked: the program wants a balance now, whatever the mode is.
-  Verdict exchange(bool is_asked = false);
+  Decision exchange(bool is_asked = false);
   /// The decision is carried out, in change_s seconds. Local, on all that were asked.
   void carried_out(double change_s);
   void failed(const std::string& why);             ///< the same: it could not be
@@ -143,7 +143,7 @@ private:
   /// Those of all on process 0, by place; collective over the grid.
   std::vector<std::vector<char>> gather(const std::vector<char>& mine, const std::vector<std::int64_t>& sizes) const;
   void take_items(const std::vector<std::vector<char>>& items);
-  Verdict decide(const Asked& asked);
+  Decision decide(const Asked& asked);
   void note(const advise::BalanceDecision& decided);
   void note_nothing(const std::string& why);
   advise::BalanceRequest subject() const;
@@ -152,8 +152,8 @@ private:
   std::vector<double> speeds_on(const GridMap& map) const;
   std::optional<advise::Balance> factor_order(const advise::BalanceDecision& stays) const;
   GridMap map_of(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const;
-  Verdict verdict_of(const advise::BalanceDecision& decided) const;
-  Verdict verdict_for_factors() const;
+  Decision decision_of(const advise::BalanceDecision& decided) const;
+  Decision decision_for_factors() const;
   void publish(const advise::BalanceDecision& decided, bool is_done, bool is_asked);
   void publish_outcome();
   void print_unmeasured();
@@ -189,8 +189,8 @@ private:
   std::map<int, double> printed_stop_s_; ///< seconds that were printed, by process
 };
 
-template <class Archive> void fields(Archive& a, Balancing::Verdict& verdict) {
-  a(verdict.kind, verdict.to, verdict.ids, verdict.speeds, verdict.for_factors, verdict.mode, verdict.report);
+template <class Archive> void fields(Archive& a, Balancing::Decision& decision) {
+  a(decision.kind, decision.to, decision.ids, decision.speeds, decision.for_factors, decision.mode, decision.report);
 }
 
 } // namespace blacs_dyn

@@ -291,26 +291,26 @@ int Changes::pop() {
   return make(std::move(goal));
 }
 
-int Changes::balance(const Balancing::Verdict& verdict) {
-  using Kind = Balancing::Verdict::Kind;
-  if (verdict.kind == Kind::nothing) return DYNGRID_SAME;
-  const std::vector<double> speeds = parts_.processes.know_speeds(verdict.ids, verdict.speeds);
-  Matrix* factored = parts_.registered.matrices.find(verdict.for_factors);
+int Changes::balance(const Balancing::Decision& decision) {
+  using Kind = Balancing::Decision::Kind;
+  if (decision.kind == Kind::nothing) return DYNGRID_SAME;
+  const std::vector<double> speeds = parts_.processes.know_speeds(decision.ids, decision.speeds);
+  Matrix* factored = parts_.registered.matrices.find(decision.for_factors);
   const int order = factored ? std::exchange(factored->order, int{DYNGRID_ORDER_FACTOR}) : 0;
   if (factored) ++factored->relayouts; // a process that sleeps receives it
   int outcome = DYNGRID_SAME;
   try {
-    if (verdict.kind == Kind::relayout) {
-      outcome = lay_out_anew(verdict.to);
+    if (decision.kind == Kind::relayout) {
+      outcome = lay_out_anew(decision.to);
     } else {
       Resize::Goal goal;
-      goal.to = verdict.to.shape;
-      goal.exact = verdict.to;
+      goal.to = decision.to.shape;
+      goal.exact = decision.to;
       goal.is_at_point = true;
       outcome = make(std::move(goal));
     }
   } catch (const Error& error) {
-    parts_.processes.know_speeds(verdict.ids, speeds);
+    parts_.processes.know_speeds(decision.ids, speeds);
     if (factored) {
       factored->order = order;
       --factored->relayouts;

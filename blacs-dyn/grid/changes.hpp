@@ -55,8 +55,8 @@ public:
   int join(); ///< on a new process
   int sleep_until_needed();
   int leave();
-  int pop();                                      ///< dyngrid_pop
-  int balance(const Balancing::Verdict& verdict); ///< @throws agreed Error when it could not be done
+  int pop();                                        ///< dyngrid_pop
+  int balance(const Balancing::Decision& decision); ///< @throws agreed Error when it could not be done
   /// A growth that is decided already, by blacs_setup.dat. Closes all contexts, as blacs_exit does.
   int grow(Change change);
 

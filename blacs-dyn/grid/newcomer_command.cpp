@@ -115,7 +115,7 @@ SpawnOptions NewcomerCommand::options() const {
   options.arguments.push_back(processes_.mode() == Mode::classical ? "DYNGRID_NEWCOMER=classical"
                                                                    : "DYNGRID_NEWCOMER=managed");
   if (!settings_.pool.empty()) options.arguments.push_back("DYNGRID_POOL=" + settings_.pool);
-  if (const std::string entry = whereabouts_.name_for_newcomers(); !entry.empty())
+  if (const std::string entry = program_position_.name_for_newcomers(); !entry.empty())
     options.arguments.push_back("DYNGRID_ENTRY=" + entry);
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text = *variable;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "grid/program_position.hpp"
 #include "grid/settings.hpp"
-#include "grid/whereabouts.hpp"
 #include "processes/launchers/launcher.hpp"
 #include "processes/processes.hpp"
 
@@ -14,8 +14,8 @@ namespace blacs_dyn {
 /// What new processes run: this program with its arguments, unless a setting names another.
 class NewcomerCommand {
 public:
-  NewcomerCommand(const Processes& processes, const Settings& settings, const Whereabouts& whereabouts)
-      : processes_(processes), settings_(settings), whereabouts_(whereabouts) {}
+  NewcomerCommand(const Processes& processes, const Settings& settings, const ProgramPosition& program_position)
+      : processes_(processes), settings_(settings), program_position_(program_position) {}
 
   /// The classical way: what blacs_setup.dat says. No arguments: this process's own.
   void set(std::string program, std::optional<std::vector<std::string>> arguments);
@@ -28,8 +28,8 @@ private:
 
   const Processes& processes_;
   const Settings& settings_;
-  const Whereabouts& whereabouts_; ///< the name of the resize point where the others wait goes along
-  std::string program_;            ///< empty: DYNGRID_START=program=PATH, or this one
+  const ProgramPosition& program_position_; ///< the name of the resize point where the others wait goes along
+  std::string program_;                     ///< empty: DYNGRID_START=program=PATH, or this one
   std::optional<std::vector<std::string>> arguments_;
 };
 

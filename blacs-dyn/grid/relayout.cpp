@@ -10,7 +10,7 @@
 #include "grid/change_routines.hpp"
 #include "grid/copier.hpp"
 #include "grid/matrix_move.hpp"
-#include "grid/whereabouts.hpp"
+#include "grid/program_position.hpp"
 #include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
@@ -85,7 +85,7 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
   const bool is_quiet = !objection && moving.empty() && asked.size() == parts_.registered.matrices.list().size();
   const Place here(Place::Kind::call, routine);
   constexpr std::uint64_t has_something = PlaceWord::own_request;
-  if ((whereabouts_.agree(here, is_quiet ? 0 : has_something) & has_something) == 0) return {};
+  if ((program_position_.agree(here, is_quiet ? 0 : has_something) & has_something) == 0) return {};
   const auto compared = [&] {
     if (objection) throw *objection;
     return hash.positive();

@@ -9,15 +9,15 @@
 namespace blacs_dyn {
 
 class Copier;
-class Whereabouts;
+class ProgramPosition;
 
 /// New layouts on the current grid: matrices move, no process joins or leaves, and contexts stay open. Collective over
 /// the grid; on a process that is not in it yet, a change of what it declared. @return a dyngrid_outcome. @throws
 /// agreed Error, all as before.
 class Relayout {
 public:
-  Relayout(const Resize::Parts& parts, Whereabouts& whereabouts, Copier& copier)
-      : parts_(parts), whereabouts_(whereabouts), copier_(copier) {}
+  Relayout(const Resize::Parts& parts, ProgramPosition& program_position, Copier& copier)
+      : parts_(parts), program_position_(program_position), copier_(copier) {}
 
   int all(); ///< asks all rules again
   /// The matrix in these blocks, or by these rules, from here on, on every grid; its lengths stay. wants_rule: blocks
@@ -33,7 +33,7 @@ private:
   void move(std::vector<Matrix*> moving);
 
   const Resize::Parts parts_;
-  Whereabouts& whereabouts_;
+  ProgramPosition& program_position_;
   Copier& copier_;
   redist::SharedArray spare_; ///< layouts that change often would wait for fresh pages longer than for their data
 };

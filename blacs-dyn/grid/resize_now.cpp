@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/fnv1a.hpp"
+#include "grid/program_position.hpp"
 #include "grid/resize_points.hpp"
 #include "grid/settings.hpp"
-#include "grid/whereabouts.hpp"
 #include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
@@ -17,7 +17,7 @@ using base::Status;
 
 int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* without) {
   if (const std::optional<int> outcome = come_in(Place())) return *outcome;
-  whereabouts_.agree_on_call("dyngrid_resize");
+  program_position_.agree_on_call("dyngrid_resize");
   const MPI_Comm grid = grid_.comm();
   const auto number = static_cast<int>(placement);
   Resize::Goal goal;
@@ -44,7 +44,7 @@ int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* wit
 
 int ResizePoints::need(const char* grids) {
   if (const std::optional<int> outcome = come_in(Place())) return *outcome;
-  whereabouts_.agree_on_call("dyngrid_need");
+  program_position_.agree_on_call("dyngrid_need");
   advise::Allowed needed;
   const auto read = [&] {
     if (!grids) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_need: the text is null");
@@ -62,14 +62,14 @@ int ResizePoints::need(const char* grids) {
 }
 
 int ResizePoints::pop() {
-  whereabouts_.come_to(Place());
-  whereabouts_.agree_on_call("dyngrid_pop");
+  program_position_.come_to(Place());
+  program_position_.agree_on_call("dyngrid_pop");
   return changes_.pop();
 }
 
 int ResizePoints::rebalance() {
   if (const std::optional<int> outcome = come_in(Place())) return *outcome;
-  whereabouts_.agree_on_call("dyngrid_rebalance");
+  program_position_.agree_on_call("dyngrid_rebalance");
   if (const Resize* under_way = changes_.under_way())
     throw Error(Status::bad_state, fmt::format("blacs-dyn: dyngrid_rebalance while new processes for {} are on their "
                                                "way: ask again when they are there",

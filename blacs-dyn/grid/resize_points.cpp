@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "grid/checkpoints.hpp"
+#include "grid/program_position.hpp"
 #include "grid/settings.hpp"
-#include "grid/whereabouts.hpp"
 #include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
@@ -18,7 +18,7 @@ using base::Status;
 // ---- the program comes to one
 
 int ResizePoints::arrive_at(const char* name) {
-  const Place& here = whereabouts_.place();
+  const Place& here = program_position_.place();
   if (here.kind == Place::Kind::named && name && here.text == name) return arrive(here);
   return arrive(Place::named(name));
 }
@@ -45,7 +45,7 @@ int ResizePoints::arrive(const Place& place) {
 /// What the environment asks for before anything is requested here: only where all processes are at this point.
 /// @return whether a checkpoint was restored
 bool ResizePoints::restore_or_save() {
-  const bool is_due = agree_on_due(whereabouts_.place());
+  const bool is_due = agree_on_due(program_position_.place());
   if (restore_if_due()) return true;
   if (!is_due) return false;
   balancing_.all_came(); // a checkpoint is no part of the step
@@ -55,7 +55,8 @@ bool ResizePoints::restore_or_save() {
 
 bool ResizePoints::agree_on_due(const Place& place) {
   const bool is_due = grid_.rank() == 0 && checkpoints_.is_due();
-  return (whereabouts_.agree(place, is_due ? PlaceWord::checkpoint : std::uint64_t{0}) & PlaceWord::checkpoint) != 0;
+  return (program_position_.agree(place, is_due ? PlaceWord::checkpoint : std::uint64_t{0}) & PlaceWord::checkpoint) !=
+         0;
 }
 
 bool ResizePoints::restore_if_due() {
@@ -77,7 +78,7 @@ bool ResizePoints::save_as_asked(Findings& found) {
 
 std::optional<int> ResizePoints::come_in(const Place& place) {
   if (!grid_.has_me()) place.check_name();
-  whereabouts_.come_to(place);
+  program_position_.come_to(place);
   if (changes_.is_led()) return go_on_where_led();
   const std::optional<int> outcome = changes_.come_in();
   if (!outcome) return std::nullopt;
@@ -137,7 +138,7 @@ ResizePoints::Findings ResizePoints::look() {
   try {
     const std::uint64_t mine =
         found.asked.flags() | changes_.news() | looks_to_come() | balancing_.flags() | checkpoints_.flags();
-    found.all = whereabouts_.agree(whereabouts_.place(), mine | changes_.introductions());
+    found.all = program_position_.agree(program_position_.place(), mine | changes_.introductions());
     balancing_.all_came();
     found.all = changes_.introduce(found.all);
     to_pass_ = PlaceWord::points_to_pass(found.all);
@@ -158,7 +159,7 @@ bool ResizePoints::Findings::is_anything() const {
 bool ResizePoints::is_change_due() {
   if (!grid_.has_me()) return true;
   const bool is_due = changes_.is_due() || checkpoints_.flags() != 0;
-  return (whereabouts_.agree(Place(Place::Kind::query), is_due ? 1 : 0) & 1) != 0;
+  return (program_position_.agree(Place(Place::Kind::query), is_due ? 1 : 0) & 1) != 0;
 }
 
 // ---- what is done
@@ -186,9 +187,9 @@ int ResizePoints::act_on(Findings found) {
 /// Gathers the loads and carries out the decision that follows. An agreed failure is printed, and the program goes on
 /// as it was; one of MPI may be this process's alone.
 int ResizePoints::balance() {
-  const Balancing::Verdict verdict = balancing_.exchange();
+  const Balancing::Decision decision = balancing_.exchange();
   try {
-    return changes_.balance(verdict);
+    return changes_.balance(decision);
   } catch (const Error& error) {
     if (error.status() == Status::mpi_failure) throw;
     return DYNGRID_SAME;
@@ -198,12 +199,12 @@ int ResizePoints::balance() {
 /// At another resize point than the one where this process was woken or admitted: the right one, or not.
 int ResizePoints::go_on_where_led() {
   Resize led = changes_.take_under_way();
-  whereabouts_.changed();
+  program_position_.changed();
   return changes_.see_through(led);
 }
 
 void ResizePoints::end() {
-  whereabouts_.come_to(Place(Place::Kind::end));
+  program_position_.come_to(Place(Place::Kind::end));
   if (changes_.is_led())
     go_on_where_led(); // which ends the others' waiting: they do not meet this process here
   else

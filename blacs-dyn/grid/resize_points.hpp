@@ -10,17 +10,17 @@
 namespace blacs_dyn {
 
 class Checkpoints;
-class Whereabouts;
+class ProgramPosition;
 struct Settings;
 
 /// The points of the program where its grid may change, and the actions there. The steps of a request: a process makes
 /// it, all exchange their requests (look), all agree on one goal (act), and Changes carries it out.
 class ResizePoints {
 public:
-  ResizePoints(const Grid& grid, Settings& settings, Whereabouts& whereabouts, Checkpoints& checkpoints,
+  ResizePoints(const Grid& grid, Settings& settings, ProgramPosition& program_position, Checkpoints& checkpoints,
                Balancing& balancing, Changes& changes)
-      : grid_(grid), settings_(settings), whereabouts_(whereabouts), checkpoints_(checkpoints), balancing_(balancing),
-        changes_(changes) {}
+      : grid_(grid), settings_(settings), program_position_(program_position), checkpoints_(checkpoints),
+        balancing_(balancing), changes_(changes) {}
 
   // ---- for the program. Collective over the grid. @return a dyngrid_outcome
   int arrive(const Place& place);
@@ -66,7 +66,7 @@ private:
 
   const Grid& grid_;
   Settings& settings_;
-  Whereabouts& whereabouts_;
+  ProgramPosition& program_position_;
   Checkpoints& checkpoints_;
   Balancing& balancing_;
   Changes& changes_;

@@ -3,7 +3,7 @@
 
 #include "grid/balancing.hpp"
 #include "grid/machine_figures.hpp"
-#include "grid/whereabouts.hpp"
+#include "grid/program_position.hpp"
 #include "processes/mpi_util.hpp"
 
 namespace blacs_dyn {
@@ -13,7 +13,7 @@ Packet StateTransfer::write(bool some_wake) const {
   packet.put(registered_.matrices.may_lack_rules(some_wake));
   const std::vector<SavedShared> shared = registered_.shared.list();
   packet.put(shared).put(SharedState::short_content(shared));
-  whereabouts_.write(packet);
+  program_position_.write(packet);
   packet.put(settings_);
   balancing_.write(packet);
   machine_.write(packet);
@@ -23,7 +23,7 @@ Packet StateTransfer::write(bool some_wake) const {
 
 void StateTransfer::read(Packet& state, const std::vector<SavedShared>& shared, bool is_outside) {
   const bool is_newcomer = processes_.is_newcomer();
-  whereabouts_.read(state);
+  program_position_.read(state);
   registered_.shared.expect(shared, is_newcomer);
   state.get(settings_);
   balancing_.read(state);
@@ -52,12 +52,12 @@ bool StateTransfer::share_with_joining(Processes::Union& gathered, const Partici
   const auto shared = received.get_vector<SavedShared>();
   const auto content = received.get_vector<char>(); // none: it follows
   const Place others = received.get<Place>();
-  using Where = Whereabouts::Where;
-  const Where where = who.is_joining ? whereabouts_.compare(others, !was_led) : Where::here;
+  using Where = ProgramPosition::Where;
+  const Where where = who.is_joining ? program_position_.compare(others, !was_led) : Where::here;
   std::vector<char> buffer;
   const std::optional<base::Error> wrong = attempt([&] {
     if (where == Where::elsewhere) return;
-    if (where == Where::nowhere) whereabouts_.refuse(others, processes_.is_newcomer() ? "new" : "woken");
+    if (where == Where::nowhere) program_position_.refuse(others, processes_.is_newcomer() ? "new" : "woken");
     if (content.empty()) buffer = SharedState::buffer_for(shared);
     if (who.is_joining) read(received, shared, is_outside);
   });
@@ -69,7 +69,7 @@ bool StateTransfer::share_with_joining(Processes::Union& gathered, const Partici
     is_one_wrong = worst == Where::nowhere;
   }
   if (where == Where::elsewhere && is_one_led) {
-    whereabouts_.lead_to(others);
+    program_position_.lead_to(others);
     led = std::move(state);
     return false;
   }

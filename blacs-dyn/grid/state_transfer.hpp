@@ -13,14 +13,14 @@ namespace blacs_dyn {
 
 class Balancing;
 class MachineFigures;
-class Whereabouts;
+class ProgramPosition;
 
 /// What those that join receive from the others: the resize point where they are, settings, matrices, shared state.
 class StateTransfer {
 public:
-  StateTransfer(const Processes& processes, Settings& settings, Registered& registered, Whereabouts& whereabouts,
-                MachineFigures& machine, Balancing& balancing)
-      : processes_(processes), settings_(settings), registered_(registered), whereabouts_(whereabouts),
+  StateTransfer(const Processes& processes, Settings& settings, Registered& registered,
+                ProgramPosition& program_position, MachineFigures& machine, Balancing& balancing)
+      : processes_(processes), settings_(settings), registered_(registered), program_position_(program_position),
         machine_(machine), balancing_(balancing) {}
 
   /// Before the matrices move, in every change. A process that joins from another resize point, and can be led, goes to
@@ -40,7 +40,7 @@ private:
   const Processes& processes_;
   Settings& settings_;
   Registered& registered_;
-  Whereabouts& whereabouts_;
+  ProgramPosition& program_position_;
   MachineFigures& machine_;
   Balancing& balancing_;
 };

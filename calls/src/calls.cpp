@@ -50,13 +50,13 @@ struct Decision {
 /// automatic: where it is expected to end first. Collective.
 Decision where_best(CallInHand& call, Known& known) {
   const CallProblem& problem = call.problem();
-  const advise::CallVerdict verdict = advise::decide_call(known.options_for(call));
-  const CallPlace place = verdict.is_moved() ? verdict.best : problem.place;
+  const advise::CallDecision decision = advise::decide_call(known.options_for(call));
+  const CallPlace place = decision.is_moved() ? decision.best : problem.place;
   if (host().is_verbose())
     host().print_once(
         fmt::format("{} {} {} {}", call.routine(), problem.size, to_string(problem.place), to_string(place)),
-        fmt::format("{} of {} {}", call.routine(), problem.size, to_string(verdict)));
-  return {place, verdict.stay_s, verdict.copy_s / known.copy_factor()};
+        fmt::format("{} of {} {}", call.routine(), problem.size, to_string(decision)));
+  return {place, decision.stay_s, decision.copy_s / known.copy_factor()};
 }
 
 Decision where(CallInHand& call, Known& known, const CallRule& rule) {

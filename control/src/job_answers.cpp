@@ -15,20 +15,20 @@
 
 namespace control {
 
-advise::Decision decide(const advise::Situation& here, const ResizeRequest& wish) {
-  if (wish.op == Operation::resize && !wish.without.is_empty())
-    return advise::decide_resize_without(here, wish.to, wish.without, wish.force, wish.form);
-  if (wish.op == Operation::resize) return advise::decide_resize(here, wish.to, wish.force, wish.form);
-  if (wish.op == Operation::grow && wish.offer) return advise::decide_offer(here, *wish.offer, wish.force);
-  if (wish.op == Operation::grow) return advise::decide_grow(here, wish.by, wish.force, wish.form);
-  if (wish.op == Operation::leave) return advise::decide_leave(here, wish.groups);
-  return advise::decide_shrink(here, wish.by);
+advise::Decision decide(const advise::Situation& here, const ResizeRequest& request) {
+  if (request.op == Operation::resize && !request.without.is_empty())
+    return advise::decide_resize_without(here, request.to, request.without, request.force, request.form);
+  if (request.op == Operation::resize) return advise::decide_resize(here, request.to, request.force, request.form);
+  if (request.op == Operation::grow && request.offer) return advise::decide_offer(here, *request.offer, request.force);
+  if (request.op == Operation::grow) return advise::decide_grow(here, request.by, request.force, request.form);
+  if (request.op == Operation::leave) return advise::decide_leave(here, request.groups);
+  return advise::decide_shrink(here, request.by);
 }
 
-void take_choice(ResizeRequest& wish, const advise::Decision& decision) {
+void take_choice(ResizeRequest& request, const advise::Decision& decision) {
   if (!decision.choice) return;
-  wish.hosts = decision.choice->hosts;
-  wish.form = decision.choice->form;
+  request.hosts = decision.choice->hosts;
+  request.form = decision.choice->form;
 }
 
 Json json_of(const std::vector<advise::GroupInfo>& groups) {
@@ -223,47 +223,47 @@ void JobState::refuse_undone(const advise::Situation& here, advise::Decision& de
 
 Json JobState::submit(const Request& request, double now) {
   constexpr std::int64_t most = 1 << 20;
-  ResizeRequest wish;
-  wish.op = operation_of(request);
-  wish.force = flag(request, "force");
-  wish.undo = request.body->contains("undo") ? flag(request, "undo") : !wish.force;
+  ResizeRequest requested;
+  requested.op = operation_of(request);
+  requested.force = flag(request, "force");
+  requested.undo = request.body->contains("undo") ? flag(request, "undo") : !requested.force;
   if (const std::string name = text(request, "placement", ""); !name.empty())
-    wish.placement = gridmap::parse_placement(name.substr(0, 40), "control: " + request.op + ": \"placement\"");
+    requested.placement = gridmap::parse_placement(name.substr(0, 40), "control: " + request.op + ": \"placement\"");
   const double limit = seconds(request, "deadline_s", 0);
-  if (limit > 0) wish.deadline = now + limit;
-  const bool is_resize = wish.op == Operation::resize;
+  if (limit > 0) requested.deadline = now + limit;
+  const bool is_resize = requested.op == Operation::resize;
   for (const auto& [member, is_used] : // that of a growth: offer_of()
-       {std::pair{"without", is_resize}, std::pair{"form", is_resize || wish.op == Operation::grow}})
+       {std::pair{"without", is_resize}, std::pair{"form", is_resize || requested.op == Operation::grow}})
     if (!is_used && request.body->contains(member))
       refuse(fmt::format("{}: \"{}\" is given, expected it only with resize", request.op, member));
-  if (wish.op == Operation::resize && request.body->contains("without")) {
-    wish.without = advise::Without::parse(text(request, "without", ""), "resize: \"without\"");
-    wish.undo = false; // the grid before contains the processes that are to leave
+  if (requested.op == Operation::resize && request.body->contains("without")) {
+    requested.without = advise::Without::parse(text(request, "without", ""), "resize: \"without\"");
+    requested.undo = false; // the grid before contains the processes that are to leave
   }
-  if (wish.op == Operation::resize)
-    wish.to = grid(request, "grid");
-  else if (wish.op == Operation::leave)
-    wish.groups = groups_in(request);
-  else if (wish.op == Operation::grow)
-    wish.offer = offer_in(request, "by", wish.by);
+  if (requested.op == Operation::resize)
+    requested.to = grid(request, "grid");
+  else if (requested.op == Operation::leave)
+    requested.groups = groups_in(request);
+  else if (requested.op == Operation::grow)
+    requested.offer = offer_in(request, "by", requested.by);
   else
-    wish.by = whole_number(request, "by", 1, most);
-  if (!wish.offer) wish.form = form_of(request);
+    requested.by = whole_number(request, "by", 1, most);
+  if (!requested.offer) requested.form = form_of(request);
   if (!info_.why_fixed.empty()) return {{"accepted", false}, {"reason", info_.why_fixed}};
   advise::Situation here;
   {
     const Lock lock(mutex_);
     here = situation();
   }
-  advise::Decision decision = decide(here, wish);
-  if (decision.is_accepted && wish.undo) refuse_undone(here, decision);
+  advise::Decision decision = decide(here, requested);
+  if (decision.is_accepted && requested.undo) refuse_undone(here, decision);
   Json answer = json_of(decision, here.grid);
   if (!decision.is_accepted) return answer;
-  wish.from = here.grid;
-  wish.to = decision.to;
-  take_choice(wish, decision);
+  requested.from = here.grid;
+  requested.to = decision.to;
+  take_choice(requested, decision);
   const Lock lock(mutex_);
-  const RequestQueue::Submitted submitted = queue_.submit(std::move(wish));
+  const RequestQueue::Submitted submitted = queue_.submit(std::move(requested));
   if (submitted.superseded) outcome(submitted.superseded->number, "superseded", {{"by", submitted.number}});
   post([&] {
     Json event = json_of(*queue_.waiting(), now);
@@ -357,9 +357,9 @@ void JobState::look_at_deadlines(double now) {
 
 std::optional<double> JobState::next_deadline() const {
   const Lock lock(mutex_);
-  const auto& wish = queue_.waiting();
-  if (!wish || wish->is_late()) return std::nullopt;
-  return wish->deadline;
+  const auto& request = queue_.waiting();
+  if (!request || request->is_late()) return std::nullopt;
+  return request->deadline;
 }
 
 std::vector<Json> JobState::take_events() {

@@ -16,9 +16,9 @@ inline std::pair<int, int> key_of(base::GridShape shape) {
 }
 
 /// Whether to carry out a request, and by which grid.
-advise::Decision decide(const advise::Situation& here, const ResizeRequest& wish);
+advise::Decision decide(const advise::Situation& here, const ResizeRequest& request);
 /// The hosts and the form that were decided on.
-void take_choice(ResizeRequest& wish, const advise::Decision& decision);
+void take_choice(ResizeRequest& request, const advise::Decision& decision);
 
 Json json_of(const std::vector<advise::GroupInfo>& groups);
 /// The hosts of the processes of the grid, by the requested names; null: too many hosts for one line.

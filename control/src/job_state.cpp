@@ -76,9 +76,9 @@ void JobState::add_step(const TimedStep& step) {
 
 void JobState::judge_trial() {
   trial_->after = recent_;
-  const advise::Trial::Verdict verdict = trial_->verdict();
-  if (verdict == advise::Trial::Verdict::open) return;
-  if (verdict == advise::Trial::Verdict::slower) {
+  const advise::Trial::Decision decision = trial_->decision();
+  if (decision == advise::Trial::Decision::open) return;
+  if (decision == advise::Trial::Decision::slower) {
     const double was = trial_->before.seconds(), is = trial_->after.seconds();
     back_ = Back{trial_->from, {}};
     back_->why = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_DECIDE=undo=off leaves it)",
@@ -168,44 +168,45 @@ std::optional<ResizeRequest> JobState::own_request(ResizeRequest::Origin origin,
 
 std::optional<ResizeRequest> JobState::want(double now) {
   look_at_deadlines(now);
-  std::optional<ResizeRequest> wish;
+  std::optional<ResizeRequest> request;
   advise::Situation here;
   {
     const Lock lock(mutex_);
-    wish = queue_.take();
-    if (!wish && back_) {
+    request = queue_.take();
+    if (!request && back_) {
       auto back = own_request(ResizeRequest::Origin::undo, back_->to);
       back->why = back_->why;
       return back;
     }
-    if (!wish) {
+    if (!request) {
       auto trial = experiment_wants();
       settle();
       return trial;
     }
     settle();
     here = situation();
-    if (wish->steps_before.count() == 0) wish->steps_before = recent_;
+    if (request->steps_before.count() == 0) request->steps_before = recent_;
   }
-  const bool must_add = wish->form == gridmap::Strategy::local && wish->to != here.grid;
-  if ((wish->from != here.grid && (wish->op != Operation::resize || must_add)) || wish->op == Operation::leave ||
-      !wish->without.is_empty()) { // the named processes may have joined and left on the same grid
+  const bool must_add = request->form == gridmap::Strategy::local && request->to != here.grid;
+  if ((request->from != here.grid && (request->op != Operation::resize || must_add)) ||
+      request->op == Operation::leave ||
+      !request->without.is_empty()) { // the named processes may have joined and left on the same grid
     advise::Decision again;
     try {
-      again = decide(here, *wish);
+      again = decide(here, *request);
     } catch (const base::Error& error) { // the other processes wait for this one
       again.why = error.what();
     }
     if (!again.is_accepted) {
-      tell([&] { outcome(wish->number, "declined", {{"reason", again.why}}); });
+      tell([&] { outcome(request->number, "declined", {{"reason", again.why}}); });
       return std::nullopt;
     }
-    wish->to = again.to;
-    take_choice(*wish, again);
+    request->to = again.to;
+    take_choice(*request, again);
   }
   const Lock lock(mutex_);
-  under_way_.push_back(wish->number);
-  return hand_out(std::move(*wish));
+  under_way_.push_back(request->number);
+  return hand_out(std::move(*request));
 }
 
 void JobState::take_back(ResizeRequest request) {

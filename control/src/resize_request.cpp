@@ -14,7 +14,7 @@ ResizeRequest::ResizeRequest(ResizeRequest&& other) noexcept {
 ResizeRequest& ResizeRequest::operator=(ResizeRequest&& other) noexcept {
   if (this == &other) return *this;
   if (JobState* job = answered()) job->give_up(*this);
-  ResizeWish::operator=(std::move(other));
+  RequestedResize::operator=(std::move(other));
   is_late_ = other.is_late_;
   job_ = other.answered();
   return *this;

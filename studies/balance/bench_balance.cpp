@@ -411,8 +411,8 @@ private:
     memory_.outcome(now_);
     if (!memory_.is_due(now_)) return;
     subject_.steps_left = steps_left;
-    const advise::BalanceDecision verdict = advise::decide_balance(subject_, memory_, now_);
-    const std::optional<advise::Balance>& balance = verdict.balance;
+    const advise::BalanceDecision decision = advise::decide_balance(subject_, memory_, now_);
+    const std::optional<advise::Balance>& balance = decision.balance;
     if (!balance || balance->action == advise::BalanceAction::stay) return;
     std::vector<int> order;
     for (const int k : balance->then.order) order.push_back(memory_.id_of(k) - 1);
@@ -420,7 +420,7 @@ private:
     subject_.grid = balance->then.grid;
     subject_.cols = balance->then.cols;
     now_ += change_s;
-    memory_.carried_out(verdict, change_s, now_);
+    memory_.carried_out(decision, change_s, now_);
   }
 
   const Row row_;

@@ -143,7 +143,7 @@ int main(int argc, char** argv) {
     ++step;
     if (!options.check) continue;
     const double error = pipeline.error(); // rounding adds up from cycle to cycle
-    run.verdict(error < 1e-13 * n * step * 10, error, fmt::format("{:.1e} from the known values", error));
+    run.report_check(error < 1e-13 * n * step * 10, error, fmt::format("{:.1e} from the known values", error));
   }
   const bool is_written = dyngrid_comm() == MPI_COMM_NULL || record.write_csv(csv);
   if (!is_written) std::fprintf(stderr, "pipeline: cannot write %s\n", csv.c_str());

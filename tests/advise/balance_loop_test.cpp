@@ -175,8 +175,8 @@ private:
     memory_.take(std::move(loads), now_);
     memory_.outcome(now_);
     if (!memory_.is_due(now_)) return;
-    const advise::BalanceDecision verdict = advise::decide_balance(subject(steps_left), memory_, now_);
-    if (verdict.balance && verdict.balance->action != BalanceAction::stay) carry_out(verdict);
+    const advise::BalanceDecision decision = advise::decide_balance(subject(steps_left), memory_, now_);
+    if (decision.balance && decision.balance->action != BalanceAction::stay) carry_out(decision);
   }
 
   advise::ProcessLoad load_of(int id, int place) {
@@ -204,8 +204,8 @@ private:
     return s;
   }
 
-  void carry_out(const advise::BalanceDecision& verdict) {
-    const advise::Balance& balance = *verdict.balance;
+  void carry_out(const advise::BalanceDecision& decision) {
+    const advise::Balance& balance = *decision.balance;
     const advise::BalanceChoice& to = balance.then;
     const auto shares = [&](const std::vector<std::int64_t>& sizes) {
       std::vector<double> blocks;
@@ -228,7 +228,7 @@ private:
     grid_ = to.grid;
     rows_ = parts(world_.n, grid_.nprow, shares(to.rows));
     cols_ = parts(world_.n, grid_.npcol, shares(to.cols));
-    memory_.carried_out(verdict, world_.change_s, now_);
+    memory_.carried_out(decision, world_.change_s, now_);
     ++outcome_.changes;
   }
 

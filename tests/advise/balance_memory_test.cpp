@@ -29,7 +29,7 @@ using control::LoadJournal;
 struct Story {
   BalanceMemory memory;
   BalanceRequest subject;
-  advise::BalanceDecision verdict; ///< the last one
+  advise::BalanceDecision decision; ///< the last one
   double now = 100;
   std::vector<double> shares{1, 1, 1, 1}, held{1e3, 1e3, 1e3, 1e3};
   std::vector<int> ids{0, 1, 2, 3};
@@ -52,19 +52,19 @@ struct Story {
   }
   std::optional<advise::Balance> decide() { return decide(subject); }
   std::optional<advise::Balance> decide(const BalanceRequest& what) {
-    verdict = advise::decide_balance(what, memory, now);
-    return verdict.balance;
+    decision = advise::decide_balance(what, memory, now);
+    return decision.balance;
   }
   /// Where there has to be a decision.
   std::optional<advise::Balance> decided() { return decided(subject); }
   std::optional<advise::Balance> decided(const BalanceRequest& what) {
     decide(what);
-    EXPECT_TRUE(verdict.balance) << verdict.why_not;
-    return verdict.balance ? verdict.balance : advise::Balance{};
+    EXPECT_TRUE(decision.balance) << decision.why_not;
+    return decision.balance ? decision.balance : advise::Balance{};
   }
   void carried_out(const advise::Balance& balance, double change_s) {
-    verdict.balance = balance;
-    memory.carried_out(verdict, change_s, now);
+    decision.balance = balance;
+    memory.carried_out(decision, change_s, now);
   }
   void tell() {
     std::vector<ProcessLoad> loads;
@@ -109,13 +109,13 @@ TEST(BalanceMemory, SaysWhatIsMissing) {
   run.tell();
   EXPECT_TRUE(run.memory.is_due(run.now));
   EXPECT_FALSE(run.decide());
-  EXPECT_EQ(run.verdict.why_not, "no step was measured yet");
+  EXPECT_EQ(run.decision.why_not, "no step was measured yet");
   run.steps(3);
   EXPECT_TRUE(run.decide());
   run.ids.pop_back();
   run.tell();
   EXPECT_FALSE(run.decide());
-  EXPECT_EQ(run.verdict.why_not, "the loads are of another grid");
+  EXPECT_EQ(run.decision.why_not, "the loads are of another grid");
 }
 
 TEST(BalanceMemory, PanelsAreScaledByTheirSize) {
@@ -151,7 +151,7 @@ TEST(BalanceMemory, PanelsSayNothingOfTheProgramsSteps) {
   run.steps(5);
   run.memory.begin_panels(run.now);
   EXPECT_FALSE(run.decide());
-  EXPECT_EQ(run.verdict.why_not, "no step was measured yet");
+  EXPECT_EQ(run.decision.why_not, "no step was measured yet");
   for (int k = 0; k < 10; ++k) run.memory.step(run.now += 0.01, 0.01, 1);
   const auto inside = run.decided();
   EXPECT_NEAR(inside->now.step_s(), 0.01, 1e-9);
@@ -204,10 +204,10 @@ TEST(BalanceMemory, AMatrixOfAnotherSizeBeginsAnew) {
   run.subject.m = run.subject.n = 500; // the program has freed the matrix, and made a smaller one
   run.subject.rows = run.subject.cols = {250, 250};
   EXPECT_FALSE(run.decide());
-  EXPECT_EQ(run.verdict.why_not, "no step was measured yet");
+  EXPECT_EQ(run.decision.why_not, "no step was measured yet");
   run.steps(20);
   ASSERT_TRUE(run.decide());
-  EXPECT_EQ(run.verdict.balance->action, BalanceAction::stay);
+  EXPECT_EQ(run.decision.balance->action, BalanceAction::stay);
   EXPECT_FALSE(run.memory.is_due(run.now + 1)) << "it has decided";
   run.load(1, 0.25);
   run.steps(2);
@@ -400,7 +400,7 @@ TEST(BalanceMemory, SaysAfterwardsWhatItWas) {
   run.load(1, 0.25);
   run.steps(3);
   const auto b = run.decided();
-  control::BalanceReport report(*b, run.verdict.request.step_s, 4);
+  control::BalanceReport report(*b, run.decision.request.step_s, 4);
   run.carried_out(*b, 0.7);
   report.done(0.7);
   EXPECT_FALSE(run.memory.has_outcome());
@@ -487,7 +487,7 @@ TEST(BalanceMemory, GoesBackToWhatWasMeasuredAndRequiresMoreOfPredictionsThatWer
   run.tell();
   ASSERT_TRUE(run.memory.outcome(run.now));
   const auto back = run.decided();
-  EXPECT_GT(run.verdict.request.error, 0.5) << "the steps were twice as long";
+  EXPECT_GT(run.decision.request.error, 0.5) << "the steps were twice as long";
   EXPECT_EQ(back->then.cols, (std::vector<std::int64_t>{250, 250, 250, 250})) << back->why;
   EXPECT_TRUE(back->then.is_measured);
   EXPECT_NEAR(back->then.step_s(), 10.0 / 9, 1e-9);
@@ -620,9 +620,9 @@ struct Turns {
       memory.take(loads, now);
       memory.outcome(now);
       if (!memory.is_due(now)) continue;
-      const advise::BalanceDecision verdict = advise::decide_balance(subject, memory, now);
-      const std::optional<advise::Balance>& balance = verdict.balance;
-      ASSERT_TRUE(balance) << verdict.why_not;
+      const advise::BalanceDecision decision = advise::decide_balance(subject, memory, now);
+      const std::optional<advise::Balance>& balance = decision.balance;
+      ASSERT_TRUE(balance) << decision.why_not;
       if (balance->action == BalanceAction::stay) continue;
       std::vector<int> then;
       for (const int k : balance->then.order) then.push_back(memory.id_of(k));
@@ -631,7 +631,7 @@ struct Turns {
       subject.rows = balance->then.rows;
       subject.cols = balance->then.cols;
       now += 0.03;
-      memory.carried_out(verdict, 0.03, now);
+      memory.carried_out(decision, 0.03, now);
       balances.push_back(*balance);
     }
   }
@@ -698,9 +698,9 @@ TEST(BalanceMemory, StepsOnOneGridDoNotShowThatOneProcessWouldBeQuicker) {
       load.held_s = 40 * step_s;
     }
     memory.take(loads, now);
-    const advise::BalanceDecision verdict = advise::decide_balance(subject, memory, now);
-    ASSERT_TRUE(verdict.balance) << verdict.why_not;
-    EXPECT_GT(verdict.balance->then.order.size(), 4U) << k << ": " << verdict.balance->why;
+    const advise::BalanceDecision decision = advise::decide_balance(subject, memory, now);
+    ASSERT_TRUE(decision.balance) << decision.why_not;
+    EXPECT_GT(decision.balance->then.order.size(), 4U) << k << ": " << decision.balance->why;
   }
 }
 
@@ -714,7 +714,7 @@ TEST(BalanceMemory, HowFarStepsAreAlikeIsMeasured) {
   run.tell();
   ASSERT_TRUE(run.decide());
   // half of the nine are off by 0.05 at most: 1.4826 of that is a step's deviation, 1.2533 / 3 of it that of the median
-  EXPECT_NEAR(run.verdict.request.measured_error, 0.05 * 1.4826 * 1.2533 / 3, 1e-9);
+  EXPECT_NEAR(run.decision.request.measured_error, 0.05 * 1.4826 * 1.2533 / 3, 1e-9);
 }
 
 TEST(BalanceMemory, StepsThatALoadSlowsBeforeItIsSeenAreNotRemembered) {
@@ -725,7 +725,7 @@ TEST(BalanceMemory, StepsThatALoadSlowsBeforeItIsSeenAreNotRemembered) {
   run.steps(10);
   for (int k = 0; k < 6; ++k) run.memory.step(run.now += 0.15, 0.15); // no speed is known yet
   ASSERT_TRUE(run.decide());
-  for (const advise::MeasuredStep& known : run.verdict.request.measured) EXPECT_NEAR(known.step_s, 1, 1e-9);
+  for (const advise::MeasuredStep& known : run.decision.request.measured) EXPECT_NEAR(known.step_s, 1, 1e-9);
 }
 
 TEST(BalanceMemory, ASpeedThatABalanceSetIsNotTheSpeedOfTheProcessAlone) {

@@ -217,9 +217,9 @@ TEST(CallChoice, FindsAGainOfHalfAsMuchAgainOnADisturbedMachine) {
 }
 
 TEST(CallChoice, SaysItsTerms) {
-  const auto verdict = advise::decide_call({{{{1, 4}, 4}, 10, 0, 0.5}, {{{2, 2}, 64}, 6, 1, 0.25}});
-  EXPECT_TRUE(verdict.is_moved());
-  EXPECT_EQ(to_string(verdict), "moves to 2x2/64: 6 s + 1 s of copies, here 10 s; a move has to save 1 s");
+  const auto decision = advise::decide_call({{{{1, 4}, 4}, 10, 0, 0.5}, {{{2, 2}, 64}, 6, 1, 0.25}});
+  EXPECT_TRUE(decision.is_moved());
+  EXPECT_EQ(to_string(decision), "moves to 2x2/64: 6 s + 1 s of copies, here 10 s; a move has to save 1 s");
   const auto stays = advise::decide_call({{{{1, 4}, 4}, 10, 0, 3}, {{{2, 2}, 64}, 6, 1, 0.25}});
   EXPECT_FALSE(stays.is_moved());
   EXPECT_EQ(to_string(stays),

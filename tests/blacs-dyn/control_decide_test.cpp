@@ -525,7 +525,7 @@ TEST(Limits, OfThisProcess) {
 // ---- one queued request
 
 namespace {
-control::ResizeRequest wish(GridShape from, GridShape to, std::optional<double> deadline = std::nullopt) {
+control::ResizeRequest request_for(GridShape from, GridShape to, std::optional<double> deadline = std::nullopt) {
   control::ResizeRequest p;
   p.op = control::Operation::resize;
   p.from = from;
@@ -537,8 +537,8 @@ control::ResizeRequest wish(GridShape from, GridShape to, std::optional<double> 
 
 TEST(Queue, TheNewestWins) {
   control::RequestQueue q;
-  EXPECT_EQ(q.submit(wish({2, 2}, {3, 3})).number, 1);
-  const auto second = q.submit(wish({2, 2}, {4, 4}));
+  EXPECT_EQ(q.submit(request_for({2, 2}, {3, 3})).number, 1);
+  const auto second = q.submit(request_for({2, 2}, {4, 4}));
   EXPECT_EQ(second.number, 2);
   ASSERT_TRUE(second.superseded);
   EXPECT_EQ(second.superseded->number, 1);
@@ -546,19 +546,19 @@ TEST(Queue, TheNewestWins) {
   EXPECT_EQ(q.take()->number, 2);
   EXPECT_FALSE(q.take());
   EXPECT_FALSE(q.cancel(std::nullopt));
-  q.submit(wish({2, 2}, {3, 3}));
+  q.submit(request_for({2, 2}, {3, 3}));
   EXPECT_EQ(q.cancel(3)->number, 3);
 }
 
 TEST(Queue, DeadlinesOfGrowthAndShrinkage) {
   control::RequestQueue q;
-  q.submit(wish({2, 2}, {3, 3}, 10.0));
+  q.submit(request_for({2, 2}, {3, 3}, 10.0));
   EXPECT_FALSE(q.overdue(9.9));
   const auto growth = q.overdue(10.0);
   ASSERT_TRUE(growth);
   EXPECT_TRUE(growth->is_withdrawn);
   EXPECT_FALSE(q.waiting());
-  q.submit(wish({3, 3}, {2, 2}, 20.0));
+  q.submit(request_for({3, 3}, {2, 2}, 20.0));
   const auto shrinkage = q.overdue(21);
   ASSERT_TRUE(shrinkage);
   EXPECT_FALSE(shrinkage->is_withdrawn);

@@ -312,13 +312,13 @@ TEST(Offer, TheAnswerSaysWhatIsTakenWhatIsLeftAndWhy) {
   EXPECT_NE(yes.at("chosen").at("left_because"), "");
   const Json grown = job.submit(request(R"({"op":"grow","tpp":7,)" + hosts + "}"), 1);
   EXPECT_EQ(grown.at("chosen"), yes.at("chosen"));
-  auto wish = job.want(2);
-  ASSERT_TRUE(wish);
-  EXPECT_EQ(text_of(wish->hosts), "a:1,b:1");
+  auto requested = job.want(2);
+  ASSERT_TRUE(requested);
+  EXPECT_EQ(text_of(requested->hosts), "a:1,b:1");
   control::ChangeReport report;
   report.cost.from = {1, 1};
   report.cost.to = {1, 3};
-  wish->done(report, 0, 3);
+  requested->done(report, 0, 3);
   bool is_told = false;
   for (const Json& event : job.take_events())
     if (event.at("event") == "outcome") {

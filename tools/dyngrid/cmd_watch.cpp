@@ -141,7 +141,7 @@ public:
       }
       if (!line) continue;
       view_.take(*line);
-      if (wish_ > 0 && line->value("id", std::int64_t{0}) == wish_) take_answer(*line);
+      if (request_ > 0 && line->value("id", std::int64_t{0}) == request_) take_answer(*line);
       const bool is_end = line->value("event", "") == "end";
       if (!is_end && !(line->contains("event") && o_.events > 0 && ++seen_ >= o_.events)) continue;
       draw("");
@@ -168,7 +168,7 @@ private:
   }
   void ask(const char* what, int by) {
     op_ = what;
-    wish_ = client_.send(op_, {{"by", by}});
+    request_ = client_.send(op_, {{"by", by}});
     view_.say(op_ == "grow" ? "a larger grid" : "a smaller grid");
   }
   std::optional<Left> obey(const KeyPress& press) {
@@ -188,7 +188,7 @@ private:
     return std::nullopt;
   }
   void take_answer(const Json& line) {
-    wish_ = 0;
+    request_ = 0;
     if (!line.value("ok", false))
       view_.say(line.value("error", ""));
     else if (line.value("accepted", false))
@@ -206,7 +206,7 @@ private:
   control::Client client_;
   JobView view_;
   double begun_s_ = monotonic_s(), drawn_s_ = begun_s_ - 3600, asked_s_ = begun_s_, looked_s_ = begun_s_;
-  std::int64_t seen_ = 0, wish_ = 0; ///< `wish_`: the id of the request of a key
+  std::int64_t seen_ = 0, request_ = 0; ///< `request_`: the id of the request of a key
   std::string op_;
   bool is_paused_ = false, was_tried_again_ = false;
 };

@@ -63,7 +63,7 @@ struct BalanceMemory {
   void speed_given(int id, double speed);               ///< by a balance; it is not the speed of the process alone
 
   // ---- afterwards
-  void carried_out(const BalanceDecision& verdict, double change_s, double now_s);
+  void carried_out(const BalanceDecision& decision, double change_s, double now_s);
   void forget_trial() { known.trial.reset(); } ///< the grid has changed since
   bool has_outcome() const { return known.trial && known.trial->after.count() >= BalanceRules().judged_steps; }
   /// Not empty once, when enough steps have ended since the balance to judge it.

@@ -109,7 +109,7 @@ struct CallOption {
 };
 
 /// Where a call runs, and the terms that led to it.
-struct CallVerdict {
+struct CallDecision {
   std::size_t chosen = 0;                                   ///< number of the option; 0: it stays
   double stay_s = std::numeric_limits<double>::quiet_NaN(); ///< expected where it is; NaN: not known
   CallPlace best;                                           ///< the other place that would take least
@@ -120,8 +120,8 @@ struct CallVerdict {
 };
 /// The first option is to stay. The fastest other option is chosen if it saves at least the gain of the rules, and more
 /// than the spreads of both. The call stays where the time of the first option is not known.
-CallVerdict decide_call(const std::vector<CallOption>& options);
-std::string to_string(const CallVerdict& verdict); ///< "moves to 2x2/64: 0.1 s + 0.01 s of copies, here 0.5 s"
+CallDecision decide_call(const std::vector<CallOption>& options);
+std::string to_string(const CallDecision& decision); ///< "moves to 2x2/64: 0.1 s + 0.01 s of copies, here 0.5 s"
 
 /// What calls of a routine took so far, and what its places were measured for.
 struct CallsSoFar {

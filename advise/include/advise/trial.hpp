@@ -38,10 +38,10 @@ struct Trial {
   std::int64_t number = 0; ///< of the request
   UsualTime before, after; ///< steps, without the first one on the grid
 
-  enum class Verdict { open, stays, slower };
+  enum class Decision { open, stays, slower };
   /// Slower: the usual time by more than TrialRules asks for. Judged again after every step until it is slower, or
   /// there are TrialRules::most steps.
-  Verdict verdict() const;
+  Decision decision() const;
 };
 
 } // namespace advise

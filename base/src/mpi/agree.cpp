@@ -14,8 +14,8 @@ void agree_on_number(MPI_Comm comm, Status mine, const std::string& message, std
   constexpr std::int64_t for_ranks = std::int64_t{1} << 32;
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
-  const std::int64_t verdict = static_cast<std::int64_t>(mine) * for_ranks + rank; // a status is below 0
-  const std::array<std::int64_t, 3> values{verdict, number, -number};
+  const std::int64_t packed = static_cast<std::int64_t>(mine) * for_ranks + rank; // a status is below 0
+  const std::array<std::int64_t, 3> values{packed, number, -number};
   std::array<std::int64_t, 3> least{};
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Iallreduce(values.data(), least.data(), 3, MPI_INT64_T, MPI_MIN, comm, &request), "MPI_Iallreduce");

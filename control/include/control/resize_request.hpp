@@ -21,7 +21,7 @@ class JobState;
 struct ChangeReport;
 
 /// What is requested, and by which side.
-struct ResizeWish {
+struct RequestedResize {
   enum class Origin { outside, experiment, undo };
 
   std::int64_t number = 0; ///< its identifier in other requests; 0: not from a client
@@ -47,7 +47,7 @@ struct ResizeWish {
 /// or undoes a change that measured slower. While it waits, RequestQueue holds it. JobState::want returns it, and its
 /// holder answers it once; one destroyed without an answer answers 'given up'. Answers are given on the application's
 /// thread; the JobState outlives its requests.
-class ResizeRequest : public ResizeWish {
+class ResizeRequest : public RequestedResize {
 public:
   ResizeRequest() = default;
   ResizeRequest(ResizeRequest&& other) noexcept;

@@ -117,8 +117,8 @@ void Connections::minimum_of(std::int64_t (&numbers)[SharedHost::numbers_at_once
 std::optional<bool> Connections::agree(const std::optional<Error>& wrong, std::int64_t signature, PutDown ahead,
                                        bool may_differ, bool is_short) {
   const Status mine = wrong ? wrong->status() : Status::success;
-  const std::int64_t verdict = static_cast<std::int64_t>(mine) * (std::int64_t{1} << 32) + rank;
-  std::int64_t all[SharedHost::numbers_at_once] = {verdict, signature, -signature, static_cast<std::int64_t>(ahead)};
+  const std::int64_t packed = static_cast<std::int64_t>(mine) * (std::int64_t{1} << 32) + rank;
+  std::int64_t all[SharedHost::numbers_at_once] = {packed, signature, -signature, static_cast<std::int64_t>(ahead)};
   minimum_of(all, is_short);
   const bool will_run = all[0] >> 32 == 0 && all[1] == -all[2] && (all[1] >= 0 || !may_differ);
   if (!will_run && all[3] < 0 && host && host->everybody()) {

@@ -10,9 +10,9 @@
 namespace blacs_dyn {
 
 /// Where this process is in its program, and whether all are at the same place. Local unless stated otherwise.
-class Whereabouts {
+class ProgramPosition {
 public:
-  explicit Whereabouts(const Grid& grid) : grid_(grid) {}
+  explicit ProgramPosition(const Grid& grid) : grid_(grid) {}
 
   void come_to(const Place& place) {
     if (place_.hash != place.hash) place_ = place;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "grid/whereabouts.hpp"
+#include "grid/program_position.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@ namespace blacs_dyn {
 using base::Error;
 using base::Status;
 
-std::uint64_t Whereabouts::agree(const Place& place, std::uint64_t flags) {
+std::uint64_t ProgramPosition::agree(const Place& place, std::uint64_t flags) {
   const bool counts = plain_places_count_ || place.kind != Place::Kind::plain;
   static const Place some_line(Place::Kind::plain);
   const std::uint64_t mine = PlaceWord::of(counts ? place : some_line, flags);
@@ -26,11 +26,11 @@ std::uint64_t Whereabouts::agree(const Place& place, std::uint64_t flags) {
   return all;
 }
 
-void Whereabouts::agree_on_call(const char* routine) {
+void ProgramPosition::agree_on_call(const char* routine) {
   if (grid_.has_me()) agree(Place(Place::Kind::call, routine), 0);
 }
 
-void Whereabouts::check(const Place& place) const {
+void ProgramPosition::check(const Place& place) const {
   const Place first = value_of_root(place, 0, grid_.comm());
   together(grid_.comm(), [&] {
     place.check_name();
@@ -49,33 +49,33 @@ void Whereabouts::check(const Place& place) const {
   });
 }
 
-const char* Whereabouts::entry_point() {
+const char* ProgramPosition::entry_point() {
   can_be_led_ = true;
   return entry_point_.c_str();
 }
 
-std::string Whereabouts::name_for_newcomers() const {
+std::string ProgramPosition::name_for_newcomers() const {
   return place_.has_name() ? place_.text : std::string();
 }
 
 // ---- those that join
 
-void Whereabouts::write(Packet& packet) const {
+void ProgramPosition::write(Packet& packet) const {
   packet.put(place_).put(plain_places_count_);
 }
 
-void Whereabouts::read(Packet& packet) {
+void ProgramPosition::read(Packet& packet) {
   plain_places_count_ = packet.get<bool>();
   entry_point_.clear(); // this process is where it was led
 }
 
-Whereabouts::Where Whereabouts::compare(const Place& others, bool may_be_led) const {
+ProgramPosition::Where ProgramPosition::compare(const Place& others, bool may_be_led) const {
   if (others.meets(place_)) return Where::here;
   const bool can_be_led = can_be_led_ && may_be_led && others.has_name() && place_.kind != Place::Kind::end;
   return can_be_led ? Where::elsewhere : Where::nowhere;
 }
 
-void Whereabouts::refuse(const Place& others, const char* who) const {
+void ProgramPosition::refuse(const Place& others, const char* who) const {
   throw Error(Status::bad_state,
               fmt::format("blacs-dyn: a {} process is at {}, the others are at {}: it would go on in another part "
                           "of the program. Ask for the change where that process is, or give lines that mean one "
