@@ -122,10 +122,10 @@ bool Allowed::permits(GridShape s) const {
 }
 
 TopologyRequest Allowed::request(int at_most) const {
-  TopologyRequest wanted = limits_;
-  wanted.procs = at_most;
-  if (text_.empty()) wanted.aspect_p = wanted.aspect_q = GridRules().aspect;
-  return wanted;
+  TopologyRequest requested = limits_;
+  requested.procs = at_most;
+  if (text_.empty()) requested.aspect_p = requested.aspect_q = GridRules().aspect;
+  return requested;
 }
 
 std::optional<GridShape> Allowed::largest(int at_most, int at_least) const {
@@ -144,17 +144,17 @@ std::optional<GridShape> Allowed::largest(int at_most, int at_least) const {
 
 std::optional<Topology> Allowed::quickest(int at_most, const StepModel& steps) const {
   if (at_most < 1 || steps.measured().empty()) return std::nullopt;
-  TopologyRequest wanted = request(at_most);
-  wanted.steps = &steps;
-  if (grids_.empty()) return chosen(wanted);
+  TopologyRequest requested = request(at_most);
+  requested.steps = &steps;
+  if (grids_.empty()) return chosen(requested);
   std::optional<Topology> best;
   for (const GridShape s : grids_) {
     if (s.size() > at_most || !permits(s)) continue;
-    wanted.valid_rows = {s.nprow};
-    wanted.valid_cols = {s.npcol};
-    wanted.valid_procs = {};
-    wanted.aspect_p = wanted.aspect_q = 0; // permitted as it is
-    const std::optional<Topology> one = chosen(wanted);
+    requested.valid_rows = {s.nprow};
+    requested.valid_cols = {s.npcol};
+    requested.valid_procs = {};
+    requested.aspect_p = requested.aspect_q = 0; // permitted as it is
+    const std::optional<Topology> one = chosen(requested);
     if (one && (!best || one->seconds < best->seconds)) best = one;
   }
   return best;

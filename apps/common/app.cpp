@@ -283,13 +283,13 @@ void Run::print(const std::string& line) {
 
 int Run::resize_point(const int& step) {
   const bool is_newcomer = dyngrid_is_newcomer() != 0;
-  wanted_ = {};
+  requested_ = {};
   ask(step);
   const int outcome = dyngrid_resize_point();
   if (outcome == DYNGRID_LEAVE) return outcome;
   share_changes();
   say_restart(step);
-  if (outcome == DYNGRID_SAME && wanted_.nprow == 0) return outcome;
+  if (outcome == DYNGRID_SAME && requested_.nprow == 0) return outcome;
   dyngrid_resize_report report;
   dyngrid_last_resize(&report);
   if (outcome == DYNGRID_RESIZED && report.to_nprow == 0) return outcome; // a checkpoint was restored on the first grid
@@ -305,10 +305,10 @@ void Run::ask(int step) {
   if (nprow < 0) return; // it joins, or sleeps on
   for (const auto& change : options_.resize_at) {
     if (change.step != step || step >= options_.steps) continue;
-    wanted_ = change;
-    progress(fmt::format("{} {} of {}: {}x{} -> {}x{}", word_, step, options_.steps, nprow, npcol, wanted_.nprow,
-                         wanted_.npcol));
-    dyngrid_request(wanted_.nprow, wanted_.npcol);
+    requested_ = change;
+    progress(fmt::format("{} {} of {}: {}x{} -> {}x{}", word_, step, options_.steps, nprow, npcol, requested_.nprow,
+                         requested_.npcol));
+    dyngrid_request(requested_.nprow, requested_.npcol);
   }
   if (options_.pace.empty()) return;
   double rest_s = 0;
@@ -326,14 +326,14 @@ void Run::say_restart(int step) {
 }
 
 void Run::changed(int step, int outcome) {
-  const GridChange asked_for = std::exchange(wanted_, GridChange{});
+  const GridChange asked_for = std::exchange(requested_, GridChange{});
   share_changes();
   Change change;
   change.step = step;
   change.status = outcome;
   dyngrid_last_resize(&change.report);
-  change.wanted_nprow = outcome == DYNGRID_RESIZED ? change.report.to_nprow : asked_for.nprow;
-  change.wanted_npcol = outcome == DYNGRID_RESIZED ? change.report.to_npcol : asked_for.npcol;
+  change.requested_nprow = outcome == DYNGRID_RESIZED ? change.report.to_nprow : asked_for.nprow;
+  change.requested_npcol = outcome == DYNGRID_RESIZED ? change.report.to_npcol : asked_for.npcol;
   if (static_cast<std::size_t>(counts_.changes) < most_changes)
     changes_[static_cast<std::size_t>(counts_.changes++)] = change;
   share_changes();
@@ -349,9 +349,9 @@ void Run::changed(int step, int outcome) {
   }
   int nprow = 0, npcol = 0;
   dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
-  const std::string wanted = asked_for.nprow > 0 ? fmt::format("{}x{}", asked_for.nprow, asked_for.npcol)
-                                                 : "change"; // or it was requested from outside
-  print(fmt::format("  no {} before {} {}, going on with {}x{}: {}: {}", wanted, word_, step, nprow, npcol,
+  const std::string requested = asked_for.nprow > 0 ? fmt::format("{}x{}", asked_for.nprow, asked_for.npcol)
+                                                    : "change"; // or it was requested from outside
+  print(fmt::format("  no {} before {} {}, going on with {}x{}: {}: {}", requested, word_, step, nprow, npcol,
                     outcome < 0 ? dyngrid_status_string(outcome) : "nothing changed",
                     outcome < 0 ? dyngrid_last_message() : ""));
 }
@@ -569,8 +569,9 @@ bool Run::write_json(const std::string& summary) const {
   doc["resizes"] = base::Json::array();
   for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
     const auto& c = changes_[i];
-    base::Json resize{
-        {"before_step", c.step}, {"wanted", {c.wanted_nprow, c.wanted_npcol}}, {"done", c.status == DYNGRID_RESIZED}};
+    base::Json resize{{"before_step", c.step},
+                      {"wanted", {c.requested_nprow, c.requested_npcol}},
+                      {"done", c.status == DYNGRID_RESIZED}};
     if (c.status != DYNGRID_RESIZED) {
       resize["status"] = dyngrid_status_string(c.status);
     } else {

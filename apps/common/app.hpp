@@ -86,7 +86,7 @@ struct Step {
 
 struct Change {
   std::int32_t step = 0, status = 0; ///< status: DYNGRID_RESIZED or an error, with the grid as it was
-  std::int32_t wanted_nprow = 0, wanted_npcol = 0;
+  std::int32_t requested_nprow = 0, requested_npcol = 0;
   dyngrid_resize_report report{};
 };
 
@@ -151,7 +151,7 @@ private:
   std::vector<Step> steps_;
   std::vector<Change> changes_; ///< as long as may be: shared memory stays where it is
   int changes_shared_ = 0;
-  GridChange wanted_; ///< requested last; 0 x 0 when it has been answered
+  GridChange requested_; ///< requested last; 0 x 0 when it has been answered
   double begun_ = 0;
   bool restarts_ = false; ///< and it has not been reported yet
   Step current_;

@@ -432,7 +432,7 @@ int dyngrid_loads(dyngrid_load* loads, int capacity, int* count) {
   return guard([&] {
     if (!count || (capacity > 0 && !loads)) throw null_argument("dyngrid_loads", "loads or count");
     if (capacity < 0) throw bad_argument("dyngrid_loads", fmt::format("capacity is {}, expected at least 0", capacity));
-    const auto& known = begun("dyngrid_loads").balancing.wanted_loads();
+    const auto& known = begun("dyngrid_loads").balancing.requested_loads();
     const int npcol = app().balancing.grid_of_loads().npcol;
     *count = static_cast<int>(known.size());
     for (std::size_t k = 0; k < known.size() && static_cast<int>(k) < capacity; ++k) {

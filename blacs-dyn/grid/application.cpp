@@ -173,7 +173,7 @@ void Application::start(Mode mode_of_unit0, MPI_Comm first) {
   check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize_hook, &key, nullptr), "MPI_Comm_create_keyval");
   check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), "MPI_Comm_set_attr");
   MPI_Comm_free_keyval(&key);
-  if (processes.is_newcomer() && !processes.arrive()) end_unwanted();
+  if (processes.is_newcomer() && !processes.arrive()) end_unneeded();
   if (!processes.is_newcomer()) return read_environment();
   settings.is_verbose = is_switched_on("DYNGRID_VERBOSE", false);
   // mpirun passes signals on to it before it receives the others' settings
@@ -184,7 +184,7 @@ void Application::start(Mode mode_of_unit0, MPI_Comm first) {
 
 /// A new process that was called off while it started: to the program nothing has gone wrong, and there is nothing that
 /// it could do.
-void Application::end_unwanted() {
+void Application::end_unneeded() {
   linger_prepare();
   MPI_Finalize(); // which ends what is ours
   linger_wait();

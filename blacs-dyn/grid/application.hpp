@@ -84,7 +84,7 @@ private:
   Application();
   void start(Mode mode_of_unit0, MPI_Comm first = MPI_COMM_WORLD);
   void start_mpi();
-  [[noreturn]] void end_unwanted();
+  [[noreturn]] void end_unneeded();
   void read_environment();
   void print_failure(const char* routine, const base::Error& error, MPI_Comm comm) const;
   void refuse_second_init() const;

@@ -73,15 +73,15 @@ std::uint64_t Balancing::flags() {
   if (reports_.begin_or_wake()) items_.take(matrices_); // from before its sleep
   // where no process balances and the program requests none, process 0 asks when it needs loads, and is not called for
   // one
-  const bool is_of_use = settings_.balance != BalanceMode::off || is_wanted_here_;
+  const bool is_of_use = settings_.balance != BalanceMode::off || is_requested_here_;
   if (is_of_use && reports_.has_changed()) return PlaceWord::loads;
-  if (is_wanted_here_ && !reports_.is_on()) return PlaceWord::loads; // from which on all measure
+  if (is_requested_here_ && !reports_.is_on()) return PlaceWord::loads; // from which on all measure
   if (processes_.id() != 0 || !control_) return 0;
   const control::LoadBoard& board = control_->state().board;
   if (board.has_question() || memory_.has_outcome()) return PlaceWord::loads;
   const double now = base::monotonic_s();
-  const bool is_wanted = settings_.balance != BalanceMode::off || is_wanted_here_ || board.is_wanted(now);
-  return is_wanted && now - gathered_s_ >= (is_decision_near_ ? rules.gather_near_s : rules.gather_s)
+  const bool is_requested = settings_.balance != BalanceMode::off || is_requested_here_ || board.is_requested(now);
+  return is_requested && now - gathered_s_ >= (is_decision_near_ ? rules.gather_near_s : rules.gather_s)
              ? std::uint64_t{PlaceWord::loads}
              : 0;
 }
@@ -104,7 +104,7 @@ Balancing::Decision Balancing::exchange(bool is_asked) {
   }
   Record mine;
   mine.load = reports_.own();
-  mine.wants_loads = is_wanted_here_ ? 1 : 0;
+  mine.wants_loads = is_requested_here_ ? 1 : 0;
   const std::vector<char> my_items = items_.take(matrices_);
   mine.item_bytes = static_cast<std::int64_t>(my_items.size());
   Asked asked;
@@ -126,7 +126,7 @@ Balancing::Decision Balancing::exchange(bool is_asked) {
     in_grid.push_back(all[k].load);
     in_grid.back().place = static_cast<std::int32_t>(k);
     sizes.push_back(all[k].item_bytes);
-    is_wanted_here_ = is_wanted_here_ || all[k].wants_loads != 0;
+    is_requested_here_ = is_requested_here_ || all[k].wants_loads != 0;
   }
   loads_ = with_hosts(in_grid);
   grid_of_loads_ = grid_.shape();

@@ -119,8 +119,8 @@ public:
   void joined(double change_s); ///< the change that this process came by is done
 
   /// As of the last exchange. A process that calls this requests the gathering from here on. Local.
-  const std::vector<advise::ProcessLoad>& wanted_loads() {
-    is_wanted_here_ = true;
+  const std::vector<advise::ProcessLoad>& requested_loads() {
+    is_requested_here_ = true;
     return loads_;
   }
   Shape grid_of_loads() const { return grid_of_loads_; } ///< the grid then
@@ -169,7 +169,7 @@ private:
   LoadReports reports_{processes_, settings_};
   std::vector<advise::ProcessLoad> loads_; ///< of the grid; on process 0 of those that sleep, too
   Shape grid_of_loads_{};
-  bool is_wanted_here_ = false; ///< requested by this process's program
+  bool is_requested_here_ = false; ///< requested by this process's program
   control::BalanceReport last_;
   ItemTimes items_;
   Panels* panels_ = nullptr; ///< of the factorization that is under way

@@ -186,9 +186,9 @@ std::optional<control::ResizeRequest> Control::resize_point(const Matrices& matr
 }
 
 std::uint64_t Control::checkpoint_flags() const {
-  const auto wanted = state_->wanted_checkpoint();
-  if (!wanted) return 0;
-  return PlaceWord::checkpoint | (wanted->ends ? std::uint64_t{PlaceWord::ends_after_it} : 0);
+  const auto requested = state_->requested_checkpoint();
+  if (!requested) return 0;
+  return PlaceWord::checkpoint | (requested->ends ? std::uint64_t{PlaceWord::ends_after_it} : 0);
 }
 
 void Control::checkpointed(const std::optional<control::CheckpointRequest>& request, const std::string& path,

@@ -169,10 +169,10 @@ std::string Headroom::trouble_with_spares(int fresh) const {
 void Headroom::check_slots(const std::vector<HostShare>& shares) const {
   refuse(spawn_trouble(hosts_.are_several()));
   std::set<std::string> unseen;
-  int wanted = 0;
+  int requested = 0;
   for (const HostShare& share : shares) {
     if (share.count > 0 && !share.host.empty()) unseen.insert(share.host);
-    wanted += share.count;
+    requested += share.count;
   }
   const GroupPolicy& policy = settings_.group_policy;
   for (std::size_t h = 0; h < policy.started.size(); ++h)
@@ -180,7 +180,7 @@ void Headroom::check_slots(const std::vector<HostShare>& shares) const {
   for (const std::string& host : unseen) check_host(host);
   for (const HostShare& share : shares)
     if (share.count > 0 && !base::is_this_host(share.host)) refuse(remote_spawn_trouble());
-  refuse_without_slots(wanted, slots_taken(), slots());
+  refuse_without_slots(requested, slots_taken(), slots());
 }
 
 } // namespace blacs_dyn

@@ -473,9 +473,9 @@ void Phases::trim() {
         Copy& copy = shared_[m].copies[k];
         if (static_cast<int>(k) == shared_[m].now || !copy.is_allocated) continue;
         kept += shared_[m].copy_bytes();
-        const int wanted = copy.is_valid ? next_use(static_cast<int>(m), static_cast<int>(k)) : INT_MAX;
-        if (wanted <= latest) continue;
-        latest = wanted;
+        const int used_next = copy.is_valid ? next_use(static_cast<int>(m), static_cast<int>(k)) : INT_MAX;
+        if (used_next <= latest) continue;
+        latest = used_next;
         victim = &copy;
       }
     if (kept <= keep_bytes_ || !victim) return;

@@ -73,10 +73,10 @@ Comm arranged(MPI_Comm comm, const std::vector<int>& ranks) {
   return Comm::adopt(made);
 }
 
-/// Where the ids `wanted` are in `order`.
-std::vector<int> positions(const std::vector<int>& order, const std::vector<int>& wanted) {
+/// Where processes, by their ids, are in `order`.
+std::vector<int> positions(const std::vector<int>& order, const std::vector<int>& ids) {
   std::vector<int> ranks;
-  for (const int id : wanted) ranks.push_back(static_cast<int>(position(order, id)));
+  for (const int id : ids) ranks.push_back(static_cast<int>(position(order, id)));
   return ranks;
 }
 

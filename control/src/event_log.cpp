@@ -15,9 +15,9 @@ constexpr std::size_t steps_kept = 1024, events_kept = 1000;
 EventLog::EventLog() = default;
 EventLog::~EventLog() = default;
 
-void EventLog::want_steps(bool wanted) {
-  wants_steps_ = wanted;
-  if (wanted) steps_.reserve(steps_kept);
+void EventLog::want_steps(bool requested) {
+  wants_steps_ = requested;
+  if (requested) steps_.reserve(steps_kept);
 }
 
 void EventLog::step(std::int64_t number, base::GridShape grid, double step_s, double t) {

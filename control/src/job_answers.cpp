@@ -340,7 +340,7 @@ Json JobState::checkpoint(const Request& request) {
   const CheckpointRequest requested{queue_.number(), ends};
   if (checkpoint_) outcome(checkpoint_->number, "superseded", {{"by", requested.number}});
   checkpoint_ = requested;
-  is_checkpoint_wanted_.store(true, std::memory_order_release);
+  is_checkpoint_requested_.store(true, std::memory_order_release);
   return {{"accepted", true}, {"request", requested.number}};
 }
 

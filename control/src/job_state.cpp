@@ -52,9 +52,9 @@ void JobState::step_ended(double now) {
   events_.step(step_ - 1, grid_, step_s, now - started_);
 }
 
-void JobState::want_steps(bool wanted) {
+void JobState::want_steps(bool requested) {
   const Lock lock(mutex_);
-  events_.want_steps(wanted);
+  events_.want_steps(requested);
 }
 
 /// The caller has the lock.
@@ -529,15 +529,15 @@ void JobState::outcome(std::int64_t number, const char* what, Json more) {
   post(std::move(more));
 }
 
-std::optional<CheckpointRequest> JobState::wanted_checkpoint() const {
-  if (!is_checkpoint_wanted_.load(std::memory_order_acquire)) return std::nullopt;
+std::optional<CheckpointRequest> JobState::requested_checkpoint() const {
+  if (!is_checkpoint_requested_.load(std::memory_order_acquire)) return std::nullopt;
   const Lock lock(mutex_);
   return checkpoint_;
 }
 
 std::optional<CheckpointRequest> JobState::take_checkpoint() {
   const Lock lock(mutex_);
-  is_checkpoint_wanted_.store(false, std::memory_order_release);
+  is_checkpoint_requested_.store(false, std::memory_order_release);
   return std::exchange(checkpoint_, std::nullopt);
 }
 

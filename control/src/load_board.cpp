@@ -53,7 +53,7 @@ void LoadBoard::post(Json event) {
 }
 
 Json LoadBoard::loads(double now_s) {
-  wanted_until_s_.store(now_s + advise::LoadRules().asked_s, std::memory_order_relaxed);
+  requested_until_s_.store(now_s + advise::LoadRules().asked_s, std::memory_order_relaxed);
   const Lock lock(mutex_);
   Json json{{"mode", to_string(mode_)}, {"loads", loads_}, {"last_balance", last_balance_ ? *last_balance_ : Json()}};
   json["age_s"] = shown_s_ >= 0 ? Json(now_s - shown_s_) : Json(nullptr);

@@ -90,16 +90,16 @@ Load LoadReader::look() {
   return load;
 }
 
-std::optional<Load> LoadReader::look_after(double wanted, bool sleeps, double stopped_s) {
+std::optional<Load> LoadReader::look_after(double least_s, bool sleeps, double stopped_s) {
   const std::lock_guard lock(mutex_);
   LoadSample now = load_sample(files_->read(true));
   stopped_s_ += stopped_s;
   const bool has_threads = !now.threads.empty();
   const double ran_s = process_cpu_s() - cpu_before_s_, counted_s = wanted_s(before_, now);
-  const bool stands_still = ran_s >= wanted && counted_s < 0.02 * ran_s;
+  const bool stands_still = ran_s >= least_s && counted_s < 0.02 * ran_s;
   const LoadSource source = stands_still ? LoadSource::clock : source_;
   const double held_up = stands_still ? ran_s : source == LoadSource::clock ? work_.wall_s : counted_s;
-  if (!sleeps && has_threads && held_up + stopped_s_ < wanted) return std::nullopt;
+  if (!sleeps && has_threads && held_up + stopped_s_ < least_s) return std::nullopt;
   const Load load = judge_load(before_, now, sleeps ? LoadSource::competitors : source, work_, sleeps ? 0 : stopped_s_);
   begin_again(std::move(now));
   return load;

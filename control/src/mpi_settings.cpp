@@ -69,7 +69,7 @@ bool is_set_by_user(const MpiSetting& setting) {
   const std::string_view name = std::string_view(setting.name).substr(mca_prefix.size());
   if (base::environment(setting.name)) return true;
   // a list of requested collectives, not one of excluded ones
-  if (const char* wanted = base::environment("OMPI_MCA_coll"); wanted && *wanted != '^' && name.substr(0, 5) == "coll_")
+  if (const char* chosen = base::environment("OMPI_MCA_coll"); chosen && *chosen != '^' && name.substr(0, 5) == "coll_")
     return true;
   const char* home = base::environment("HOME");
   return home && is_in_file(std::string(home) + "/.openmpi/mca-params.conf", name);

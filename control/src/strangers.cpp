@@ -20,13 +20,13 @@ constexpr int accepted_in_turn = 256; ///< then the other connections are served
 
 } // namespace
 
-bool is_same_secret(std::string_view given, std::string_view wanted) {
-  unsigned differs = given.size() == wanted.size() ? 0 : 1;
-  for (std::size_t k = 0; k < wanted.size(); ++k) {
+bool is_same_secret(std::string_view given, std::string_view expected) {
+  unsigned differs = given.size() == expected.size() ? 0 : 1;
+  for (std::size_t k = 0; k < expected.size(); ++k) {
     const volatile char mine = k < given.size() ? given[k] : '\0'; // volatile: no early exit
-    differs |= static_cast<unsigned char>(mine) ^ static_cast<unsigned char>(wanted[k]);
+    differs |= static_cast<unsigned char>(mine) ^ static_cast<unsigned char>(expected[k]);
   }
-  return differs == 0 && !wanted.empty();
+  return differs == 0 && !expected.empty();
 }
 
 void Strangers::add_to(std::vector<pollfd>& polled, int listener) const {

@@ -112,10 +112,10 @@ private:
         }
         all += speed;
       }
-    const double wanted = best_.shares.value * (1 + 1e-12);
-    if (all <= wanted) return; // the sum of r_i*c_j is at most the sum of the speeds
+    const double bound = best_.shares.value * (1 + 1e-12);
+    if (all <= bound) return; // the sum of r_i*c_j is at most the sum of the speeds
     Shares shares = exact_shares(grid_);
-    if (shares.value <= wanted) return;
+    if (shares.value <= bound) return;
     if (placed == p_ * q_) {
       best_.rank = rank_;
       best_.shares = std::move(shares);

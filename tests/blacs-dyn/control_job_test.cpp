@@ -316,13 +316,13 @@ TEST_F(RunningJob, ReadyIsNoOperation) {
 
 TEST_F(RunningJob, LoadsAreShownAndWantedForAWhile) {
   Client client = Client::to_job("played");
-  EXPECT_FALSE(state_->board.is_wanted(now()));
+  EXPECT_FALSE(state_->board.is_requested(now()));
   Json answer = client.call("load", {});
   EXPECT_TRUE(answer["loads"].empty());
   EXPECT_TRUE(answer["age_s"].is_null());
   EXPECT_EQ(answer["mode"], "off");
-  EXPECT_TRUE(state_->board.is_wanted(now()));
-  EXPECT_FALSE(state_->board.is_wanted(now() + 10));
+  EXPECT_TRUE(state_->board.is_requested(now()));
+  EXPECT_FALSE(state_->board.is_requested(now() + 10));
 
   advise::ProcessLoad load;
   load.process = 3;
@@ -405,16 +405,16 @@ TEST_F(RunningJob, ACheckpointIsAnsweredAtAResizePoint) {
   state_.emplace(with_file, base::GridShape{2, 2}, now());
   server_ = std::make_unique<control::JobServer>(*state_, directory_, now);
   client = Client::to_job("played");
-  EXPECT_FALSE(state_->wanted_checkpoint());
+  EXPECT_FALSE(state_->requested_checkpoint());
   EXPECT_TRUE(says(client.call("checkpoint", {{"signal", "USR1"}})["reason"].get<std::string>(), "SIGUSR1"));
   const auto taken = [&] {
-    while (!state_->wanted_checkpoint()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!state_->requested_checkpoint()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return *state_->take_checkpoint();
   };
   client.send("checkpoint", {});
   const control::CheckpointRequest plain = taken();
   EXPECT_FALSE(plain.ends);
-  EXPECT_FALSE(state_->wanted_checkpoint());
+  EXPECT_FALSE(state_->requested_checkpoint());
   state_->checkpointed(plain, "/folder/state.h5", "");
   auto answer = client.next(10);
   ASSERT_TRUE(answer);

@@ -45,14 +45,14 @@ RunHistory history_of_job(const std::string& job) {
   return entry;
 }
 
-Json as_json(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
+Json as_json(const RunHistory& e, const std::vector<base::GridShape>& to_predict) {
   Json grids = Json::array(), resizes = Json::array(), balances = Json::array(), phases = Json::array(),
        predictions = Json::array();
   for (const auto& [shape, times] : e.history.steps) grids.push_back(control::members_of(shape, times));
   for (const auto& change : e.history.changes) resizes.push_back(control::members_of(change));
   for (const auto& balance : e.history.balances) balances.push_back(control::members_of(balance));
   for (const auto& [phase, times] : e.history.phases) phases.push_back(control::members_of(phase, times));
-  for (const auto& [p, q] : wanted) {
+  for (const auto& [p, q] : to_predict) {
     const auto found = control::predict_step(e.history.steps, {p, q}, e.cores);
     if (found)
       predictions.push_back(
@@ -109,7 +109,7 @@ void print(const control::PhaseTimes& phases) {
   if (moves.size() > 1) std::printf("matrices moved between phases\n%s", table(moves).c_str());
 }
 
-void print(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
+void print(const RunHistory& e, const std::vector<base::GridShape>& to_predict) {
   std::printf("%s\n", base::printable(fmt::format("{}, {}, on {}", e.key.app, e.key.size, e.key.machine)).c_str());
   std::vector<std::vector<std::string>> rows{{"GRID", "STEPS", "STEP TIME", "+-", "LEAST"}};
   for (const auto& [shape, t] : e.history.steps)
@@ -121,7 +121,7 @@ void print(const RunHistory& e, const std::vector<base::GridShape>& wanted) {
     std::printf("no steps yet\n");
   if (const auto sweet = control::sweet_spot(e.history.steps))
     std::printf("sweet spot: %dx%d\n", sweet->nprow, sweet->npcol);
-  for (const auto& [p, q] : wanted)
+  for (const auto& [p, q] : to_predict)
     if (const auto found = control::predict_step(e.history.steps, {p, q}, e.cores))
       std::printf("%dx%d: %s +- %s, %s\n", p, q, duration_text(found->seconds).c_str(),
                   duration_text(found->error).c_str(),
@@ -184,8 +184,8 @@ void run(const HistoryOptions& o) {
     if (!o.predict.empty()) throw Failure("got --calls and --predict, expected one of them");
     return show_calls(o.job, o.json);
   }
-  std::vector<base::GridShape> wanted;
-  for (const std::string& text : o.predict) wanted.push_back(base::parse_grid_shape(text, "--predict"));
+  std::vector<base::GridShape> to_predict;
+  for (const std::string& text : o.predict) to_predict.push_back(base::parse_grid_shape(text, "--predict"));
   std::vector<RunHistory> entries;
   const std::vector<std::string> running = running_jobs();
   if (std::find(running.begin(), running.end(), o.job) != running.end()) {
@@ -199,15 +199,15 @@ void run(const HistoryOptions& o) {
   }
   if (o.json) {
     Json all = Json::array();
-    for (const RunHistory& e : entries) all.push_back(as_json(e, wanted));
+    for (const RunHistory& e : entries) all.push_back(as_json(e, to_predict));
     print_json(true, {{"history", all}});
     return;
   }
   if (entries.empty()) std::printf("no history in %s\n", control::history_file().c_str());
-  if (o.job.empty() && wanted.empty() && !entries.empty()) return print_programs(entries);
+  if (o.job.empty() && to_predict.empty() && !entries.empty()) return print_programs(entries);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (i > 0) std::printf("\n");
-    print(entries[i], wanted);
+    print(entries[i], to_predict);
   }
 }
 

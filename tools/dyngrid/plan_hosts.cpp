@@ -239,8 +239,8 @@ void refuse_other_machine(const SpeedsOptions& o, const Json& speeds, const std:
   };
   const std::string here = base::host_name();
   if (!o.hosts.empty()) {
-    const std::vector<Host> wanted = hosts_of(o.hosts);
-    if (std::any_of(wanted.begin(), wanted.end(), [&](const Host& host) { return has(host.name); })) return;
+    const std::vector<Host> requested = hosts_of(o.hosts);
+    if (std::any_of(requested.begin(), requested.end(), [&](const Host& host) { return has(host.name); })) return;
     throw Failure(fmt::format("'{}' is of {}, expected speeds of the hosts of '{}': measure these first, with "
                               "dyngrid plan hosts --hosts {}",
                               path, names_of(hosts), o.hosts, o.hosts));
@@ -328,24 +328,24 @@ Usable answered(const Json& speeds) {
 }
 
 /// Of these the ones that --hosts names, and no more cores than its slots.
-Usable among(const Usable& measured, const std::vector<Host>& wanted, const std::string& path) {
+Usable among(const Usable& measured, const std::vector<Host>& requested, const std::string& path) {
   Usable usable;
-  std::vector<bool> is_found(wanted.size(), false);
+  std::vector<bool> is_found(requested.size(), false);
   const auto place_of = [&](const std::string& name) {
     const auto at =
-        static_cast<std::size_t>(std::find_if(wanted.begin(), wanted.end(),
+        static_cast<std::size_t>(std::find_if(requested.begin(), requested.end(),
                                               [&](const Host& host) { return base::is_same_host(host.name, name); }) -
-                                 wanted.begin());
-    if (at < wanted.size()) is_found[at] = true;
+                                 requested.begin());
+    if (at < requested.size()) is_found[at] = true;
     return at;
   };
   for (advise::HostSpeed host : measured.hosts) {
     const std::size_t at = place_of(host.name);
-    if (at == wanted.size()) {
+    if (at == requested.size()) {
       usable.leave_out(host.name, "not in --hosts");
       continue;
     }
-    if (const int slots = wanted[at].slots; slots > 0 && slots < host.cores) {
+    if (const int slots = requested[at].slots; slots > 0 && slots < host.cores) {
       host.full = advise::core_speed(host, slots);
       host.cores = slots;
     }
@@ -355,8 +355,8 @@ Usable among(const Usable& measured, const std::vector<Host>& wanted, const std:
     place_of(host.at("name").get<std::string>());
     usable.left_out.push_back(host);
   }
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (!is_found[i]) usable.leave_out(wanted[i].name, fmt::format("not measured: not in '{}'", path));
+  for (std::size_t i = 0; i < requested.size(); ++i)
+    if (!is_found[i]) usable.leave_out(requested[i].name, fmt::format("not measured: not in '{}'", path));
   return usable;
 }
 

@@ -17,7 +17,7 @@ public:
   EventLog();
   ~EventLog();
   /// Records steps only when a client has requested them.
-  void want_steps(bool wanted);
+  void want_steps(bool requested);
   /// The step of this number, counted from 0, took `step_s` and ended at `t`, in seconds after the beginning.
   void step(std::int64_t number, base::GridShape grid, double step_s, double t);
   /// An event that happened when `steps_ended` steps had ended. Beyond a thousand events not taken, further ones are

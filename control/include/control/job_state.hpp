@@ -134,7 +134,7 @@ public:
   /// As advise::change_cost, with the planned time of the exchange.
   advise::Cost change_cost(base::GridShape to, const advise::Cost& planned) const;
   /// The requested checkpoint; it stays until it is taken. One atomic load where there is none.
-  std::optional<CheckpointRequest> wanted_checkpoint() const;
+  std::optional<CheckpointRequest> requested_checkpoint() const;
   std::optional<CheckpointRequest> take_checkpoint();
   void checkpointed(const CheckpointRequest& request, const std::string& path, const std::string& failure);
   LoadBoard board; ///< loads and balances: both threads
@@ -163,7 +163,7 @@ public:
   std::optional<double> next_deadline() const;
   /// Events since the last call, oldest first. Steps only when a client `wants_steps`.
   std::vector<Json> take_events();
-  void want_steps(bool wanted);
+  void want_steps(bool requested);
   /// The listener's thread ends before the application: ask() returns empty, one that waits too.
   void answers_no_more();
   const JobInfo& info() const { return info_; }
@@ -212,7 +212,7 @@ private:
   bool is_in_step_ = false;
   const CallsBoard* calls_ = nullptr;
   std::atomic<bool> pending_{false};
-  std::atomic<bool> is_checkpoint_wanted_{false};
+  std::atomic<bool> is_checkpoint_requested_{false};
 
   mutable std::mutex mutex_;
   std::condition_variable answered_;

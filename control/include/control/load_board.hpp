@@ -33,7 +33,7 @@ public:
   // ---- the application's thread
   void set_mode(BalanceMode mode);
   /// A client has requested loads recently: they are gathered even if nothing is balanced. One atomic load.
-  bool is_wanted(double now_s) const noexcept { return now_s < wanted_until_s_.load(std::memory_order_relaxed); }
+  bool is_requested(double now_s) const noexcept { return now_s < requested_until_s_.load(std::memory_order_relaxed); }
   bool has_question() const noexcept { return has_question_.load(std::memory_order_acquire); }
   std::optional<BalanceQuestion> take_question();
   void show(const std::vector<advise::ProcessLoad>& loads, double now_s);
@@ -47,7 +47,7 @@ public:
 
 private:
   mutable std::mutex mutex_;
-  std::atomic<double> wanted_until_s_{0};
+  std::atomic<double> requested_until_s_{0};
   std::atomic<bool> has_question_{false};
   std::optional<BalanceQuestion> question_;
   BalanceMode mode_ = BalanceMode::off;

@@ -16,7 +16,7 @@
 namespace control {
 
 /// Equal, in a time that does not depend on the number of equal first characters.
-bool is_same_secret(std::string_view given, std::string_view wanted);
+bool is_same_secret(std::string_view given, std::string_view expected);
 
 struct StrangerLimits {
   std::size_t connections = 64;  ///< at a time; beyond, the oldest connection is closed

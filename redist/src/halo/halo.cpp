@@ -73,16 +73,16 @@ struct Halo::Impl {
   std::int64_t lld = 0;
 
   /// 0 stands for the rows of the array.
-  std::int64_t leading(std::int64_t wanted) const { return leading_of(wanted, plan.rows, "lld"); }
-  std::int64_t leading_of_local(std::int64_t wanted) const {
-    return leading_of(wanted, plan.m_loc, "lld of the local array");
+  std::int64_t leading(std::int64_t requested) const { return leading_of(requested, plan.rows, "lld"); }
+  std::int64_t leading_of_local(std::int64_t requested) const {
+    return leading_of(requested, plan.m_loc, "lld of the local array");
   }
-  std::int64_t leading_of(std::int64_t wanted, std::int64_t rows, const char* what) const {
+  std::int64_t leading_of(std::int64_t requested, std::int64_t rows, const char* what) const {
     const std::int64_t least = std::max<std::int64_t>(1, rows);
-    if (wanted != 0 && wanted < least)
+    if (requested != 0 && requested < least)
       throw Error(Status::bad_argument, fmt::format("redist: halo: {} is {}, expected at least {} [rank {}]", what,
-                                                    wanted, least, plan.rank));
-    return wanted == 0 ? least : wanted;
+                                                    requested, least, plan.rank));
+    return requested == 0 ? least : requested;
   }
   bool has_elements() const { return plan.m_loc > 0 && plan.n_loc > 0; }
 

@@ -101,7 +101,7 @@ template <class Visit>
 void each_copy_of(const PlanTables& tables, int me, const Shared& rows, const Shared& cols, Visit&& visit) {
   const auto find = [](const Shared& all, int position) {
     const auto at = std::lower_bound(all.begin(), all.end(), position,
-                                     [](const auto& one, int wanted) { return one.first < wanted; });
+                                     [](const auto& one, int number) { return one.first < number; });
     return at != all.end() && at->first == position ? at : all.end();
   };
   const auto own = tables.source_axes(me);
