@@ -17,6 +17,7 @@
 #include "base/environment.hpp"
 #include "base/text.hpp"
 #include "control/mpi_settings.hpp"
+#include "processes/launchers/this_mpi.hpp"
 #include "processes/preflight.hpp"
 
 namespace blacs_dyn {
@@ -68,7 +69,7 @@ std::vector<std::string> own_variables() {
 /// Changes a new process in a shell before it becomes the program: umask, soft limits and niceness of this one, and a
 /// standard input that ends. (A limit above the hard one there, or a smaller niceness, is not available.) mpirun leaves
 /// it a pipe without a writer; so it gets the file that mpirun reads, from its beginning, or nothing.
-std::string first_words() {
+std::string first_words(LauncherKind way) {
   const mode_t mask = umask(0);
   umask(mask);
   std::string words = fmt::format("umask {:03o}; ", mask);
@@ -88,6 +89,10 @@ std::string first_words() {
   }
   if (const int niceness = getpriority(PRIO_PROCESS, 0); niceness > 0)
     words += fmt::format("renice {} -p $$ >/dev/null 2>&1; ", niceness);
+  // Open MPI 4 ends the whole job when a process that it starts ends with an error, and gives up one that never comes
+  if (way == LauncherKind::blocking && is_open_mpi() && !is_open_mpi_5())
+    words += "command -v \"$0\" >/dev/null || { echo \"dyngrid: $(uname -n) has no program $0, expected it there under "
+             "the same path; the growth is given up\" >&2; exec sleep 2147483647; }; ";
   return words + "in=/proc/$PPID/fd/0; [ -f $in ] && [ -r $in ] || in=/dev/null; "
                  "exec \"$0\" \"$@\" <$in";
 }
@@ -124,7 +129,7 @@ SpawnOptions NewcomerCommand::options() const {
   options.shown = program();
   options.variables = own_variables();
   options.folder = start_folder();
-  std::string first = first_words();
+  std::string first = first_words(settings_.way);
   if (settings_.way == LauncherKind::blocking && options.folder.size() >= MPI_MAX_INFO_VAL) // MPI_Info_set refuses it
     first = fmt::format("cd {} || exit; {}", base::shell_line({std::exchange(options.folder, "")}), first);
   for (const std::string& word : {std::string("sh"), std::string("-c"), first}) options.arguments.push_back(word);
