@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -235,7 +236,8 @@ Json JobState::submit(const Request& request, double now) {
   for (const auto& [member, is_used] : // that of a growth: offer_of()
        {std::pair{"without", is_resize}, std::pair{"form", is_resize || requested.op == Operation::grow}})
     if (!is_used && request.body->contains(member))
-      refuse(fmt::format("{}: \"{}\" is given, expected it only with resize", request.op, member));
+      refuse(fmt::format("{}: \"{}\" is given, expected it only with resize{}", request.op, member,
+                         std::string_view(member) == "form" ? ", grow and offer" : ""));
   if (requested.op == Operation::resize && request.body->contains("without")) {
     requested.without = advise::Without::parse(text(request, "without", ""), "resize: \"without\"");
     requested.undo = false; // the grid before contains the processes that are to leave

@@ -177,8 +177,8 @@ bool has_variable(const std::string& pid, const std::string& variable) {
 
 bool may_belong_to(std::int64_t pid, std::int64_t leader, const std::string& variable) {
   const std::string number = std::to_string(pid);
-  const std::int64_t session = session_of(number);
-  return session == 0 || session == leader || base::content_of("/proc/" + number + "/environ").empty() ||
+  // a session that began outside this PID namespace is 0, and none of a job's processes has that one
+  return session_of(number) == leader || base::content_of("/proc/" + number + "/environ").empty() ||
          has_variable(number, variable);
 }
 
