@@ -123,14 +123,19 @@ std::vector<int> Without::among(const std::vector<ProcessInfo>& all) const {
     add(named, at->id);
   }
   for (const std::string& host : hosts) {
-    bool is_known = false;
+    const bool is_exact = std::any_of(all.begin(), all.end(), [&](const ProcessInfo& p) { return p.host == host; });
+    std::string known; // the host as its processes call it
     for (const ProcessInfo& process : all) {
-      if (!base::is_same_host(process.host, host)) continue;
+      if (is_exact ? process.host != host : !base::is_same_host(process.host, host)) continue;
+      if (!known.empty() && process.host != known)
+        throw Error(Status::bad_argument, fmt::format("advise: without host:{}: that may be {} or {}, expected one of "
+                                                      "them",
+                                                      host, known, process.host));
       if (process.id == 0) refuse_process0("host:" + host, advice_for_host(host, all));
-      is_known = true;
+      known = process.host;
       add(named, process.id);
     }
-    if (!is_known)
+    if (known.empty())
       throw Error(Status::not_found, fmt::format("advise: without host:{}: no process is on that host, expected "
                                                  "one as dyngrid ps JOB shows it",
                                                  host));

@@ -571,7 +571,8 @@ std::optional<int> read_command_line(Settings& settings, int argc, char** argv) 
          "from and to shared memory), stock_context and dropin_context (in contexts made and closed for each copy), "
          "memcpy, transposed, added (b = 2 a - b) and added_transposed, where it was found "
          "costa and costa_ before each of the last three; each of stock, dyngrid, memcpy also with _cold (fresh "
-         "pages as the kernel gives them; DYNGRID_EXCHANGE=hugepages=off keeps dyngrid from asking for huge ones)")
+         "pages as the kernel gives them; DYNGRID_EXCHANGE=hugepages=off keeps dyngrid from asking for huge ones). "
+         "Predictions are compared with dyngrid_cold, where it is among them")
       .separated_by(',')
       .check(base::one_of(known));
   app.add_option("--reps", settings.reps, "runs per method and case").check(base::positive_number());

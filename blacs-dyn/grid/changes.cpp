@@ -31,6 +31,14 @@ void Changes::request(Shape to, advise::Without without) {
   requested_->without = std::move(without);
 }
 
+bool Changes::request_if_none(Shape to) {
+  if (requested_ || waiting_ || under_way_) return false;
+  waiting_.emplace();
+  waiting_->to = to;
+  waiting_->placement = parts_.settings.placement;
+  return true;
+}
+
 /// The program's own, the timetable's, one that has waited, or one from outside, in this order.
 Changes::Asked Changes::next_asked() {
   Settings& settings = parts_.settings;
@@ -90,6 +98,7 @@ Resize::Goal Changes::goal_of(const control::ResizeRequest& request) const {
       goal.leave.push_back(group.id);
   }
   goal.is_forced = request.force;
+  goal.is_from_outside = request.origin == control::ResizeRequest::Origin::outside;
   goal.growth.hosts = request.hosts;
   goal.growth.form = request.form;
   goal.growth.seconds_left = control_ ? control_->state().seconds_left() : -1;
@@ -155,8 +164,10 @@ bool Changes::waits_for_growth(const Resize& newer) const {
 /// has granted that one.
 int Changes::carry_out(Resize& next) {
   const Resize::Goal& goal = next.goal();
-  const bool is_there = next.is_grid_already();
-  if (under_way_ && under_way_->goal().is_granted) make_way(next);
+  const bool is_there = next.is_grid_already(),
+             asks_scheduler = !goal.is_from_outside &&
+                              (!goal.need.empty() || goal.to.size() > parts_.processes.process_set().grid.shape.size());
+  if (asks_scheduler && under_way_ && under_way_->goal().is_granted) make_way(next);
   next.ask_scheduler(control_.get());
   next.check_room(headroom_);
   make_way(next);

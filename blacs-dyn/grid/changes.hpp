@@ -29,11 +29,13 @@ public:
     std::uint64_t flags() const;                                  ///< PlaceWord::Flag of what this process asks for
   };
   void request(Shape to, advise::Without without = {}); ///< by the program, at the next point
-  Asked next_asked();                                   ///< a point is passed, and this is taken there
-  void pass_point();                                    ///< a point is passed, and what is asked for waits
-  void put_off(Asked asked);                            ///< to the next point
-  bool is_due();                                        ///< at the next point something would be done
-  bool has_request() const { return requested_.has_value(); }
+  /// Where nothing was requested, waits or is under way. A request of any process goes before it. @return whether it
+  /// was taken
+  bool request_if_none(Shape to);
+  Asked next_asked();        ///< a point is passed, and this is taken there
+  void pass_point();         ///< a point is passed, and what is asked for waits
+  void put_off(Asked asked); ///< to the next point
+  bool is_due();             ///< at the next point something would be done
 
   /// The goal that counts: that of the lowest rank with a goal of its own, where some process has one (is_own), else
   /// that of process 0. Goals that have waited count only where no process has a newer one. That process sends it to

@@ -225,13 +225,12 @@ void Factoring::read_shared() {
 
 /// All ask for the same. What the program asks for goes before it.
 void Factoring::give_back() {
-  if ((asked_.options & DYNGRID_GIVE_BACK) == 0 || progress_.next == 0 || parts_.changes.has_request()) return;
+  if ((asked_.options & DYNGRID_GIVE_BACK) == 0 || progress_.next == 0) return;
   const Matrix& a = *asked_.matrix;
   const Shape now = parts_.grid.shape();
   const Shape to = advise::grid_for_rest(now, a.rows.n - progress_.next, a.cols.n - progress_.next);
   if (to == now || to == given_back_) return; // the second: it was refused
-  given_back_ = to;
-  parts_.changes.request(to);
+  if (parts_.changes.request_if_none(to)) given_back_ = to;
 }
 
 } // namespace blacs_dyn

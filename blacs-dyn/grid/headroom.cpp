@@ -132,7 +132,7 @@ std::int64_t Headroom::slots_taken() const {
 }
 
 /// Pools have counted all of mpirun's children before, and take turns.
-void Headroom::await_slots(const std::vector<NewGroup>& groups) const {
+void Headroom::await_slots(const std::vector<NewGroup>& groups, const std::function<void()>& meanwhile) const {
   const Slots room = slots();
   if (settings_.way == LauncherKind::join || !room.are_limited() || !settings_.pool.empty()) return;
   std::int64_t fresh = -processes_.spares_taken_by(groups);
@@ -145,6 +145,7 @@ void Headroom::await_slots(const std::vector<NewGroup>& groups) const {
   while (!room.has_room_for(taken + fresh) && !limit.is_over()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     let_mpi_progress(processes_.grid()); // the others may still wait for this process's part of a broadcast
+    meanwhile();
     taken = with_children(known);
   }
   refuse_without_slots(fresh, taken, room);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ public:
   /// Collective over the grid. @throws agreed Error{no_slots, not_found, unsupported}
   void check(int fresh, Shape after, const GroupPolicy& policy, bool is_forced) const;
   /// Process 0, before these groups are started: returns when mpirun has a slot for each process of them. A process
-  /// that leaves, or was called off, holds one until it has ended. @throws Error{no_slots}
-  void await_slots(const std::vector<NewGroup>& groups) const;
+  /// that leaves, or was called off, holds one until it has ended. meanwhile: releases those that were called off.
+  /// @throws Error{no_slots}
+  void await_slots(const std::vector<NewGroup>& groups, const std::function<void()>& meanwhile) const;
   /// Process 0: why this number of spare processes is not started now; empty: it can be.
   std::string trouble_with_spares(int fresh) const;
 

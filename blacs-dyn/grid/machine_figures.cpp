@@ -16,8 +16,8 @@ void MachineFigures::measure_once(MPI_Comm comm, redist::Executor& executor) {
   if (measured_) return;
   try {
     measured_ = redist::measure_machine(comm, executor);
-  } catch (const base::Error& error) { // agreed, but for an error of MPI
-    if (error.status() == base::Status::mpi_failure) throw;
+  } catch (const base::Error& error) {
+    if (error.status() != base::Status::out_of_memory) throw; // which all processes have agreed on
     return;
   }
   if (*control_) (*control_)->state().set_machine(*measured_);

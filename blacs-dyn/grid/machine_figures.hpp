@@ -24,7 +24,8 @@ public:
   /// figures. Local.
   advise::Machine agreed() const { return measured_.value_or(advise::Machine{}); }
   /// Measures unless that was done: either all processes of comm have measured or none. Where memory is short nothing
-  /// is measured. executor: over the ranks of comm. Collective over comm. @throws Error{mpi_failure}
+  /// is measured. executor: over the ranks of comm. Collective over comm. @throws Error{mpi_failure,
+  /// timeout}
   void measure_once(MPI_Comm comm, redist::Executor& executor);
   void write(Packet& packet) const; ///< for a process that joins
   void read(Packet& packet);

@@ -17,6 +17,7 @@
 #include "base/environment.hpp"
 #include "base/text.hpp"
 #include "control/mpi_settings.hpp"
+#include "processes/launchers/pmix.hpp"
 #include "processes/launchers/this_mpi.hpp"
 #include "processes/preflight.hpp"
 
@@ -89,8 +90,9 @@ std::string first_words(LauncherKind way) {
   }
   if (const int niceness = getpriority(PRIO_PROCESS, 0); niceness > 0)
     words += fmt::format("renice {} -p $$ >/dev/null 2>&1; ", niceness);
-  // Open MPI 4 ends the whole job when a process that it starts ends with an error, and gives up one that never comes
-  if (way == LauncherKind::blocking && is_open_mpi() && !is_open_mpi_5())
+  // Open MPI 4 ends the whole job when a process that it starts ends with an error, and gives up one that never comes.
+  // That one is ended by PMIx
+  if (way == LauncherKind::blocking && is_open_mpi() && !is_open_mpi_5() && pmix::trouble().empty())
     words += "command -v \"$0\" >/dev/null || { echo \"dyngrid: $(uname -n) has no program $0, expected it there under "
              "the same path; the growth is given up\" >&2; exec sleep 2147483647; }; ";
   return words + "in=/proc/$PPID/fd/0; [ -f $in ] && [ -r $in ] || in=/dev/null; "

@@ -219,7 +219,7 @@ void Resize::decide_by(Change change, const Headroom& headroom) {
 void Resize::send_for(const Headroom& headroom) {
   if (change_.new_groups.empty() || parts_->processes.id() != 0) return;
   parts_->newcomers.check();
-  headroom.await_slots(change_.new_groups);
+  headroom.await_slots(change_.new_groups, [&] { parts_->processes.look_after_called_off(); });
   parts_->processes.send_for(change_, parts_->newcomers.options());
   await_answer();
 }
@@ -227,6 +227,7 @@ void Resize::send_for(const Headroom& headroom) {
 /// First the decision, then process 0 starts the processes: nothing is started where another process cannot take part.
 template <class Decision> void Resize::agree_to_begin(Decision&& decision, const Headroom& headroom) {
   const MPI_Comm grid = parts_->grid.comm();
+  parts_->processes.look_after_called_off(); // they hold slots until the process that started them releases them
   try {
     together(grid, [&] {
       decision();

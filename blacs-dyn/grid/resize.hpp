@@ -40,8 +40,9 @@ public:
     GrowthForm growth;            ///< where those that join come from, and which process stands where
     bool is_granted = false;      ///< by the scheduler, which was asked; it is given back where nothing comes of it
     std::vector<advise::OfferedHost> granted; ///< hosts, in place of those of `growth`; empty: no certain ones
-    std::string need;       ///< dyngrid_need: one of these grids, and `to` is one when the scheduler has answered
-    bool is_forced = false; ///< however many processes a core gets
+    std::string need;             ///< dyngrid_need: one of these grids, and `to` is one when the scheduler has answered
+    bool is_forced = false;       ///< however many processes a core gets
+    bool is_from_outside = false; ///< the scheduler is not asked
     /// Requested at a resize point: new processes are admitted at a later one, a failure is printed and the program
     /// goes on. Otherwise the program waits for them.
     bool is_at_point = false;
@@ -147,7 +148,7 @@ template <class Archive> void fields(Archive& a, Resize::Goal& goal) {
   bool is_exact = goal.exact.has_value();
   GridMap map = goal.exact.value_or(GridMap{});
   a(goal.to, goal.placement, is_exact, map, goal.leave, goal.without, goal.growth, goal.is_granted, goal.granted,
-    goal.need, goal.is_forced, goal.is_at_point);
+    goal.need, goal.is_forced, goal.is_at_point, goal.is_from_outside);
   if (is_exact) goal.exact = std::move(map);
 }
 

@@ -161,7 +161,7 @@ class _Pool:
 
 
 _pool: Optional[_Pool] = None
-_turn = threading.Lock()  # the workers do one thing at a time
+_turn = threading.RLock()  # the workers do one thing at a time; a handler of a signal may be in a call already
 
 
 def stop() -> None:

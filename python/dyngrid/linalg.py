@@ -138,9 +138,10 @@ def matmul(
 
 def stop_workers() -> None:
     """Ends the workers; the next call starts others. They end with the program in any case."""
-    from ._workers import stop
+    from ._workers import _turn, stop
 
-    stop()
+    with _turn:
+        stop()
 
 
 # ---- arguments

@@ -930,6 +930,13 @@ TEST(Without, NamesProcesses) {
   EXPECT_TRUE(says(why_not("host:a"), "without host:a: process 0 stays in every grid"));
   EXPECT_TRUE(says(why_not("host:a"), "name the others on a: 1,3; to free the host, write a checkpoint"));
   EXPECT_TRUE(says(why_not("host:c"), "no process is on that host"));
+  // n1 may be either; a name as it stands is that host
+  const auto two = [](const char* text) {
+    return Without::parse(text, "x").among({{0, "n0"}, {1, "n1.a"}, {2, "n1.b"}, {3, "n2"}, {4, "n2.a"}});
+  };
+  EXPECT_THROW(two("host:n1"), base::Error);
+  EXPECT_EQ(two("host:n1.b"), std::vector<int>{2});
+  EXPECT_EQ(two("host:n2"), std::vector<int>{3});
   EXPECT_TRUE(says(why_not("slowest:2"), "is slower than the others")) << why_not("slowest:2"); // 1 and 5 are equal
   auto processes = six();
   processes[5].speed = 1.5;

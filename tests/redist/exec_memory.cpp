@@ -183,6 +183,19 @@ private:
   rlimit before_{};
 };
 
+TEST(Executors, TakeTheLeastMemoryThatARankAllows) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  redist::Executor usual(MPI_COMM_WORLD);
+  redist::ExecuteOptions options;
+  options.extra_bytes = std::size_t{128} << (10 + rank); // the least on rank 0
+  redist::Executor executor(MPI_COMM_WORLD, options);
+  EXPECT_EQ(executor.is_on_one_host(), usual.is_on_one_host()); // all segments were found
+  EXPECT_LE(executor.execute({}, {}).peak_bytes, (std::size_t{128} << 10) + 65536);
+  executor.close();
+  usual.close();
+}
+
 TEST(Executors, SendWhatARankWithoutFilesCannotShare) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

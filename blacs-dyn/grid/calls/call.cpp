@@ -263,8 +263,8 @@ advise::Machine Call::measure_machine() const {
     const advise::Machine machine = redist::measure_machine(comm_, executor);
     executor.close();
     return machine;
-  } catch (const base::Error& error) { // agreed, but for an error of MPI
-    if (error.status() == base::Status::mpi_failure) throw;
+  } catch (const base::Error& error) {
+    if (error.status() != base::Status::out_of_memory) throw; // which all processes have agreed on
     return {};
   }
 }

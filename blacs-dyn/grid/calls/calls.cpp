@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -134,10 +135,17 @@ void run_stock(const pblas::StockCall& stock) {
   pblas::invoke(stock.routine, stock.arguments);
 }
 
-/// Whether a routine of ScaLAPACK that is not behind a name of this library makes the call.
+/// As a routine of ScaLAPACK: pdgels_.
+bool is_named_as_scalapack(const char* name) {
+  return name != nullptr && name[0] == 'p' && name[1] != '\0' && std::strchr("sdczi", name[1]) != nullptr;
+}
+
+/// Whether a routine of ScaLAPACK that is not behind a name of this library makes the call. A library that contains
+/// ScaLAPACK has other routines, too.
 bool is_made_by_scalapack(const pblas::StockCall& stock) {
   Dl_info from{}, routine{};
-  return dladdr(stock.from, &from) != 0 && dladdr(stock.routine, &routine) != 0 && from.dli_fbase == routine.dli_fbase;
+  return dladdr(stock.from, &from) != 0 && dladdr(stock.routine, &routine) != 0 &&
+         from.dli_fbase == routine.dli_fbase && is_named_as_scalapack(from.dli_sname);
 }
 
 /// Where nothing is asked for any more, large calls may be dyngrid's own again.

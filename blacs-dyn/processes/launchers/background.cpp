@@ -111,8 +111,10 @@ public:
 
   Count count() const override {
     Count all;
-    for (const Warm& one : warm_)
-      (rendezvous_->presence(one.ticket, nullptr) == Presence::ready ? all.asleep : all.starting) += one.size;
+    for (const Warm& one : warm_) {
+      const Presence presence = rendezvous_->presence(one.ticket, nullptr);
+      if (presence != Presence::gone) (presence == Presence::ready ? all.asleep : all.starting) += one.size;
+    }
     return all;
   }
 
