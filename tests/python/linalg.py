@@ -59,9 +59,7 @@ refused(ValueError, "a has 3 dimensions", lambda: linalg.cholesky(np.ones((2, 2,
 refused(TypeError, "dtype is float16", lambda: linalg.cholesky(np.eye(2, dtype="f2")))
 refused(ValueError, "workers is 0", lambda: linalg.cholesky(np.eye(2), workers=0))
 
-# the second argument cannot be made: the first one is gone, too, so that the next call can make it
-refused(Error, "is 0, expected at least 1", lambda: linalg.matmul(np.eye(4), np.ones((4, 0))))
-assert np.array_equal(linalg.matmul(np.eye(4), np.eye(4)), np.eye(4))
+assert linalg.matmul(np.eye(4), np.ones((4, 0))).shape == (4, 0)
 
 # no room for the arguments, and then for the result, which process 0 of the workers writes
 def full(*_):
