@@ -7,25 +7,40 @@
 
 namespace redist::detail {
 
-void unpack_column(const PackedView& view, char* column, const char* packed) {
+void unpack_column(const PackedView& view, char* column, const char* packed, std::int64_t next) {
   const int esize = view.esize;
+  const auto in_line = [](const char* at) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % 64);
+  };
   for (const Run& r : view.rows->runs) {
-    const std::size_t bytes = static_cast<std::size_t>(r.len * esize);
+    std::int64_t dense = r.len * esize, pieces = r.count;
     char* at = column + r.to * esize;
     const std::int64_t step = r.to_step * esize;
-    const auto dense = static_cast<std::int64_t>(bytes);
-    if (r.count == 1 || step == dense) {
-      const std::size_t all = bytes * static_cast<std::size_t>(r.count);
-      if (view.non_temporal && all >= non_temporal_from)
-        copy_non_temporal(at, packed, all);
-      else
-        std::memcpy(at, packed, all);
-    } else if (view.non_temporal && bytes >= non_temporal_from) {
-      copy_pieces_non_temporal({at, step}, {packed, dense}, r.count, bytes);
-    } else {
-      copy_pieces({at, step}, {packed, dense}, r.count, bytes);
+    if (pieces == 1 || step == dense) {
+      dense *= pieces;
+      pieces = 1;
     }
-    packed += dense * r.count;
+    const auto bytes = static_cast<std::size_t>(dense);
+    // the prefetches stand here, not in a function of their own: see turned.cpp
+    if (view.non_temporal && bytes >= non_temporal_from) {
+      for (std::int64_t t = 0; t < pieces; ++t, at += step, packed += dense) {
+        if (next != 0) {
+          const char *begin = at + next, *end = begin + dense;
+          if (in_line(begin) != 0) __builtin_prefetch(begin, 1);
+          if (in_line(end) != 0) __builtin_prefetch(end, 1);
+        }
+        copy_non_temporal(at, packed, bytes);
+      }
+      continue;
+    }
+    if (next != 0 && pieces == 1)
+      for (const char *line = at + next - in_line(at + next), *end = at + next + dense; line < end; line += 64)
+        __builtin_prefetch(line, 1);
+    if (pieces == 1)
+      std::memcpy(at, packed, bytes);
+    else
+      copy_pieces({at, step}, {packed, dense}, pieces, bytes);
+    packed += dense * pieces;
   }
 }
 

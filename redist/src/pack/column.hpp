@@ -33,8 +33,10 @@ struct Prefetch {
   }
 };
 
-/// From packed memory into an array.
-void unpack_column(const PackedView& view, char* column, const char* packed);
+/// From packed memory into an array. @param next bytes from here to the column that comes next: the lines of it that
+/// are stored through the cache are asked for, since a store to a line that is not there holds up all stores behind it.
+/// 0: nothing is asked for
+void unpack_column(const PackedView& view, char* column, const char* packed, std::int64_t next = 0);
 /// From an array into packed memory.
 void pack_column(const PackedView& view, const char* column, PackedWriter& packed, Prefetch& next);
 /// From one array into another: what stays on this rank.

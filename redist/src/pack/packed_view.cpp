@@ -29,10 +29,14 @@ void pack_columns(const PackedView& view, std::int64_t first, std::int64_t count
 }
 
 void unpack_columns(const PackedView& view, std::int64_t first, std::int64_t count, const char* packed) {
+  if (count <= 0) return;
+  Cursor ahead(*view.cols, first / view.rows->total);
   walk(view, first, count, [&](std::int64_t j, std::int64_t row, std::int64_t rows) {
     char* const column = view.column(j);
+    ahead.advance(1);
     if (rows == view.rows->total) {
-      unpack_column(view, column, packed);
+      const bool has_next = view.non_temporal && !ahead.at_end();
+      unpack_column(view, column, packed, has_next ? (ahead.index(view.is_source) - j) * view.lld * view.esize : 0);
       packed += rows * view.esize;
     } else {
       walk_part_of_column(view, column, row, rows, [&](char* at, std::size_t bytes) {
