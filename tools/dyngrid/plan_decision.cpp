@@ -22,6 +22,7 @@
 #include "control/history_json.hpp"
 #include "job_text.hpp"
 #include "json_reader.hpp"
+#include "machine_options.hpp"
 #include "redist/element.hpp"
 #include "redist/predict.hpp"
 #include "shared/text.hpp"
@@ -156,9 +157,7 @@ Question question_of(const DecideOptions& o, const CommandLine& app) {
   if (app.count("--cores") > 0) s.cores = o.cores;
   s.usual_spawn_s = advise::usual_spawn_s;
 
-  if (app.count("--latency") > 0) q.machine.latency_s = o.machine.latency_s;
-  if (app.count("--bandwidth") > 0) q.machine.bandwidth_bytes_per_s = o.machine.bandwidth_bytes_per_s;
-  if (app.count("--pack-rate") > 0) q.machine.pack_bytes_per_s = o.machine.pack_bytes_per_s;
+  q.machine = machine_of(app, o.machine, q.machine);
   s.planned_exchange = [matrices, machine = q.machine](GridShape from, GridShape to) {
     return redist::predict_exchange(matrices, from, to, machine);
   };
@@ -240,15 +239,7 @@ void add_plan_decision(CommandLine& plan) {
   app.add_option("--history", o->history, "what dyngrid history --json has printed; - is stdin").type_name("FILE");
   app.add_option("--app", o->app, "of several histories, that of this program").type_name("NAME");
   app.add_option("--cores", o->cores, "cores of the hosts; 0: not known").check(base::non_negative_number());
-  app.add_option("--latency", o->machine.latency_s,
-                 "seconds per message (default: as measured by the job, or here, else 1e-5)")
-      .check(base::non_negative_number());
-  app.add_option("--bandwidth", o->machine.bandwidth_bytes_per_s,
-                 "bytes per second of a process (default: as measured by the job, or here, else 1e9)")
-      .check(base::positive_number());
-  app.add_option("--pack-rate", o->machine.pack_bytes_per_s,
-                 "bytes per second of a process copying (default: as measured by the job, or here, else 4e9)")
-      .check(base::positive_number());
+  add_machine_options(app, o->machine, "by the job, or here");
   app.add_flag("--json", o->json, "print one JSON object");
   app.footer(
       "Examples:\n"

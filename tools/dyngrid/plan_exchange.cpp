@@ -16,6 +16,7 @@
 #include "base/status.hpp"
 #include "control/history.hpp"
 #include "gridmap/placement.hpp"
+#include "machine_options.hpp"
 #include "redist/plan.hpp"
 #include "shared/text.hpp"
 
@@ -35,16 +36,6 @@ struct Arguments {
 
 using base::GridShape;
 using base::monotonic_s;
-
-/// As measured on this machine, but for what is given.
-redist::Machine machine_of(const Arguments& given, const command::CommandLine& app) {
-  redist::Machine machine = control::known_machine();
-  machine.cores = given.machine.cores; // the run that was measured had other grids
-  if (app.count("--latency") > 0) machine.latency_s = given.machine.latency_s;
-  if (app.count("--bandwidth") > 0) machine.bandwidth_bytes_per_s = given.machine.bandwidth_bytes_per_s;
-  if (app.count("--pack-rate") > 0) machine.pack_bytes_per_s = given.machine.pack_bytes_per_s;
-  return machine;
-}
 
 struct Made {
   Plan plan;
@@ -146,41 +137,35 @@ void run(const Arguments& arguments) {
 void command::add_plan_exchange(CommandLine& plan) {
   auto arguments = std::make_shared<Arguments>();
   CommandLine& app = plan.add_command("exchange", "Messages, steps, volume and predicted seconds of a redistribution");
-  app.add_option("--from", arguments->from, "Old grid, rows x columns, e.g. 2x2").required();
-  app.add_option("--to", arguments->to, "New grid").required();
-  app.add_option("--m", arguments->m, "Rows of the matrix").required().check(base::non_negative_number());
-  app.add_option("--n", arguments->n, "Columns of the matrix").required().check(base::non_negative_number());
-  app.add_option("--mb", arguments->mb, "Rows of a block (default: one block per grid row)")
+  app.add_option("--from", arguments->from, "old grid, rows x columns, e.g. 2x2").required();
+  app.add_option("--to", arguments->to, "new grid").required();
+  app.add_option("--m", arguments->m, "rows of the matrix").required().check(base::non_negative_number());
+  app.add_option("--n", arguments->n, "columns of the matrix").required().check(base::non_negative_number());
+  app.add_option("--mb", arguments->mb, "rows of a block (default: one block per grid row)")
       .check(base::positive_number());
-  app.add_option("--nb", arguments->nb, "Columns of a block (default: one block per grid column)")
+  app.add_option("--nb", arguments->nb, "columns of a block (default: one block per grid column)")
       .check(base::positive_number());
-  app.add_option("--to-mb", arguments->to_mb, "Rows of a block on the new grid (default: --mb)")
+  app.add_option("--to-mb", arguments->to_mb, "rows of a block on the new grid (default: --mb)")
       .check(base::positive_number());
-  app.add_option("--to-nb", arguments->to_nb, "Columns of a block on the new grid (default: --nb)")
+  app.add_option("--to-nb", arguments->to_nb, "columns of a block on the new grid (default: --nb)")
       .check(base::positive_number());
   app.add_option("--placement", arguments->placement, "optimal, global, local1 or local2").show_default();
   app.add_option("--schedule", arguments->schedule, "auto, caterpillar, circulant, matching or async").show_default();
   app.add_option("--op", arguments->op, "N, T or C: transpose on the way")
       .check(base::one_of({"N", "T", "C"}))
       .show_default();
-  app.add_option("--element-bytes", arguments->element_bytes, "Bytes of an element")
+  app.add_option("--element-bytes", arguments->element_bytes, "bytes of an element")
       .check(base::in_range(1, 1024))
       .show_default();
-  app.add_option("--latency", arguments->machine.latency_s,
-                 "Seconds per message (default: as measured here, else 1e-5)")
+  command::add_machine_options(app, arguments->machine, "here");
+  app.add_option("--cores", arguments->machine.cores, "cores of all processes together (0: one each)")
       .check(base::non_negative_number());
-  app.add_option("--bandwidth", arguments->machine.bandwidth_bytes_per_s,
-                 "Bytes per second into or out of a process (default: as measured here, else 1e9)")
-      .check(base::positive_number());
-  app.add_option("--pack-rate", arguments->machine.pack_bytes_per_s,
-                 "Bytes per second of a process packing or copying (default: as measured here, else 4e9)")
-      .check(base::positive_number());
-  app.add_option("--cores", arguments->machine.cores, "Cores of all processes together (0: one each)")
-      .check(base::non_negative_number());
-  app.add_flag("--compare", arguments->compare, "All schedules beside each other");
-  app.add_flag("--json", arguments->json, "One line of JSON");
+  app.add_flag("--compare", arguments->compare, "all schedules beside each other");
+  app.add_flag("--json", arguments->json, "one line of JSON");
   app.action([arguments, &app] {
-    arguments->machine = machine_of(*arguments, app);
+    const int cores = arguments->machine.cores; // the run that was measured had other grids
+    arguments->machine = command::machine_of(app, arguments->machine, control::known_machine());
+    arguments->machine.cores = cores;
     run(*arguments);
   });
 }
