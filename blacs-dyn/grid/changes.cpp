@@ -164,10 +164,8 @@ bool Changes::waits_for_growth(const Resize& newer) const {
 /// has granted that one.
 int Changes::carry_out(Resize& next) {
   const Resize::Goal& goal = next.goal();
-  const bool is_there = next.is_grid_already(),
-             asks_scheduler = !goal.is_from_outside &&
-                              (!goal.need.empty() || goal.to.size() > parts_.processes.process_set().grid.shape.size());
-  if (asks_scheduler && under_way_ && under_way_->goal().is_granted) make_way(next);
+  const bool is_there = next.is_grid_already();
+  if (under_way_ && under_way_->goal().is_granted && next.asks_scheduler()) make_way(next);
   next.ask_scheduler(control_.get());
   next.check_room(headroom_);
   make_way(next);

@@ -72,15 +72,18 @@ bool Resize::is_grid_already() {
          std::none_of(without_.begin(), without_.end(), is_inside);
 }
 
+bool Resize::asks_scheduler() const {
+  const bool grows = goal_.to.size() > parts_->processes.process_set().grid.shape.size();
+  return !goal_.need.empty() || (parts_->settings.is_scheduled && grows && !goal_.is_from_outside);
+}
+
 void Resize::ask_scheduler(Control* control) {
-  const Processes& processes = parts_->processes;
-  const GridMap& grid = processes.process_set().grid;
-  if (goal_.need.empty() && (!parts_->settings.is_scheduled || goal_.to.size() <= grid.shape.size())) return;
+  if (!asks_scheduler()) return;
   together(parts_->grid.comm(), [&] {
-    if (processes.id() != 0) return;
+    if (parts_->processes.id() != 0) return;
     if (!goal_.need.empty())
       ask_for_need(*control);
-    else if (!request_ || request_->origin != control::ResizeRequest::Origin::outside)
+    else
       ask(*control);
   });
   goal_ = value_of_root(goal_, 0, parts_->grid.comm());

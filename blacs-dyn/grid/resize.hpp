@@ -74,6 +74,7 @@ public:
   /// Whether the current grid is the new one already. @throws agreed Error{not_found, bad_argument} for processes that
   /// cannot be left out.
   bool is_grid_already();
+  bool asks_scheduler() const; ///< the program requests processes of its own accord
   /// Asks whether the program may grow as it requests; sleeps until it has what it needs. @throws agreed
   /// Error{no_slots, timeout, unsupported, bad_argument}
   /// @param control  of process 0; null on others
