@@ -32,7 +32,7 @@ private:
 };
 
 TEST(Answers, OneQuestionIsAskedAtATime) {
-  Answers answers(never, 0ms);
+  Answers answers(never);
   EXPECT_TRUE(answers.may_ask());
   answers.expect(Answers::question);
   EXPECT_FALSE(answers.may_ask());
@@ -40,17 +40,9 @@ TEST(Answers, OneQuestionIsAskedAtATime) {
   EXPECT_TRUE(answers.may_ask());
 }
 
-TEST(Answers, TheNextQuestionWaitsForItsTurn) {
-  Answers answers(never, never);
-  answers.expect(Answers::question);
-  Later answer(answers, Answers::question);
-  EXPECT_TRUE(answers.may_ask());
-  EXPECT_TRUE(answer.has_come);
-}
-
 TEST(Answers, NoQuestionBesidesAStartOrAnOrder) {
   for (const Answers::Kind kind : {Answers::start, Answers::order}) {
-    Answers answers(never, never);
+    Answers answers(never);
     answers.expect(kind);
     answers.expect(kind);
     EXPECT_FALSE(answers.may_ask());
@@ -63,7 +55,7 @@ TEST(Answers, NoQuestionBesidesAStartOrAnOrder) {
 
 TEST(Answers, AnAnswerThatNeverComesIsGivenUp) {
   for (const Answers::Kind kind : {Answers::start, Answers::order, Answers::question}) {
-    Answers answers(moment, 0ms);
+    Answers answers(moment);
     answers.expect(kind);
     std::this_thread::sleep_for(2 * moment);
     EXPECT_TRUE(answers.may_ask());
@@ -73,7 +65,7 @@ TEST(Answers, AnAnswerThatNeverComesIsGivenUp) {
 
 TEST(Answers, SettledWhenQuestionsAndOrdersAreAnswered) {
   for (const Answers::Kind kind : {Answers::question, Answers::order}) {
-    Answers answers(never, 0ms);
+    Answers answers(never);
     answers.expect(kind);
     Later answer(answers, kind);
     answers.settle();
@@ -82,7 +74,7 @@ TEST(Answers, SettledWhenQuestionsAndOrdersAreAnswered) {
 }
 
 TEST(Answers, StartsAreNotWaitedFor) {
-  Answers answers(never, 0ms);
+  Answers answers(never);
   answers.expect(Answers::start);
   answers.settle(); // returns
   EXPECT_FALSE(answers.may_ask());

@@ -19,12 +19,11 @@ public:
   enum Kind { question, order, start }; ///< a start takes longest, and others start meanwhile
 
   /// Longer than `longest` none is waited for: mpirun does not answer each start.
-  explicit Answers(Clock::duration longest = std::chrono::seconds(5),
-                   Clock::duration turn = std::chrono::milliseconds(20))
-      : longest_(longest), turn_(turn) {}
+  explicit Answers(Clock::duration longest = std::chrono::seconds(5)) : longest_(longest) {}
 
-  /// Whether a question may be asked now: no other answer is open. One question is waited for, `turn` from when it was
-  /// asked, so that all callers at the same resize point get their turn.
+  /// Whether a question may be asked now: no other answer is open. Returns at once: the application would stand still
+  /// while mpirun is busy. With several jobs the first of them gets its question through, so each look at them begins
+  /// with another one.
   bool may_ask();
   /// Before something else is asked than a question, by MPI too: returns when no question and no order is open.
   void settle();
@@ -39,7 +38,7 @@ private:
     int count = 0;
     Clock::time_point since{}; ///< of the last one
   };
-  const Clock::duration longest_, turn_;
+  const Clock::duration longest_;
   std::mutex mutex_;
   std::condition_variable has_come_;
   std::array<Open, 3> open_{};
