@@ -31,6 +31,17 @@ void save_before_slabs(const MoveOrders& orders) {
                                                 why));
 }
 
+/// Exchanges by an executor. Each process finds alone that another one has died in it (timeout), or never does, and
+/// then goes on: to those that would agree on an error this is a failure of MPI.
+template <class Step> void exchanged(Step&& step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    if (error.status() != Status::timeout) throw;
+    throw Error(Status::mpi_failure, error.what());
+  }
+}
+
 } // namespace
 
 void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, const MoveOrders& orders) {
@@ -40,7 +51,7 @@ void MatrixMove::run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> 
   redist::Executor executor(gathered, options);
   exchange_s = MPI_Wtime() - t0;
   try {
-    orders.machine.measure_once(gathered, executor);
+    exchanged([&] { orders.machine.measure_once(gathered, executor); });
     run_by(executor, gathered, to, std::move(matrices), orders);
   } catch (const Error& error) {
     // agreed errors only: after a failure of MPI nothing collective is left to do
@@ -67,10 +78,10 @@ void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const Gri
   together_on_number(
       gathered, planned,
       "blacs-dyn: the rules of the matrices give different block sizes or owners on different processes");
-  is_in_slabs = executor.range(is_short ? 1 : 0).second != 0;
+  exchanged([&] { is_in_slabs = executor.range(is_short ? 1 : 0).second != 0; });
   if (is_in_slabs) together(gathered, [&] { save_before_slabs(orders); });
   if (orders.has_data) orders.routines.call_before(); // nothing can refuse the move any more
-  exchange(executor);
+  exchanged([&] { exchange(executor); });
 }
 
 /// @return a number that is the same on all processes where the layouts are

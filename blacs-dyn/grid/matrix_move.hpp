@@ -33,7 +33,7 @@ public:
   explicit MatrixMove(const Participants& who) : who_(who) {}
 
   /// Measures the machine unless that was done, plans, allocates, and moves. Collective over the union. @throws agreed
-  /// Error with the old arrays whole, but for {mpi_failure}
+  /// Error with the old arrays whole, but for {mpi_failure}, also where a process has died
   void run(MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices, const MoveOrders& orders);
   /// The same by an executor over `gathered` that is there.
   void run_by(redist::Executor& executor, MPI_Comm gathered, const GridMap& to, std::vector<Matrix*> matrices,

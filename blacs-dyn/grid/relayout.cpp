@@ -120,8 +120,9 @@ void Relayout::move(std::vector<Matrix*> moving) {
     move.received = Matrices::missing_layouts(grid.comm(), moving, grid.map());
     move.run_by(copier_.executor(), grid.comm(), grid.map(), std::move(moving),
                 {parts_.settings, parts_.machine, true, parts_.checkpoints, routines});
-  } catch (...) {
-    if (routines.owes_after()) routines.call_after();
+  } catch (const Error& error) {
+    // not after a failure of MPI: the routine would wait for processes that are not here
+    if (error.status() != Status::mpi_failure && routines.owes_after()) routines.call_after();
     throw;
   }
   move.use_new();
