@@ -30,7 +30,7 @@ template <class Archive> void fields(Archive& a, Layout& layout) {
 } // namespace redist
 /// Rules are each process's own.
 template <class Archive> void fields(Archive& a, dyngrid_matrix& matrix) {
-  a(matrix.name, matrix.type, matrix.order, matrix.relayouts, matrix.is_adopted, matrix.lies_on);
+  a(matrix.name, matrix.type, matrix.order, matrix.relayouts, matrix.made, matrix.is_adopted, matrix.lies_on);
   a(matrix.rows.nb, matrix.cols.nb, matrix.rows.field, matrix.cols.field, matrix.layout);
 }
 
@@ -125,6 +125,7 @@ void Matrices::check_new(Matrix& made, const Asked& asked) {
 
 Matrix* Matrices::keep(std::unique_ptr<Matrix> matrix) {
   matrices_.push_back(std::move(matrix));
+  matrices_.back()->made = ++made_;
   ++revision_;
   return matrices_.back().get();
 }
@@ -342,7 +343,7 @@ Matrix* Matrices::largest() const {
 }
 
 void Matrices::write(Packet& packet) const {
-  packet.put(static_cast<int>(matrices_.size()));
+  packet.put(made_).put(static_cast<int>(matrices_.size()));
   for (const auto& a : matrices_) packet.put(*a).put(a->rows.has_rule()).put(a->cols.has_rule());
 }
 
@@ -421,8 +422,10 @@ Received receive_matrix(Packet& packet) {
 /// forms differ.
 void compare_with_known(const Received& received, bool is_newcomer) {
   Matrix &a = *received.matrix, &known = *received.known;
-  if (a.relayouts > 0) known.follow(a, received.rows_have_rule, received.cols_have_rule, is_newcomer);
+  if (a.relayouts > 0 || (!is_newcomer && a.made != known.made))
+    known.follow(a, received.rows_have_rule, received.cols_have_rule, is_newcomer);
   known.relayouts = a.relayouts; // a new process counted its own
+  known.made = a.made;           // likewise
   const auto take_rule = [](AxisRule& axis, const AxisRule& from) {
     axis.rule = from.rule;
     axis.owner_rule = from.owner_rule;
@@ -446,6 +449,7 @@ void compare_with_known(const Received& received, bool is_newcomer) {
 void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
   // nothing is changed before nothing can fail: a process that was woken sleeps on after a refusal, with its matrices
   std::vector<Received> all;
+  const auto made = packet.get<std::int64_t>();
   for (int count = packet.get<int>(); count > 0; --count) {
     Received received = receive_matrix(packet);
     Matrix& a = *received.matrix;
@@ -489,6 +493,7 @@ void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
   }
   for (auto& k : known)
     if (k) retired_.push_back(std::move(k)); // freed by the others while this process slept
+  made_ = made;
 }
 
 void Matrices::set_contexts(const std::function<int(const Matrix&)>& context_of) {

@@ -83,7 +83,7 @@ public:
   /// communication where no process lacks one. @throws agreed Error, {not_found} when no process of comm has it
   using Layouts = std::map<const Matrix*, redist::Layout>;
   static Layouts missing_layouts(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map);
-  void add(std::unique_ptr<Matrix> matrix) { matrices_.push_back(std::move(matrix)); } ///< from a checkpoint
+  void add(std::unique_ptr<Matrix> matrix) { keep(std::move(matrix)); } ///< from a checkpoint
 
   void set_contexts(const std::function<int(const Matrix&)>& context_of);
   void leave(); ///< the handles stay readable
@@ -98,6 +98,7 @@ private:
   std::vector<std::unique_ptr<Matrix>>
       retired_; ///< freed by the others while this process slept: the handle stays readable
   std::int64_t revision_ = 0;
+  std::int64_t made_ = 0; ///< how many were made on the grid; a process outside counts its own until it joins
 };
 
 } // namespace blacs_dyn

@@ -72,6 +72,7 @@ struct dyngrid_matrix {
   bool is_placed = false;        ///< false on a new process before its first resize point
   int order = 0;                 ///< DYNGRID_ORDER_*: dealt out by speed, in blocks of rows.nb x cols.nb; 0: it is not
   int relayouts = 0;             ///< how often the program gave it other block sizes or another rule
+  std::int64_t made = 0;         ///< number among all that were made on the grid: one made again is another one
   bool is_factored = false;      ///< dyngrid_lu or dyngrid_cholesky works on it, and has its address
   bool is_rule_missing = false;  ///< on some process of the grid; the same on all of them
   const std::int64_t number = next_number(); ///< of no other matrix of this process, living or freed
@@ -97,8 +98,9 @@ struct dyngrid_matrix {
   /// Of the process of that rank: this one.
   const blacs_dyn::FieldPart& field_part(int rank) const;
   bool has_same_form(const dyngrid_matrix& other) const;
-  /// The layout that the others gave the matrix since then replaces that which this process declared, or had when it
-  /// was parked. Where that is a rule that it missed, theirs counts from here on; a new process has given its own.
+  /// The layout that the others gave the matrix since then, or with which they made it again, replaces that which this
+  /// process declared, or had when it was parked. Where that is a rule that it missed, theirs counts from here on; a
+  /// new process has given its own.
   void follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_newcomer);
   std::string extents_text() const; ///< "100 x 100"; of a field all its extents
   std::string form() const;         ///< "'d' 100 x 100 in 8 x 8 blocks"

@@ -26,7 +26,8 @@ typedef int64_t (*dyngrid_distribution)(void* context, char axis, int64_t length
  * the rows and one for the columns makes an ordinary descriptor, which ScaLAPACK takes. Otherwise it is of DTYPE_
  * DYNGRID_DTYPE (dyngrid/redist.h), for everything here and in dyngrid/pblas.h, but not for all of ScaLAPACK. The rule
  * may read shared state, which new processes have before it is called. New processes must declare such a matrix before
- * their first resize point. */
+ * their first resize point. A process that slept meanwhile gets the layouts of the others' rule, as after
+ * dyngrid_matrix_set_rule. */
 DYNGRID_API int dyngrid_matrix_create_by(const char* name, char type, int64_t m, int64_t n, dyngrid_distribution rule,
                                          void* context, dyngrid_matrix** matrix);
 /* As dyngrid_distribution, but block j, of sizes[j], lies on grid row (column) owners[j], from 0. The sizes add up to
