@@ -17,10 +17,12 @@ static double first(int i, int j) {
 
 int main(int argc, char** argv) {
   const int desc[DYNGRID_DESC_LENGTH(2, 2)] = {DYNGRID_DTYPE, -1, M, N, 2, 2, 0, 0, M, 9, 4, 3, 8};
+  const int other_desc[DYNGRID_DESC_LENGTH(2, 2)] = {DYNGRID_DTYPE, -1, M, N, 2, 2, 0, 0, M, 8, 5, 3, 8};
+  const int other_ranks[4] = {0, 1, 3, 2};
   const int none[2] = {0, 0}, lo[2] = {3, 0}, hi[2] = {0, 1};
   const double edge = 1.5;
   static double u[M + 2][N + 2], next[M + 2][N + 2];
-  dyngrid_layout* layout = NULL;
+  dyngrid_layout *layout = NULL, *other = NULL;
   dyngrid_halo* halo = NULL;
   int64_t rows, cols, i_glo, i_ghosted, size, j_glo, j_ghosted, width;
   int row_stretches, col_stretches, rank, i, j, sweep, all;
@@ -37,6 +39,14 @@ int main(int argc, char** argv) {
          DYNGRID_ERR_NULL);
   EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, layout, rank == 3 ? 2 : 1, 4, 0, 0, sizeof(double), &halo) ==
          DYNGRID_ERR_MISMATCH);
+  EXPECT(dyngrid_layout_create(desc, 2, 2, other_ranks, &other) == DYNGRID_SUCCESS);
+  EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, rank == 1 ? other : layout, 1, 4, 0, 0, sizeof(double), &halo) ==
+         DYNGRID_ERR_MISMATCH);
+  dyngrid_layout_destroy(&other);
+  EXPECT(dyngrid_layout_create(other_desc, 2, 2, NULL, &other) == DYNGRID_SUCCESS);
+  EXPECT(dyngrid_halo_create(MPI_COMM_WORLD, rank == 1 ? other : layout, 1, 4, 0, 0, sizeof(double), &halo) ==
+         DYNGRID_ERR_MISMATCH);
+  dyngrid_layout_destroy(&other);
   EXPECT(halo == NULL);
   EXPECT(dyngrid_halo_create_sides(MPI_COMM_WORLD, layout, lo, hi, NULL, 8, sizeof(double), &halo) == DYNGRID_SUCCESS);
   EXPECT(dyngrid_halo_shape(halo, &rows, &cols, NULL, NULL) == DYNGRID_SUCCESS);

@@ -23,6 +23,19 @@ std::vector<redist::HaloStretch> stretches(const redist::Halo& halo, std::size_t
   return halo.parts().size() <= dimension ? std::vector<redist::HaloStretch>() : halo.parts()[dimension].stretches;
 }
 
+/// To compare between processes: a message would be waited for, or have another size, where they differ.
+std::int64_t number_of(const redist::Layout& layout) {
+  base::Fnv1a hash;
+  for (const gridmap::Axis* axis : {&layout.rows, &layout.cols}) {
+    hash.number(axis->n).number(axis->src).number(axis->nprocs);
+    hash.number(static_cast<std::int64_t>(axis->sizes.size())).number(static_cast<std::int64_t>(axis->owners.size()));
+    for (const std::int64_t size : axis->sizes) hash.number(size);
+    for (const int owner : axis->owners) hash.number(owner);
+  }
+  for (const int rank : layout.grid.ranks) hash.number(rank);
+  return hash.positive();
+}
+
 /// Any pointer may be null.
 void give(const redist::HaloStretch& one, int64_t* i_glo, int64_t* i_loc, int64_t* i_ghosted, int64_t* size) {
   if (i_glo != nullptr) *i_glo = one.glo;
@@ -71,11 +84,15 @@ int dyngrid_halo_create_sides(MPI_Comm comm, const dyngrid_layout* layout, const
       const std::vector<redist::HaloSides> sides = redist::sides_of(2, lo, hi, periodic);
       const redist::HaloOptions options{sides[0], sides[1], redist::neighbours_of(neighbours)};
       plan = std::make_unique<redist::HaloPlan>(layout->layout, options);
-      return base::Fnv1a().number(redist::number_of(sides, options.neighbours)).number(element_bytes).positive();
+      return base::Fnv1a()
+          .number(number_of(layout->layout))
+          .number(redist::number_of(sides, options.neighbours))
+          .number(element_bytes)
+          .positive();
     };
     base::together_on_number(comm, make,
-                             "redist: halo: widths, periodic, neighbours or element_bytes differ between the processes "
-                             "of the communicator, expected the same");
+                             "redist: halo: the layout, widths, periodic, neighbours or element_bytes differ between "
+                             "the processes of the communicator, expected the same");
     *halo = new dyngrid_halo{redist::Halo(comm, *plan, element_bytes)};
   });
 }
