@@ -397,19 +397,29 @@ private:
     return all;
   }
 
+  /// Seconds of work of the slowest process in equal parts, at least: the slowest member may have the smallest part,
+  /// and the fastest one the largest.
+  double least_work_s(GridShape shape, double slowest, double fastest) const {
+    const std::vector<double> rows = work_.rows.parts(equal(r_.m, r_.mb, shape.nprow).local_sizes()),
+                              cols = work_.cols.parts(equal(r_.n, r_.nb, shape.npcol).local_sizes());
+    const auto [low_row, high_row] = std::minmax_element(rows.begin(), rows.end());
+    const auto [low_col, high_col] = std::minmax_element(cols.begin(), cols.end());
+    return std::max(r_.work_s * (*low_row * *low_col) / slowest, r_.work_s * (*high_row * *high_col) / fastest);
+  }
+
   std::vector<Candidate> candidates() const {
     std::vector<Candidate> found;
     const double max_aspect = std::max(r_.max_aspect, aspect(r_.grid));
     const auto add_pool = [&](const std::vector<int>& pool) {
       const auto stay = std::count_if(pool.begin(), pool.end(), [&](int k) { return must_stay(k); });
       const auto least = std::max<std::ptrdiff_t>(1, stay);
-      double sum = 0, slowest = std::numeric_limits<double>::infinity(), share = slowest;
+      double sum = 0, slowest = std::numeric_limits<double>::infinity(), fastest = 0;
       std::vector<int> members;
       for (const int k : pool) {
         members.push_back(k);
         sum += process(k).speed;
         slowest = std::min(slowest, process(k).speed);
-        share = std::min(share, process(k).share);
+        fastest = std::max(fastest, process(k).speed);
         const int count = static_cast<int>(members.size());
         if (count < least) continue;
         for (int p = 1; p <= count; ++p) {
@@ -417,7 +427,8 @@ private:
           const GridShape shape{p, count / p};
           const bool is_long = r_.max_aspect > 0 && aspect(shape) > max_aspect * (1 + 1e-9);
           if (!(shape == r_.grid) && (is_long || (r_.allowed && !r_.allowed(shape)))) continue;
-          const double bound = r_.fixed_s + r_.work_s / (r_.is_weighted ? sum : count * slowest) + messages(shape);
+          const double work_s = r_.is_weighted ? r_.work_s / sum : least_work_s(shape, slowest, fastest);
+          const double bound = r_.fixed_s + work_s + messages(shape);
           found.push_back({shape, members, bound * correction_});
         }
       }

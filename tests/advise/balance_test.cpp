@@ -264,6 +264,18 @@ TEST(Balance, NoSetOfProcessesOnNoShapeIsQuicker) {
   EXPECT_GT(changed, 50);
 }
 
+TEST(Balance, TheSlowestMayHaveTheSmallestPart) { // where blocks do not divide
+  BalanceRequest r = request_for({3, 1}, {0.75, 0.5, 1 / 5.2});
+  r.m = 10; // 4, 4 and 2 rows, later 6 and 4
+  r.mb = 4;
+  r.n = 1;
+  r.work_s = 5;
+  const Balance balance = advise::decide_balance(r);
+  EXPECT_NEAR(balance.now.step_s(), 5.2, 1e-9);
+  EXPECT_EQ(balance.then.grid, (GridShape{2, 1})) << balance.why;
+  EXPECT_NEAR(balance.then.step_s(), 4, 1e-9) << "in halves it would be 5";
+}
+
 TEST(Balance, WeightedPartsAreNeverBehindEqualOnes) {
   std::mt19937 engine(7);
   for (int run = 0; run < 30; ++run) {
