@@ -482,11 +482,13 @@ template <class T> void make_diagonal_real(const Operand<T>& c) {
 template <class T> void syrk(Part part, bool is_adjoint, T alpha, const Turned<T>& a, T beta, const Operand<T>& c) {
   const Op turned = is_adjoint ? Op::conjugate_transpose : Op::transpose;
   const Op first = a.op == Op::none ? Op::none : turned, second = a.op == Op::none ? turned : Op::none;
+  const std::int64_t k = a.op == Op::none ? a.of.n() : a.of.m();
+  const bool is_real = is_adjoint && (beta != T{1} || (alpha != T{0} && k > 0)); // else C stays as it is
   if constexpr (blas::is_complex<T>)
-    if (is_adjoint) make_diagonal_real(c); // as the BLAS assume of it; else a NaN there would come into the real part
+    if (is_real) make_diagonal_real(c); // as the BLAS assume of it; else a NaN there would come into the real part
   gemm<T>(alpha, {first, a.of}, {second, a.of}, beta, c, part);
   if constexpr (blas::is_complex<T>)
-    if (is_adjoint) make_diagonal_real(c);
+    if (is_real) make_diagonal_real(c);
 }
 
 #define DYNGRID_INSTANTIATE(T)                                                                                         \

@@ -143,13 +143,14 @@ TYPED_TEST(Kernels, Syrk) {
     auto c = random_matrix<T>(random, grid, n, n);
     a.fill(hashed<T>(2 * seed));
     c.fill(hashed<T>(2 * seed + 1));
+    T alpha = scalar<T>(random), beta = scalar<T>(random);
+    const bool is_changed = (std::real(alpha) != 0 && k > 0) || std::real(beta) != 1;
     if constexpr (is_complex<T>)
-      if (is_adjoint) // what is not referenced is no number
+      if (is_adjoint && is_changed) // what is not referenced is no number
         c.fill([&, of = hashed<T>(2 * seed + 1)](int i, int j) {
           const T x = of(i, j);
           return i == j ? T(x.real(), std::numeric_limits<Real<T>>::quiet_NaN()) : x;
         });
-    T alpha = scalar<T>(random), beta = scalar<T>(random);
     Dense<T> expected = c.whole();
     const Dense<T> whole_a = a.whole();
     const int la = whole_a.ld(), lc = expected.ld();
@@ -161,8 +162,7 @@ TYPED_TEST(Kernels, Syrk) {
     if constexpr (is_complex<T>)
       if (is_adjoint) {
         const Real<T> real_alpha = alpha.real(), real_beta = beta.real();
-        // LAPACK leaves an imaginary diagonal where nothing is to be done
-        for (int i = 0; i < n; ++i) expected(i, i) = expected(i, i).real();
+        for (int i = 0; is_changed && i < n; ++i) expected(i, i) = expected(i, i).real();
         local::herk(T{})(&uplo, &op, &n, &k, &real_alpha, whole_a.x.data(), &la, &real_beta, expected.x.data(), &lc);
         spread_out::herk(T{})(&uplo, &op, &n, &k, &real_alpha, a.data(), &a.i, &a.j, a.desc.data(), &real_beta,
                               c.data(), &c.i, &c.j, c.desc.data());
@@ -170,6 +170,40 @@ TYPED_TEST(Kernels, Syrk) {
     EXPECT_LT(difference(c.whole(), expected) / (eps<T>() * std::max(1, k)), threshold);
     EXPECT_TRUE(c.is_kept([&](int i, int j) { return std::toupper(uplo) == 'U' ? i <= j : i >= j; }));
     EXPECT_TRUE(a.local == a.before);
+  });
+}
+
+// With alpha = 0 A is not read, and with beta = 0 C is not either.
+TYPED_TEST(Kernels, SyrkWithoutProduct) {
+  using T = TypeParam;
+  for_cases(48, 8, [](Random& random, const Grid& grid, std::uint64_t seed) {
+    const T no_number(std::numeric_limits<Real<T>>::quiet_NaN());
+    const int n = pick(random, 0, 90), k = pick(random, 0, 1) * 20;
+    const bool is_adjoint = is_complex<T> && pick(random, 0, 1) == 1;
+    const char uplo = one_of(random, "UL"), op = one_of(random, is_adjoint ? "NC" : "NT");
+    const Real<T> alpha = static_cast<Real<T>>(k > 0 ? 0 : 2), beta = static_cast<Real<T>>(pick(random, 0, 2));
+    const T whole_alpha = alpha, whole_beta = beta;
+    auto a = random_matrix<T>(random, grid, op == 'N' ? n : k, op == 'N' ? k : n);
+    auto c = random_matrix<T>(random, grid, n, n);
+    a.fill([&](int, int) { return no_number; });
+    const auto is_in = [&](int i, int j) { return uplo == 'U' ? i <= j : i >= j; };
+    const auto before = hashed<T>(seed);
+    c.fill([&](int i, int j) { return beta == 0 && is_in(i, j) ? no_number : before(i, j); });
+    Dense<T> expected(n, n);
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j) {
+        expected(i, j) = is_in(i, j) ? before(i, j) * beta : before(i, j);
+        if (is_adjoint && i == j && beta != 1) expected(i, i) = std::real(expected(i, i));
+      }
+    if (!is_adjoint)
+      spread_out::syrk(T{})(&uplo, &op, &n, &k, &whole_alpha, a.data(), &a.i, &a.j, a.desc.data(), &whole_beta,
+                            c.data(), &c.i, &c.j, c.desc.data());
+    if constexpr (is_complex<T>)
+      if (is_adjoint)
+        spread_out::herk(T{})(&uplo, &op, &n, &k, &alpha, a.data(), &a.i, &a.j, a.desc.data(), &beta, c.data(), &c.i,
+                              &c.j, c.desc.data());
+    EXPECT_EQ(difference(c.whole(), expected), 0);
+    EXPECT_TRUE(c.is_kept(is_in));
   });
 }
 
