@@ -146,6 +146,7 @@ Application::Application() {
 /// ours.
 /// first: the processes that begin the application.
 void Application::start(Mode mode_of_unit0, MPI_Comm first) {
+  pid_ = getpid();
   hide_stock_program();
   start_mpi();
   if (const std::string why = trouble_with_integers(); !why.empty())
@@ -392,6 +393,12 @@ void Application::require_begun(const char* routine) const {
 void Application::finalize() {
   if (!is_active())
     throw Error(Status::bad_state, "blacs-dyn: dyngrid_finalize without dyngrid_init before it, or called twice");
+  if (is_fork())
+    throw Error(
+        Status::bad_state,
+        fmt::format("blacs-dyn: dyngrid_finalize in a fork of process {}, expected it there alone: end the fork "
+                    "by _exit",
+                    pid_));
   registered.routines.refuse_inside("dyngrid_finalize");
   drop_everything();
   if (processes.was_spawned()) linger_prepare();
@@ -400,6 +407,10 @@ void Application::finalize() {
   if (!we_started_mpi_ || finalized) return; // the caller of MPI_Init calls MPI_Finalize; linger_wait comes at exit
   MPI_Finalize();
   linger_wait();
+}
+
+bool Application::is_fork() const {
+  return getpid() != pid_;
 }
 
 /// Ends processes, contexts and communicators, so that none of ours is left at MPI_Finalize.
@@ -429,7 +440,7 @@ void Application::drop_everything() {
 }
 
 void Application::at_mpi_finalize() {
-  if (!processes.is_started()) return;
+  if (!processes.is_started() || is_fork()) return;
   try {
     if (!is_finished_) drop_everything();
     contexts::close_rest();

@@ -95,7 +95,9 @@ private:
   void drop_everything();
   LossText loss_text() const;
   LauncherKind first_way() const;
+  bool is_fork() const; ///< of the process that began: it has copies of its handles, and no part in the application
 
+  int pid_ = 0; ///< of the process that began
   bool is_finished_ = false;
   bool was_called_ = false; ///< dyngrid_init
   bool has_begun_ = false;  ///< dyngrid_init succeeded

@@ -125,6 +125,7 @@ void Control::hang_up() {
 
 Control::~Control() {
   hang_up();
+  if (getpid() != state_->info().pid) return; // a fork of the application, which writes its own
   try {
     state_->save_history(true);
   } catch (const std::exception&) { // a history that cannot be written is lost

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
@@ -21,9 +23,11 @@ namespace {
 
 CallHost* dyngrid = nullptr;
 
-/// The end: the table on standard error, and a line in the history.
+pid_t caller = 0; ///< the process whose calls are counted; 0: there was none
+
+/// The end: the table on standard error, and a line in the history. Not in a fork of the program.
 void tell_and_keep() {
-  if (!host().prints_here()) return;
+  if ((caller != 0 && caller != getpid()) || !host().prints_here()) return;
   control::CallReport report = host().board().report();
   if (const std::string text = describe(report); !text.empty())
     std::fprintf(stderr, "dyngrid: calls of ScaLAPACK's routines\n%s", text.c_str());
@@ -174,7 +178,10 @@ public:
     const auto rule = rules_.find(routine);
     return rule != rules_.end() && rule->second.mode != Mode::direct;
   }
-  void carry_out(CallInHand& call) override { calls::carry_out(call, rules_.at(call.routine())); }
+  void carry_out(CallInHand& call) override {
+    caller = getpid();
+    calls::carry_out(call, rules_.at(call.routine()));
+  }
   bool is_report() const {
     return std::all_of(rules_.begin(), rules_.end(), [](const auto& entry) {
       return entry.second.mode == Mode::report || entry.second.mode == Mode::direct;

@@ -139,6 +139,7 @@ class Application:
         self._routines: List[Any] = []  # ctypes holds no reference
         self._executor = ctypes.c_void_p()
         Application._current = self
+        self._pid = os.getpid()
         self._hook = sys.excepthook
         sys.excepthook = self._ended_by
         self._register(self._forget_executor, None)
@@ -147,12 +148,16 @@ class Application:
 
     def finalize(self) -> None:
         """Ends the application; local arrays are freed. Collective; processes that left call it alone."""
-        if Application._current is not self:
+        if not self._is_here():
             return
         Application._current = None
         sys.excepthook = self._hook
         self._forget_executor()
         check(library.dyngrid_finalize())
+
+    def _is_here(self) -> bool:
+        """False when it has ended, and in a fork of the program, which has no part in it."""
+        return Application._current is self and os.getpid() == self._pid
 
     def __enter__(self) -> "Application":
         return self
@@ -160,6 +165,8 @@ class Application:
     def __exit__(
         self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
+        if not self._is_here():
+            return
         if value is None or (isinstance(value, SystemExit) and not value.code):
             self.finalize()
         elif kind is not None:
@@ -168,7 +175,7 @@ class Application:
     def _ended_by(self, kind: Type[BaseException], value: BaseException, trace: Optional[TracebackType]) -> None:
         """An exception ends the job where other processes would wait for this one."""
         grid = self.grid
-        if grid.nprow * grid.npcol <= 1:
+        if grid.nprow * grid.npcol <= 1 or not self._is_here():
             self._hook(kind, value, trace)
             return
         text = "".join(traceback.format_exception(kind, value, trace))

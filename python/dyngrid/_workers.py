@@ -174,6 +174,18 @@ def stop() -> None:
 atexit.register(stop)
 
 
+def _let_go() -> None:
+    """In a fork of the program: workers, folder and what is under way are its parent's."""
+    global _pool, _turn
+    pool, _pool, _turn = _pool, None, threading.RLock()
+    if pool:
+        for connection in pool._connections:
+            connection.close()  # or the workers would not notice the end of the parent
+
+
+os.register_at_fork(after_in_child=_let_go)
+
+
 def run(
     name: str, workers: int, progress: Optional[bool], arrays: Tuple[NDArray[Any], ...]
 ) -> Tuple[NDArray[Any], ...]:

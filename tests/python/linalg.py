@@ -128,6 +128,16 @@ def interrupted(at, call):
     assert np.array_equal(linalg.cholesky(np.eye(40), workers=2), np.eye(40))
 
 
+# a fork of the program ends: the workers are its parent's
+pool = _workers._pool
+child = os.fork()
+if child == 0:
+    sys.exit(0 if _workers._pool is None else 1)  # with its exit handlers
+assert os.waitpid(child, 0)[1] == 0
+assert np.array_equal(linalg.cholesky(np.eye(40), workers=2), np.eye(40))
+assert _workers._pool is pool and pool._process.poll() is None
+
+
 def folders():
     return {name for name in os.listdir(tempfile.gettempdir()) + os.listdir("/dev/shm") if "dyngrid-python" in name}
 

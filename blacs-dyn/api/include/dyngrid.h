@@ -77,7 +77,8 @@ DYNGRID_API int dyngrid_init(void);
 DYNGRID_API int dyngrid_init_grid(int nprow, int npcol);
 /* Ends the application's use of dyngrid; local arrays are freed. Collective over the current grid; processes that left
  * call it alone. Calls MPI_Finalize when dyngrid_init called MPI_Init. Otherwise the caller calls it. A call of
- * MPI_Finalize alone ends dyngrid first. */
+ * MPI_Finalize alone ends dyngrid first. DYNGRID_ERR_STATE in a fork of the process, which has no part in the
+ * application. */
 DYNGRID_API int dyngrid_finalize(void);
 /* 1 from dyngrid_init to the first resize point of a process that was spawned, otherwise 0. Local. */
 DYNGRID_API int dyngrid_is_newcomer(void);
