@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/process.hpp"
 #include "base/text.hpp"
 #include "control/mpi_settings.hpp"
 #include "processes/launchers/pmix.hpp"
@@ -117,7 +118,8 @@ void NewcomerCommand::check() const {
 
 SpawnOptions NewcomerCommand::options() const {
   SpawnOptions options;
-  options.program = find_program("env"); // which sets the variables
+  options.program = base::search_path("env");                    // which sets the variables
+  if (options.program.empty()) options.program = "/usr/bin/env"; // no error: the program may change PATH on one process
   options.join_limit_s = settings_.join_limit_s;
   options.arguments.push_back(processes_.mode() == Mode::classical ? "DYNGRID_NEWCOMER=classical"
                                                                    : "DYNGRID_NEWCOMER=managed");
