@@ -250,7 +250,7 @@ void Matrices::free(Matrix* matrix) {
     const auto at = std::find_if(list->begin(), list->end(), is_it);
     if (at == list->end()) continue;
     list->erase(at);
-    ++revision_;
+    if (list == &matrices_) ++revision_; // the others have no retired one, and keep what they keep of the living
     return;
   }
   throw Error(Status::not_found, "blacs-dyn: dyngrid_matrix_free: the handle is of no living matrix");

@@ -46,13 +46,14 @@ int woken() {
   expect(dyngrid_init() == 0, "init");
   const bool sleeps = dyngrid_process_id() == 1;
   dyngrid_matrix *first = follow::create("first", 'd', 9, 9, 2, 2), *a = follow::create("a", 'd', 13, 13, 2, 2);
+  dyngrid_matrix *gone = follow::create("gone", 'd', 5, 5, 2, 2), *twin = follow::create("twin", 'd', 9, 9, 2, 2);
   follow::fill(first, 'd', 2);
   dyngrid_matrix* ruled = nullptr; // made again by another rule, of which process 1 does not know
   expect(!dyngrid_matrix_create_by("ruled", 'd', 13, 13, rule, nullptr, &ruled), "by a rule");
   const auto grow = [] { return dyngrid_resize(1, 2, DYNGRID_OPTIMAL); };
   expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "smaller, and larger again"); // 1 sleeps in it
   if (!sleeps) {
-    expect(!dyngrid_matrix_free(&ruled), "free");
+    expect(!dyngrid_matrix_free(&ruled) && !dyngrid_matrix_free(&gone), "free");
     expect(!dyngrid_matrix_create_by("ruled", 'd', 13, 13, dyngrid_block_rule, nullptr, &ruled), "by another rule");
     follow::fill(ruled, 'd', 4);
     for (const int n : {14, 13}) {
@@ -67,6 +68,10 @@ int woken() {
   std::int64_t columns = 0;
   expect(!dyngrid_matrix_shape(ruled, nullptr, &columns, nullptr), "shape");
   expect(columns == (sleeps ? 6 : 7) && follow::wrong(ruled, 'd', 4) == 0, "it lies by the new rule");
+  for (int k = 0; k < 2; ++k) { // the handle of a matrix that the others freed while this process slept is its own
+    expect(!dyngrid_copy(first, twin) && follow::wrong(twin, 'd', 2) == 0, "a copy");
+    expect(!dyngrid_matrix_free(&gone), "free");
+  }
   return dyngrid_finalize();
 }
 
