@@ -246,7 +246,9 @@ std::string shown(const Situation& s) {
   };
   if (p.submit > 0) add("submit", {p.submit});
   add("cancel", p.cancel);
-  add("dismiss", p.dismiss);
+  std::vector<std::int64_t> dismissed;
+  for (const Dismissal& d : p.dismiss) dismissed.push_back(d.id);
+  add("dismiss", dismissed);
   if (p.grow_by > 0) add("grow", {p.grow_by});
   add("leave", p.leave);
   return text;
@@ -311,6 +313,35 @@ TEST(SlurmDecide, NodesOfNoUse) {
   s = at(10, 2, "i");
   s.nodes[0].failures = 3; // groups do not start there
   EXPECT_EQ(shown(s), "submit 1 dismiss 1");
+}
+
+TEST(SlurmDecide, AnApplicationThatDoesNotAnswer) {
+  Situation s = at(100, 4, "wi"); // nobody is there
+  s.can_ask = false;
+  s.silent_since = 0;
+  EXPECT_EQ(shown(s), "submit 1"); // it may be about to begin
+  s.now = 120;                     // the node has not waited for two minutes yet, but no further one is requested
+  EXPECT_EQ(shown(s), "");
+  s.now = 122;
+  EXPECT_EQ(shown(s), "dismiss 2");
+  EXPECT_STREQ(decide(s).dismiss.at(0).why, "the application does not answer; more nodes are requested when it does");
+  s.silent_since = 121; // the connection has just been lost
+  EXPECT_EQ(shown(s), "submit 1");
+  s.silent_since = 0;
+  s.nodes[1].is_base = true;
+  EXPECT_EQ(shown(s), "");
+
+  s = at(122, 4, "wi"); // there is an answer to come, which a step may delay
+  s.is_growing = true;
+  s.silent_since = 2;
+  EXPECT_EQ(shown(s), "dismiss 2");
+  s.step_s = 300;
+  EXPECT_EQ(shown(s), "submit 1");
+  s.now = 302;
+  EXPECT_EQ(shown(s), "dismiss 2");
+  s.is_growing = false; // it has answered
+  s.silent_since.reset();
+  EXPECT_EQ(shown(s).find("submit 1 grow"), 0u) << shown(s);
 }
 
 TEST(SlurmDecide, NodeForAUnit) {

@@ -106,6 +106,7 @@ private:
   void look_at_queue();
   void hear_queue(const std::vector<QueuedJob>& jobs, double asked_at);
   void talk_to_application();
+  void lose_application();
   void hear_application(const Json& line);
   void hear_groups(const Json& groups);
   void hear_newcomers();
@@ -145,10 +146,12 @@ private:
   base::FileDescriptor application_watch_;
   int signals_ = -1;
   std::optional<control::Client> client_;
+  double no_client_since_ = monotonic_s(); ///< while there is none
   double next_connect_ = 0;
   struct Asked {
     bool is_leave = false;
     std::vector<std::int64_t> nodes;
+    double at = 0;
   };
   std::map<std::int64_t, Asked> asked_; ///< by the id of the request
   double leave_again_at_ = 0;
@@ -373,9 +376,14 @@ void Agent::talk_to_application() {
   try {
     while (const auto line = client_->next(0)) hear_application(*line);
   } catch (const base::Error&) { // it ends
-    client_.reset();
-    asked_.clear();
+    lose_application();
   }
+}
+
+void Agent::lose_application() {
+  client_.reset();
+  asked_.clear();
+  no_client_since_ = monotonic_s();
 }
 
 void Agent::hear_groups(const Json& groups) {
@@ -569,9 +577,12 @@ Situation Agent::situation() const {
   s.processes_per_node = request_.tasks_per_node;
   s.settle_s = request_.settle_s;
   s.patience_s = request_.patience_s;
+  s.step_s = request_.lead_s; // a step must fit into it (docs/slurm.md)
   for (const Member& m : members_) s.nodes.push_back(m.node);
   s.can_ask = client_.has_value();
+  if (!client_) s.silent_since = no_client_since_;
   for (const auto& [id, asked] : asked_) {
+    s.silent_since = std::min(s.silent_since.value_or(asked.at), asked.at);
     if (!asked.is_leave) s.is_growing = true;
     s.asked_to_leave.insert(s.asked_to_leave.end(), asked.nodes.begin(), asked.nodes.end());
   }
@@ -591,11 +602,11 @@ void Agent::act() {
       members_.remove_if([id](const Member& other) { return other.node.id == id; });
     }
   if (!cancelled.empty()) runner_.add(cancel_waiting(cancelled), [](const Outcome&) {});
-  for (const std::int64_t id : plan.dismiss)
-    if (Member* m = find(id)) {
+  for (const Dismissal& dismissal : plan.dismiss)
+    if (Member* m = find(dismissal.id)) {
       m->link.say("go");
       m->node.stage = Stage::leaving;
-      say(fmt::format("{} may go", name_of(*m)));
+      say(fmt::format("{} is given back: {}", name_of(*m), dismissal.why));
     }
   if (!client_) return;
   try {
@@ -603,13 +614,13 @@ void Agent::act() {
       std::vector<std::int64_t> groups;
       for (const std::int64_t id : plan.leave)
         if (const Member* m = find(id)) groups.push_back(m->group);
-      asked_[client_->send("leave", {{"units", groups}, {"wait", true}}, 5)] = {true, plan.leave};
+      asked_[client_->send("leave", {{"units", groups}, {"wait", true}}, 5)] = {true, plan.leave, monotonic_s()};
     }
     if (plan.grow_by > 0)
-      asked_[client_->send("grow", {{"by", plan.grow_by}, {"force", true}, {"undo", true}, {"wait", true}}, 5)] = {};
+      asked_[client_->send("grow", {{"by", plan.grow_by}, {"force", true}, {"undo", true}, {"wait", true}}, 5)] = {
+          false, {}, monotonic_s()};
   } catch (const base::Error&) {
-    client_.reset();
-    asked_.clear();
+    lose_application();
   }
 }
 

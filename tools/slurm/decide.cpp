@@ -12,6 +12,10 @@ bool has(const std::vector<std::int64_t>& ids, std::int64_t id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
+bool has(const std::vector<Dismissal>& all, std::int64_t id) {
+  return std::any_of(all.begin(), all.end(), [id](const Dismissal& d) { return d.id == id; });
+}
+
 } // namespace
 
 Plan decide(const Situation& s) {
@@ -21,7 +25,7 @@ Plan decide(const Situation& s) {
   // group on its way is waited for: it joins, or is given up.
   for (const Node& n : s.nodes) {
     if (!n.must_leave) continue;
-    if (n.stage == Stage::idle) plan.dismiss.push_back(n.id);
+    if (n.stage == Stage::idle) plan.dismiss.push_back({n.id, "Slurm takes it back"});
     if (n.stage == Stage::working) plan.leave.push_back(n.id);
   }
   const bool all_asked =
@@ -30,10 +34,17 @@ Plan decide(const Situation& s) {
 
   // unusable nodes
   const bool may_grow = s.now >= s.no_growth_before;
+  const double answer_s = s.can_ask ? std::max(s.patience_s, s.step_s) : s.patience_s;
+  const bool is_silent = s.silent_since && s.now - *s.silent_since >= answer_s;
   for (const Node& n : s.nodes) {
     if (n.stage != Stage::idle || n.must_leave || n.is_base) continue;
-    const bool is_tired = !may_grow && s.now - n.since >= s.patience_s;
-    if (n.failures >= most_failures || is_tired) plan.dismiss.push_back(n.id);
+    const double idle_s = s.now - n.since;
+    if (n.failures >= most_failures)
+      plan.dismiss.push_back({n.id, "process groups do not join the grid from there"});
+    else if (!may_grow && idle_s >= s.patience_s)
+      plan.dismiss.push_back({n.id, "the application does not grow at present"});
+    else if (is_silent && idle_s >= answer_s)
+      plan.dismiss.push_back({n.id, "the application does not answer; more nodes are requested when it does"});
   }
 
   // more of them
@@ -55,7 +66,7 @@ Plan decide(const Situation& s) {
     });
     for (int k = 0; k < queued - std::max(0, room); ++k)
       plan.cancel.push_back(waiting[static_cast<std::size_t>(k)]->id);
-  } else if (may_grow && s.now >= s.no_submission_before) {
+  } else if (may_grow && !is_silent && s.now >= s.no_submission_before) {
     plan.submit = std::max(0, std::min(room, s.queued_at_most) - queued);
   }
 

@@ -33,20 +33,27 @@ struct Situation {
   int queued_at_most = 4;
   int processes_per_node = 1;
   double settle_s = 2, patience_s = 120;
+  double step_s = 0; ///< the longest step that the application may have: an answer may take as long
   std::vector<Node> nodes;
   bool can_ask = false;                     ///< the application answers
   bool is_growing = false;                  ///< a growth was requested and is not over
   std::vector<std::int64_t> asked_to_leave; ///< nodes whose release was requested and is not over
+  std::optional<double> silent_since;       ///< the application owes an answer, or there is no connection to it
   double no_growth_before = 0;              ///< after one that was declined or failed
   double no_submission_before = 0;          ///< after one that Slurm refused
 };
 
+struct Dismissal {
+  std::int64_t id = 0;
+  const char* why = ""; ///< for the user
+};
+
 struct Plan {
-  int submit = 0;                    ///< number of jobs for one node each
-  std::vector<std::int64_t> cancel;  ///< of those that wait
-  std::vector<std::int64_t> dismiss; ///< unusable nodes, or requested back and not in the grid
-  int grow_by = 0;                   ///< processes
-  std::vector<std::int64_t> leave;   ///< nodes whose groups are to leave the grid; all of them, new and earlier
+  int submit = 0;                   ///< number of jobs for one node each
+  std::vector<std::int64_t> cancel; ///< of those that wait
+  std::vector<Dismissal> dismiss;   ///< unusable nodes, or requested back and not in the grid
+  int grow_by = 0;                  ///< processes
+  std::vector<std::int64_t> leave;  ///< nodes whose groups are to leave the grid; all of them, new and earlier
 };
 
 /// The actions to take now. A second call with their results returns nothing more.
