@@ -13,6 +13,7 @@
 #include "shared/blas.hpp"
 #include "shared/findings.hpp"
 #include "shared/launch.hpp"
+#include "shared/transport.hpp"
 
 namespace {
 using namespace command;
@@ -77,7 +78,9 @@ TEST(Launch, AutoTakesUcxUnlessSomethingSpeaksAgainstIt) {
   Site site = quiet_site();
   const RunRequest two = request(2);
   EXPECT_EQ(value_of(plan_launch(two, site), "OMPI_MCA_pml"), "(not set)") << "UCX was not tried";
+  EXPECT_TRUE(is_trial_open(two, site) && says(plan_launch(two, site).transport, "UCX was not tried here yet"));
   site.ucx_trouble = "";
+  EXPECT_FALSE(is_trial_open(two, site));
   const Launch over_ucx = plan_launch(two, site);
   EXPECT_EQ(value_of(over_ucx, "OMPI_MCA_pml"), "ucx");
   EXPECT_EQ(value_of(over_ucx, "OMPI_MCA_pml_ucx_progress_iterations"), "1");
@@ -111,6 +114,9 @@ TEST(Launch, AutoTakesUcxUnlessSomethingSpeaksAgainstIt) {
   r = two;
   r.hosts = "a:2,b:2";
   is_left_to_open_mpi(r, site, "several hosts");
+  site.ucx_trouble.reset();
+  EXPECT_FALSE(is_trial_open(r, site)) << "no trial would change that";
+  site.ucx_trouble = "";
   r = two;
   r.processes_come = "join";
   is_left_to_open_mpi(r, site, "several mpiruns");

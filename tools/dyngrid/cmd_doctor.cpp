@@ -209,7 +209,7 @@ void look_at_transport(Site& site, Findings& out) {
   if (site.mpi != Mpi::open_mpi) return;
   RunRequest request;
   request.processes = 2;
-  look_at_transports(request, site, true);
+  look_at_transports(request, site, UcxTrial::anew);
   const std::string objection = objection_to_ucx(request, site);
   out.push_back(
       {"transport", objection.empty() ? Verdict::ok : Verdict::note,

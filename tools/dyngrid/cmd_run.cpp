@@ -70,7 +70,7 @@ void run_application(const RunOptions& o) {
             "{} is not of {}, which this dyngrid and its applications are built for; give the right one by --mpirun",
             site.mpirun, DYNGRID_MPI),
         1);
-  look_at_transports(request, site, false);
+  look_at_transports(request, site, o.dry_run ? UcxTrial::never : UcxTrial::where_unknown);
   if (request.processes_come == "join" && site.mpi == Mpi::open_mpi) {
     request.ompi_server = "URI"; // first all checks
     plan_launch(request, site);
@@ -81,7 +81,8 @@ void run_application(const RunOptions& o) {
     for (const Setting& s : launch.environment) fmt::print(stderr, "dyngrid run: {}={}: {}\n", s.name, s.value, s.why);
     for (const std::string& remark : launch.remarks) fmt::print(stderr, "dyngrid run: {}\n", remark);
   }
-  if (request.is_verbose && !o.explain && !launch.transport.empty())
+  const bool shows_transport = request.is_verbose || is_trial_open(request, site);
+  if (shows_transport && !o.explain && !launch.transport.empty())
     fmt::print(stderr, "dyngrid run: {}\n", launch.transport);
   if (!o.dry_run && !o.explain)
     for (const std::string& notice : launch.notices) fmt::print(stderr, "dyngrid run: {}\n", notice);
@@ -169,7 +170,7 @@ void add_run_options(CommandLine& app, RunOptions& o) {
   app.add_option("--mpirun-option", r.mpirun_options, "a further argument of it; may be given several times")
       .type_name("WORD")
       .repeatable();
-  app.add_flag("--dry-run", o.dry_run, "print the command line and start nothing");
+  app.add_flag("--dry-run", o.dry_run, "print the command line and start nothing; UCX is not tried either");
   app.add_flag("--explain", o.explain, "print on standard error why variables are set and processes added");
 }
 

@@ -113,10 +113,12 @@ struct Answer {
   std::string trouble; ///< empty: UCX works
 };
 
-Answer find_out(const Site& site) {
+/// `tries`: otherwise there is no answer where only a trial can give it.
+std::optional<Answer> find_out(const Site& site, bool tries) {
   const std::string info = ask_ompi_info(site);
   Answer answer{value_after(info, "mca:mca:base:param:mca_base_param_files:value:"), choice_of_files(info)};
   if (answer.trouble.empty() && !has_component(info)) answer.trouble = "this Open MPI has no component pml/ucx";
+  if (answer.trouble.empty() && !tries) return std::nullopt;
   if (answer.trouble.empty()) answer.trouble = try_ucx(site);
   return answer;
 }
@@ -184,7 +186,14 @@ std::string objection_at_sight(const RunRequest& request, const Site& site) {
 
 std::string objection_to_ucx(const RunRequest& request, const Site& site) {
   const std::string objection = objection_at_sight(request, site);
-  return !objection.empty() ? objection : site.ucx_trouble.value_or("UCX was not tried");
+  return !objection.empty() ? objection
+                            : site.ucx_trouble.value_or("UCX was not tried here yet; dyngrid run tries it between two "
+                                                        "processes and a third one, and takes it where it works");
+}
+
+bool is_trial_open(const RunRequest& request, const Site& site) {
+  return site.mpi == Mpi::open_mpi && is_auto(request) && objection_at_sight(request, site).empty() &&
+         !site.ucx_trouble;
 }
 
 void add_transport(const RunRequest& request, const Site& site, Launch& launch) {
@@ -223,7 +232,7 @@ void add_transport(const RunRequest& request, const Site& site, Launch& launch) 
       "without it a waiting process polls 100 times before it yields its core");
 }
 
-void look_at_transports(const RunRequest& request, Site& site, bool is_anew) {
+void look_at_transports(const RunRequest& request, Site& site, UcxTrial trial) {
   if (site.mpi != Mpi::open_mpi || request.transport == "ob1") return;
   if (!is_auto(request)) {
     site.has_ucx = has_component(ask_ompi_info(site));
@@ -232,11 +241,12 @@ void look_at_transports(const RunRequest& request, Site& site, bool is_anew) {
   site.fast_network = find_fast_network();
   if (!objection_at_sight(request, site).empty()) return;
   const std::string place = place_of_answer(site);
-  if (!is_anew) site.ucx_trouble = kept_trouble(place);
+  if (trial != UcxTrial::anew) site.ucx_trouble = kept_trouble(place);
   if (site.ucx_trouble) return;
-  const Answer answer = find_out(site);
-  site.ucx_trouble = answer.trouble;
-  keep(place, answer);
+  const std::optional<Answer> answer = find_out(site, trial != UcxTrial::never);
+  if (!answer) return;
+  site.ucx_trouble = answer->trouble;
+  keep(place, *answer);
 }
 
 } // namespace command
