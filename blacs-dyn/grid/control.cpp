@@ -25,13 +25,31 @@
 namespace blacs_dyn {
 namespace {
 
-/// "3*d2000x2000/64x64+i2000x1/64x1": what decides the time of a step, as far as it can be seen.
-std::string size_of(const Matrices& matrices) {
+/// For predictions. One whose blocks follow the program's own rule is taken as one block per process: the rule is not
+/// asked on another thread.
+redist::MatrixSize size_of(const Matrix& a) {
+  static_assert(static_cast<int>(redist::Over::row) == DYNGRID_ON_ROW &&
+                static_cast<int>(redist::Over::each_column) == DYNGRID_ON_EACH_COLUMN);
+  return {a.rows.n,
+          a.cols.n,
+          a.has_rule() ? 0 : a.rows.nb,
+          a.has_rule() ? 0 : a.cols.nb,
+          static_cast<int>(element_bytes(a.type)),
+          static_cast<redist::Over>(a.lies_on.kind),
+          a.lies_on.most};
+}
+
+/// "3*d2000x2000/64x64+i2000x1/64x1": what decides the time of a step, as far as it can be seen. has_place: with "@row"
+/// and the like behind matrices that are not over the whole grid.
+std::string text_of(const Matrices& matrices, bool has_place, std::size_t longest) {
   std::vector<std::pair<std::string, int>> kinds;
   for (const auto& a : matrices.all()) {
-    const std::string kind = a->has_rule()
-                                 ? fmt::format("{}{}x{}", a->type, a->rows.n, a->cols.n)
-                                 : fmt::format("{}{}x{}/{}x{}", a->type, a->rows.n, a->cols.n, a->rows.nb, a->cols.nb);
+    const redist::MatrixSize size = size_of(*a);
+    std::string kind = fmt::format("{}{}x{}", a->type, size.m, size.n);
+    if (!a->has_rule()) kind += fmt::format("/{}x{}", size.mb, size.nb);
+    if (has_place && size.over != redist::Over::grid)
+      kind += fmt::format("@{}", base::name_of(size.over, redist::over_names()));
+    if (has_place && size.over == redist::Over::first) kind += ":" + to_string(size.most);
     const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == kind; });
     if (known == kinds.end())
       kinds.emplace_back(kind, 1);
@@ -41,28 +59,8 @@ std::string size_of(const Matrices& matrices) {
   std::string text;
   for (const auto& [kind, count] : kinds)
     text += (text.empty() ? "" : "+") + (count > 1 ? std::to_string(count) + "*" : "") + kind;
-  if (text.size() > 200) text = fmt::format("{} matrices of {} kinds", matrices.all().size(), kinds.size());
+  if (text.size() > longest) text = fmt::format("{} matrices of {} kinds", matrices.all().size(), kinds.size());
   return text.empty() ? "-" : text;
-}
-
-using LyingMatrix = std::pair<redist::MatrixSize, MatrixGrid>;
-
-/// Over how many processes its rows and columns are.
-Shape processes_of(const MatrixGrid& lies_on, Shape grid) {
-  GridMap map;
-  map.shape = grid;
-  return {lies_on.map_on(map, 'R').shape.nprow, lies_on.map_on(map, 'C').shape.npcol};
-}
-
-/// The first rows and columns of a grid that hold all processes with elements of some matrix; all without a matrix.
-Shape used_grid(const std::vector<LyingMatrix>& matrices, Shape grid) {
-  if (matrices.empty()) return grid;
-  Shape all{0, 0};
-  for (const auto& [size, lies_on] : matrices) {
-    const Shape part = lies_on.part_of(redist::used_grid({size}, processes_of(lies_on, grid)), grid);
-    all = {std::max(all.nprow, part.nprow), std::max(all.npcol, part.npcol)};
-  }
-  return all;
 }
 
 /// As they are called outside.
@@ -135,26 +133,19 @@ Control::~Control() {
 void Control::know(const Matrices& matrices) {
   if (matrices.revision() == seen_) return;
   seen_ = matrices.revision();
-  // matrices whose blocks follow the program's own rule are taken as one block per process: the rule is not asked on
-  // another thread
-  std::vector<LyingMatrix> lying;
+  std::vector<redist::MatrixSize> sizes;
   std::int64_t bytes = 0;
   for (const auto& a : matrices.all()) {
-    const auto size = static_cast<int>(element_bytes(a->type));
-    const redist::MatrixSize of{a->rows.n, a->cols.n, a->has_rule() ? 0 : a->rows.nb, a->has_rule() ? 0 : a->cols.nb,
-                                size};
-    lying.emplace_back(of, a->lies_on);
-    bytes += a->rows.n * a->cols.n * size;
+    sizes.push_back(size_of(*a));
+    bytes += a->rows.n * a->cols.n * sizes.back().element_bytes;
   }
-  planned_exchange_ = [lying, state = state_.get()](base::GridShape from, base::GridShape to) {
-    advise::Cost cost;
-    for (const auto& [size, lies_on] : lying) // copies as if they were one matrix over the grid
-      cost += redist::predict_exchange({size}, lies_on.is_copied() ? from : processes_of(lies_on, from),
-                                       lies_on.is_copied() ? to : processes_of(lies_on, to), state->machine());
-    return cost;
+  planned_exchange_ = [sizes, state = state_.get()](base::GridShape from, base::GridShape to) {
+    return redist::predict_exchange(sizes, from, to, state->machine());
   };
-  state_->set_matrices(
-      {size_of(matrices), bytes, planned_exchange_, [lying](base::GridShape grid) { return used_grid(lying, grid); }});
+  constexpr std::size_t longest_size = 200, longest_list = 4000;
+  state_->set_matrices({text_of(matrices, false, longest_size), bytes, planned_exchange_,
+                        [sizes](base::GridShape grid) { return redist::used_grid(sizes, grid); },
+                        text_of(matrices, true, longest_list)});
 }
 
 void Control::allow(const advise::Allowed& allowed) {

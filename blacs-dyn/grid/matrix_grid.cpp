@@ -89,23 +89,6 @@ redist::Layout MatrixGrid::layout(gridmap::Axis rows, gridmap::Axis cols, Shape 
   return layout;
 }
 
-Shape MatrixGrid::part_of(Shape used, Shape grid) const {
-  const int count = used.size();
-  switch (kind) {
-  case Kind::row:
-  case Kind::column: // row by row of the grid
-    return {(count + grid.npcol - 1) / grid.npcol, std::min(count, grid.npcol)};
-  case Kind::all:
-    return grid;
-  case Kind::each_row:
-    return {grid.nprow, used.npcol};
-  case Kind::each_column:
-    return {used.nprow, grid.npcol};
-  default:
-    return used;
-  }
-}
-
 std::string MatrixGrid::text() const {
   switch (kind) {
   case Kind::row:

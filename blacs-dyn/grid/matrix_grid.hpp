@@ -34,9 +34,6 @@ struct MatrixGrid {
   GridMap map_on(const GridMap& grid, char axis) const;
   /// rows, cols: over the processes of map_on(). Ranks are row-major numbers in `grid`.
   redist::Layout layout(gridmap::Axis rows, gridmap::Axis cols, Shape grid) const;
-  /// The first rows and columns of `grid` that hold all processes with elements, where `used` of the processes of
-  /// map_on() have some.
-  Shape part_of(Shape used, Shape grid) const;
   std::string text() const; ///< " on one row of processes"; empty of the whole grid
 
   bool operator==(const MatrixGrid& other) const { return kind == other.kind && most == other.most; }

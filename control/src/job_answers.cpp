@@ -142,6 +142,7 @@ Json JobState::status(double now, bool with_processes) const {
             {"uptime_s", now - started_},
             {"allowed", allowed_.text()},
             {"resizable", info_.why_fixed.empty()},
+            {"matrices", each_matrix_},
             {"matrix_bytes", matrix_bytes_}};
   json["step_s"] = last_step_s_ ? Json(*last_step_s_) : Json(nullptr);
   json["mean_step_s"] = stay_.mean_s() ? Json(*stay_.mean_s()) : Json(nullptr);

@@ -345,6 +345,7 @@ void JobState::set_matrices(Matrices matrices) {
     matrix_bytes_ = matrices.bytes;
     planned_exchange_ = std::move(matrices.planned_exchange);
     used_grid_ = std::move(matrices.used_grid);
+    each_matrix_ = matrices.each.empty() ? matrices.size : matrices.each;
     if (matrices.size == size_) return;
   }
   const std::string panels_of = panels_of_;

@@ -84,10 +84,28 @@ TEST(PlanDecision, WrongArguments) {
   for (const char* line :
        {"decision", "decision --from 2x2", "decision --from 2by2 --to 3x3", "decision --from 2x2 --to 0x3",
         "decision job --from 2x2 --to 3x3", "decision --from 2x2 --to 3x3 --matrix x",
-        "decision --from 2x2 --to 3x3 --matrix 0*10x10", "decision --from 2x2 --to 3x3 --matrix q10x10",
+        "decision --from 2x2 --to 3x3 --matrix 10x10@rows", "decision --from 2x2 --to 3x3 --matrix 10x10@row:2x2",
+        "decision --from 2x2 --to 3x3 --matrix 10x10@first:2", "decision --from 2x2 --to 3x3 --matrix 0*10x10", "decision --from 2x2 --to 3x3 --matrix q10x10",
         "decision --from 2x2 --to 3x3 --history /nowhere", "decision --from 2x2 --to 3x3 --times 2x2",
         "decision --from 2x2 --to 3x3 --steps -1", "decision no-such-job --to 3x3"})
     EXPECT_ANY_THROW(output(line)) << line;
+}
+
+/// One column of elements: where it lies decides which processes have some, and what moves.
+TEST(PlanDecision, WhereMatricesLie) {
+  const auto of = [](const std::string& place) {
+    return base::parse_json(output("decision --from 2x2 --to 2x3 --json --matrix 900x1/1x1" + place + machine));
+  };
+  EXPECT_TRUE(says(of("").at("why").get<std::string>(), "blocks for 2 processes (2x1)"));
+  EXPECT_TRUE(of("@column").at("accepted").get<bool>());
+  EXPECT_TRUE(says(of("@row").at("why").get<std::string>(), "blocks for 1 processes (1x1)"));
+  EXPECT_TRUE(says(of("@first").at("why").get<std::string>(), "blocks for 1 processes (1x1)"));
+  EXPECT_TRUE(says(of("@first:2x2").at("why").get<std::string>(), "blocks for 2 processes (2x1)"));
+  EXPECT_TRUE(says(of("@each-row").at("why").get<std::string>(), "blocks for 2 processes (2x1)"));
+  for (const char* copied : {"@all", "@each-column"})
+    EXPECT_TRUE(of(copied).at("accepted").get<bool>()) << copied; // each process has some
+  EXPECT_DOUBLE_EQ(of("@first").at("terms").at("bandwidth").get<double>(), 0); // it stays on process 0
+  EXPECT_GT(of("@column").at("terms").at("bandwidth").get<double>(), 0);
 }
 
 /// The same answer as the job gives to a resize.
@@ -121,6 +139,11 @@ TEST(PlanDecision, AsksARunningJob) {
   const auto own = base::parse_json(output("decision decide-test --to 3x3 --json"));
   EXPECT_EQ(own.at("machine"),
             Json({{"latency_s", 0.25}, {"bandwidth_bytes_per_s", 2e9}, {"pack_bytes_per_s", 3e9}})); // as it measured
+  state.set_matrices({"d900x1/1x1", 7200, {}, {}, "d900x1/1x1@column"});
+  EXPECT_TRUE(base::parse_json(output("decision decide-test --to 2x3 --json"))["accepted"].get<bool>());
+  state.set_matrices({"d900x1/1x1", 7200, {}});
+  const auto on_grid = base::parse_json(output("decision decide-test --to 2x3 --json"));
+  EXPECT_TRUE(says(on_grid["why"].get<std::string>(), "gives new processes no part of any matrix"));
   for (const char* ignored : {" --history /nowhere", " --app test"})
     EXPECT_THROW(output(std::string("decision decide-test --to 3x3") + ignored), command::Failure) << ignored;
   state.set_allowed(advise::Allowed::parse("2x2,4x4"));

@@ -43,11 +43,27 @@ struct DecideOptions {
 };
 
 [[noreturn]] void bad_matrix(const std::string& text) {
-  throw Failure(fmt::format("--matrix: got '{}', expected e.g. 2000x2000, 3*d2000x1000/64x64", text));
+  throw Failure(fmt::format("--matrix: got '{}', expected e.g. 2000x2000, 3*d2000x1000/64x64 or d2000x1@column",
+                    text));
 }
 
-/// "3*d2000x1000/64x64", as `dyngrid ps` shows the size of a problem: number, type (default d), rows and columns, those
-/// of a block.
+/// "row", "first:2x3": over which processes it is.
+void add_place(const std::string& text, redist::MatrixSize& matrix) {
+  const base::Names& names = redist::over_names();
+  const auto colon = text.find(':');
+  const auto name = std::find(names.begin(), names.end(), text.substr(0, colon));
+  if (name == names.end())
+    throw Failure(fmt::format("--matrix: '@{}' is no place, expected {}", text, base::any_of(names)));
+  matrix.over = static_cast<redist::Over>(name - names.begin());
+  if (colon == std::string::npos) return;
+  const auto most = base::grid_shape_from(text.substr(colon + 1));
+  if (matrix.over != redist::Over::first || !most)
+    throw Failure(fmt::format("--matrix: got '@{}', expected e.g. first:2x3; other places have no grid", text));
+  matrix.most = *most;
+}
+
+/// "3*d2000x1000/64x64@row", as `dyngrid ps` shows the size of a problem: number, type (default d), rows and columns,
+/// those of a block; and over which processes it is.
 void add_matrices(const std::string& text, std::vector<redist::MatrixSize>& matrices) {
   std::string rest = text;
   int count = 1;
@@ -62,6 +78,10 @@ void add_matrices(const std::string& text, std::vector<redist::MatrixSize>& matr
     if (matrix.element_bytes == 0) bad_matrix(text);
     rest.erase(0, 1);
   }
+  if (const auto at = rest.find('@'); at != std::string::npos) {
+    add_place(rest.substr(at + 1), matrix);
+    rest.erase(at);
+  }
   const auto slash = rest.find('/');
   std::tie(matrix.m, matrix.n) = parse_sizes("--matrix", rest.substr(0, slash));
   if (slash != std::string::npos) std::tie(matrix.mb, matrix.nb) = parse_sizes("--matrix", rest.substr(slash + 1));
@@ -71,10 +91,10 @@ void add_matrices(const std::string& text, std::vector<redist::MatrixSize>& matr
 /// The matrices of a running job. A job with many kinds does not list them: then one as large as all of them.
 std::vector<redist::MatrixSize> matrices_of(const control::Json& status) {
   std::vector<redist::MatrixSize> matrices;
-  const auto size = status.value("size", std::string("-"));
+  const auto known = status.value("matrices", status.value("size", std::string("-")));
   try {
-    if (size != "-")
-      for (const std::string& each : base::split(size, '+')) add_matrices(each, matrices);
+    if (known != "-")
+      for (const std::string& each : base::split(known, '+')) add_matrices(each, matrices);
   } catch (const Failure&) {
     const auto n = static_cast<std::int64_t>(std::sqrt(status.value("matrix_bytes", 0.0) / 8));
     matrices = {{n, n, 64, 64, 8}};
@@ -231,7 +251,8 @@ void add_plan_decision(CommandLine& plan) {
   app.add_option("JOB", o->job, "a running job; without it and --from, the only one");
   app.add_option("--to", o->to, "the new grid").type_name("PxQ").required();
   app.add_option("--from", o->from, "no job is asked: the grid in use").type_name("PxQ");
-  app.add_option("--matrix", o->matrices, "what moves: number, type, size, block, e.g. 3*d2000x1000/64x64")
+  app.add_option("--matrix", o->matrices, "what moves: number, type, size, block, e.g. 3*d2000x1000/64x64; and over which processes it is: "
+                 "@row, @column, @first:PxQ, @all, @each-row, @each-column (default: the grid)")
       .type_name("SIZE")
       .repeatable();
   app.add_option("--steps", o->steps, "steps that are left").check(base::non_negative_number());

@@ -57,6 +57,7 @@ struct Matrices {
   std::int64_t bytes = 0;
   std::function<advise::Cost(base::GridShape, base::GridShape)> planned_exchange;
   std::function<base::GridShape(base::GridShape)> used_grid = {}; ///< see Situation
+  std::string each = {}; ///< "2*d2000x2000/64x64+d2000x1/64x1@column": size, and where they lie; empty: as size
 };
 
 /// The time of a step; for a panel of a factorization also its size relative to the first one.
@@ -252,6 +253,7 @@ private:
   std::optional<CheckpointRequest> checkpoint_;
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;
+  std::string each_matrix_ = "-"; ///< Matrices::each
   std::optional<advise::Machine> measured_; ///< in this run
   std::optional<advise::Machine> unsaved_machine_;
   std::function<advise::Cost(base::GridShape, base::GridShape)> planned_exchange_;

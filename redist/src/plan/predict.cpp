@@ -15,6 +15,48 @@ Layout layout_of(const MatrixSize& a, base::GridShape grid) {
   return {axis(a.m, a.mb, grid.nprow), axis(a.n, a.nb, grid.npcol), Grid::row_major(grid.nprow, grid.npcol)};
 }
 
+bool is_copied(const MatrixSize& a) {
+  return a.over >= Over::all;
+}
+
+/// Over how many processes its rows and columns are.
+base::GridShape processes_of(const MatrixSize& a, base::GridShape grid) {
+  switch (a.over) {
+  case Over::row:
+    return {1, grid.size()};
+  case Over::column:
+    return {grid.size(), 1};
+  case Over::first:
+    return {std::min(a.most.nprow, grid.nprow), std::min(a.most.npcol, grid.npcol)};
+  case Over::all:
+    return {1, 1};
+  case Over::each_row:
+    return {1, grid.npcol};
+  case Over::each_column:
+    return {grid.nprow, 1};
+  case Over::grid:
+    break;
+  }
+  return grid;
+}
+
+/// The first rows and columns of `grid` that hold all processes with elements, where `used` of processes_of() have some.
+base::GridShape part_of(const MatrixSize& a, base::GridShape used, base::GridShape grid) {
+  switch (a.over) {
+  case Over::row:
+  case Over::column: // row by row of the grid
+    return {(used.size() + grid.npcol - 1) / grid.npcol, std::min(used.size(), grid.npcol)};
+  case Over::all:
+    return grid;
+  case Over::each_row:
+    return {grid.nprow, used.npcol};
+  case Over::each_column:
+    return {used.nprow, grid.npcol};
+  default:
+    return used;
+  }
+}
+
 } // namespace
 
 advise::Cost predict_exchange(const std::vector<MatrixSize>& matrices, base::GridShape from, base::GridShape to,
@@ -23,7 +65,8 @@ advise::Cost predict_exchange(const std::vector<MatrixSize>& matrices, base::Gri
   for (const MatrixSize& a : matrices) {
     PlanOptions options;
     options.schedule = Schedule::async;
-    const Plan plan(layout_of(a, from), layout_of(a, to), options);
+    const auto on = [&a](base::GridShape grid) { return layout_of(a, is_copied(a) ? grid : processes_of(a, grid)); };
+    const Plan plan(on(from), on(to), options);
     cost += advise::exchange_cost(machine, plan.volume(a.element_bytes));
   }
   return cost;
@@ -37,8 +80,9 @@ base::GridShape used_grid(const std::vector<MatrixSize>& matrices, base::GridSha
   };
   base::GridShape all{0, 0};
   for (const MatrixSize& a : matrices) {
-    all.nprow = std::max(all.nprow, used(a.m, a.mb, grid.nprow));
-    all.npcol = std::max(all.npcol, used(a.n, a.nb, grid.npcol));
+    const base::GridShape over = processes_of(a, grid);
+    const base::GridShape part = part_of(a, {used(a.m, a.mb, over.nprow), used(a.n, a.nb, over.npcol)}, grid);
+    all = {std::max(all.nprow, part.nprow), std::max(all.npcol, part.npcol)};
   }
   return all;
 }
