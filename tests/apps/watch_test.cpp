@@ -116,6 +116,16 @@ TEST(Watch, AJobIsShown) {
                    "exchange 20 ms, other 0.9999 s\n"));
 }
 
+TEST(Watch, EventsAsLines) {
+  const auto line = [](const Json& event) { return command::event_line(event); };
+  EXPECT_EQ(line({{"event", "skipped"}, {"events", 120}}), "skipped 120 steps");
+  EXPECT_EQ(line({{"event", "skipped"}, {"events", 500}, {"of", "others"}}), "skipped 500 other events");
+  EXPECT_EQ(line({{"event", "late"}, {"request", 4}}), "late 4");
+  EXPECT_EQ(line({{"event", "outcome"}, {"request", 3}, {"outcome", "failed"}, {"reason", "no room"}}),
+            "outcome 3 failed: no room");
+  EXPECT_EQ(line({{"event", "end"}}), "end");
+}
+
 TEST(Watch, EventsChangeIt) {
   command::JobView view;
   view.take(status(2, 2));

@@ -33,28 +33,6 @@ struct WatchOptions {
   bool json = false, lines = false, no_color = false;
 };
 
-std::string line_of(const Json& e) {
-  const std::string event = e.value("event", "");
-  if (event == "step")
-    return fmt::format("step {} {} {} {}", e.at("step").get<std::int64_t>(), grid_text(e.value("grid", Json())),
-                       seconds_text(e.value("step_s", Json())), bytes_text(e.value("rss_bytes", Json())));
-  if (event == "resize") return "resize " + change_text(e.value("report", Json()));
-  if (event == "request")
-    return fmt::format("request {} {} -> {}", e.at("request").get<std::int64_t>(), grid_text(e.value("from", Json())),
-                       grid_text(e.value("grid", Json())));
-  if (event == "outcome") {
-    const std::string reason = e.value("reason", "");
-    return fmt::format("outcome {} {}{}", e.at("request").get<std::int64_t>(), e.value("outcome", ""),
-                       reason.empty() ? "" : ": " + reason);
-  }
-  if (event == "balance" || event == "balanced") return balance_text(e);
-  if (event == "phases") return phases_text(e);
-  if (event == "waiting") return "waiting " + (waiting_text(e).empty() ? "nobody" : waiting_text(e));
-  if (event == "late") return fmt::format("late {}", e.at("request").get<std::int64_t>());
-  if (event == "skipped") return fmt::format("skipped {} steps", e.at("events").get<std::int64_t>());
-  return event + (e.contains("reason") ? ": " + e.at("reason").get<std::string>() : "");
-}
-
 /// The events as lines, for a pipe.
 void print_events(const WatchOptions& o) {
   control::Client client = connect_to(o.job);
@@ -71,7 +49,7 @@ void print_events(const WatchOptions& o) {
       throw Failure(error.what(), 1); // killed: it sent no message of its end
     }
     if (!line || !line->contains("event")) continue;
-    const std::string text = o.json ? base::json_text(*line) : base::printable(line_of(*line));
+    const std::string text = o.json ? base::json_text(*line) : base::printable(event_line(*line));
     std::printf("%s\n", text.c_str());
     std::fflush(stdout);
     if (line->value("event", "") == "end") return;

@@ -295,4 +295,27 @@ std::vector<KeyPress> keys_of(std::string& bytes) {
   return keys;
 }
 
+std::string event_line(const base::Json& e) {
+  const std::string event = e.value("event", "");
+  if (event == "step")
+    return fmt::format("step {} {} {} {}", e.at("step").get<std::int64_t>(), grid_text(e.value("grid", Json())),
+                       seconds_text(e.value("step_s", Json())), bytes_text(e.value("rss_bytes", Json())));
+  if (event == "resize") return "resize " + change_text(e.value("report", Json()));
+  if (event == "request")
+    return fmt::format("request {} {} -> {}", e.at("request").get<std::int64_t>(), grid_text(e.value("from", Json())),
+                       grid_text(e.value("grid", Json())));
+  if (event == "outcome") {
+    const std::string reason = e.value("reason", "");
+    return fmt::format("outcome {} {}{}", e.at("request").get<std::int64_t>(), e.value("outcome", ""),
+                       reason.empty() ? "" : ": " + reason);
+  }
+  if (event == "balance" || event == "balanced") return balance_text(e);
+  if (event == "phases") return phases_text(e);
+  if (event == "waiting") return "waiting " + (waiting_text(e).empty() ? "nobody" : waiting_text(e));
+  if (event == "late") return fmt::format("late {}", e.at("request").get<std::int64_t>());
+  if (event == "skipped")
+    return fmt::format("skipped {} {}", e.at("events").get<std::int64_t>(), e.contains("of") ? "other events" : "steps");
+  return event + (e.contains("reason") ? ": " + e.at("reason").get<std::string>() : "");
+}
+
 } // namespace command

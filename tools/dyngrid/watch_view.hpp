@@ -51,6 +51,9 @@ private:
   bool is_taken_back_ = false; ///< the next change is the way back
 };
 
+/// An event as one line, for a pipe.
+std::string event_line(const base::Json& event);
+
 /// The jobs to choose from: `statuses` as from `ps`.
 std::vector<ViewLine> chooser_lines(const std::vector<base::Json>& statuses, std::size_t chosen, const Screen& screen);
 
