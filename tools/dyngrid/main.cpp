@@ -101,13 +101,14 @@ int main(int argc, char** argv) {
     std::fputs(root.help().c_str(), stdout);
     return 0;
   }
-  if (words[0] == "__complete") { // the scripts of dyngrid completion
-    for (const std::string& line : command::completions(root, {words.begin() + 1, words.end()}))
-      std::printf("%s\n", line.c_str());
-    return 0;
-  }
-  if (const std::string why = why_unknown(root, words[0]); !why.empty()) return fail(root, why, 2);
+  const bool is_completion = words[0] == "__complete"; // by the scripts of dyngrid completion
+  if (const std::string why = why_unknown(root, words[0]); !is_completion && !why.empty()) return fail(root, why, 2);
   try {
+    if (is_completion) {
+      for (const std::string& line : command::completions(root, {words.begin() + 1, words.end()}))
+        std::printf("%s\n", line.c_str());
+      return 0;
+    }
     // commands that examine the environment report more than its first mistake
     if (const std::string& first = words[0]; first[0] != '-' && first != "env" && first != "doctor")
       control::check_environment();
