@@ -33,10 +33,6 @@ namespace {
 constexpr std::size_t most_changes = 1024;
 
 const std::vector<std::string> placement_names{"optimal", "global", "local1", "local2"};
-int placement_of(const std::string& name) {
-  constexpr int placements[] = {DYNGRID_OPTIMAL, DYNGRID_GLOBAL, DYNGRID_LOCAL1, DYNGRID_LOCAL2};
-  return placements[std::find(placement_names.begin(), placement_names.end(), name) - placement_names.begin()];
-}
 
 /// The time of the whole change beyond its parts: agreeing, making new local arrays, waiting for the last process.
 double other_s(const dyngrid_resize_report& r) {
@@ -171,6 +167,16 @@ void add_host_speeds(base::CommandLine& cli, Options& options) {
       .type_name("S,...");
 }
 
+namespace {
+/// The command line counts, then the environment.
+void settle(const base::CommandLine& cli, const char* option, const char* key, std::string& value) {
+  if (cli.count(option) > 0)
+    setenv("DYNGRID_EXCHANGE", base::with_entry(std::getenv("DYNGRID_EXCHANGE"), key, value).c_str(), 1);
+  else if (const auto set = base::environment("DYNGRID_EXCHANGE", key))
+    value = std::string(base::trimmed(*set));
+}
+} // namespace
+
 void parse(base::CommandLine& cli, Options& options, int argc, char** argv) {
   if (const auto status = read_command_line(cli, argc, argv, is_first_of_mpirun())) {
     std::fflush(nullptr);
@@ -178,9 +184,8 @@ void parse(base::CommandLine& cli, Options& options, int argc, char** argv) {
   }
   if (!options.resize_at.empty()) setenv("DYNGRID_WAIT", "on", 0); // at exactly these steps
   if (!options.balance.empty()) setenv("DYNGRID_BALANCE", options.balance.c_str(), 1);
-  if (options.schedule != "auto")
-    setenv("DYNGRID_EXCHANGE", base::with_entry(std::getenv("DYNGRID_EXCHANGE"), "schedule", options.schedule).c_str(),
-           1);
+  settle(cli, "--placement", "placement", options.placement);
+  settle(cli, "--schedule", "schedule", options.schedule);
 }
 
 void refuse(const std::string& app, const std::string& mistake) {
@@ -212,8 +217,6 @@ void start(const Options& options) {
     if (!is_first_of_mpirun()) std::this_thread::sleep_for(std::chrono::seconds(1));
     end_all();
   }
-  if (dyngrid_is_newcomer() == 0 && options.placement != "optimal")
-    require(dyngrid_set_placement(placement_of(options.placement)), "dyngrid_set_placement");
   require(dyngrid_set_steps(options.steps), "dyngrid_set_steps");
   const std::vector<double>& speeds = options.has_host_speeds() ? options.host_speeds : options.speeds;
   if (speeds.empty() || (options.has_host_speeds() && dyngrid_is_newcomer() != 0))

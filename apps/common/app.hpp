@@ -54,7 +54,7 @@ void add_speeds(base::CommandLine& cli, Options& options);
 void add_host_speeds(base::CommandLine& cli, Options& options);
 
 /// Reads the command line. On --help or an error it prints (one process of mpirun's only) and ends the process, status
-/// 0 or 2. Sets DYNGRID_EXCHANGE for this process from --schedule. Call it before dyngrid_init.
+/// 0 or 2. Sets DYNGRID_EXCHANGE for this process from --placement and --schedule. Call it before dyngrid_init.
 void parse(base::CommandLine& cli, Options& options, int argc, char** argv);
 
 /// For another mistake on the command line, before dyngrid_init: prints it (one process of mpirun's only) and ends the
