@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
 
+#include "base/grid_shape.hpp"
 #include "base/host_list.hpp"
 #include "gridmap/mapping.hpp"
 #include "refusal.hpp"
@@ -79,8 +81,9 @@ void check_hosts(const std::vector<OfferedHost>& hosts, const std::string& where
 }
 
 int slots_of(const std::vector<OfferedHost>& hosts) {
-  return std::accumulate(hosts.begin(), hosts.end(), 0,
-                         [](int sum, const OfferedHost& host) { return sum + host.slots; });
+  const auto sum = std::accumulate(hosts.begin(), hosts.end(), std::int64_t{0},
+                                   [](std::int64_t all, const OfferedHost& host) { return all + host.slots; });
+  return static_cast<int>(std::min<std::int64_t>(sum, base::max_processes));
 }
 
 double power_of(const std::vector<OfferedHost>& hosts) {

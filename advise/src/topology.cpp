@@ -18,8 +18,6 @@ using base::Error;
 using base::Status;
 namespace {
 
-constexpr int most_procs = 10'000'000; // the list of shapes grows as procs * log(procs) where all counts are looked at
-
 [[noreturn]] void bad_topology(const std::string& message) {
   throw Error(Status::bad_argument, "advise: topology: " + message);
 }
@@ -52,6 +50,8 @@ void check(const TopologyRequest& r) {
   for (const ShapeTime& t : r.times) {
     if (t.nprow < 1 || t.npcol < 1)
       bad_topology(fmt::format("measured grid is {}x{}, expected at least 1x1", t.nprow, t.npcol));
+    if (std::int64_t{t.nprow} * t.npcol > most_procs)
+      bad_topology(fmt::format("measured grid is {}x{}, expected at most {} processes", t.nprow, t.npcol, most_procs));
     if (!std::isfinite(t.seconds) || t.seconds <= 0)
       bad_topology(
           fmt::format("measured time of {}x{} is {}, expected a finite number above 0", t.nprow, t.npcol, t.seconds));

@@ -155,7 +155,10 @@ Json to_json(base::GridShape shape) {
 base::GridShape shape_from(const Json& value) {
   if (!value.is_array() || value.size() != 2 || !value[0].is_number_integer() || !value[1].is_number_integer())
     return {};
-  return {value[0].get<int>(), value[1].get<int>()};
+  const auto p = value[0].get<std::int64_t>(), q = value[1].get<std::int64_t>();
+  constexpr std::int64_t most = base::max_processes;
+  if (p < 1 || q < 1 || p > most || q > most || p * q > most) return {};
+  return {static_cast<int>(p), static_cast<int>(q)};
 }
 
 } // namespace control

@@ -185,6 +185,8 @@ TEST(Topology, BadArguments) {
   EXPECT_THROW(choose_topology(r), base::Error);
   r.times = {{2, 2, nan}};
   EXPECT_THROW(choose_topology(r), base::Error);
+  r.times = {{1 << 16, 1 << 16, 1}}; // more processes than an int holds
+  EXPECT_THROW(choose_topology(r), base::Error);
   r = of(4);
   r.valid_rows = {0};
   EXPECT_THROW(choose_topology(r), base::Error);

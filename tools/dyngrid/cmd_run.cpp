@@ -8,6 +8,7 @@
 #include "advise/calls.hpp"
 #include "base/command_line.hpp"
 #include "base/environment.hpp"
+#include "base/grid_shape.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 #include "command.hpp"
@@ -105,7 +106,7 @@ namespace {
 void add_grid_options(CommandLine& app, RunRequest& r) {
   app.add_option("-n,--np", r.processes, "processes to start with; default: as many as --grid has. Also -np")
       .type_name("N")
-      .check(base::positive_number());
+      .check(base::in_range(1, static_cast<int>(base::max_processes)));
   app.add_option(
          "--spare", r.spare,
          "N more processes, which sleep until a grid needs them (DYNGRID_SPARE), where they cannot be started later "

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <tuple>
+
+#include <fmt/format.h>
 
 #include "advise/topology.hpp"
 #include "base/grid_shape.hpp"
@@ -28,7 +31,11 @@ void run(const TopologyOptions& o, const CommandLine& app) {
   }
   if (app.count("--add") > 0) {
     if (o.from.empty()) throw Failure("--add: expected together with --from");
-    request.procs = request.from_nprow * request.from_npcol + o.add;
+    const std::int64_t procs = std::int64_t{request.from_nprow} * request.from_npcol + o.add;
+    if (procs > advise::most_procs)
+      throw Failure(fmt::format("--add: {} more than {} are {} processes, expected at most {}", o.add, o.from, procs,
+                                advise::most_procs));
+    request.procs = static_cast<int>(procs);
   } else if (app.count("--procs") > 0) {
     request.procs = o.procs;
   } else {

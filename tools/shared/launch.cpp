@@ -141,7 +141,8 @@ Allocation allocation_of(const std::string& list) {
     if (entry.empty()) continue;
     const std::size_t colon = entry.find(':');
     found.hosts.insert(entry.substr(0, colon));
-    found.slots += colon == std::string::npos ? 1 : std::max(0, std::atoi(entry.c_str() + colon + 1));
+    const int slots = colon == std::string::npos ? 1 : std::max(0, std::atoi(entry.c_str() + colon + 1));
+    found.slots = static_cast<int>(std::min(std::int64_t{found.slots} + slots, base::max_processes));
   }
   return found;
 }

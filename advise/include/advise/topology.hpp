@@ -10,6 +10,9 @@ namespace advise {
 
 using base::GridShape;
 
+/// The list of shapes grows as procs * log(procs) where all counts are looked at.
+constexpr int most_procs = 10'000'000;
+
 /// Which of two equally good shapes the application prefers.
 enum class Dominance { columns = 0, rows = 1 }; ///< columns: nprow <= npcol (2x3 rather than 3x2)
 
