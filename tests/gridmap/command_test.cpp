@@ -317,6 +317,8 @@ TEST(Command, MistakesAreOneLineAndStatus2) {
                                "plan shapes --from 3x3 --add 2147483647",
                                "plan shapes --from 3x3 --add 10000000",
                                "run -np 2147483647 --spare 1 -- true",
+                               "slurm submit --lead 65536 -- true",
+                               "slurm submit --max 100000 --tasks-per-node 100000 -- true",
                                "plan placement --from 2x2",
                                "plan placement --from 0x2 --to 2x2 --m 4 --n 4",
                                "plan placement --from 2x2 --to 2x2x2 --m 4 --n 4",

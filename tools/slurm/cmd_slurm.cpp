@@ -175,7 +175,7 @@ void add_request(CommandLine& app, slurm::Request& r) {
   app.add_option(
          "--lead", r.lead_s,
          "seconds before the end of a node's time at which it leaves (default: the grace time of its partition)")
-      .check(base::in_range(0, 86400));
+      .check(base::in_range(0, 65535)); // sbatch --signal takes no more
   app.add_option("--poll", r.poll_s, "seconds between two queries of the queue")
       .check(base::in_range(0.2, 3600.0))
       .show_default();
