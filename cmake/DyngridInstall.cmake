@@ -33,9 +33,15 @@ install(DIRECTORY "${PROJECT_BINARY_DIR}/mod/" DESTINATION "${DYNGRID_INSTALL_FO
 install(FILES "${PROJECT_BINARY_DIR}/fortran/dyngrid.fh" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT
   dev)
 
-# The package for Python, which finds the library beside it: PREFIX/lib/python3/dist-packages in PYTHONPATH.
+# The package for Python, PREFIX/lib/python3/dist-packages in PYTHONPATH. The way from there to the library is in a file.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/python/dyngrid" DESTINATION lib/python3/dist-packages COMPONENT python
   FILES_MATCHING PATTERN "*.py" PATTERN py.typed)
+set(library_folder "${CMAKE_INSTALL_LIBDIR}")
+if(NOT IS_ABSOLUTE "${library_folder}")
+  file(RELATIVE_PATH library_folder "/lib/python3/dist-packages/dyngrid" "/${library_folder}")
+endif()
+file(WRITE "${PROJECT_BINARY_DIR}/library_folder" "${library_folder}\n")
+install(FILES "${PROJECT_BINARY_DIR}/library_folder" DESTINATION lib/python3/dist-packages/dyngrid COMPONENT python)
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/dyngridConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/dyngridConfig.cmake"

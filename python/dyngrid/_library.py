@@ -132,10 +132,15 @@ def _candidates() -> List[str]:
     """Files that may be the library: beside an installation of this package, then where the loader looks."""
     name = "libdyngrid.so." + _SERIES
     folder = os.path.dirname(os.path.abspath(__file__))
-    while folder != os.path.dirname(folder):  # PREFIX/lib/python3/dist-packages/dyngrid
+    try:
+        with open(os.path.join(folder, "library_folder"), encoding="utf-8") as file:  # cmake --install has written it
+            return [os.path.join(folder, file.read().strip(), name), name]
+    except OSError:
+        pass
+    while folder != os.path.dirname(folder):  # PREFIX/lib/python3.13/site-packages/dyngrid
         folder = os.path.dirname(folder)
-        if os.path.basename(folder) == "lib":
-            return [os.path.join(folder, name), name]
+        if os.path.basename(folder) in ("lib", "lib64"):
+            return [os.path.join(os.path.dirname(folder), lib, name) for lib in ("lib", "lib64")] + [name]
     return [name]
 
 
@@ -159,7 +164,7 @@ def _load() -> ctypes.CDLL:
         return found
     raise ImportError(
         f"cannot load {os.path.basename(candidates[0])} ({'; '.join(errors)}); install dyngrid (scripts/install DIR) "
-        "and set LD_LIBRARY_PATH=DIR/lib, or install its Debian package"
+        "and set the LD_LIBRARY_PATH that it prints, or install its Debian package"
     )
 
 

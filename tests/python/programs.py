@@ -4,7 +4,9 @@
 Usage: programs.py MPIRUN WORDS... : mpirun and its options.
 """
 
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -159,7 +161,32 @@ def no_library():
     )
 
 
+def library_elsewhere():
+    source = os.path.dirname(importlib.util.find_spec("dyngrid").origin)
+    for name, written in ("lib64", None), ("some/where", "../../../../some/where"):
+        tree = os.path.join(folder, "tree_of_" + name.replace("/", "_"))
+        package = os.path.join(tree, "lib", "python3", "dist-packages", "dyngrid")
+        shutil.copytree(source, package)
+        os.makedirs(os.path.join(tree, name))
+        os.symlink(
+            os.path.join(os.environ["LD_LIBRARY_PATH"].split(":")[0], "libdyngrid.so.0.2"),
+            os.path.join(tree, name, "libdyngrid.so.0.2"),
+        )
+        if written:
+            with open(os.path.join(package, "library_folder"), "w") as file:
+                print(written, file=file)
+        expect(
+            run(
+                "import dyngrid; print(dyngrid.library._name, dyngrid.__file__)",
+                words=[sys.executable],
+                PYTHONPATH=os.path.dirname(package),
+                LD_LIBRARY_PATH="/nonexistent",
+            ),
+            f"{name}/libdyngrid.so.0.2 {package}",
+        )
+
+
 with tempfile.TemporaryDirectory() as folder:
-    for part in exceptions, checkpoints, outside, one_block, communicator, launch, no_library:
+    for part in exceptions, checkpoints, outside, one_block, communicator, launch, no_library, library_elsewhere:
         part()
 print("all programs are right")
