@@ -85,9 +85,10 @@ TEST(PlanDecision, WrongArguments) {
        {"decision", "decision --from 2x2", "decision --from 2by2 --to 3x3", "decision --from 2x2 --to 0x3",
         "decision job --from 2x2 --to 3x3", "decision --from 2x2 --to 3x3 --matrix x",
         "decision --from 2x2 --to 3x3 --matrix 10x10@rows", "decision --from 2x2 --to 3x3 --matrix 10x10@row:2x2",
-        "decision --from 2x2 --to 3x3 --matrix 10x10@first:2", "decision --from 2x2 --to 3x3 --matrix 0*10x10", "decision --from 2x2 --to 3x3 --matrix q10x10",
-        "decision --from 2x2 --to 3x3 --history /nowhere", "decision --from 2x2 --to 3x3 --times 2x2",
-        "decision --from 2x2 --to 3x3 --steps -1", "decision no-such-job --to 3x3"})
+        "decision --from 2x2 --to 3x3 --matrix 10x10@first:2", "decision --from 2x2 --to 3x3 --matrix 0*10x10",
+        "decision --from 2x2 --to 3x3 --matrix q10x10", "decision --from 2x2 --to 3x3 --history /nowhere",
+        "decision --from 2x2 --to 3x3 --times 2x2", "decision --from 2x2 --to 3x3 --steps -1",
+        "decision no-such-job --to 3x3"})
     EXPECT_ANY_THROW(output(line)) << line;
 }
 
@@ -103,7 +104,7 @@ TEST(PlanDecision, WhereMatricesLie) {
   EXPECT_TRUE(says(of("@first:2x2").at("why").get<std::string>(), "blocks for 2 processes (2x1)"));
   EXPECT_TRUE(says(of("@each-row").at("why").get<std::string>(), "blocks for 2 processes (2x1)"));
   for (const char* copied : {"@all", "@each-column"})
-    EXPECT_TRUE(of(copied).at("accepted").get<bool>()) << copied; // each process has some
+    EXPECT_TRUE(of(copied).at("accepted").get<bool>()) << copied;              // each process has some
   EXPECT_DOUBLE_EQ(of("@first").at("terms").at("bandwidth").get<double>(), 0); // it stays on process 0
   EXPECT_GT(of("@column").at("terms").at("bandwidth").get<double>(), 0);
 }

@@ -43,8 +43,7 @@ struct DecideOptions {
 };
 
 [[noreturn]] void bad_matrix(const std::string& text) {
-  throw Failure(fmt::format("--matrix: got '{}', expected e.g. 2000x2000, 3*d2000x1000/64x64 or d2000x1@column",
-                    text));
+  throw Failure(fmt::format("--matrix: got '{}', expected e.g. 2000x2000, 3*d2000x1000/64x64 or d2000x1@column", text));
 }
 
 /// "row", "first:2x3": over which processes it is.
@@ -251,7 +250,8 @@ void add_plan_decision(CommandLine& plan) {
   app.add_option("JOB", o->job, "a running job; without it and --from, the only one");
   app.add_option("--to", o->to, "the new grid").type_name("PxQ").required();
   app.add_option("--from", o->from, "no job is asked: the grid in use").type_name("PxQ");
-  app.add_option("--matrix", o->matrices, "what moves: number, type, size, block, e.g. 3*d2000x1000/64x64; and over which processes it is: "
+  app.add_option("--matrix", o->matrices,
+                 "what moves: number, type, size, block, e.g. 3*d2000x1000/64x64; and over which processes it is: "
                  "@row, @column, @first:PxQ, @all, @each-row, @each-column (default: the grid)")
       .type_name("SIZE")
       .repeatable();

@@ -314,7 +314,8 @@ std::string event_line(const base::Json& e) {
   if (event == "waiting") return "waiting " + (waiting_text(e).empty() ? "nobody" : waiting_text(e));
   if (event == "late") return fmt::format("late {}", e.at("request").get<std::int64_t>());
   if (event == "skipped")
-    return fmt::format("skipped {} {}", e.at("events").get<std::int64_t>(), e.contains("of") ? "other events" : "steps");
+    return fmt::format("skipped {} {}", e.at("events").get<std::int64_t>(),
+                       e.contains("of") ? "other events" : "steps");
   return event + (e.contains("reason") ? ": " + e.at("reason").get<std::string>() : "");
 }
 

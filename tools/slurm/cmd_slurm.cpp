@@ -86,8 +86,9 @@ void complete(SlurmOptions& o) {
   if (r.max_nodes == 0) r.max_nodes = r.min_nodes;
   if (r.max_nodes < r.min_nodes) throw Failure(fmt::format("--max {} is below --min {}", r.max_nodes, r.min_nodes));
   if (const auto all = std::int64_t{r.max_nodes} * r.tasks_per_node; all > base::max_processes)
-    throw Failure(fmt::format("{} nodes (--max) of {} processes (--tasks-per-node) are {} processes, expected at most {}",
-                              r.max_nodes, r.tasks_per_node, all, base::max_processes));
+    throw Failure(
+        fmt::format("{} nodes (--max) of {} processes (--tasks-per-node) are {} processes, expected at most {}",
+                    r.max_nodes, r.tasks_per_node, all, base::max_processes));
   if (const std::string trouble = tools::trouble_with_program(r.program); !trouble.empty()) throw Failure(trouble);
   if (!r.grid.empty()) base::parse_grid_shape(r.grid, "--grid");
   if (r.name.empty()) r.name = "dyngrid";

@@ -253,7 +253,7 @@ private:
   std::optional<CheckpointRequest> checkpoint_;
   std::string size_ = "-";
   std::int64_t matrix_bytes_ = 0;
-  std::string each_matrix_ = "-"; ///< Matrices::each
+  std::string each_matrix_ = "-";           ///< Matrices::each
   std::optional<advise::Machine> measured_; ///< in this run
   std::optional<advise::Machine> unsaved_machine_;
   std::function<advise::Cost(base::GridShape, base::GridShape)> planned_exchange_;

@@ -40,7 +40,8 @@ base::GridShape processes_of(const MatrixSize& a, base::GridShape grid) {
   return grid;
 }
 
-/// The first rows and columns of `grid` that hold all processes with elements, where `used` of processes_of() have some.
+/// The first rows and columns of `grid` that hold all processes with elements, where `used` of processes_of() have
+/// some.
 base::GridShape part_of(const MatrixSize& a, base::GridShape used, base::GridShape grid) {
   switch (a.over) {
   case Over::row:
