@@ -33,7 +33,7 @@ install(DIRECTORY "${PROJECT_BINARY_DIR}/mod/" DESTINATION "${DYNGRID_INSTALL_FO
 install(FILES "${PROJECT_BINARY_DIR}/fortran/dyngrid.fh" DESTINATION "${DYNGRID_INSTALL_FORTRANDIR}" COMPONENT
   dev)
 
-# The package for Python, PREFIX/lib/python3/dist-packages in PYTHONPATH. The way from there to the library is in a file.
+# The package for Python, PREFIX/lib/python3/dist-packages in PYTHONPATH. A file in it holds the way to the library.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/python/dyngrid" DESTINATION lib/python3/dist-packages COMPONENT python
   FILES_MATCHING PATTERN "*.py" PATTERN py.typed)
 set(library_folder "${CMAKE_INSTALL_LIBDIR}")
