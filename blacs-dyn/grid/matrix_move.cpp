@@ -2,6 +2,7 @@
 #include "grid/matrix_move.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -69,16 +70,19 @@ void MatrixMove::run_by(redist::Executor& executor, MPI_Comm gathered, const Gri
   const redist::Schedule schedule = orders.settings.exchange_order;
   const bool is_free = schedule == redist::Schedule::automatic;
   bool is_short = false;
-  const auto planned = [&] {
-    const std::int64_t print = lay_out(to);
+  std::int64_t print = 0;
+  const std::optional<Error> trouble = attempt([&] {
+    print = lay_out(to);
     is_short = must_go_in_slabs(memory_of_host(executor), orders.settings.is_exchange_low);
     plan(is_free && executor.is_on_one_host() ? redist::Schedule::async : schedule, orders.machine.agreed());
-    return print;
-  };
-  together_on_number(
-      gathered, planned,
-      "blacs-dyn: the rules of the matrices give different block sizes or owners on different processes");
-  exchanged([&] { is_in_slabs = executor.range(is_short ? 1 : 0).second != 0; });
+  });
+  // in one round; MPI agrees where something is wrong, and gives the reason to all
+  std::array<std::int64_t, 4> least{};
+  exchanged([&] { least = executor.minimum({trouble ? -1 : 0, print, -print, is_short ? -1 : 0}); });
+  if (least[0] != 0 || least[1] != -least[2])
+    agree_on_number(gathered, trouble ? trouble->status() : Status::success, trouble ? trouble->what() : "", print,
+                    "blacs-dyn: the rules of the matrices give different block sizes or owners on different processes");
+  is_in_slabs = least[3] != 0;
   if (is_in_slabs) together(gathered, [&] { save_before_slabs(orders); });
   if (orders.has_data) orders.routines.call_before(); // nothing can refuse the move any more
   exchanged([&] { exchange(executor); });

@@ -10,6 +10,7 @@
 
 namespace blacs_dyn {
 
+using base::agree_on_number;
 using base::attempt;
 using base::broadcast;
 using base::check_mpi;

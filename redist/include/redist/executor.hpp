@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include <mpi.h>
@@ -85,9 +85,9 @@ public:
                                  int slabs = usual_slabs);
   /// Collective. Frees the duplicate communicator, if there is one, and all shared memory.
   void close();
-  /// Collective: the smallest and the largest of the ranks' numbers, through shared memory when all share it.
-  /// Not between start() and finish().
-  std::pair<std::int64_t, std::int64_t> range(std::int64_t mine);
+  /// Collective: of each number the smallest of all ranks, through shared memory when all share it. Not between start()
+  /// and finish().
+  std::array<std::int64_t, 4> minimum(const std::array<std::int64_t, 4>& mine);
   /// Ranks that share memory with this one, itself included.
   int ranks_on_host() const;
   bool shares_memory_with(int rank) const; ///< itself included

@@ -134,10 +134,11 @@ bool Executor::run_if_same(std::int64_t number, const Exchange* exchange, const 
   return true;
 }
 
-std::pair<std::int64_t, std::int64_t> Executor::range(std::int64_t mine) {
-  std::int64_t numbers[detail::SharedHost::numbers_at_once] = {mine, -mine, 0, 0};
+std::array<std::int64_t, 4> Executor::minimum(const std::array<std::int64_t, 4>& mine) {
+  static_assert(detail::SharedHost::numbers_at_once == 4);
+  std::int64_t numbers[4] = {mine[0], mine[1], mine[2], mine[3]};
   open().ranks->minimum_of(numbers);
-  return {numbers[0], -numbers[1]};
+  return {numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 
 int Executor::ranks_on_host() const {

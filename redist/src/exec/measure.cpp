@@ -53,14 +53,14 @@ public:
     double least = 0, all = 0;
     for (int round = -1; round < rounds && all < longest_s; ++round) {
       detail::release_pages(target_.data(), static_cast<char*>(target_.data()) + target_.bytes());
-      executor.range(0);
+      executor.minimum({});
       const double begin = MPI_Wtime();
       executor.execute({&mine_}, {{source_.data(), std::max<std::int64_t>(1, mine_.m_loc_from), target_.data(),
                                    std::max<std::int64_t>(1, mine_.m_loc_to)}});
-      executor.range(0);
+      executor.minimum({});
       if (round < 0) continue;
       const auto ns = std::max<std::int64_t>(1, std::llround(1e9 * (MPI_Wtime() - begin)));
-      const double took = 1e-9 * static_cast<double>(executor.range(rank_ == 0 ? ns : INT64_MAX).first);
+      const double took = 1e-9 * static_cast<double>(executor.minimum({rank_ == 0 ? ns : INT64_MAX, 0, 0, 0})[0]);
       least = round == 0 ? took : std::min(least, took);
       all += took;
     }
