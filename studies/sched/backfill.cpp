@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
-#include "sched/profile.hpp"
+#include "profile.hpp"
 
 namespace sched {
 namespace {

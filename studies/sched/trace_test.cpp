@@ -12,8 +12,8 @@
 
 #include "backfill.hpp"
 #include "base/status.hpp"
+#include "profile.hpp"
 #include "replay.hpp"
-#include "sched/profile.hpp"
 #include "speedup.hpp"
 #include "synthetic.hpp"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -11,31 +12,68 @@
 
 #include "base/status.hpp"
 #include "base/text.hpp"
-#include "profile.hpp"
+#include "time.hpp"
 
 namespace sched {
 namespace {
 
-void hold_running(Profile& profile, const Job& job, double now_s) {
+/// The free processors of a machine from now on, as far as it is known who holds them.
+class FreeProcessors {
+public:
+  FreeProcessors(int procs, double now_s) : steps_{{now_s, procs}} {}
+
+  /// From `from` up to, and without, `to`, which may be `never`.
+  void hold(double from, double to, int procs) {
+    cut(from);
+    if (to < never) cut(to);
+    for (Step& step : steps_)
+      if (step.at_s >= from && step.at_s < to) step.free -= procs;
+  }
+  /// The first time from which `procs` are free for `length` seconds; `never` when there is none.
+  double earliest(int procs, double length) const {
+    double begin_s = never;
+    for (const Step& step : steps_) {
+      if (step.at_s >= begin_s + length) break;
+      begin_s = step.free < procs ? never : std::min(begin_s, step.at_s);
+    }
+    return begin_s;
+  }
+
+private:
+  struct Step {
+    double at_s;
+    int free; ///< until the next step
+  };
+  /// A step begins at `time` afterwards, which is not before the first one.
+  void cut(double time) {
+    const auto next = std::upper_bound(steps_.begin(), steps_.end(), time,
+                                       [](double t, const Step& step) { return t < step.at_s; });
+    const int free = std::prev(next)->free;
+    if (std::prev(next)->at_s != time) steps_.insert(next, {time, free});
+  }
+  std::vector<Step> steps_; ///< in the order of time
+};
+
+void hold_running(FreeProcessors& free, const Job& job, double now_s) {
   const double left = seconds_left(job, job.procs);
   const bool may_shrink = job.resizable && job.target == 0 && job.unresponsive_until_s <= now_s;
   const int in_time = smallest_in_time(job, now_s + job.resize_s);
   const int least = !may_shrink ? job.procs : in_time != 0 ? in_time : job.sizes->smallest();
   if (least >= job.procs) {
-    profile.add(now_s, left >= 0 ? now_s + left : never, -std::max(job.procs, job.target));
+    free.hold(now_s, left >= 0 ? now_s + left : never, std::max(job.procs, job.target));
     return;
   }
   const double changed_s = now_s + job.resize_s, left_then = seconds_left(job, least);
-  profile.add(now_s, changed_s, -job.procs);
-  profile.add(changed_s, left_then >= 0 ? changed_s + left_then : never, -least);
+  free.hold(now_s, changed_s, job.procs);
+  free.hold(changed_s, left_then >= 0 ? changed_s + left_then : never, least);
 }
 
-void hold_waiting(Profile& profile, const Job& job, int procs, double now_s) {
+void hold_waiting(FreeProcessors& free, const Job& job, int procs, double now_s) {
   const int in_time = smallest_in_time(job, now_s), n = in_time != 0 ? in_time : job.sizes->smallest();
   if (n > procs) return;
   const double left = seconds_left(job, n);
-  const double begin_s = profile.earliest(n, left >= 0 ? left : never, now_s);
-  if (begin_s < never) profile.add(begin_s, left >= 0 ? begin_s + left : never, -n);
+  const double begin_s = free.earliest(n, left >= 0 ? left : never);
+  if (begin_s < never) free.hold(begin_s, left >= 0 ? begin_s + left : never, n);
 }
 
 } // namespace
@@ -86,8 +124,8 @@ double latest_start_s(const Job& job, double now_s) {
 }
 
 Promise promise_for(const State& state, const Job& job) {
-  Profile profile(state.procs, state.now_s);
-  for (const Job* running : state.running) hold_running(profile, *running, state.now_s);
+  FreeProcessors free(state.procs, state.now_s);
+  for (const Job* running : state.running) hold_running(free, *running, state.now_s);
   std::vector<const Job*> before;
   for (const Job* waiting : state.waiting)
     if (waiting->priority > job.priority || (waiting->priority == job.priority &&
@@ -97,12 +135,12 @@ Promise promise_for(const State& state, const Job& job) {
     if (a->priority != b->priority) return a->priority > b->priority;
     return latest_start_s(*a, state.now_s) < latest_start_s(*b, state.now_s);
   });
-  for (const Job* waiting : before) hold_waiting(profile, *waiting, state.procs, state.now_s);
+  for (const Job* waiting : before) hold_waiting(free, *waiting, state.procs, state.now_s);
   Promise promise{0, never};
   for (const int n : job.sizes->list()) {
     const double takes_s = seconds_left(job, n);
     if (takes_s < 0 || n > state.procs) continue;
-    const double end_s = profile.earliest(n, takes_s, state.now_s) + takes_s;
+    const double end_s = free.earliest(n, takes_s) + takes_s;
     if (end_s <= job.finish_by_s) return {n, end_s};
     promise.end_s = std::min(promise.end_s, end_s);
   }

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "time.hpp"
+#include "sched/time.hpp"
 
 namespace sched {
 
