@@ -19,7 +19,7 @@ using namespace sched;
 App group_job(const char* sizes, bool random, int most = 8) {
   App app;
   app.name = "unit";
-  app.sizes = Sizes::parse(sizes, most, "a test");
+  app.sizes = parse_sizes(sizes, most, "a test");
   const double step = 1e-4; // so short that a request is looked at at once
   for (const int n : app.sizes.list()) app.step_s.push_back(step / n);
   app.steps = 1 / step;
@@ -160,6 +160,15 @@ TEST(Simulator, BeyondTheCoresAStepIsNoQuicker) {
   EXPECT_NEAR(simulate(*make_policy("ls"), again, options).simulated_s, 1.0 / 4, 1e-9);
 }
 
+TEST(Workload, Sizes) {
+  EXPECT_EQ(parse_sizes("4:32:*2", 64, "x").list(), (std::vector<int>{4, 8, 16, 32}));
+  EXPECT_EQ(parse_sizes("8:32:4", 64, "x").list(), (std::vector<int>{8, 12, 16, 20, 24, 28, 32}));
+  EXPECT_EQ(parse_sizes("9,1,4,4", 64, "x").list(), (std::vector<int>{1, 4, 9}));
+  EXPECT_EQ(parse_sizes("any", 3, "x").list(), (std::vector<int>{1, 2, 3}));
+  for (const char* wrong : {"", "0", "-1", "4:", "x", "4:8:*1", "8:4", "1,,2", "99999999999"})
+    EXPECT_THROW(parse_sizes(wrong, 4, "x"), base::Error) << wrong;
+}
+
 TEST(Workload, CategoriesAsPublished) {
   const auto apps = drms_apps();
   ASSERT_EQ(apps.size(), 21u);
@@ -167,15 +176,15 @@ TEST(Workload, CategoriesAsPublished) {
   for (const App& app : apps) {
     ++count[app.category];
     if (app.category == 0) {
-      EXPECT_EQ(to_string(app.sizes), "1,2,4");
+      EXPECT_EQ(app.sizes.list(), (std::vector<int>{1, 2, 4}));
       EXPECT_LT(app.seconds_on(1), 1500);
       EXPECT_FALSE(app.resizable);
     } else if (app.category == 1) {
-      EXPECT_EQ(to_string(app.sizes), "4,8,12,16");
+      EXPECT_EQ(app.sizes.list(), (std::vector<int>{4, 8, 12, 16}));
       EXPECT_GE(app.seconds_on(4), 2999.9);
       EXPECT_LE(app.seconds_on(4), 4000.1);
     } else {
-      EXPECT_EQ(to_string(app.sizes), "8,12,16,20,24,28,32");
+      EXPECT_EQ(app.sizes.list(), (std::vector<int>{8, 12, 16, 20, 24, 28, 32}));
       EXPECT_GE(app.seconds_on(8), 12999.9);
       EXPECT_LE(app.seconds_on(8), 20000.1);
     }

@@ -6,9 +6,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 
 #include <fmt/format.h>
 
+#include "advise/topology.hpp"
 #include "base/status.hpp"
 
 namespace sched {
@@ -34,6 +36,20 @@ std::string_view trim(std::string_view text) {
 
 void refuse_input(const std::string& text) {
   throw base::Error(base::Status::bad_argument, "scheduler: " + text);
+}
+
+Sizes parse_sizes(std::string_view text, int most, std::string_view where) {
+  if (text == "any") {
+    std::vector<int> list(static_cast<std::size_t>(std::max(most, 1)));
+    std::iota(list.begin(), list.end(), 1);
+    return Sizes(std::move(list));
+  }
+  try {
+    return Sizes(advise::parse_set(std::string(text)));
+  } catch (const base::Error& error) {
+    refuse_input(fmt::format("the sizes '{}' in {} are not numbers of processors like 4,9,16 or 4:32:*2 or 'any': {}",
+                             text, where, error.what()));
+  }
 }
 
 RandomArrivals::RandomArrivals(const std::vector<App>& apps, std::vector<double> per_s, std::uint64_t seed,
@@ -112,7 +128,7 @@ std::vector<App> drms_apps(const DrmsChoices& choices) {
       App app;
       app.name = fmt::format("{}-{}-{}", category.name, kind.name, v + 1);
       app.category = static_cast<int>(c);
-      app.sizes = Sizes::parse(category.sizes, 32, "a category");
+      app.sizes = parse_sizes(category.sizes, 32, "a category");
       app.steps = std::max(1.0, std::round(total_s / step_s));
       const double scale = total_s / app.steps / amdahl(category.reference);
       for (const int n : app.sizes.list()) app.step_s.push_back(scale * amdahl(n));
@@ -208,7 +224,7 @@ private:
     std::vector<int> sizes;
     for (const auto part : split(trim(field), "; ")) {
       if (part.empty()) continue;
-      const Sizes some = Sizes::parse(part, 1, place_);
+      const Sizes some = parse_sizes(part, 1, place_);
       for (const int size : some.list()) {
         if (!sizes.empty() && size <= sizes.back()) wrong(field, "ascending sizes");
         sizes.push_back(size);

@@ -15,6 +15,11 @@ namespace sched {
 /// @throws base::Error{bad_argument} "scheduler: <text>"
 [[noreturn]] void refuse_input(const std::string& text);
 
+/// Written as the numbers of dyngrid_allow (advise::parse_set): "6", "2:9", "8:32:4", "4:32:*2", lists of
+/// these with commas; or "any": 1 to `most`.
+/// @throws base::Error{bad_argument} naming `where`.
+Sizes parse_sizes(std::string_view text, int most, std::string_view where);
+
 /// A kind of job. Its time on n processors is steps * step_s(n).
 struct App {
   std::string name;

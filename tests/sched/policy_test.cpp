@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "advise/topology.hpp"
 #include "base/status.hpp"
 #include "sched/promise.hpp"
 #include "sched/time.hpp"
@@ -27,7 +28,7 @@ struct Machine {
 
   explicit Machine(int procs) { state.procs = procs; }
   Job& add(const char* allowed, int procs, int priority = 0) {
-    sizes.push_back(Sizes::parse(allowed, state.procs, "a test"));
+    sizes.emplace_back(advise::parse_set(allowed));
     jobs.emplace_back();
     Job& job = jobs.back();
     job.id = static_cast<std::int64_t>(jobs.size());
@@ -71,14 +72,8 @@ TEST(Time, ComesOnceHoweverLateTheLook) {
   EXPECT_FALSE(has_come(0, 0, 10)) << "no time";
 }
 
-TEST(Sizes, Grammar) {
-  EXPECT_EQ(Sizes::parse("4:32:*2", 64, "x").list(), (std::vector<int>{4, 8, 16, 32}));
-  EXPECT_EQ(Sizes::parse("8:32:4", 64, "x").list(), (std::vector<int>{8, 12, 16, 20, 24, 28, 32}));
-  EXPECT_EQ(Sizes::parse("9,1,4,4", 64, "x").list(), (std::vector<int>{1, 4, 9}));
-  EXPECT_EQ(Sizes::parse("any", 3, "x").list(), (std::vector<int>{1, 2, 3}));
-  for (const char* wrong : {"", "0", "-1", "4:", "x", "4:8:*1", "8:4", "1,,2", "99999999999"})
-    EXPECT_THROW(Sizes::parse(wrong, 4, "x"), base::Error) << wrong;
-  const Sizes sizes = Sizes::parse("4,9,16", 64, "x");
+TEST(Sizes, Next) {
+  const Sizes sizes({4, 9, 16});
   EXPECT_EQ(sizes.at_most(3), 0);
   EXPECT_EQ(sizes.at_most(15), 9);
   EXPECT_EQ(sizes.above(9), 16);

@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sched {
 
-/// The numbers of processors a job can use, ascending, at least one of them.
-///
-/// Written as the numbers of dyngrid_allow (advise::parse_set): "6", "2:9", "8:32:4", "4:32:*2", lists of
-/// these with commas; or "any": 1 to the number of processors.
+/// The numbers of processors a job can use, at least one of them.
 class Sizes {
 public:
   Sizes() = default;
-  /// @param most the end of "any"; sizes above it are kept: at_most() skips them.
-  /// @throws base::Error{bad_argument} naming `where`.
-  static Sizes parse(std::string_view text, int most, std::string_view where);
-  explicit Sizes(std::vector<int> list);
+  /// Ascending, from 1, none of them twice.
+  explicit Sizes(std::vector<int> list) : list_(std::move(list)) {}
 
   const std::vector<int>& list() const { return list_; }
   int smallest() const { return list_.front(); }
@@ -31,8 +25,5 @@ public:
 private:
   std::vector<int> list_;
 };
-
-/// "4,8,12"
-std::string to_string(const Sizes& sizes);
 
 } // namespace sched
