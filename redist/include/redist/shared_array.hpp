@@ -4,7 +4,7 @@
 
 namespace redist {
 
-/// Whether other processes can read an array in place.
+/// Whether other processes can read an array in place. Numbers of dyngrid/redist.h.
 enum class Sharing {
   automatic, ///< yes where the kernel gives huge pages to shared memory; otherwise a fresh array would cost
              ///< more than the second copy it saves

@@ -79,20 +79,10 @@ int dyngrid_array_create(int64_t bytes, int sharing, dyngrid_array** array) {
     not_null(array, "redist: place for the array");
     if (bytes < 0)
       throw Error(Status::bad_argument, fmt::format("redist: array of {} bytes, expected at least 0", bytes));
-    redist::Sharing how = redist::Sharing::automatic;
-    switch (sharing) {
-    case DYNGRID_SHARING_AUTO:
-      break;
-    case DYNGRID_SHARING_YES:
-      how = redist::Sharing::yes;
-      break;
-    case DYNGRID_SHARING_NO:
-      how = redist::Sharing::no;
-      break;
-    default:
+    if (sharing < DYNGRID_SHARING_AUTO || sharing > DYNGRID_SHARING_NO)
       throw Error(Status::bad_argument, fmt::format("redist: sharing is {}, expected 0 .. 2", sharing));
-    }
-    *array = new dyngrid_array{redist::SharedArray(static_cast<std::size_t>(bytes), how)};
+    *array = new dyngrid_array{
+        redist::SharedArray(static_cast<std::size_t>(bytes), static_cast<redist::Sharing>(sharing))};
   });
 }
 
