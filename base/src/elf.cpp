@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -109,8 +108,7 @@ std::string file_of(const void* address) {
   if (address == nullptr || dladdr1(address, &info, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) == 0 || !object)
     return {};
   if (object->l_name != nullptr && object->l_name[0] != '\0') return object->l_name;
-  std::error_code error; // the program itself
-  return std::filesystem::read_symlink("/proc/self/exe", error).string();
+  return own_program();
 }
 
 std::string file_that_answers(const char* name) {

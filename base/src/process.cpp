@@ -162,6 +162,11 @@ std::vector<std::string> environment_with(const std::vector<std::string>& variab
   return all;
 }
 
+std::string own_program() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+}
+
 std::string search_path(const std::string& name) {
   const auto is_program = [](const std::string& file) { // a folder may be entered, which X_OK says, too
     std::error_code ignored;

@@ -21,7 +21,6 @@
 
 #include "base/elf.hpp"
 #include "base/environment.hpp"
-#include "base/process.hpp"
 #include "base/status.hpp"
 
 namespace blacs_dyn {
@@ -97,12 +96,6 @@ std::vector<std::string> words_of(const std::string& process) {
 }
 
 } // namespace
-
-std::string own_program() {
-  std::array<char, 4096> path;
-  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-  return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : std::string();
-}
 
 std::vector<std::string> own_arguments() {
   std::vector<std::string> words = words_of("self");

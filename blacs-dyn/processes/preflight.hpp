@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/process.hpp"
+
 namespace blacs_dyn {
 
 /// Checks a program before it is spawned, because Open MPI ends the whole application when it cannot start. It must
@@ -38,7 +40,6 @@ void check_start_folder();
 /// The running program's own arguments, without its name.
 std::vector<std::string> own_arguments();
 
-/// This process's own program; text ends in " (deleted)" when the file is gone.
-std::string own_program();
+using base::own_program;
 
 } // namespace blacs_dyn

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
@@ -101,9 +100,8 @@ double measure_one(const SpeedsOptions& o) {
 
 /// Mean speed of `processes` processes that measure at the same time.
 double measure_together(const SpeedsOptions& o, int processes) {
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const base::Command command{
-      {self, "plan", "hosts", "--one", "--kernel", o.kernel, "--seconds", fmt::format("{}", o.seconds)},
+      {base::own_program(), "plan", "hosts", "--one", "--kernel", o.kernel, "--seconds", fmt::format("{}", o.seconds)},
       base::environment_with({"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1"})};
   std::vector<std::future<base::Outcome>> runs;
   for (int i = 0; i < processes; ++i)
@@ -177,10 +175,9 @@ Json answer_of(const SpeedsOptions& o, const Host& host) {
   std::istringstream words(o.shell);
   base::Command command;
   for (std::string word; words >> word;) command.words.push_back(word);
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   command.words.push_back(host.name);
   for (const std::string& word :
-       {self, std::string("plan"), std::string("hosts"), std::string("--here"), std::string("--json"),
+       {base::own_program(), std::string("plan"), std::string("hosts"), std::string("--here"), std::string("--json"),
         std::string("--kernel"), o.kernel, std::string("--seconds"), fmt::format("{}", o.seconds),
         std::string("--timeout"), fmt::format("{}", o.timeout_s), std::string("--cores"), std::to_string(host.slots)})
     command.words.push_back(base::shell_quoted(word));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -115,9 +114,8 @@ DgemmRun run_dgemm(const std::string& core, int n) {
   // support end that process
   std::vector<std::string> variables{"OPENBLAS_NUM_THREADS=1"};
   if (!core.empty()) variables.push_back("OPENBLAS_CORETYPE=" + core);
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const base::Outcome outcome =
-      base::run({{self, "doctor", "--dgemm", std::to_string(n)}, base::environment_with(variables)}, 10);
+      base::run({{base::own_program(), "doctor", "--dgemm", std::to_string(n)}, base::environment_with(variables)}, 10);
   if (outcome.status != 0 || outcome.timed_out) return {};
   DgemmRun run;
   std::istringstream words(outcome.output.substr(0, outcome.output.find('\n')));

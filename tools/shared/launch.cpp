@@ -365,11 +365,6 @@ std::string shell_line(const Launch& launch) {
 
 namespace {
 
-std::string own_folder() {
-  std::error_code ignored;
-  return fs::read_symlink("/proc/self/exe", ignored).parent_path().string();
-}
-
 /// Whether a process may read the memory of another one of the same user, as Open MPI's shared-memory transport does;
 /// containers forbid it.
 bool may_read_other_processes() {
@@ -391,7 +386,7 @@ bool may_read_other_processes() {
 } // namespace
 
 std::string find_beside(const std::vector<std::string>& candidates) {
-  const std::string folder = own_folder();
+  const std::string folder = base::folder_of(base::own_program());
   for (const std::string& candidate : candidates) {
     std::error_code error;
     const fs::path path = fs::weakly_canonical(fs::path(folder) / candidate, error);

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -38,11 +37,6 @@ struct SlurmOptions {
   slurm::Request request;
   bool dry_run = false, no_check = false, wait = false, json = false;
 };
-
-std::string own_program() {
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored).string();
-}
 
 slurm::Site look_at_site(const std::string& mpirun) {
   slurm::Site site;
@@ -115,7 +109,7 @@ void submit(SlurmOptions& o) {
   r.spare = spare.name;
   if (r.lead_s == 0) r.lead_s = spare.grace_s > 0 ? static_cast<int>(std::min<std::int64_t>(spare.grace_s, 3600)) : 60;
 
-  slurm::Command command = slurm::submit_base(r, own_program());
+  slurm::Command command = slurm::submit_base(r, base::own_program());
   if (o.wait && o.json) throw Failure("--wait is given with --json, expected one of them: with --wait sbatch prints");
   if (o.wait) command.words.insert(command.words.begin() + 1, "--wait");
   if (o.dry_run) {
@@ -244,7 +238,7 @@ void add_slurm(base::CommandLine& root) {
   agent.action([a] {
     complete(*a);
     std::fflush(nullptr);
-    const int status = slurm::run_agent(a->request, own_program());
+    const int status = slurm::run_agent(a->request, base::own_program());
     if (status != 0) throw Failure(fmt::format("the application ended with status {}", status), status);
   });
   CommandLine& node =

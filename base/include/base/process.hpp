@@ -43,6 +43,8 @@ Outcome run(Command command, double limit_s);
 
 /// This process's variables, without those named in `variables`, and then these (NAME=value).
 std::vector<std::string> environment_with(const std::vector<std::string>& variables);
+/// This process's own program; ends in " (deleted)" when the file is gone, "" when it is not known.
+std::string own_program();
 /// Where a program is, by its path or in PATH; "" when it is nowhere.
 std::string search_path(const std::string& name);
 
