@@ -2,7 +2,6 @@
 #include "base/lines.hpp"
 
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <cerrno>
@@ -69,6 +68,13 @@ Io send_all(int fd, std::string_view text, const Deadline& deadline) {
     if (went != Io::later) return went;
     if (!wait_for(fd, POLLOUT, deadline)) return Io::later;
   }
+}
+
+std::optional<ucred> peer_of(int fd) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return std::nullopt;
+  return peer;
 }
 
 } // namespace base

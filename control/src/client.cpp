@@ -28,13 +28,11 @@ using base::Status;
 
 /// The other end receives commands and the environment of this user: it must be this user's, or root's.
 void require_own_peer(int fd, const std::string& path) {
-  ucred peer{};
-  socklen_t length = sizeof peer;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-    throw Error(Status::io_failure, fmt::format("control: {}: {}", path, std::strerror(errno)));
-  if (peer.uid != geteuid() && peer.uid != 0)
+  const std::optional<ucred> peer = base::peer_of(fd);
+  if (!peer) throw Error(Status::io_failure, fmt::format("control: {}: {}", path, std::strerror(errno)));
+  if (peer->uid != geteuid() && peer->uid != 0)
     throw Error(Status::io_failure,
-                fmt::format("control: {} belongs to user {}, expected {}", path, peer.uid, geteuid()));
+                fmt::format("control: {} belongs to user {}, expected {}", path, peer->uid, geteuid()));
 }
 
 constexpr std::size_t longest_answer = 64u

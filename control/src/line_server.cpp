@@ -38,14 +38,6 @@ using base::monotonic_s;
 constexpr std::uint64_t key_listener = 0, key_interrupt = 1, key_resume = 2, first_client = 3;
 constexpr long pause_ns = 100'000'000; ///< without accepting, when this process has no descriptor left
 
-bool peer_by_socket(int fd, uid_t* uid) {
-  ucred who{};
-  socklen_t length = sizeof who;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return false;
-  *uid = who.uid;
-  return true;
-}
-
 [[noreturn]] void system_error(const std::string& what) {
   throw Error(Status::io_failure, fmt::format("control: {}: {}", what, std::strerror(errno)));
 }
@@ -145,8 +137,9 @@ struct LineServer::State {
         timerfd_settime(resume.get(), 0, &once, nullptr);
         return;
       }
-      uid_t uid = 0;
-      const bool known = limits.peer ? limits.peer(fd.get(), &uid) : peer_by_socket(fd.get(), &uid);
+      const std::optional<ucred> who = base::peer_of(fd.get());
+      uid_t uid = who ? who->uid : 0;
+      const bool known = limits.peer ? limits.peer(fd.get(), &uid) : who.has_value();
       if (!known || (uid != geteuid() && uid != 0)) {
         refuse(fd.get(), stranger);
         continue;

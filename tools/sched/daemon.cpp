@@ -13,7 +13,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -22,6 +21,7 @@
 #include "base/environment.hpp"
 #include "base/files.hpp"
 #include "base/fnv1a.hpp"
+#include "base/lines.hpp"
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
 #include "control/history_json.hpp"
@@ -71,13 +71,6 @@ std::vector<Host> hosts_in(const Json& fields) {
 int size_in(const Json& fields, const char* name) {
   const auto grid = control::shape_from(fields.value(name, Json()));
   return grid.nprow * grid.npcol;
-}
-
-/// The process at the other end of a socket; 0: not known.
-pid_t peer_of(int fd) {
-  ucred peer{};
-  socklen_t length = sizeof peer;
-  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.pid : 0;
 }
 
 std::string shape_text(base::GridShape shape) {
@@ -329,7 +322,8 @@ void Daemon::received_event(std::int64_t id, Live& live, const Json& line) {
 /// The names of sockets repeat in another folder, and jobs outlive their scheduler.
 bool Daemon::is_of_another_scheduler(std::int64_t id, const Live& live, const Json& status) const {
   const auto pid = status.value("pid", std::int64_t{0});
-  const bool is_seen = pid > 0 && pid == peer_of(live.client->fd()); // otherwise it runs in a container
+  const std::optional<ucred> peer = base::peer_of(live.client->fd());
+  const bool is_seen = pid > 0 && peer && pid == peer->pid; // otherwise it runs in a container
   return is_seen && !may_belong_to(pid, table_.find(id)->pid, mark_of(socket_name_of(id), options_.launch));
 }
 

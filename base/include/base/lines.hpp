@@ -3,6 +3,8 @@
 // caller's.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -43,5 +45,8 @@ Io send_some(int fd, std::string_view& text);
 bool wait_for(int fd, short events, const Deadline& deadline);
 /// All of it, waiting where it must. `later` when the patience has ended.
 Io send_all(int fd, std::string_view text, const Deadline& deadline);
+
+/// The process at the other end of a Unix socket, and its user. Empty with errno: it is not known.
+std::optional<ucred> peer_of(int fd);
 
 } // namespace base

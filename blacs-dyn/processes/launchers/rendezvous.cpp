@@ -85,16 +85,9 @@ struct UnixAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
-/// The user that connected to a Unix socket. It is checked, since any user on this host can connect to an abstract one.
-std::optional<ucred> behind(int fd) {
-  ucred who{};
-  socklen_t length = sizeof who;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) return std::nullopt;
-  return who;
-}
-
+/// It is checked, since any user on this host can connect to an abstract socket.
 bool is_of_this_user(int fd) {
-  const std::optional<ucred> who = behind(fd);
+  const std::optional<ucred> who = base::peer_of(fd);
   return who && (who->uid == geteuid() || who->uid == 0);
 }
 
@@ -326,7 +319,7 @@ struct Rendezvous::State {
       if (group.is_held && !group.may_go && group.in_by != never && std::chrono::steady_clock::now() > group.in_by) {
         for (const auto& c : connections)
           if (c->group == id && !place.is_tcp)
-            if (const std::optional<ucred> who = behind(c->socket.get()); who && who->pid > 0) kill(who->pid, SIGKILL);
+            if (const auto who = base::peer_of(c->socket.get()); who && who->pid > 0) kill(who->pid, SIGKILL);
         return fmt::format("process group {} was ready, but did not join within {} s: it hangs, or the name server has "
                            "ended; DYNGRID_START=timeout=SECONDS sets the limit",
                            id, group.limit_s);
