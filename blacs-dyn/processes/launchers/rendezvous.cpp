@@ -14,11 +14,11 @@
 #include <vector>
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -161,7 +161,7 @@ struct Rendezvous::State {
   mutable std::mutex mutex;
   RendezvousAddress place;
   Socket listener;
-  std::array<int, 2> wake{-1, -1};
+  Socket wake; ///< an eventfd: readable once it is closing
   control::Strangers strangers;
   std::vector<std::unique_ptr<Connection>> connections;
   std::map<int, UnitState> groups; ///< those that were invited
@@ -212,7 +212,7 @@ struct Rendezvous::State {
       {
         const std::lock_guard lock(mutex);
         if (is_closing) return;
-        polled.assign({{wake[0], POLLIN, 0}});
+        polled.assign({{wake.get(), POLLIN, 0}});
         strangers.add_to(polled, listener.get());
         for (const auto& c : connections) polled.push_back({c->socket.get(), POLLIN, 0});
       }
@@ -220,9 +220,6 @@ struct Rendezvous::State {
       std::string loss;
       {
         const std::lock_guard lock(mutex);
-        std::array<char, 64> drained;
-        while (read(wake[0], drained.data(), drained.size()) > 0) {
-        }
         strangers.serve(listener.get(), [this](int fd, const std::string& line, std::string rest) {
           let_in(Socket(fd), line, std::move(rest));
         });
@@ -362,7 +359,6 @@ struct Rendezvous::State {
     }
     return is_told;
   }
-  void poke() { [[maybe_unused]] const ssize_t put = write(wake[1], "x", 1); }
 };
 
 Rendezvous::Rendezvous(const std::string& listen_on, Loss on_loss, const std::string& towards)
@@ -381,7 +377,8 @@ Rendezvous::Rendezvous(const std::string& listen_on, Loss on_loss, const std::st
         fmt::format("blacs-dyn: DYNGRID_START has \"listen={}\", expected unix, tcp, or tcp: and a numeric address",
                     listen_on));
   if (listen(s.listener.get(), 128) != 0) fail("cannot listen");
-  if (pipe2(s.wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");
+  s.wake = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!s.wake) fail("no eventfd");
   s.thread = base::thread_without_signals([&s] { s.run(); });
 }
 
@@ -499,7 +496,7 @@ void Rendezvous::close(double seconds) {
     const auto soon = std::chrono::steady_clock::now() + grace_of_the_dismissed;
     for (auto& [id, group] : s.groups) group.end_by = std::min(group.end_by, soon);
   }
-  s.poke();
+  eventfd_write(s.wake.get(), 1);
   if (s.thread.get_id() == std::this_thread::get_id())
     s.thread.detach();
   else
@@ -508,7 +505,6 @@ void Rendezvous::close(double seconds) {
     s.look_after_launchers();
     if (!s.launchers.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  for (const int fd : s.wake) ::close(fd);
   s.connections.clear();
 }
 
@@ -519,13 +515,10 @@ struct Peer::State {
   Socket socket;
   Input input;
   std::thread thread;
-  std::array<int, 2> wake{-1, -1}; ///< made with the rest: what fails later, fails while others connect
-
+  Socket wake{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}; ///< made with the rest: what fails later, fails while others
+                                                       ///< connect
   State() {
-    if (pipe2(wake.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("no pipe");
-  }
-  ~State() {
-    for (const int fd : wake) close(fd);
+    if (!wake) fail("no eventfd");
   }
 
   /// 0 or errno.
@@ -624,7 +617,7 @@ void Peer::watch(Rendezvous::Loss on_loss) {
   state_->thread = base::thread_without_signals([this, on_loss = std::move(on_loss)] {
     State& s = *state_;
     for (;;) {
-      std::array<pollfd, 2> polled{{{s.socket.get(), POLLIN, 0}, {s.wake[0], POLLIN, 0}}};
+      std::array<pollfd, 2> polled{{{s.socket.get(), POLLIN, 0}, {s.wake.get(), POLLIN, 0}}};
       poll(polled.data(), polled.size(), -1);
       if (polled[1].revents) return;
       s.input.take(s.socket.get());
@@ -646,7 +639,7 @@ void Peer::watch(Rendezvous::Loss on_loss) {
 void Peer::goodbye() {
   if (!state_->socket) return;
   if (state_->thread.joinable()) {
-    [[maybe_unused]] const ssize_t put = write(state_->wake[1], "x", 1);
+    eventfd_write(state_->wake.get(), 1);
     if (state_->thread.get_id() == std::this_thread::get_id())
       state_->thread.detach();
     else
