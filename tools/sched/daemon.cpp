@@ -73,10 +73,6 @@ int size_in(const Json& fields, const char* name) {
   return grid.nprow * grid.npcol;
 }
 
-std::string shape_text(base::GridShape shape) {
-  return fmt::format("{}x{}", shape.nprow, shape.npcol);
-}
-
 } // namespace
 
 std::string default_folder() {
@@ -220,7 +216,7 @@ void Daemon::start(std::int64_t id, int procs) {
   Live& live = live_.at(id);
   const auto shape = live.allowed.largest(procs, procs);
   const Launch launch =
-      make_launch(job.spec, socket_name_of(id), shape ? shape_text(*shape) : "", table_.choose(procs), options_.launch);
+      make_launch(job.spec, socket_name_of(id), shape ? to_string(*shape) : "", table_.choose(procs), options_.launch);
   try {
     Leader leader(file_of(id), job.spec.folder, launch.command, launch.variables);
     commit(table_.start(unix_time_s(), id, procs, leader.pid(), leader.started()));
