@@ -109,6 +109,10 @@ std::pair<PhaseKey, StepTimes> phase_times_from(const Json& json) {
   return {key, step_times_from(json)};
 }
 
+Json to_json(const Prediction& p) {
+  return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
+}
+
 Json members_of(std::pair<int, int> grid, const StepTimes& times) {
   return {{"grid", {grid.first, grid.second}}, {"steps", times.count},     {"mean_s", times.mean},
           {"error_s", times.error()},          {"squares", times.squares}, {"least_s", times.least}};

@@ -85,12 +85,8 @@ Json json_of(const std::vector<advise::ProcessInfo>& processes, int npcol) {
   return list;
 }
 
-Json json_of(const Prediction& p) {
-  return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
-}
-
 Json json_of(const advise::Forecast& f) {
-  return {{"step_now", json_of(f.now)},     {"step_then", json_of(f.then)},
+  return {{"step_now", to_json(f.now)},     {"step_then", to_json(f.then)},
           {"spawn_s", f.spawn_s()},         {"exchange_s", f.exchange_s()},
           {"other_s", f.other_s()},         {"resize_s", f.resize_s()},
           {"payoff_steps", f.payoff_steps}, {"payoff_steps_at_best", f.payoff_at_best},

@@ -184,28 +184,22 @@ Question question_of(const DecideOptions& o, const CommandLine& app) {
   return q;
 }
 
-Json json_of(const advise::Prediction& p) {
-  return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
-}
-
 Json json_of(const Question& q, const advise::Decision& decision, const advise::Cost& change) {
   const Situation& s = q.situation;
-  Json terms = Json::object();
-  for (const advise::Term& term : change.terms) terms[std::string(term.name)] = term.seconds;
   Json json{{"from", {s.grid.nprow, s.grid.npcol}},
             {"grid", {q.to.nprow, q.to.npcol}},
             {"accepted", decision.is_accepted},
             {"why", decision.why},
             {"steps_left", s.steps_left >= 0 ? Json(s.steps_left) : Json(nullptr)},
-            {"terms", terms},
+            {"terms", control::to_json(change)},
             {"change_s", change.total()},
             {"machine",
              {{"latency_s", q.machine.latency_s},
               {"bandwidth_bytes_per_s", q.machine.bandwidth_bytes_per_s},
               {"pack_bytes_per_s", q.machine.pack_bytes_per_s}}}};
   const auto forecast = advise::forecast(s, q.to);
-  json["step_now"] = forecast ? json_of(forecast->now) : Json(nullptr);
-  json["step_then"] = forecast ? json_of(forecast->then) : Json(nullptr);
+  json["step_now"] = forecast ? control::to_json(forecast->now) : Json(nullptr);
+  json["step_then"] = forecast ? control::to_json(forecast->then) : Json(nullptr);
   json["payoff_steps"] = forecast ? Json(forecast->payoff_steps) : Json(nullptr);
   json["payoff_steps_at_best"] = forecast ? Json(forecast->payoff_at_best) : Json(nullptr);
   return json;

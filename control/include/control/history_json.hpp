@@ -26,6 +26,7 @@ StepTimes step_times_from(const Json& json);
 Json members_of(const PhaseKey& key, const StepTimes& times);
 std::pair<PhaseKey, StepTimes> phase_times_from(const Json& json);
 
+Json to_json(const Prediction& prediction);
 /// The times of steps on a grid.
 Json members_of(std::pair<int, int> grid, const StepTimes& times);
 
