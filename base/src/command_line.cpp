@@ -144,11 +144,6 @@ Option& Option::separated_by(char separator) {
   return *this;
 }
 
-Option& Option::one_value_each_time() {
-  cli_option(option_)->allow_extra_args(false);
-  return *this;
-}
-
 Option& Option::repeatable() {
   cli_option(option_)->expected(1)->take_all()->allow_extra_args(false); // CLI11 would swallow a "--" after its value
   return *this;

@@ -131,7 +131,7 @@ void add_plan_placement(CommandLine& plan) {
   app.add_option("--to", o->to, "new grid; several, one after the other: --to 3x3 --to 1x2")
       .type_name("PxQ")
       .required()
-      .one_value_each_time();
+      .repeatable();
   app.add_option("--m", o->m, "rows of the matrix").required().check(base::non_negative_number());
   app.add_option("--n", o->n, "columns of the matrix").required().check(base::non_negative_number());
   app.add_option("--mb", o->mb, "rows of a block; default: one block per process").check(base::positive_number());

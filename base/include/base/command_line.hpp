@@ -45,8 +45,7 @@ public:
   Option& type_name(const std::string& name); ///< how the help text calls its value
   Option& show_default();                     ///< what the variable holds now, in the help text
   Option& separated_by(char separator);       ///< of a list: 1,2,3
-  Option& one_value_each_time();              ///< of a list: --to A --to B, not --to A B
-  Option& repeatable();                       ///< the same, and the help text shows it as one value
+  Option& repeatable();                       ///< of a list: --to A --to B, not --to A B
   Option& needs(Option& other);
   Option& hidden(); ///< not in the help text
   Option& description(const std::string& text);
