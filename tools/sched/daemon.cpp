@@ -24,6 +24,7 @@
 #include "base/lines.hpp"
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
+#include "base/text.hpp"
 #include "control/history_json.hpp"
 #include "control/limits.hpp"
 #include "control/runtime_dir.hpp"
@@ -594,8 +595,7 @@ void Daemon::has_ended(std::int64_t id) {
   const JobRecord& job = *table_.find(id);
   if (const auto status = reap(job.pid))
     live_.at(id).exit_status = status; // stored, in case there is no space to record it
-  std::string status = base::content_of(file_of(id) + ".status");
-  while (!status.empty() && std::isspace(static_cast<unsigned char>(status.back())) != 0) status.pop_back();
+  std::string status(base::trimmed(base::content_of(file_of(id) + ".status")));
   if (status.empty() && live_.at(id).exit_status) status = std::to_string(*live_.at(id).exit_status);
   std::string why;
   if (job.is_cancelled)

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
+#include "base/text.hpp"
 #include "shared/failure.hpp"
 
 namespace slurm {
@@ -51,10 +52,8 @@ pid_t start_apart(const Command& command, const std::vector<std::string>& variab
 std::string Outcome::trouble() const {
   if (timed_out) return fmt::format("{}: no answer in time; it was ended", what);
   if (status == 127) return fmt::format("{}: there is no such program here", what.substr(0, what.find(' ')));
-  std::string text = err.empty() ? out : err;
-  text = text.substr(0, text.find_last_not_of(" \n\r") + 1);
-  for (char& c : text)
-    if (c == '\n') c = ' ';
+  std::string text(base::trimmed(err.empty() ? out : err));
+  std::replace(text.begin(), text.end(), '\n', ' ');
   return fmt::format("{}: status {}{}{}", what, status, text.empty() ? "" : ": ", text.substr(0, 300));
 }
 

@@ -68,14 +68,11 @@ std::map<std::string, std::string> parse_config(const std::string& text) {
   std::map<std::string, std::string> config;
   for (const std::string& line : parse_lines(text)) {
     const std::size_t equals = line.find('=');
-    if (equals == std::string::npos || equals == 0) continue;
-    const std::string key = line.substr(0, line.find_last_not_of(' ', equals - 1) + 1);
+    if (equals == std::string::npos) continue;
+    const std::string key(base::trimmed(line.substr(0, equals))), value(base::trimmed(line.substr(equals + 1)));
     if (key.empty() ||
         key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != std::string::npos)
       continue;
-    const std::size_t begin = line.find_first_not_of(' ', equals + 1);
-    const std::string value =
-        begin == std::string::npos ? "" : line.substr(begin, line.find_last_not_of(" \r") - begin + 1);
     config.emplace(key, value == "(null)" ? "" : value);
   }
   if (config.empty()) throw Failure("scontrol show config printed no line KEY = VALUE", 1);
