@@ -130,10 +130,7 @@ Json measure_host(const SpeedsOptions& o) {
 
 // ---- all hosts
 
-struct Host {
-  std::string name;
-  int slots = 0; ///< 0: as many as it has cores
-};
+using Host = base::HostEntry; ///< without slots: as many as it has cores
 
 std::vector<Host> hosts_of(const std::string& path) {
   std::ifstream file(path);
@@ -144,8 +141,7 @@ std::vector<Host> hosts_of(const std::string& path) {
     ++number;
     const std::string_view text = base::trimmed(std::string_view(line).substr(0, line.find('#')));
     if (text.empty()) continue;
-    const base::HostEntry entry = base::parse_host(text, fmt::format("--hosts: line {} of {}", number, path));
-    hosts.push_back({entry.name, entry.slots.value_or(0)});
+    hosts.push_back(base::parse_host(text, fmt::format("--hosts: line {} of {}", number, path)));
   }
   if (hosts.empty()) throw Failure(fmt::format("--hosts: no host in '{}'", path));
   std::vector<std::string> names;
@@ -167,7 +163,7 @@ Json measured_in(const std::string& output) {
 Json answer_of(const SpeedsOptions& o, const Host& host) {
   if (base::is_this_host(host.name)) {
     SpeedsOptions here = o;
-    here.cores = host.slots;
+    here.cores = host.slots.value_or(0);
     Json answer = measure_host(here);
     answer["name"] = host.name;
     return answer;
@@ -179,7 +175,8 @@ Json answer_of(const SpeedsOptions& o, const Host& host) {
   for (const std::string& word :
        {base::own_program(), std::string("plan"), std::string("hosts"), std::string("--here"), std::string("--json"),
         std::string("--kernel"), o.kernel, std::string("--seconds"), fmt::format("{}", o.seconds),
-        std::string("--timeout"), fmt::format("{}", o.timeout_s), std::string("--cores"), std::to_string(host.slots)})
+        std::string("--timeout"), fmt::format("{}", o.timeout_s), std::string("--cores"),
+        std::to_string(host.slots.value_or(0))})
     command.words.push_back(base::shell_quoted(word));
   const base::Outcome outcome = base::run(command, o.timeout_s);
   Json answer = measured_in(outcome.output);
@@ -342,7 +339,7 @@ Usable among(const Usable& measured, const std::vector<Host>& requested, const s
       usable.leave_out(host.name, "not in --hosts");
       continue;
     }
-    if (const int slots = requested[at].slots; slots > 0 && slots < host.cores) {
+    if (const int slots = requested[at].slots.value_or(0); slots > 0 && slots < host.cores) {
       host.full = advise::core_speed(host, slots);
       host.cores = slots;
     }
