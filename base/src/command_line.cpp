@@ -65,7 +65,7 @@ struct Check::Rule {
 namespace {
 
 Check check_of(CLI::Validator validator) {
-  return Check(std::make_shared<const Check::Rule>(Check::Rule{std::move(validator)}));
+  return Check{std::make_shared<const Check::Rule>(Check::Rule{std::move(validator)})};
 }
 
 /// CLI11 takes the nearest number that it can hold.
@@ -125,7 +125,7 @@ Option& Option::required() {
 }
 
 Option& Option::check(const Check& check) {
-  cli_option(option_)->check(check.rule().validator);
+  cli_option(option_)->check(check.rule->validator);
   return *this;
 }
 

@@ -9,7 +9,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace base {
@@ -21,14 +20,9 @@ public:
 };
 
 /// Condition on a value. Each item of a list is checked.
-class Check {
-public:
+struct Check {
   struct Rule;
-  explicit Check(std::shared_ptr<const Rule> rule) : rule_(std::move(rule)) {}
-  const Rule& rule() const { return *rule_; }
-
-private:
-  std::shared_ptr<const Rule> rule_;
+  std::shared_ptr<const Rule> rule;
 };
 Check one_of(const std::vector<std::string>& words);
 Check in_range(int least, int most);
