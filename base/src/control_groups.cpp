@@ -2,11 +2,12 @@
 #include "base/control_groups.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+
+#include "base/text.hpp"
 
 namespace base {
 
@@ -40,18 +41,11 @@ std::vector<std::string> control_groups(const std::string& root, const std::stri
   return folders;
 }
 
-std::optional<std::int64_t> number_of(const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end == text.data()) return std::nullopt;
-  return value;
-}
-
 std::optional<std::int64_t> number_in(const std::string& file) {
   std::ifstream in(file);
   std::string first;
   in >> first;
-  return number_of(first);
+  return whole_number(first);
 }
 
 std::int64_t entry_in(const std::string& file, const std::string& name) {

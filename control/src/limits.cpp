@@ -13,6 +13,7 @@
 
 #include "base/control_groups.hpp"
 #include "base/environment.hpp"
+#include "base/text.hpp"
 
 namespace control {
 
@@ -20,7 +21,7 @@ using base::control_groups;
 using base::entry_in;
 using base::environment;
 using base::number_in;
-using base::number_of;
+using base::whole_number;
 
 namespace {
 
@@ -30,7 +31,7 @@ std::vector<std::string> status_files(const std::string& root) {
   std::error_code failed;
   for (auto entry = std::filesystem::directory_iterator(root + "/proc", failed);
        !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed))
-    if (number_of(entry->path().filename().string())) files.push_back(entry->path().string() + "/status");
+    if (whole_number(entry->path().filename().string())) files.push_back(entry->path().string() + "/status");
   return files;
 }
 
@@ -48,7 +49,7 @@ std::int64_t all_threads(const std::string& root) {
   std::ifstream in(root + "/proc/loadavg");
   std::string load, running_of_all;
   in >> load >> load >> load >> running_of_all;
-  return number_of(running_of_all.substr(std::min(running_of_all.size(), running_of_all.find('/') + 1))).value_or(0);
+  return whole_number(running_of_all.substr(std::min(running_of_all.size(), running_of_all.find('/') + 1))).value_or(0);
 }
 
 int allowed_cores(CoresOf whose) {
@@ -64,7 +65,7 @@ int allowed_cores(CoresOf whose) {
 
 int usable_cores(CoresOf whose, const std::string& root) {
   if (const auto text = environment("DYNGRID_DECIDE", "cores"))
-    if (const auto given = number_of(*text); given && *given >= 1 && *given <= 1 << 20) return static_cast<int>(*given);
+    if (const auto given = whole_number<int>(*text); given && *given >= 1 && *given <= 1 << 20) return *given;
   std::int64_t cores = allowed_cores(whose);
   const auto at_most = [&](std::int64_t quota, std::int64_t period) {
     if (quota > 0 && period > 0) cores = std::min(cores, (quota + period - 1) / period);
@@ -73,7 +74,7 @@ int usable_cores(CoresOf whose, const std::string& root) {
     std::ifstream max(folder + "/cpu.max");
     std::string quota, period;
     max >> quota >> period;
-    at_most(number_of(quota).value_or(-1), number_of(period).value_or(-1));
+    at_most(whole_number(quota).value_or(-1), whole_number(period).value_or(-1));
     at_most(number_in(folder + "/cpu.cfs_quota_us").value_or(-1),
             number_in(folder + "/cpu.cfs_period_us").value_or(-1));
   }
@@ -103,7 +104,7 @@ Limit open_files(int pid) {
       std::istringstream rest(line.substr(limit.name.size()));
       std::string most;
       rest >> most;
-      limit.most = number_of(most).value_or(0);
+      limit.most = whole_number(most).value_or(0);
     }
   std::error_code failed;
   for (auto entry = std::filesystem::directory_iterator(folder + "/fd", failed);

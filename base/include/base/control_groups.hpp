@@ -12,8 +12,7 @@ namespace base {
 /// the topmost visible one. `root`: before /proc and /sys.
 std::vector<std::string> control_groups(const std::string& root, const std::string& controller);
 
-/// The number at the beginning of a text, and of a file of the kernel; none: "max", or the file is not there.
-std::optional<std::int64_t> number_of(const std::string& text);
+/// The number that is the first word of a file of the kernel; none: "max", or the file is not there.
 std::optional<std::int64_t> number_in(const std::string& file);
 
 /// The number after `name` in lines like "MemAvailable:   123 kB" or "inactive_file 123"; below 0: it is not there.
