@@ -5,8 +5,9 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
-#include <sstream>
+#include <string_view>
 
+#include "base/text.hpp"
 #include "command.hpp"
 #include "job_text.hpp"
 
@@ -69,12 +70,8 @@ complete -c dyngrid -f -a '(__dyngrid_complete)'
 /// Lines of the permitted values of an option, or of a positional word.
 std::vector<std::string> values_of(const base::OptionText& o) {
   const auto open = o.type.find('{'), close = o.type.find('}');
-  if (open != std::string::npos && close != std::string::npos) { // TEXT:{optimal,global,...}
-    std::vector<std::string> values;
-    std::istringstream list(o.type.substr(open + 1, close - open - 1));
-    for (std::string value; std::getline(list, value, ',');) values.push_back(value);
-    return values;
-  }
+  if (open != std::string::npos && close != std::string::npos) // TEXT:{optimal,global,...}
+    return base::split(std::string_view(o.type).substr(open + 1, close - open - 1), ',');
   if (o.name == "JOB") {
     std::vector<std::string> jobs = running_jobs();
     for (std::string& job : jobs) job += "\tjob";

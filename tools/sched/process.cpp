@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <set>
 
 #include <dirent.h>
@@ -20,6 +19,7 @@
 #include "base/files.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
+#include "base/text.hpp"
 
 namespace sched {
 namespace {
@@ -83,10 +83,7 @@ bool may_run(std::int64_t pid, std::int64_t started) {
 }
 
 std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
+  return std::string(base::trimmed(base::content_of("/proc/sys/kernel/random/boot_id")));
 }
 
 Leader::Leader(const std::string& file, const std::string& folder, const std::vector<std::string>& command,

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -14,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "base/files.hpp"
 #include "base/process.hpp"
 
 namespace command {
@@ -99,8 +99,7 @@ Blas look_at_blas() {
 }
 
 CoreAdvice advice_here(const Blas& blas) {
-  std::ifstream in("/proc/cpuinfo");
-  return better_core({std::istreambuf_iterator<char>(in), {}}, blas);
+  return better_core(base::content_of("/proc/cpuinfo"), blas);
 }
 
 std::string core_to_set(const Blas& blas) {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "base/files.hpp"
 #include "base/grid_shape.hpp"
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
@@ -29,11 +29,8 @@ std::pair<std::int64_t, std::int64_t> parse_sizes(const std::string& option, con
 std::vector<double> parse_numbers(const std::string& option, const std::string& text) {
   std::string list = text;
   if (!text.empty() && text[0] == '@') {
-    std::ifstream file(text.substr(1));
-    std::stringstream content;
-    if (!file || !(content << file.rdbuf()))
-      throw Failure(fmt::format("{}: the file '{}' cannot be read", option, text.substr(1)));
-    list = content.str();
+    list = base::content_of(text.substr(1));
+    if (list.empty()) throw Failure(fmt::format("{}: the file '{}' cannot be read", option, text.substr(1)));
   }
   constexpr std::size_t most_numbers = 1024; // computations with speeds take minutes from there on
   std::vector<double> numbers;
