@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/text.hpp"
 
+#include <iterator>
+#include <sstream>
+
 #include <fmt/format.h>
 
 #include "base/status.hpp"
@@ -23,6 +26,11 @@ std::vector<std::string> split(std::string_view text, char separator) {
     if (end == std::string_view::npos) return parts;
     at = end + 1;
   }
+}
+
+std::vector<std::string> words_in(const std::string& text) {
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
 }
 
 std::int64_t parse_whole_number(std::string_view text, std::string_view where, std::int64_t least, std::int64_t most) {

@@ -8,7 +8,6 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <sstream>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -168,9 +167,7 @@ Json answer_of(const SpeedsOptions& o, const Host& host) {
     answer["name"] = host.name;
     return answer;
   }
-  std::istringstream words(o.shell);
-  base::Command command;
-  for (std::string word; words >> word;) command.words.push_back(word);
+  base::Command command{base::words_in(o.shell)};
   command.words.push_back(host.name);
   for (const std::string& word :
        {base::own_program(), std::string("plan"), std::string("hosts"), std::string("--here"), std::string("--json"),

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
-#include <sstream>
 #include <thread>
 
 #include <signal.h>
@@ -33,10 +31,7 @@ constexpr const char* signal_script =
 } // namespace
 
 HostSignals::HostSignals(const std::string& shell, std::function<void(const std::string&)> warn)
-    : warn_(std::move(warn)) {
-  std::istringstream words(shell);
-  shell_.assign(std::istream_iterator<std::string>(words), {});
-}
+    : shell_(base::words_in(shell)), warn_(std::move(warn)) {}
 
 HostSignals::~HostSignals() = default;
 

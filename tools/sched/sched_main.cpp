@@ -7,8 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <iterator>
-#include <sstream>
 
 #include <signal.h>
 #include <unistd.h>
@@ -16,6 +14,7 @@
 #include "base/command_line.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
+#include "base/text.hpp"
 #include "control/mpi_settings.hpp"
 #include "control/runtime_dir.hpp"
 #include "sched/daemon.hpp"
@@ -91,10 +90,7 @@ void add_options(base::CommandLine& cli, Given& given) {
   cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs").show_default();
   cli.add_option(
          "--mpirun-options",
-         [&o](const std::string& text) {
-           std::istringstream words(text);
-           o.launch.mpirun_options.assign(std::istream_iterator<std::string>(words), {});
-         },
+         [&o](const std::string& text) { o.launch.mpirun_options = base::words_in(text); },
          "its options, separated by blanks (default: --oversubscribe --bind-to none; no options with MPICH)")
       .type_name("TEXT");
   cli.add_flag("--until-empty", o.until_empty, "end when no job is left, after the first has come");

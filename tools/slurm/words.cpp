@@ -83,8 +83,7 @@ std::vector<Partition> parse_partitions(const std::string& text) {
   std::vector<Partition> all;
   for (const std::string& line : parse_lines(text)) {
     std::map<std::string, std::string> fields;
-    std::istringstream words(line);
-    for (std::string word; words >> word;) {
+    for (const std::string& word : base::words_in(line)) {
       const std::size_t equals = word.find('=');
       if (equals != std::string::npos) fields.emplace(word.substr(0, equals), word.substr(equals + 1));
     }

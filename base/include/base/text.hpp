@@ -20,6 +20,8 @@ inline bool begins_with(std::string_view text, std::string_view with) {
 
 /// The parts between separators, each without the blanks around it. "a,,b" has an empty one; an empty text has none.
 std::vector<std::string> split(std::string_view text, char separator);
+/// The parts between blanks, tabs and ends of lines.
+std::vector<std::string> words_in(const std::string& text);
 
 /// The text as one whole number and nothing else; nothing when it is none, or does not fit.
 template <class Integer = std::int64_t> std::optional<Integer> whole_number(std::string_view text) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "processes/launchers/join/group_mpirun.hpp"
 
-#include <sstream>
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -53,9 +51,7 @@ std::vector<std::string> passed_on() {
 /// On another host: a shell there, by DYNGRID_START=agent=COMMAND or ssh, with what a shell of its own may not set.
 std::vector<std::string> remote_command(const std::string& host, const std::vector<std::string>& words,
                                         const std::vector<std::string>& variables, const std::string& folder) {
-  std::vector<std::string> remote;
-  std::istringstream agent_words(environment("DYNGRID_START", "agent").value_or("ssh -x"));
-  for (std::string word; agent_words >> word;) remote.push_back(word);
+  std::vector<std::string> remote = base::words_in(environment("DYNGRID_START", "agent").value_or("ssh -x"));
   std::vector<std::string> there{"env"};
   for (const std::string& variable : variables)
     if (base::begins_with(variable, "OMPI_") || base::begins_with(variable, "PATH=") ||
