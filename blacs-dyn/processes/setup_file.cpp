@@ -25,9 +25,7 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name) {
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    std::istringstream words(line.substr(0, line.find('#')));
-    std::vector<std::string> parts;
-    for (std::string word; words >> word;) parts.push_back(word);
+    std::vector<std::string> parts = base::words_in(line.substr(0, line.find('#')));
     if (parts.empty()) continue;
     const std::string where = fmt::format("{} line {}", name, number);
     std::string key = parts[0];
