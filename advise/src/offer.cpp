@@ -71,12 +71,8 @@ Choice choice_of(const gridmap::Selection& selection, const Offer& offer, const 
 void check_hosts(const std::vector<OfferedHost>& hosts, const std::string& where) {
   if (hosts.empty() || hosts.size() > most_hosts)
     refuse(fmt::format("{}: {} hosts, expected 1 .. {}", where, hosts.size(), most_hosts));
-  std::vector<std::string> names;
-  for (const OfferedHost& host : hosts) {
-    check(host, where);
-    names.push_back(host.name);
-  }
-  if (const auto twice = base::named_twice(std::move(names)))
+  for (const OfferedHost& host : hosts) check(host, where);
+  if (const auto twice = base::named_twice(hosts))
     refuse(fmt::format("{}: {} is there twice", where, *twice));
 }
 

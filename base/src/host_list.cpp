@@ -56,12 +56,8 @@ HostEntry parse_host(std::string_view text, std::string_view where) {
 
 std::vector<HostEntry> parse_hosts(std::string_view text, std::string_view where) {
   std::vector<HostEntry> hosts;
-  std::vector<std::string> names;
-  for (const std::string& part : split(text, ',')) {
-    hosts.push_back(parse_host(part, where));
-    names.push_back(hosts.back().name);
-  }
-  if (const auto twice = named_twice(std::move(names)))
+  for (const std::string& part : split(text, ',')) hosts.push_back(parse_host(part, where));
+  if (const auto twice = named_twice(hosts))
     throw Error(Status::bad_argument, fmt::format("{}: {} is there twice", where, *twice));
   return hosts;
 }

@@ -51,9 +51,7 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name) {
       setup.processes = static_cast<int>(
           base::parse_whole_number(parts[0], fmt::format("blacs-dyn: {}: processes", where), 1, max_processes));
   }
-  std::vector<std::string> names;
-  for (const base::HostEntry& host : setup.hosts) names.push_back(host.name);
-  if (const auto twice = base::named_twice(std::move(names)))
+  if (const auto twice = base::named_twice(setup.hosts))
     throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: host {} is there twice", name, *twice));
   if (setup.executable.empty())
     throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} names no executable", name));

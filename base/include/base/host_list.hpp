@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace base {
@@ -32,5 +33,11 @@ std::vector<HostEntry> parse_hosts(std::string_view text, std::string_view where
 
 /// A host that occurs twice, as is_same_host() compares them; none when all differ.
 std::optional<std::string> named_twice(std::vector<std::string> names);
+/// The same of anything with a `name`.
+template <class Host> std::optional<std::string> named_twice(const std::vector<Host>& hosts) {
+  std::vector<std::string> names;
+  for (const Host& host : hosts) names.push_back(host.name);
+  return named_twice(std::move(names));
+}
 
 } // namespace base
