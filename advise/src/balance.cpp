@@ -119,8 +119,8 @@ public:
     now_.order.resize(at(r_.grid.size()));
     for (std::size_t k = 0; k < r_.processes.size(); ++k)
       if (r_.processes[k].place >= 0) now_.order[at(r_.processes[k].place)] = static_cast<int>(k);
-    rows_now_ = r_.rows.empty() ? equal(r_.m, r_.mb, r_.grid.nprow) : Axis::variable(r_.rows);
-    cols_now_ = r_.cols.empty() ? equal(r_.n, r_.nb, r_.grid.npcol) : Axis::variable(r_.cols);
+    rows_now_ = r_.rows.empty() ? Axis::equal(r_.m, r_.mb, r_.grid.nprow) : Axis::variable(r_.rows);
+    cols_now_ = r_.cols.empty() ? Axis::equal(r_.n, r_.nb, r_.grid.npcol) : Axis::variable(r_.cols);
     now_.rows = rows_now_.local_sizes();
     now_.cols = cols_now_.local_sizes();
     set_step(now_);
@@ -203,10 +203,6 @@ private:
   bool is_now(int k) const { return process(k).place >= 0; }
   bool must_stay(int k) const { return is_now(k) && (!r_.may_remove || !process(k).may_leave); }
   bool left_lately(int k) const { return !is_now(k) && process(k).away_s < r_.rules.soon_s; }
-
-  static Axis equal(std::int64_t n, std::int64_t nb, int nprocs) {
-    return nb > 0 ? Axis::block_cyclic(n, nb, nprocs) : Axis::block(n, nprocs);
-  }
 
   static std::int64_t blocks(std::int64_t n, std::int64_t nb) { return nb > 0 ? (n + nb - 1) / nb : n; }
 
@@ -483,7 +479,8 @@ private:
   BalanceChoice with_equal_parts(const Candidate& candidate) const {
     BalanceChoice choice;
     choice.grid = candidate.grid;
-    const Axis rows = equal(r_.m, r_.mb, choice.grid.nprow), cols = equal(r_.n, r_.nb, choice.grid.npcol);
+    const Axis rows = Axis::equal(r_.m, r_.mb, choice.grid.nprow),
+               cols = Axis::equal(r_.n, r_.nb, choice.grid.npcol);
     const std::int64_t all = r_.m * r_.n;
     std::vector<std::int64_t> bonus(at(r_.grid.size()), -all);
     std::vector<int> newcomers;

@@ -9,10 +9,8 @@ namespace redist {
 namespace {
 
 Layout layout_of(const MatrixSize& a, base::GridShape grid) {
-  const auto axis = [](std::int64_t n, std::int64_t nb, int nprocs) {
-    return nb > 0 ? gridmap::Axis::block_cyclic(n, nb, nprocs) : gridmap::Axis::block(n, nprocs);
-  };
-  return {axis(a.m, a.mb, grid.nprow), axis(a.n, a.nb, grid.npcol), Grid::row_major(grid.nprow, grid.npcol)};
+  using gridmap::Axis;
+  return Layout::row_major(Axis::equal(a.m, a.mb, grid.nprow), Axis::equal(a.n, a.nb, grid.npcol));
 }
 
 bool is_copied(const MatrixSize& a) {
