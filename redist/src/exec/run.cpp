@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A prepared exchange at work. From the agreement on nothing here allocates, so that no rank can fail alone.
 #include <sched.h>
-#include <time.h>
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "base/mpi/agree.hpp"
 #include "base/mpi/wait.hpp"
 #include "exec/prepared.hpp"
@@ -12,11 +12,7 @@
 namespace redist::detail {
 namespace {
 
-double now_s() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
+using base::monotonic_s;
 
 /// Kept data are copied in slices, so that messages go on meanwhile.
 constexpr std::int64_t copy_slice_bytes = std::int64_t{256} << 10;
@@ -55,7 +51,7 @@ ExecuteReport finish_run(Connections& ranks) {
 }
 
 PutDown Prepared::bind(const std::vector<Pointers>& pointers) {
-  began_s = now_s();
+  began_s = monotonic_s();
   work.bind(pointers);
   copies.clear();
   add_keeps();
@@ -83,7 +79,7 @@ void Prepared::start() {
 
 ExecuteReport Prepared::end() {
   report.pack_s += ranks->wire->pack_s;
-  report.transfer_s = now_s() - began_s;
+  report.transfer_s = monotonic_s() - began_s;
   report.peak_bytes = ranks->wire->buffer_bytes() + (ranks->host ? ranks->host->buffer_bytes() : 0);
   if (ranks->host) ranks->host->drop_unused();
   return report;
@@ -96,9 +92,9 @@ bool Prepared::copy_slice() {
   const std::int64_t height = copy.source.rows->total;
   // whole columns of a transposed source, 16 at a time, share its lines
   if (copy.source.transposed && now > height) now -= now % (now > 16 * height ? 16 * height : height);
-  const double t = now_s();
+  const double t = monotonic_s();
   copy_direct(copy.source, copy.target, copy.first, now);
-  report.copy_s += now_s() - t;
+  report.copy_s += monotonic_s() - t;
   copy.first += now;
   copy.count -= now;
   if (copy.count > 0) return true;
@@ -121,7 +117,7 @@ bool Prepared::done() const {
 bool Prepared::send_group(const Group& group) {
   SharedHost& host = *ranks->host;
   if (static_cast<int>(group.streams.size()) > host.free_panels()) return false;
-  const double t = now_s();
+  const double t = monotonic_s();
   taken.clear();
   outgoing.packed.clear();
   outgoing.room.assign(group.streams.size(), host.panel_bytes());
@@ -130,7 +126,7 @@ bool Prepared::send_group(const Group& group) {
     outgoing.packed.push_back(host.panel(taken.back()));
   }
   fill_panels(group, work, outgoing);
-  report.pack_s += now_s() - t;
+  report.pack_s += monotonic_s() - t;
   for (std::size_t k = 0; k < taken.size(); ++k)
     host.post(work.out[group.streams[k]].peer, taken[k], host.panel_bytes() - outgoing.room[k]);
   return true;
@@ -154,9 +150,9 @@ bool Prepared::receive_panels() {
     Stream& stream = work.in[host_in[k]];
     std::size_t bytes = 0;
     while (const char* panel = stream.bytes_left > 0 ? host.take(stream.peer, bytes) : nullptr) {
-      const double t = now_s();
+      const double t = monotonic_s();
       stream.unpack(stream.place, panel, bytes);
-      report.pack_s += now_s() - t;
+      report.pack_s += monotonic_s() - t;
       stream.skip(bytes);
       host.release(stream.peer);
       moved = true;
@@ -208,7 +204,7 @@ void Prepared::drain(bool may_call_mpi) {
   double last_moved = 0, slice_s = SharedHost::first_slice_s;
   while (!done()) {
     const std::uint32_t bell = ranks->host ? ranks->host->bell() : 0;
-    const double t = now_s(); // an empty poll is waiting too
+    const double t = monotonic_s(); // an empty poll is waiting too
     if (progress() || done()) {
       last_moved = 0;
       slice_s = SharedHost::first_slice_s;
@@ -230,7 +226,7 @@ void Prepared::drain(bool may_call_mpi) {
     } else {
       sched_yield();
     }
-    const double waited = now_s() - t;
+    const double waited = monotonic_s() - t;
     report.wait_s += waited;
     if (is_under_way) report.wire_s += waited;
   }
