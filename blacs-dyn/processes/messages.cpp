@@ -25,9 +25,7 @@ MPI_Request start_send(MPI_Comm comm, int rank, base::Tag tag, const Packet& pac
   return request;
 }
 
-namespace {
-
-std::optional<std::vector<char>> look(MPI_Comm comm, int rank, base::Tag tag) {
+std::optional<std::vector<char>> receive_if_there(MPI_Comm comm, int rank, base::Tag tag) {
   MPI_Status status;
   int is_here = 0, length = 0;
   check_mpi(MPI_Iprobe(rank, tag, comm, &is_here, &status), "MPI_Iprobe");
@@ -38,10 +36,12 @@ std::optional<std::vector<char>> look(MPI_Comm comm, int rank, base::Tag tag) {
   return bytes;
 }
 
+namespace {
+
 /// pause: between two empty polls.
 template <class Pause> Packet receive(MPI_Comm comm, int rank, base::Tag tag, Pause&& pause) {
   for (;;) {
-    std::optional<std::vector<char>> bytes = look(comm, rank, tag);
+    std::optional<std::vector<char>> bytes = receive_if_there(comm, rank, tag);
     if (bytes) return Packet(std::move(*bytes));
     pause();
   }
@@ -55,10 +55,6 @@ auto sleeping(int longest_ms) {
 }
 
 } // namespace
-
-std::optional<std::vector<char>> receive_if_there(MPI_Comm comm, base::Tag tag) {
-  return look(comm, MPI_ANY_SOURCE, tag);
-}
 
 Packet receive_soon(MPI_Comm comm, int rank, base::Tag tag) {
   constexpr double awake_s = 0.2;

@@ -20,8 +20,8 @@ MPI_Request start_send(MPI_Comm comm, int rank, base::Tag tag, const Packet& pac
 /// Waits for a message from `rank` that is about to come: awake at first, then sleeping. A connection between two
 /// worlds is made in several steps, and both processes have to call MPI for each of them.
 Packet receive_soon(MPI_Comm comm, int rank, base::Tag tag);
-/// A message of any process that has come; empty: there is none.
-std::optional<std::vector<char>> receive_if_there(MPI_Comm comm, base::Tag tag);
+/// A message that has come, of `rank` or MPI_ANY_SOURCE; empty: there is none.
+std::optional<std::vector<char>> receive_if_there(MPI_Comm comm, int rank, base::Tag tag);
 /// Sleeps until there is a message from `rank`; the back-off grows to `longest_ms`. meanwhile: called between two
 /// polls.
 Packet receive_asleep(MPI_Comm comm, int rank, base::Tag tag, int longest_ms,

@@ -590,11 +590,7 @@ void Processes::send_to_process0(base::Tag tag, const std::vector<char>& bytes) 
 std::vector<std::vector<char>> Processes::receive_reports(base::Tag tag) const {
   std::vector<std::vector<char>> received;
   const auto receive_all = [&](MPI_Comm comm) {
-    for (;;) {
-      std::optional<std::vector<char>> bytes = receive_if_there(comm, tag);
-      if (!bytes) return;
-      received.push_back(std::move(*bytes));
-    }
+    while (auto bytes = receive_if_there(comm, MPI_ANY_SOURCE, tag)) received.push_back(std::move(*bytes));
   };
   for (const auto& [group, held] : owned_) receive_all(held.parent_comm.get());
   if (id_ == 0) {
@@ -620,7 +616,7 @@ void Processes::release_group(int group, const std::vector<int>& parked_ranks) {
   if (held == owned_.end())
     throw Error(Status::internal, fmt::format("blacs-dyn: process {} does not own process group {}", id_, group));
   const MPI_Comm parent_comm = held->second.parent_comm.get();
-  while (receive_if_there(parent_comm, base::tag_load)) { // load reports, which are not needed any more
+  while (receive_if_there(parent_comm, MPI_ANY_SOURCE, base::tag_load)) { // load reports, which are not needed any more
   }
   Packet packet;
   packet.put(Order::leave);
