@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
+#include "control/protocol.hpp"
 #include "job_text.hpp"
 #include "shared/text.hpp"
 
@@ -58,11 +59,6 @@ std::vector<int> shown_of(int n, int room) {
     list[static_cast<std::size_t>(all) - 1] = n - 1;
   }
   return list;
-}
-
-std::pair<int, int> shape_of(const Json& grid) {
-  if (!grid.is_array() || grid.size() != 2) return {0, 0};
-  return {grid[0].get<int>(), grid[1].get<int>()};
 }
 
 constexpr int label_width = 9;
@@ -175,12 +171,11 @@ void JobView::take(const Json& line) {
 }
 
 int JobView::processes() const {
-  const auto [p, q] = shape_of(status_.value("grid", Json()));
-  return p * q;
+  return control::shape_from(status_.value("grid", Json())).size();
 }
 
 int JobView::least_step() const {
-  const auto [p, q] = shape_of(status_.value("grid", Json()));
+  const auto [p, q] = control::shape_from(status_.value("grid", Json()));
   return std::max(1, std::min(p, q));
 }
 
@@ -190,7 +185,7 @@ std::vector<ViewLine> JobView::lines(const Screen& screen, const std::string& ke
   const Json& s = status_;
   const auto value = [&](const char* name) { return s.value(name, Json()); };
   const auto steps = s.value("steps", std::int64_t{0}), step = s.value("step", std::int64_t{0});
-  const auto [nprow, npcol] = shape_of(value("grid"));
+  const auto [nprow, npcol] = control::shape_from(value("grid"));
   const Json pending = value("pending"), change = value("last_resize");
   std::vector<ViewLine> above, below;
   above.push_back({fmt::format("job {}  {}  {}  on {}  {:.0f} s", s.value("job", ""), s.value("app", ""),

@@ -70,8 +70,7 @@ std::vector<Host> hosts_in(const Json& fields) {
 
 /// Processes of the grid that a job's message has under this name; 0 where it has none.
 int size_in(const Json& fields, const char* name) {
-  const auto grid = control::shape_from(fields.value(name, Json()));
-  return grid.nprow * grid.npcol;
+  return control::shape_from(fields.value(name, Json())).size();
 }
 
 } // namespace
