@@ -47,9 +47,9 @@ enum class Order : int {
 
 /// One intracommunicator of two, over an intercommunicator between rank `leader` of `part` and rank `remote` of `peer`.
 /// Collective over both parts; peer counts on the leader only. The ranks of the lower part come first.
-Comm merge_with(MPI_Comm part, MPI_Comm peer, int remote, bool is_upper, int leader = 0) {
+Comm merge_with(MPI_Comm part, MPI_Comm peer, int remote, bool is_upper) {
   MPI_Comm intercomm = MPI_COMM_NULL, merged = MPI_COMM_NULL;
-  check_mpi(MPI_Intercomm_create(part, leader, peer, remote, tag_join, &intercomm), "MPI_Intercomm_create");
+  check_mpi(MPI_Intercomm_create(part, 0, peer, remote, tag_join, &intercomm), "MPI_Intercomm_create");
   Comm intercomm_owner = Comm::adopt(intercomm);
   check_mpi(MPI_Intercomm_merge(intercomm, is_upper ? 1 : 0, &merged), "MPI_Intercomm_merge");
   intercomm_owner.close();
