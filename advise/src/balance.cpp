@@ -479,8 +479,7 @@ private:
   BalanceChoice with_equal_parts(const Candidate& candidate) const {
     BalanceChoice choice;
     choice.grid = candidate.grid;
-    const Axis rows = Axis::equal(r_.m, r_.mb, choice.grid.nprow),
-               cols = Axis::equal(r_.n, r_.nb, choice.grid.npcol);
+    const Axis rows = Axis::equal(r_.m, r_.mb, choice.grid.nprow), cols = Axis::equal(r_.n, r_.nb, choice.grid.npcol);
     const std::int64_t all = r_.m * r_.n;
     std::vector<std::int64_t> bonus(at(r_.grid.size()), -all);
     std::vector<int> newcomers;

@@ -72,8 +72,7 @@ void check_hosts(const std::vector<OfferedHost>& hosts, const std::string& where
   if (hosts.empty() || hosts.size() > most_hosts)
     refuse(fmt::format("{}: {} hosts, expected 1 .. {}", where, hosts.size(), most_hosts));
   for (const OfferedHost& host : hosts) check(host, where);
-  if (const auto twice = base::named_twice(hosts))
-    refuse(fmt::format("{}: {} is there twice", where, *twice));
+  if (const auto twice = base::named_twice(hosts)) refuse(fmt::format("{}: {} is there twice", where, *twice));
 }
 
 int slots_of(const std::vector<OfferedHost>& hosts) {

@@ -273,7 +273,8 @@ void keep_earlier(Json& speeds, const Json& before) {
 
 /// @throws Failure for a file that is invalid, or of another machine.
 Json read_speeds(const SpeedsOptions& o, const std::string& path) {
-  if (!std::ifstream(path)) throw Failure(fmt::format("cannot read '{}'; measure first, with dyngrid plan hosts", path));
+  if (!std::ifstream(path))
+    throw Failure(fmt::format("cannot read '{}'; measure first, with dyngrid plan hosts", path));
   Json speeds = speeds_in(path);
   if (speeds.is_null()) throw Failure(fmt::format("'{}' is no file of dyngrid plan hosts", path));
   refuse_other_machine(o, speeds, path);

@@ -46,8 +46,8 @@ private:
   };
   /// A step begins at `time` afterwards, which is not before the first one.
   void cut(double time) {
-    const auto next = std::upper_bound(steps_.begin(), steps_.end(), time,
-                                       [](double t, const Step& step) { return t < step.at_s; });
+    const auto next =
+        std::upper_bound(steps_.begin(), steps_.end(), time, [](double t, const Step& step) { return t < step.at_s; });
     const int free = std::prev(next)->free;
     if (std::prev(next)->at_s != time) steps_.insert(next, {time, free});
   }

@@ -89,8 +89,7 @@ void add_options(base::CommandLine& cli, Given& given) {
       .show_default();
   cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs").show_default();
   cli.add_option(
-         "--mpirun-options",
-         [&o](const std::string& text) { o.launch.mpirun_options = base::words_in(text); },
+         "--mpirun-options", [&o](const std::string& text) { o.launch.mpirun_options = base::words_in(text); },
          "its options, separated by blanks (default: --oversubscribe --bind-to none; no options with MPICH)")
       .type_name("TEXT");
   cli.add_flag("--until-empty", o.until_empty, "end when no job is left, after the first has come");

@@ -81,8 +81,8 @@ int dyngrid_array_create(int64_t bytes, int sharing, dyngrid_array** array) {
       throw Error(Status::bad_argument, fmt::format("redist: array of {} bytes, expected at least 0", bytes));
     if (sharing < DYNGRID_SHARING_AUTO || sharing > DYNGRID_SHARING_NO)
       throw Error(Status::bad_argument, fmt::format("redist: sharing is {}, expected 0 .. 2", sharing));
-    *array = new dyngrid_array{
-        redist::SharedArray(static_cast<std::size_t>(bytes), static_cast<redist::Sharing>(sharing))};
+    *array =
+        new dyngrid_array{redist::SharedArray(static_cast<std::size_t>(bytes), static_cast<redist::Sharing>(sharing))};
   });
 }
 
