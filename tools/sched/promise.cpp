@@ -17,7 +17,7 @@
 namespace sched {
 namespace {
 
-/// The free processors of a machine from now on, as far as it is known who holds them.
+/// The free processors of a machine from now on, as far as it is known which jobs hold them.
 class FreeProcessors {
 public:
   FreeProcessors(int procs, double now_s) : steps_{{now_s, procs}} {}
