@@ -19,76 +19,49 @@ const char* to_string(Verdict verdict) noexcept {
 }
 
 namespace {
-struct Trouble {
+struct Versions {
   const char* software;
   Version from, before; ///< from <= version < before
+};
+struct Trouble {
+  Versions of;
   Verdict verdict;
   const char* text;
   const char* cure;
 };
 
 constexpr Version newest{999, 0, 0};
+constexpr Versions open_mpi_3{"Open MPI", {0, 0, 1}, {4, 0, 0}}, open_mpi_40{"Open MPI", {4, 0, 0}, {4, 1, 0}},
+    open_mpi_41{"Open MPI", {4, 1, 0}, {5, 0, 0}}, open_mpi_5{"Open MPI", {5, 0, 0}, newest},
+    pmix_42{"PMIx", {4, 2, 0}, {4, 2, 3}}, mpich_3{"MPICH", {0, 0, 1}, {4, 0, 0}};
 
 // Problems seen with these versions, or described in their bug trackers; docs/mpi.md lists the workarounds in dyngrid.
 const Trouble troubles[] = {
-    {"Open MPI",
-     {0, 0, 1},
-     {4, 0, 0},
-     Verdict::warning,
-     "dyngrid was never tried with versions before 4",
-     "take Open MPI 4.1"},
-    {"Open MPI",
-     {4, 0, 0},
-     {4, 1, 0},
-     Verdict::warning,
-     "spawned processes are known to hang in MPI_Init with 4.0",
-     "take Open MPI 4.1"},
-    {"Open MPI",
-     {4, 1, 0},
-     {5, 0, 0},
-     Verdict::note,
+    {open_mpi_3, Verdict::warning, "dyngrid was never tried with versions before 4", "take Open MPI 4.1"},
+    {open_mpi_40, Verdict::warning, "spawned processes are known to hang in MPI_Init with 4.0", "take Open MPI 4.1"},
+    {open_mpi_41, Verdict::note,
      "a process that dies ends the whole application, spawned ones before their MPI_Init included",
      "nothing: dyngrid checks program, libraries, slots and hosts before it starts anything"},
-    {"Open MPI",
-     {4, 1, 0},
-     {5, 0, 0},
-     Verdict::note,
+    {open_mpi_41, Verdict::note,
      "old and new processes talk by TCP, also on one host: the shared-memory transport does not cross spawned worlds",
      "nothing for matrices: dyngrid moves them through shared memory of its own. For the messages of the program: "
      "dyngrid run, which takes UCX where it works; docs/mpi.md has the variables for mpirun alone"},
-    {"Open MPI",
-     {4, 1, 0},
-     {5, 0, 0},
-     Verdict::note,
+    {open_mpi_41, Verdict::note,
      "one-sided windows (MPI_Win_allocate, MPI_Win_create) over a grown grid fail with MPI_ERR_WIN",
      "dyngrid run sets OMPI_MCA_osc=^rdma,sm; with mpirun alone export it. A program that has shared windows "
      "(MPI_Win_allocate_shared) wants ^rdma instead"},
-    {"Open MPI",
-     {5, 0, 0},
-     newest,
-     Verdict::warning,
+    {open_mpi_5, Verdict::warning,
      "a grid grows on the host where mpirun has started the application, and on no other; there is no join way; with "
      "DYNGRID_PROCESSES=blocking a new process that dies before its MPI_Init leaves the growth waiting. Tried with "
      "5.0.7",
      "on several hosts start more at once, which sleep until a grid needs them: dyngrid run --spare N"},
-    {"Open MPI",
-     {5, 0, 0},
-     newest,
-     Verdict::note,
+    {open_mpi_5, Verdict::note,
      "old and new processes talk by TCP, also on one host: the shared-memory transport does not cross spawned worlds",
      "nothing: dyngrid moves matrices through shared memory of its own"},
-    {"PMIx",
-     {4, 2, 0},
-     {4, 2, 3},
-     Verdict::note,
+    {pmix_42, Verdict::note,
      "a launcher of this version can forget a new process when one that has ended had its socket before",
      "nothing: a released process waits until the launcher has closed its connection"},
-    {"MPICH",
-     {0, 0, 1},
-     {4, 0, 0},
-     Verdict::warning,
-     "dyngrid was never tried with MPICH before 4",
-     "take a later one, or Open MPI"},
+    {mpich_3, Verdict::warning, "dyngrid was never tried with MPICH before 4", "take a later one, or Open MPI"},
 };
 } // namespace
 
@@ -96,7 +69,7 @@ std::vector<Finding> known_troubles(const std::string& software, const Version& 
   std::vector<Finding> found;
   if (version == Version{0, 0, 0}) return found;
   for (const Trouble& t : troubles)
-    if (software == t.software && version >= t.from && version < t.before)
+    if (software == t.of.software && version >= t.of.from && version < t.of.before)
       found.push_back({fmt::format("{} {}", software, to_string(version)), t.verdict, t.text, t.cure});
   return found;
 }
