@@ -396,8 +396,8 @@ private:
   /// Seconds of work of the slowest process in equal parts, at least: the slowest member may have the smallest part,
   /// and the fastest one the largest.
   double least_work_s(GridShape shape, double slowest, double fastest) const {
-    const std::vector<double> rows = work_.rows.parts(equal(r_.m, r_.mb, shape.nprow).local_sizes()),
-                              cols = work_.cols.parts(equal(r_.n, r_.nb, shape.npcol).local_sizes());
+    const std::vector<double> rows = work_.rows.parts(Axis::equal(r_.m, r_.mb, shape.nprow).local_sizes()),
+                              cols = work_.cols.parts(Axis::equal(r_.n, r_.nb, shape.npcol).local_sizes());
     const auto [low_row, high_row] = std::minmax_element(rows.begin(), rows.end());
     const auto [low_col, high_col] = std::minmax_element(cols.begin(), cols.end());
     return std::max(r_.work_s * (*low_row * *low_col) / slowest, r_.work_s * (*high_row * *high_col) / fastest);
