@@ -99,25 +99,6 @@ TEST(MatrixGrid, OtherRanksKeepTheirPlaces) {
   EXPECT_EQ(layout.axes_of(3), (Place{-1, -1}));
 }
 
-TEST(MatrixGrid, ThePartOfTheGridWithElements) {
-  const Shape grid{2, 3};
-  for (const Kind kind : {Kind::row, Kind::column}) {
-    const auto part = [&](int count) {
-      return MatrixGrid{kind}.part_of(kind == Kind::row ? Shape{1, count} : Shape{count, 1}, grid);
-    };
-    EXPECT_EQ(part(6), grid);
-    EXPECT_EQ(part(4), grid);
-    EXPECT_EQ(part(3), (Shape{1, 3}));
-    EXPECT_EQ(part(2), (Shape{1, 2}));
-    EXPECT_EQ(part(0).size(), 0);
-  }
-  EXPECT_EQ(MatrixGrid{Kind::all}.part_of({1, 1}, grid), grid);
-  EXPECT_EQ(MatrixGrid{Kind::each_row}.part_of({1, 2}, grid), (Shape{2, 2}));
-  EXPECT_EQ(MatrixGrid{Kind::each_column}.part_of({1, 1}, grid), (Shape{1, 3}));
-  EXPECT_EQ((MatrixGrid{Kind::part, {2, 2}}.part_of({2, 1}, grid)), (Shape{2, 1}));
-  EXPECT_EQ(MatrixGrid{}.part_of({1, 3}, grid), (Shape{1, 3}));
-}
-
 TEST(MatrixGrid, RefusesWhatIsNoShape) {
   EXPECT_NO_THROW((MatrixGrid{Kind::part, {1, 9}}.check("f")));
   for (const MatrixGrid& bad : {MatrixGrid{static_cast<Kind>(-1)}, MatrixGrid{static_cast<Kind>(7)},

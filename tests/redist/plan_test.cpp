@@ -14,8 +14,10 @@
 #include "../errors.hpp"
 #include "brute.hpp"
 #include "redist/plan.hpp"
+#include "redist/predict.hpp"
 
 using namespace redist;
+using base::GridShape;
 using gridmap::Axis;
 
 namespace {
@@ -382,6 +384,38 @@ TEST(Plan, RefusesWhatDoesNotFit) {
   options.op = Op::transpose;
   options.from = {};
   EXPECT_EQ(status(a, a, options), base::Status::shape_mismatch);
+}
+
+// ---- the processes that have elements
+
+/// Of a matrix of single elements on a grid of 2x3.
+GridShape used_of(std::int64_t m, std::int64_t n, Over over, GridShape most = {1, 1}) {
+  return used_grid({{m, n, 1, 1, 8, over, most}}, {2, 3});
+}
+
+TEST(UsedGrid, OfAMatrixInOneRowOrColumnOfProcesses) {
+  for (const Over over : {Over::row, Over::column}) {
+    const auto used = [&](int count) { return over == Over::row ? used_of(9, count, over) : used_of(count, 9, over); };
+    EXPECT_EQ(used(6), (GridShape{2, 3}));
+    EXPECT_EQ(used(4), (GridShape{2, 3}));
+    EXPECT_EQ(used(3), (GridShape{1, 3}));
+    EXPECT_EQ(used(2), (GridShape{1, 2}));
+    EXPECT_EQ(used(0).size(), 0);
+  }
+}
+
+TEST(UsedGrid, OfCopiesAndParts) {
+  EXPECT_EQ(used_of(1, 1, Over::all), (GridShape{2, 3}));
+  EXPECT_EQ(used_of(1, 2, Over::each_row), (GridShape{2, 2}));
+  EXPECT_EQ(used_of(1, 9, Over::each_column), (GridShape{1, 3}));
+  EXPECT_EQ(used_of(9, 1, Over::first, {2, 2}), (GridShape{2, 1}));
+  EXPECT_EQ(used_of(9, 9, Over::first, {3, 2}), (GridShape{2, 2}));
+  EXPECT_EQ(used_of(1, 3, Over::grid), (GridShape{1, 3}));
+}
+
+TEST(UsedGrid, OfSeveralMatricesIsWhatHoldsThemAll) {
+  EXPECT_EQ(used_grid({{9, 1, 1, 1, 8}, {1, 2, 1, 1, 8}}, {2, 3}), (GridShape{2, 2}));
+  EXPECT_EQ(used_grid({}, {2, 3}), (GridShape{2, 3}));
 }
 
 } // namespace

@@ -63,7 +63,7 @@ void hold_running(FreeProcessors& free, const Job& job, double now_s) {
     free.hold(now_s, left >= 0 ? now_s + left : never, std::max(job.procs, job.target));
     return;
   }
-  const double changed_s = now_s + job.resize_s, left_then = seconds_left(job, least);
+  const double changed_s = now_s + std::max(0.0, job.resize_s), left_then = seconds_left(job, least);
   free.hold(now_s, changed_s, job.procs);
   free.hold(changed_s, left_then >= 0 ? changed_s + left_then : never, least);
 }

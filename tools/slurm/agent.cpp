@@ -508,6 +508,8 @@ void Agent::hand_out(Hand& hand, const std::string& text) {
   m->stop_at = 0;
   m->node.stage = Stage::handed;
   m->node.since = monotonic_s();
+  for (auto& [number, asked] : asked_) // the application is at a resize point; the group joins at a later one
+    if (!asked.is_leave) asked.at = m->node.since;
   if (request_.verbose)
     say(fmt::format("{} gets process group {} of {} processes", name_of(*m), hand.group, hand.processes));
   m->link.say(fmt::format("run {} {}", hand.group, text));

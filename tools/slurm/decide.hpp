@@ -33,12 +33,13 @@ struct Situation {
   int queued_at_most = 4;
   int processes_per_node = 1;
   double settle_s = 2, patience_s = 120;
-  double step_s = 0; ///< the longest step that the application may have: an answer may take as long
+  double step_s = 0; ///< the longest step that the application may have: a sign of it may take as long
   std::vector<Node> nodes;
   bool can_ask = false;                     ///< the application answers
   bool is_growing = false;                  ///< a growth was requested and is not over
   std::vector<std::int64_t> asked_to_leave; ///< nodes whose release was requested and is not over
-  std::optional<double> silent_since;       ///< the application owes an answer, or there is no connection to it
+  std::optional<double> silent_since;       ///< the application owes an answer, or there is no connection to it; a
+                                            ///< growth counts anew from each group that is handed over
   double no_growth_before = 0;              ///< after one that was declined or failed
   double no_submission_before = 0;          ///< after one that Slurm refused
 };
