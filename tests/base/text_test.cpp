@@ -48,6 +48,8 @@ TEST(Text, IsTrimmedAndSplit) {
   EXPECT_EQ(base::split("a, b ,,c", ','), (std::vector<std::string>{"a", "b", "", "c"}));
   EXPECT_EQ(base::split("a,", ','), (std::vector<std::string>{"a", ""}));
   EXPECT_TRUE(base::split("", ',').empty());
+  EXPECT_EQ(base::words_in(" ssh  -x\tnode1\n"), (std::vector<std::string>{"ssh", "-x", "node1"}));
+  EXPECT_TRUE(base::words_in(" ").empty());
 }
 
 TEST(Text, AWholeNumberIsThatAndNothingElse) {
