@@ -40,9 +40,8 @@ void check_parts(std::string_view name, const std::vector<std::int64_t>& parts, 
   if (static_cast<int>(parts.size()) != count ||
       std::any_of(parts.begin(), parts.end(), [](std::int64_t part) { return part < 0; }) ||
       std::accumulate(parts.begin(), parts.end(), std::int64_t{0}) != all)
-    throw Error(Status::shape_mismatch,
-                fmt::format("advise: balance: {} are {}, expected {} parts from 0 with the sum {}", name,
-                            fmt::join(parts, ", "), count, all));
+    throw Error(Status::shape_mismatch, "advise: balance: {} are {}, expected {} parts from 0 with the sum {}", name,
+                fmt::join(parts, ", "), count, all);
 }
 
 void check_costs(std::string_view name, const ItemCosts& items, std::int64_t nb, bool is_weighted) {
@@ -68,14 +67,14 @@ void check_processes(const BalanceRequest& r) {
           fmt::format("away_s and calm_s of process {} are {} and {}, expected numbers", k, p.away_s, p.calm_s));
     if (p.place < -1 || p.place >= r.grid.size() || (p.place >= 0 && at_place[at(p.place)] >= 0))
       throw Error(Status::shape_mismatch,
-                  fmt::format("advise: balance: place of process {} is {}, expected -1 or a free one of a {} grid", k,
-                              p.place, to_string(r.grid)));
+                  "advise: balance: place of process {} is {}, expected -1 or a free one of a {} grid", k, p.place,
+                  to_string(r.grid));
     if (p.place >= 0) at_place[at(p.place)] = static_cast<int>(k);
   }
   if (std::count(at_place.begin(), at_place.end(), -1) > 0)
     throw Error(Status::shape_mismatch,
-                fmt::format("advise: balance: {} of the {} places of a {} grid have no process, expected one each",
-                            std::count(at_place.begin(), at_place.end(), -1), r.grid.size(), to_string(r.grid)));
+                "advise: balance: {} of the {} places of a {} grid have no process, expected one each",
+                std::count(at_place.begin(), at_place.end(), -1), r.grid.size(), to_string(r.grid));
 }
 
 void check(const BalanceRequest& r) {

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "advise/balance.hpp"
 #include "advise/cells.hpp"
 #include "advise/chain.hpp"
@@ -33,7 +31,7 @@ void put_text(char* output, size_t size, const std::string& text) {
 }
 
 std::size_t positive(int value, const char* name) {
-  if (value < 1) throw Error(Status::bad_argument, fmt::format("advise: {} is {}, expected at least 1", name, value));
+  if (value < 1) throw Error(Status::bad_argument, "advise: {} is {}, expected at least 1", name, value);
   return static_cast<std::size_t>(value);
 }
 
@@ -87,9 +85,8 @@ int dyngrid_parse_set(const char* text, int capacity, int* values, int* count) {
     const std::vector<int> set = advise::parse_set(text);
     if (values && static_cast<std::int64_t>(set.size()) > capacity) {
       put(count, set.size());
-      throw Error(Status::shape_mismatch,
-                  fmt::format("advise: topology: the set '{}' has {} numbers, expected at most {}", text, set.size(),
-                              capacity));
+      throw Error(Status::shape_mismatch, "advise: topology: the set '{}' has {} numbers, expected at most {}", text,
+                  set.size(), capacity);
     }
     put_all(values, set);
     put(count, set.size());
@@ -111,7 +108,7 @@ int dyngrid_cut_cells(int64_t m, int64_t n, const double* costs, int nprow, int 
                       int64_t* first_row, int64_t* first_col, double* seconds) {
   return guard([&] {
     if (m < 0 || n < 0 || (n > 0 && m > INT64_MAX / n))
-      throw Error(Status::bad_argument, fmt::format("advise: cells: {} x {} cells, expected at least 0", m, n));
+      throw Error(Status::bad_argument, "advise: cells: {} x {} cells, expected at least 0", m, n);
     advise::CellsRequest r;
     r.m = m;
     r.n = n;
@@ -162,8 +159,8 @@ int dyngrid_balance_plan(const dyngrid_balance_request* request, int* action, in
     r.step_s = given.step_s;
     if (given.steps_left < 0 || !(given.change_s >= 0))
       throw Error(Status::bad_argument,
-                  fmt::format("advise: balance: steps_left is {}, change_s {}, expected at least 0 (0: not known)",
-                              given.steps_left, given.change_s));
+                  "advise: balance: steps_left is {}, change_s {}, expected at least 0 (0: not known)",
+                  given.steps_left, given.change_s);
     if (given.steps_left > 0) r.steps_left = given.steps_left;
     if (given.change_s > 0)
       r.change = [seconds = given.change_s](const advise::BalanceChoice&) {

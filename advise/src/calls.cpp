@@ -80,10 +80,10 @@ CallRule rule_from(std::string_view what, std::string_view entry, std::string_vi
   else if (read_place(what, rule.place))
     rule.mode = CallRule::Mode::fixed;
   else
-    throw Error(Status::bad_argument,
-                fmt::format("{} has \"{}\", expected auto, off, report, forced or a place like 2x2/64, 2x2 or "
-                            "/64 behind the routine",
-                            where, entry));
+    throw Error(
+        Status::bad_argument,
+        "{} has \"{}\", expected auto, off, report, forced or a place like 2x2/64, 2x2 or /64 behind the routine",
+        where, entry);
   return rule;
 }
 
@@ -103,10 +103,10 @@ CallRules parse_call_rules(std::string_view text, std::string_view where) {
     const std::vector<std::string> named = routines_named(name);
     if (named.empty())
       throw Error(Status::bad_argument,
-                  fmt::format("{} names the routine \"{}\", expected off, report, all, or some of p?gemm, p?trsm, "
-                              "p?getrf, p?getrs, p?gesv, p?potrf, p?potrs, p?posv, p?geqrf, p?syev, p?syevd, p?heev "
-                              "and p?heevd with a type in place of the ?",
-                              where, name));
+                  "{} names the routine \"{}\", expected off, report, all, or some of p?gemm, p?trsm, p?getrf, "
+                  "p?getrs, p?gesv, p?potrf, p?potrs, p?posv, p?geqrf, p?syev, p?syevd, p?heev and p?heevd with a type "
+                  "in place of the ?",
+                  where, name);
     for (const std::string& routine : named) rules[routine] = rule;
   }
   return rules;

@@ -95,8 +95,7 @@ private:
 
 void check_count(std::string_view what, const std::vector<double>& values, std::int64_t count) {
   if (static_cast<std::int64_t>(values.size()) != count)
-    throw base::Error(base::Status::shape_mismatch,
-                      fmt::format("advise: cells: {} {}s, expected {}", values.size(), what, count));
+    throw base::Error(base::Status::shape_mismatch, "advise: cells: {} {}s, expected {}", values.size(), what, count);
 }
 
 void check(const CellsRequest& r) {

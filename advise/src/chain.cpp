@@ -3,8 +3,6 @@
 
 #include <numeric>
 
-#include <fmt/format.h>
-
 #include "base/cut.hpp"
 #include "base/status.hpp"
 #include "refusal.hpp"
@@ -17,8 +15,8 @@ void check(const ChainRequest& r) {
   check_all("balance: speed", r.speeds, false);
   if (!r.fixed_s.empty() && r.fixed_s.size() != r.speeds.size())
     throw base::Error(base::Status::shape_mismatch,
-                      fmt::format("advise: balance: {} fixed times for {} processes, expected one each",
-                                  r.fixed_s.size(), r.speeds.size()));
+                      "advise: balance: {} fixed times for {} processes, expected one each", r.fixed_s.size(),
+                      r.speeds.size());
   check_all("balance: fixed time", r.fixed_s, true);
   check_all("balance: cost", r.costs, true);
 }

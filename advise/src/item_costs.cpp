@@ -21,8 +21,7 @@ WorkAlong::WorkAlong(std::int64_t n, const ItemCosts& items) : n_(n), group_(ite
   const auto groups = static_cast<std::int64_t>(items.costs.size());
   if (group_ < 1 || groups != n / group_ + (n % group_ != 0))
     throw Error(Status::shape_mismatch,
-                fmt::format("advise: balance: costs of {} groups of {} items, expected those of all {} items", groups,
-                            group_, n));
+                "advise: balance: costs of {} groups of {} items, expected those of all {} items", groups, group_, n);
   before_.push_back(0);
   for (std::size_t k = 0; k < items.costs.size(); ++k) {
     const double cost = items.costs[k];

@@ -35,10 +35,9 @@ void check(const TopologyRequest& r) {
   if ((r.from_nprow > 0) != (r.from_npcol > 0) || r.from_nprow < 0 || r.from_npcol < 0)
     bad_topology(fmt::format("grid to start from is {}x{}, expected at least 1x1", r.from_nprow, r.from_npcol));
   if (r.from_nprow > 0 && std::int64_t{r.from_nprow} * r.from_npcol > r.procs)
-    throw Error(
-        Status::shape_mismatch,
-        fmt::format("advise: topology: grid to start from is {}x{}, expected at most the {} processes available",
-                    r.from_nprow, r.from_npcol, r.procs));
+    throw Error(Status::shape_mismatch,
+                "advise: topology: grid to start from is {}x{}, expected at most the {} processes available",
+                r.from_nprow, r.from_npcol, r.procs);
   if (r.data_m < 0 || r.data_n < 0 || (r.data_m > 0) != (r.data_n > 0))
     bad_topology(fmt::format("data is {} x {}, expected at least 1 x 1", r.data_m, r.data_n));
   if (!(r.data_aspect >= 1)) bad_topology(fmt::format("data_aspect is {}, expected at least 1", r.data_aspect));
@@ -111,9 +110,8 @@ private:
       }
       if (best.nprow > 0) return finish(best, why_idle(best));
     }
-    throw Error(
-        Status::not_found,
-        fmt::format("advise: topology: no grid of at most {} processes is within the limits and valid sets", r_.procs));
+    throw Error(Status::not_found,
+                "advise: topology: no grid of at most {} processes is within the limits and valid sets", r_.procs);
   }
 
   std::string why_idle(const GridShape& s) const {
@@ -182,11 +180,10 @@ private:
         if (is_better(here, best)) best = here;
       }
     if (best.nprow == 0)
-      throw Error(
-          Status::not_found,
-          fmt::format("advise: topology: no measured grid, and none between them, has at most {} processes and is "
-                      "within the limits and valid sets",
-                      r_.procs));
+      throw Error(Status::not_found,
+                  "advise: topology: no measured grid, and none between them, has at most {} processes and is within "
+                  "the limits and valid sets",
+                  r_.procs);
     best.why = fmt::format("{} {:g} s, the best of the grids in the measured range",
                            best.interpolated ? "interpolated" : "measured", best.seconds);
     if (best.idle > 0)

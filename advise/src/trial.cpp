@@ -3,8 +3,6 @@
 
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 #include "base/text.hpp"
 
@@ -30,10 +28,9 @@ bool Stay::add(double step_s) {
 
 Experiment Experiment::parse(const std::string& text, const std::string& where) {
   const auto bad = [&] {
-    return base::Error(
-        base::Status::bad_argument,
-        fmt::format("advise: {} is \"{}\", expected grids and, after @, steps on each: \"2x2,2x3,3x3@3\"", where,
-                    text.substr(0, 80)));
+    return base::Error(base::Status::bad_argument,
+                       "advise: {} is \"{}\", expected grids and, after @, steps on each: \"2x2,2x3,3x3@3\"", where,
+                       text.substr(0, 80));
   };
   Experiment experiment;
   const std::size_t at = text.find('@');

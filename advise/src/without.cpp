@@ -74,9 +74,9 @@ std::string advice_for_host(const std::string& host, const std::vector<ProcessIn
 Without Without::parse(std::string_view text, std::string_view where) {
   const auto bad = [&] {
     return Error(Status::bad_argument,
-                 fmt::format("advise: {} is \"{}\", expected ids of processes as \"3,5\", \"host:NAME\", \"slowest\" "
-                             "or \"slowest:2\", joined by commas",
-                             where, text.substr(0, 80)));
+                 "advise: {} is \"{}\", expected ids of processes as \"3,5\", \"host:NAME\", \"slowest\" or "
+                 "\"slowest:2\", joined by commas",
+                 where, text.substr(0, 80));
   };
   if (text.size() > longest_list) throw bad();
   Without without;
@@ -117,8 +117,8 @@ std::vector<int> Without::among(const std::vector<ProcessInfo>& all) const {
   for (const int id : ids) {
     const auto at = std::find_if(all.begin(), all.end(), [&](const ProcessInfo& p) { return p.id == id; });
     if (at == all.end())
-      throw Error(Status::not_found, fmt::format("advise: without {}: there is no process {}, expected some of {}", id,
-                                                 id, where_they_are(all)));
+      throw Error(Status::not_found, "advise: without {}: there is no process {}, expected some of {}", id, id,
+                  where_they_are(all));
     if (id == 0) refuse_process0("0", "name other processes");
     add(named, at->id);
   }
@@ -128,17 +128,15 @@ std::vector<int> Without::among(const std::vector<ProcessInfo>& all) const {
     for (const ProcessInfo& process : all) {
       if (is_exact ? process.host != host : !base::is_same_host(process.host, host)) continue;
       if (!known.empty() && process.host != known)
-        throw Error(Status::bad_argument, fmt::format("advise: without host:{}: that may be {} or {}, expected one of "
-                                                      "them",
-                                                      host, known, process.host));
+        throw Error(Status::bad_argument, "advise: without host:{}: that may be {} or {}, expected one of them", host,
+                    known, process.host);
       if (process.id == 0) refuse_process0("host:" + host, advice_for_host(host, all));
       known = process.host;
       add(named, process.id);
     }
     if (known.empty())
-      throw Error(Status::not_found, fmt::format("advise: without host:{}: no process is on that host, expected "
-                                                 "one as dyngrid ps JOB shows it",
-                                                 host));
+      throw Error(Status::not_found,
+                  "advise: without host:{}: no process is on that host, expected one as dyngrid ps JOB shows it", host);
   }
   for (int k = 0; k < slowest; ++k) named.push_back(slowest_of(all, named));
   std::sort(named.begin(), named.end());

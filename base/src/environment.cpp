@@ -61,7 +61,7 @@ bool parse_switch(std::string_view where, const std::optional<std::string>& text
   if (!text || text->empty()) return fallback;
   if (*text == "on" || *text == "1") return true;
   if (*text == "off" || *text == "0") return false;
-  throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected on or off", where, *text));
+  throw Error(Status::bad_argument, "{} is \"{}\", expected on or off", where, *text);
 }
 
 std::string host_name() {

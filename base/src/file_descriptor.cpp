@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 
 namespace base {
@@ -38,7 +36,7 @@ FileDescriptor new_file(const std::string& path, unsigned mode) {
 FileDescriptor memory_file(const char* name, std::string_view content) {
   FileDescriptor file(memfd_create(name, MFD_CLOEXEC));
   if (!file || !write_all(file.get(), content) || lseek(file.get(), 0, SEEK_SET) != 0)
-    throw Error(Status::io_failure, fmt::format("cannot keep a text in memory: {}", std::strerror(errno)));
+    throw Error(Status::io_failure, "cannot keep a text in memory: {}", std::strerror(errno));
   return file;
 }
 

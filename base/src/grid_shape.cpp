@@ -31,7 +31,7 @@ std::optional<GridShape> grid_shape_from(std::string_view text) {
 
 GridShape parse_grid_shape(std::string_view text, std::string_view where) {
   if (const auto shape = grid_shape_from(text)) return *shape;
-  throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected rows x columns as in 3x4", where, text));
+  throw Error(Status::bad_argument, "{} is \"{}\", expected rows x columns as in 3x4", where, text);
 }
 
 std::pair<GridShape, GridShape> parse_grid_change(std::string_view text, std::string_view where) {
@@ -39,14 +39,13 @@ std::pair<GridShape, GridShape> parse_grid_change(std::string_view text, std::st
     const auto from = grid_shape_from(text.substr(0, dash)), to = grid_shape_from(text.substr(dash + 1));
     if (from && to) return {*from, *to};
   }
-  throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected two grids as in 2x2-3x3", where, text));
+  throw Error(Status::bad_argument, "{} is \"{}\", expected two grids as in 2x2-3x3", where, text);
 }
 
 void check_grid_shape(GridShape shape, std::string_view where) {
   if (is_within(shape.nprow, shape.npcol)) return;
-  throw Error(Status::bad_argument,
-              fmt::format("{}: grid is {}, expected rows and columns from 1 and at most {} processes", where,
-                          to_string(shape), max_processes));
+  throw Error(Status::bad_argument, "{}: grid is {}, expected rows and columns from 1 and at most {} processes", where,
+              to_string(shape), max_processes);
 }
 
 GridShape squarest(int nprocs) {

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include <fmt/format.h>
-
 #include "base/environment.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
@@ -48,17 +46,15 @@ HostEntry parse_host(std::string_view text, std::string_view where) {
   }
   if (!is_right)
     throw Error(Status::bad_argument,
-                fmt::format("{}: host is \"{}\", expected NAME, NAME:SLOTS or NAME:SLOTS:SPEED, slots 1 .. {}, "
-                            "a speed above 0",
-                            where, text.substr(0, 60), most_slots));
+                "{}: host is \"{}\", expected NAME, NAME:SLOTS or NAME:SLOTS:SPEED, slots 1 .. {}, a speed above 0",
+                where, text.substr(0, 60), most_slots);
   return host;
 }
 
 std::vector<HostEntry> parse_hosts(std::string_view text, std::string_view where) {
   std::vector<HostEntry> hosts;
   for (const std::string& part : split(text, ',')) hosts.push_back(parse_host(part, where));
-  if (const auto twice = named_twice(hosts))
-    throw Error(Status::bad_argument, fmt::format("{}: {} is there twice", where, *twice));
+  if (const auto twice = named_twice(hosts)) throw Error(Status::bad_argument, "{}: {} is there twice", where, *twice);
   return hosts;
 }
 

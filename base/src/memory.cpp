@@ -67,8 +67,8 @@ std::string memory_left(const std::string& root) {
 }
 
 Error out_of_memory(const std::string& what, std::size_t bytes) {
-  return {Status::out_of_memory, fmt::format("dyngrid: no memory for {}, {:.1f} MiB: {}", what,
-                                             mib(static_cast<double>(bytes)), memory_left())};
+  return {Status::out_of_memory, "dyngrid: no memory for {}, {:.1f} MiB: {}", what, mib(static_cast<double>(bytes)),
+          memory_left()};
 }
 
 void require_addresses(const std::string& what, std::size_t bytes) {
@@ -80,9 +80,8 @@ void require_addresses(const std::string& what, std::size_t bytes) {
 void require_memory(const std::string& what, std::int64_t bytes, const std::string& root) {
   const FreeMemory free = free_memory_soon(bytes, root);
   if (free.bytes < 0 || free.bytes >= bytes) return;
-  throw Error(Status::out_of_memory,
-              fmt::format("dyngrid: no memory for {}: {:.1f} MiB are needed, {:.1f} MiB are free ({})", what,
-                          mib(static_cast<double>(bytes)), mib(static_cast<double>(free.bytes)), free.of));
+  throw Error(Status::out_of_memory, "dyngrid: no memory for {}: {:.1f} MiB are needed, {:.1f} MiB are free ({})", what,
+              mib(static_cast<double>(bytes)), mib(static_cast<double>(free.bytes)), free.of);
 }
 
 } // namespace base

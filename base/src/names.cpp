@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 
 namespace base {
@@ -19,7 +17,7 @@ std::string any_of(const Names& names) {
 std::size_t number_of_name(std::string_view text, const Names& names, std::string_view where) {
   const auto name = std::find(names.begin(), names.end(), text);
   if (name != names.end()) return static_cast<std::size_t>(name - names.begin());
-  throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected {}", where, text.substr(0, 40), any_of(names)));
+  throw Error(Status::bad_argument, "{} is \"{}\", expected {}", where, text.substr(0, 40), any_of(names));
 }
 
 } // namespace base

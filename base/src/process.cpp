@@ -16,8 +16,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include <fmt/format.h>
-
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/status.hpp"
@@ -76,7 +74,7 @@ struct Prepared {
 pid_t start(const Command& command) {
   const Prepared made(command);
   const auto cannot = [&](Status status, int why) {
-    return Error(status, fmt::format("cannot start {}: {}", command.words[0], std::strerror(why)));
+    return Error(status, "cannot start {}: {}", command.words[0], std::strerror(why));
   };
   if (made.program.empty()) throw cannot(Status::not_found, ENOENT);
   volatile int failed = 0;

@@ -37,9 +37,8 @@ std::int64_t parse_whole_number(std::string_view text, std::string_view where, s
   const auto value = whole_number(text);
   if (value && *value >= least && *value <= most) return *value;
   const bool has_limit = most < std::numeric_limits<std::int64_t>::max();
-  throw Error(Status::bad_argument,
-              fmt::format("{} is \"{}\", expected a whole number {}", where, text,
-                          has_limit ? fmt::format("{} .. {}", least, most) : fmt::format("from {}", least)));
+  throw Error(Status::bad_argument, "{} is \"{}\", expected a whole number {}", where, text,
+              has_limit ? fmt::format("{} .. {}", least, most) : fmt::format("from {}", least));
 }
 
 std::string shell_quoted(std::string_view word) {

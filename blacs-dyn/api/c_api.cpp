@@ -60,10 +60,10 @@ int index_in_grid() {
 }
 
 base::Error bad_argument(const char* routine, const std::string& what) {
-  return {base::Status::bad_argument, fmt::format("blacs-dyn: {}: {}", routine, what)};
+  return {base::Status::bad_argument, "blacs-dyn: {}: {}", routine, what};
 }
 base::Error null_argument(const char* routine, const char* what) {
-  return {base::Status::null_pointer, fmt::format("blacs-dyn: {}: {} is null", routine, what)};
+  return {base::Status::null_pointer, "blacs-dyn: {}: {} is null", routine, what};
 }
 base::Error null_text(const char* routine) {
   return null_argument(routine, "the text");

@@ -7,8 +7,6 @@
 #include <fstream>
 #include <sstream>
 
-#include <fmt/format.h>
-
 #include "processes/launchers/linger.hpp"
 #include "processes/messages.hpp"
 #include "processes/preflight.hpp"
@@ -28,7 +26,7 @@ SetupFile read_setup_file(MPI_Comm grid, bool is_process0) {
   together(grid, [&] {
     if (!is_process0) return;
     std::ifstream file(name);
-    if (!file) throw Error(Status::not_found, fmt::format("blacs-dyn: blacs_setup: cannot read {}", name));
+    if (!file) throw Error(Status::not_found, "blacs-dyn: blacs_setup: cannot read {}", name);
     text << file.rdbuf();
   });
   const std::string all = value_of_root(text.str(), 0, grid);

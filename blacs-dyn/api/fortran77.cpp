@@ -11,8 +11,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 #include "dyngrid.h"
 #include "dyngrid/balance.h"
@@ -244,8 +242,7 @@ FORTRAN77(void, dyngrid_matrix_find, (const char* name, std::int64_t* matrix, in
     const std::string wanted = text_of(name, name_length);
     *matrix = handle_of(dyngrid_matrix_find(wanted.c_str()));
     if (*matrix == 0)
-      throw base::Error(base::Status::not_found,
-                        fmt::format("blacs-dyn: DYNGRID_MATRIX_FIND: there is no matrix \"{}\"", wanted));
+      throw base::Error(base::Status::not_found, "blacs-dyn: DYNGRID_MATRIX_FIND: there is no matrix \"{}\"", wanted);
   });
 }
 
@@ -253,8 +250,8 @@ FORTRAN77(void, dyngrid_share,
           (const char* name, void* variable, const int* bytes, int* info, std::size_t name_length)) {
   *info = guard([&] {
     if (*bytes < 0)
-      throw base::Error(base::Status::bad_argument,
-                        fmt::format("blacs-dyn: DYNGRID_SHARE: bytes is {}, expected at least 0", *bytes));
+      throw base::Error(base::Status::bad_argument, "blacs-dyn: DYNGRID_SHARE: bytes is {}, expected at least 0",
+                        *bytes);
     return dyngrid_share(text_of(name, name_length).c_str(), variable, static_cast<std::size_t>(*bytes));
   });
 }

@@ -61,10 +61,10 @@ std::string checked_pool(MPI_Comm comm, const char* name) {
   const std::string expected = value_of_root(std::string(name), 0, ours.get());
   all([&] {
     if (expected != name)
-      throw Error(Status::rank_mismatch,
-                  fmt::format("blacs-dyn: dyngrid_init_on: the name of the pool is \"{}\", but \"{}\" on process 0 of "
-                              "the communicator",
-                              name, expected));
+      throw Error(
+          Status::rank_mismatch,
+          "blacs-dyn: dyngrid_init_on: the name of the pool is \"{}\", but \"{}\" on process 0 of the communicator",
+          name, expected);
   });
   ours.close();
   return expected;
@@ -256,18 +256,17 @@ void Application::use(LauncherKind way) {
   together(comm, [&] {
     if (processes.has_grown() || changes.awaits_newcomers())
       throw Error(Status::bad_state,
-                  fmt::format("blacs-dyn: new processes were started in the way \"{}\" already, and all must start in "
-                              "the same way; choose another way before the first growth",
-                              to_string(settings.way)));
+                  "blacs-dyn: new processes were started in the way \"{}\" already, and all must start in the same "
+                  "way; choose another way before the first growth",
+                  to_string(settings.way));
     if (grid.has_me() && !processes.process_set().all_parked().empty())
-      throw Error(
-          Status::bad_state,
-          fmt::format("blacs-dyn: {} process(es) outside the grid do not receive the new way to start processes; "
-                      "expected a grid of all processes, or DYNGRID_PROCESSES={} in the environment",
-                      processes.process_set().all_parked().size(), to_string(way)));
+      throw Error(Status::bad_state,
+                  "blacs-dyn: {} process(es) outside the grid do not receive the new way to start processes; expected "
+                  "a grid of all processes, or DYNGRID_PROCESSES={} in the environment",
+                  processes.process_set().all_parked().size(), to_string(way));
     if (const std::string why = trouble_with(way, hosts.are_several(), settings.known_cores > 0); !why.empty())
-      throw Error(Status::unsupported, fmt::format("blacs-dyn: {}{}", why,
-                                                   way == LauncherKind::background ? "; take DYNGRID_BLOCKING" : ""));
+      throw Error(Status::unsupported, "blacs-dyn: {}{}", why,
+                  way == LauncherKind::background ? "; take DYNGRID_BLOCKING" : "");
     processes.set_launcher(make_launcher(way, loss_text()));
   });
   settings.way = way;
@@ -311,9 +310,8 @@ void Application::init_on(MPI_Comm comm, const char* name) {
 void Application::refuse_second_init() const {
   if (!processes.is_started()) return;
   const bool is_pool = !settings.pool.empty();
-  throw Error(Status::bad_state,
-              fmt::format("blacs-dyn: {} was called before{}", is_pool ? "dyngrid_init_on" : "dyngrid_init",
-                          is_pool ? " (pool " + settings.pool + "); a process is in one pool" : ""));
+  throw Error(Status::bad_state, "blacs-dyn: {} was called before{}", is_pool ? "dyngrid_init_on" : "dyngrid_init",
+              is_pool ? " (pool " + settings.pool + "); a process is in one pool" : "");
 }
 
 void Application::begin(std::optional<Shape> first_grid, MPI_Comm first) {
@@ -356,18 +354,16 @@ Shape Application::choose_first_grid(std::optional<Shape> first_grid) const {
   MPI_Comm_size(processes.world(), &nprocs);
   const char* text = environment("DYNGRID_GRID");
   if (settings.spare >= nprocs)
-    throw Error(
-        Status::bad_argument,
-        fmt::format("blacs-dyn: DYNGRID_SPARE is {}, but {} process(es) were started; expected one more at least",
-                    settings.spare, nprocs));
+    throw Error(Status::bad_argument,
+                "blacs-dyn: DYNGRID_SPARE is {}, but {} process(es) were started; expected one more at least",
+                settings.spare, nprocs);
   const Shape shape = text         ? base::parse_grid_shape(text, "blacs-dyn: DYNGRID_GRID")
                       : first_grid ? *first_grid
                                    : squarest(nprocs - settings.spare);
   base::check_grid_shape(shape, "blacs-dyn: dyngrid_init_grid");
   if (std::int64_t{shape.nprow} * shape.npcol > nprocs)
-    throw Error(Status::no_slots,
-                fmt::format("blacs-dyn: first grid is {}, which needs {} processes, but {} were started",
-                            to_string(shape), std::int64_t{shape.nprow} * shape.npcol, nprocs));
+    throw Error(Status::no_slots, "blacs-dyn: first grid is {}, which needs {} processes, but {} were started",
+                to_string(shape), std::int64_t{shape.nprow} * shape.npcol, nprocs);
   return shape;
 }
 
@@ -382,12 +378,12 @@ void Application::open_control(Shape first_grid) {
 
 void Application::require_begun(const char* routine) const {
   if (!is_active() || is_classical() || !has_begun_)
-    throw Error(Status::bad_state, fmt::format("blacs-dyn: {} {}", routine,
-                                               is_active() && was_called_ && !has_begun_
-                                                   ? "after a dyngrid_init that failed"
-                                                   : "without dyngrid_init before it, or after dyngrid_finalize"));
+    throw Error(Status::bad_state, "blacs-dyn: {} {}", routine,
+                is_active() && was_called_ && !has_begun_
+                    ? "after a dyngrid_init that failed"
+                    : "without dyngrid_init before it, or after dyngrid_finalize");
   if (processes.has_left())
-    throw Error(Status::bad_state, fmt::format("blacs-dyn: {} on a process that has left the application", routine));
+    throw Error(Status::bad_state, "blacs-dyn: {} on a process that has left the application", routine);
 }
 
 void Application::finalize() {

@@ -157,11 +157,9 @@ std::vector<std::vector<char>> Balancing::gather(const std::vector<char>& mine,
     end += size;
   }
   if (end > INT_MAX)
-    throw Error(
-        base::Status::unsupported,
-        fmt::format("blacs-dyn: dyngrid_work_items: {} bytes of rows and columns, expected at most {}: use larger "
-                    "blocks",
-                    end, INT_MAX));
+    throw Error(base::Status::unsupported,
+                "blacs-dyn: dyngrid_work_items: {} bytes of rows and columns, expected at most {}: use larger blocks",
+                end, INT_MAX);
   const bool is_0 = processes_.id() == 0;
   std::vector<char> all(is_0 ? at(end) : 0);
   check_mpi(MPI_Gatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(), counts.data(), begins.data(),

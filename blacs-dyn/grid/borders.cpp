@@ -89,9 +89,8 @@ redist::HaloPlan Borders::halo_plan(const dyngrid_matrix* matrix, const Asked& a
     const redist::Neighbours neighbours = redist::neighbours_of(asked.neighbours);
     if (!matrix->is_placed)
       throw Error(Status::bad_state,
-                  fmt::format("blacs-dyn: dyngrid_matrix_halo: matrix \"{}\" has no part here before "
-                              "the first resize point",
-                              matrix->name));
+                  "blacs-dyn: dyngrid_matrix_halo: matrix \"{}\" has no part here before the first resize point",
+                  matrix->name);
     plan.emplace(matrix->halo_plan(sides, neighbours));
     return base::Fnv1a().text(matrix->name).number(redist::number_of(sides, neighbours)).positive();
   };
@@ -103,26 +102,25 @@ redist::HaloPlan Borders::halo_plan(const dyngrid_matrix* matrix, const Asked& a
 
 void Borders::require(const char* routine, const dyngrid_matrix* matrix, const Asked& asked) const {
   matrices_.require(routine, matrix);
-  if (!asked.has_place)
-    throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the place for the handle is null", routine));
+  if (!asked.has_place) throw Error(Status::null_pointer, "blacs-dyn: {}: the place for the handle is null", routine);
 }
 
 void Borders::require(const char* routine, const dyngrid_borders* borders) const {
-  if (!borders) throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: borders is null", routine));
+  if (!borders) throw Error(Status::null_pointer, "blacs-dyn: {}: borders is null", routine);
   if (std::none_of(all_.begin(), all_.end(), [&](const auto& one) { return one.get() == borders; }))
-    throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the handle is of no living borders", routine));
+    throw Error(Status::not_found, "blacs-dyn: {}: the handle is of no living borders", routine);
   if (!matrices_.has(borders->matrix) || borders->matrix->number != borders->matrix_number)
-    throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the matrix of these borders was freed, which ends them; "
-                                               "free them, too",
-                                               routine));
+    throw Error(Status::not_found,
+                "blacs-dyn: {}: the matrix of these borders was freed, which ends them; free them, too", routine);
 }
 
 void Borders::require_current(const char* routine, const dyngrid_borders* borders) const {
   require(routine, borders);
   if (!borders->is_current())
-    throw Error(Status::bad_state, fmt::format("blacs-dyn: {}: there is no ghosted array of matrix \"{}\" as it lies "
-                                               "now; call dyngrid_borders_update first",
-                                               routine, borders->matrix->name));
+    throw Error(
+        Status::bad_state,
+        "blacs-dyn: {}: there is no ghosted array of matrix \"{}\" as it lies now; call dyngrid_borders_update first",
+        routine, borders->matrix->name);
 }
 
 void* Borders::update(dyngrid_borders* borders) const {

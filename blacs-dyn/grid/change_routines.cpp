@@ -5,8 +5,6 @@
 #include <cstdio>
 #include <exception>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 
 namespace blacs_dyn {
@@ -94,7 +92,7 @@ void ChangeRoutines::clear() {
 
 void ChangeRoutines::refuse_inside(const char* what, std::initializer_list<Inside> kinds) const {
   if (std::find(kinds.begin(), kinds.end(), inside_) != kinds.end())
-    throw Error(Status::bad_state, fmt::format("blacs-dyn: {} inside {}", what, name_of(inside_)));
+    throw Error(Status::bad_state, "blacs-dyn: {} inside {}", what, name_of(inside_));
 }
 
 } // namespace blacs_dyn

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <optional>
 
-#include <fmt/format.h>
-
 #include "base/memory.hpp"
 #include "grid/matrix.hpp"
 #include "processes/mpi_util.hpp"
@@ -381,24 +379,21 @@ void read_checkpoint(MPI_Comm grid, const std::string& path, const std::vector<S
         const auto found =
             std::find_if(known.begin(), known.end(), [&](const SavedMatrix& s) { return s.name == a.name; });
         if (found == known.end())
-          throw Error(Status::not_found, fmt::format("blacs-dyn: checkpoint {} has no matrix \"{}\"", path, a.name));
+          throw Error(Status::not_found, "blacs-dyn: checkpoint {} has no matrix \"{}\"", path, a.name);
         if (found->type != a.type || found->m != a.m || found->n != a.n)
-          throw Error(
-              Status::rank_mismatch,
-              fmt::format(
-                  "blacs-dyn: checkpoint {}: matrix \"{}\" is '{}' {} x {} there and '{}' {} x {} in the program", path,
-                  a.name, found->type, found->m, found->n, a.type, a.m, a.n));
+          throw Error(Status::rank_mismatch,
+                      "blacs-dyn: checkpoint {}: matrix \"{}\" is '{}' {} x {} there and '{}' {} x {} in the program",
+                      path, a.name, found->type, found->m, found->n, a.type, a.m, a.n);
         const std::string there = gridmap::extents_text(found->field), here = gridmap::extents_text(a.field);
         if (!found->field.empty() && !a.field.empty() && there != here)
-          throw Error(Status::rank_mismatch,
-                      fmt::format("blacs-dyn: checkpoint {}: field \"{}\" is {} there and {} in the program", path,
-                                  a.name, there, here));
+          throw Error(Status::rank_mismatch, "blacs-dyn: checkpoint {}: field \"{}\" is {} there and {} in the program",
+                      path, a.name, there, here);
         at[k] = static_cast<std::size_t>(found - known.begin());
       }
       for (std::size_t k = 0; k < shared.size(); ++k) {
         const SavedShared& there = reader->state().shared.at(k);
         if (there.name != shared[k].name || there.bytes != shared[k].bytes)
-          throw Error(Status::io_failure, fmt::format("blacs-dyn: checkpoint {} changed while it was read", path));
+          throw Error(Status::io_failure, "blacs-dyn: checkpoint {} changed while it was read", path);
         reader->read_shared(k, shared[k].data);
       }
     });

@@ -49,7 +49,7 @@ SpreadMatrix spread(const Matrix& a, redist::Layout layout, void* local, std::in
 std::string path_of(const char* what, const char* given, const char* variable, const std::string& from_environment) {
   if (given && *given) return given;
   if (!from_environment.empty()) return from_environment;
-  throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: no path, and {} is not set", what, variable));
+  throw Error(Status::bad_argument, "blacs-dyn: {}: no path, and {} is not set", what, variable);
 }
 
 /// The program's command, grid and progress, and what it shares.
@@ -85,8 +85,8 @@ std::unique_ptr<Matrix> unknown_matrix(const SavedMatrix& saved) {
   a->lies_on.check("dyngrid_restore");
   if (saved.order < 0 || saved.order > DYNGRID_ORDER_FACTOR)
     throw Error(Status::io_failure,
-                fmt::format("blacs-dyn: dyngrid_restore: matrix \"{}\" is dealt out in order {}, expected 0 .. {}",
-                            saved.name, saved.order, int{DYNGRID_ORDER_FACTOR}));
+                "blacs-dyn: dyngrid_restore: matrix \"{}\" is dealt out in order {}, expected 0 .. {}", saved.name,
+                saved.order, int{DYNGRID_ORDER_FACTOR});
   a->order = saved.order;
   if (!saved.field.empty()) make_field(*a, saved.field);
   return a;
@@ -108,10 +108,9 @@ void Checkpoints::write(const char* path) {
   together(grid_.comm(), [&] {
     if (must_restore())
       throw Error(Status::bad_state,
-                  fmt::format("blacs-dyn: dyngrid_checkpoint before the run has what DYNGRID_RESTORE ({}) names, "
-                              "expected after it: call dyngrid_restore(NULL) first, or write the checkpoint after the "
-                              "first resize point",
-                              settings_.restore));
+                  "blacs-dyn: dyngrid_checkpoint before the run has what DYNGRID_RESTORE ({}) names, expected after "
+                  "it: call dyngrid_restore(NULL) first, or write the checkpoint after the first resize point",
+                  settings_.restore);
     if (processes_.id() == 0) name = path_of("dyngrid_checkpoint", path, "DYNGRID_CHECKPOINT", settings_.checkpoint);
     state = state_of(processes_, settings_, points_passed(), registered_.shared);
     for (const auto& a : registered_.matrices.all())

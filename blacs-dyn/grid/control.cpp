@@ -162,9 +162,8 @@ void Control::set_experiment(const advise::Experiment& experiment) {
 
 std::optional<control::Grant> Control::ask(const std::string& grids, bool waits, double patience_s) {
   if (!server_)
-    throw base::Error(
-        base::Status::unsupported,
-        fmt::format("blacs-dyn: grid {} cannot be requested from the scheduler: job {} has no socket", grids, name_));
+    throw base::Error(base::Status::unsupported,
+                      "blacs-dyn: grid {} cannot be requested from the scheduler: job {} has no socket", grids, name_);
   return state_->ask(grids, waits, patience_s);
 }
 

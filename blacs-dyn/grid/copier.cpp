@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 #include "grid/machine_figures.hpp"
 #include "processes/mpi_util.hpp"
@@ -18,9 +16,8 @@ namespace {
 
 void require_content(const char* call, const Grid& grid) {
   if (grid.comm() == MPI_COMM_NULL)
-    throw Error(Status::bad_state, fmt::format("blacs-dyn: {} before the first resize point of a new process: its "
-                                               "matrices have no content yet",
-                                               call));
+    throw Error(Status::bad_state,
+                "blacs-dyn: {} before the first resize point of a new process: its matrices have no content yet", call);
 }
 
 } // namespace
@@ -40,13 +37,13 @@ void Copier::add(char op, const void* alpha, const Matrix* from, const void* bet
     done = redist::op_of(op);
     const std::int64_t print = matrices_.check_copy("dyngrid_add", done, from, to);
     if (alpha == nullptr || beta == nullptr)
-      throw Error(Status::null_pointer,
-                  fmt::format("blacs-dyn: dyngrid_add: {} is null, expected an element of type {}",
-                              alpha == nullptr ? "alpha" : "beta", to->type));
+      throw Error(Status::null_pointer, "blacs-dyn: dyngrid_add: {} is null, expected an element of type {}",
+                  alpha == nullptr ? "alpha" : "beta", to->type);
     if (from == to)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_add: \"{}\" is added to itself, expected two "
-                                                    "matrices: copy it to a second one before",
-                                                    to->name));
+      throw Error(
+          Status::bad_argument,
+          "blacs-dyn: dyngrid_add: \"{}\" is added to itself, expected two matrices: copy it to a second one before",
+          to->name);
     return print;
   };
   together_on_number(grid_.comm(), checked,

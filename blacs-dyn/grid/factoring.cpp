@@ -61,7 +61,7 @@ Factoring::Factoring(const Parts& parts, const Asked& asked)
 
 void Factoring::check() const {
   const auto fail = [&](Status status, const std::string& what) {
-    throw Error(status, fmt::format("blacs-dyn: {}: {}", asked_.routine, what));
+    throw Error(status, "blacs-dyn: {}: {}", asked_.routine, what);
   };
   const Matrix* a = asked_.matrix;
   if (!a || !asked_.has_place) fail(Status::null_pointer, "the matrix, or a pointer for a result, is null");

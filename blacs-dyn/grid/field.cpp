@@ -27,8 +27,8 @@ void check_length(const FieldDimensions& dimensions, const char* of_matrix) {
     if (__builtin_mul_overflow(length, std::max<std::int64_t>(1, d.extent), &length)) length = INT64_MAX;
     if (length > INT_MAX)
       throw Error(Status::bad_argument,
-                  fmt::format("{}: extents {} are the {} of the field's matrix, expected a product of at most {}",
-                              routine, gridmap::extents_text(dimensions), of_matrix, INT_MAX));
+                  "{}: extents {} are the {} of the field's matrix, expected a product of at most {}", routine,
+                  gridmap::extents_text(dimensions), of_matrix, INT_MAX);
   }
 }
 
@@ -36,13 +36,11 @@ void check_length(const FieldDimensions& dimensions, const char* of_matrix) {
 
 FieldDimensions FieldAsked::read() const {
   if (dims < 1 || dims > DYNGRID_FIELD_DIMS)
-    throw Error(Status::bad_argument,
-                fmt::format("{}: dims is {}, expected 1 .. {}", routine, dims, int{DYNGRID_FIELD_DIMS}));
-  if (!extents) throw Error(Status::null_pointer, fmt::format("{}: extents is null", routine));
+    throw Error(Status::bad_argument, "{}: dims is {}, expected 1 .. {}", routine, dims, int{DYNGRID_FIELD_DIMS});
+  if (!extents) throw Error(Status::null_pointer, "{}: extents is null", routine);
   const auto checked = [&](const char* what, int d, std::int64_t value) {
     if (value < 0 || value > INT_MAX)
-      throw Error(Status::bad_argument,
-                  fmt::format("{}: {}[{}] is {}, expected 0 .. {}", routine, what, d, value, INT_MAX));
+      throw Error(Status::bad_argument, "{}: {}[{}] is {}, expected 0 .. {}", routine, what, d, value, INT_MAX);
     return value;
   };
   FieldDimensions dimensions;

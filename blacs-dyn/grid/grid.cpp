@@ -119,8 +119,8 @@ void Grid::tie() {
 void Grid::check_choice(const char* routine, const char* what, int value, int least, int most) const {
   const auto check = [&] {
     if (value < least || value > most)
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: {}: {} is {}, expected {} .. {}", routine, what, value, least, most));
+      throw Error(Status::bad_argument, "blacs-dyn: {}: {} is {}, expected {} .. {}", routine, what, value, least,
+                  most);
     return std::int64_t{value};
   };
   if (has_me())

@@ -37,10 +37,10 @@ void refuse(const std::string& why) {
 
 void refuse_without_slots(std::int64_t fresh, std::int64_t taken, const Slots& room) {
   if (room.has_room_for(taken + fresh)) return;
-  throw Error(Status::no_slots, fmt::format("blacs-dyn: {} new processes requested, but {} of mpirun's {} slots are "
-                                            "taken; start with mpirun --oversubscribe or "
-                                            "with more slots (-H, hostfile)",
-                                            fresh, taken, room.universe));
+  throw Error(Status::no_slots,
+              "blacs-dyn: {} new processes requested, but {} of mpirun's {} slots are taken; start with mpirun "
+              "--oversubscribe or with more slots (-H, hostfile)",
+              fresh, taken, room.universe);
 }
 
 /// Where all are on this host, mpirun's children are counted too: some may be leaving.

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "base/index.hpp"
 #include "base/status.hpp"
 #include "dyngrid/balance.h"
@@ -40,23 +38,23 @@ void check(const Matrix& a, const ItemTimes::Report& report, const gridmap::Axis
   const char* what = report.axis == 'R' ? "rows" : "columns";
   if (a.order != DYNGRID_ORDER_BLOCK)
     throw Error(Status::unsupported,
-                fmt::format("blacs-dyn: dyngrid_work_items: matrix \"{}\" is not dealt out in one stretch for each "
-                            "process, expected one of dyngrid_matrix_create_weighted with DYNGRID_ORDER_BLOCK",
-                            a.name));
+                "blacs-dyn: dyngrid_work_items: matrix \"{}\" is not dealt out in one stretch for each process, "
+                "expected one of dyngrid_matrix_create_weighted with DYNGRID_ORDER_BLOCK",
+                a.name);
   if (report.count < 0)
-    throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: dyngrid_work_items: count is {}, expected at least 0", report.count));
+    throw Error(Status::bad_argument, "blacs-dyn: dyngrid_work_items: count is {}, expected at least 0", report.count);
   if (report.count > 0 &&
       (report.first < mine.first || report.first >= mine.last || report.count > mine.last - report.first))
     throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: dyngrid_work_items: {} {} from {} on, counted from 0, expected some of this "
-                            "process's {} .. {} (dyngrid_my_range)",
-                            report.count, what, report.first, mine.first, mine.last - 1));
+                "blacs-dyn: dyngrid_work_items: {} {} from {} on, counted from 0, expected some of this process's {} "
+                ".. {} (dyngrid_my_range)",
+                report.count, what, report.first, mine.first, mine.last - 1);
   for (std::int64_t k = 0; k < report.count; ++k)
     if (!std::isfinite(report.seconds[k]) || report.seconds[k] < 0)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_work_items: seconds of number {} of the {} is "
-                                                    "{}, expected a finite number of at least 0",
-                                                    report.first + k, what, report.seconds[k]));
+      throw Error(
+          Status::bad_argument,
+          "blacs-dyn: dyngrid_work_items: seconds of number {} of the {} is {}, expected a finite number of at least 0",
+          report.first + k, what, report.seconds[k]);
 }
 
 } // namespace

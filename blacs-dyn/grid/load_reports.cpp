@@ -6,8 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "advise/rules.hpp"
 #include "base/clock.hpp"
 #include "base/environment.hpp"
@@ -70,7 +68,7 @@ void LoadReports::work_ends(double units) {
   if (!marked_) throw Error(Status::bad_state, "blacs-dyn: dyngrid_work_end without dyngrid_work_begin before it");
   if (!std::isfinite(units) || units < 0)
     throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: dyngrid_work_end: units is {}, expected a finite number of at least 0", units));
+                "blacs-dyn: dyngrid_work_end: units is {}, expected a finite number of at least 0", units);
   const Clocks begun = *std::exchange(marked_, std::nullopt);
   if (!monitor_) return;
   monitor_->work(control::thread_cpu_s() - begun.cpu_s, base::monotonic_s() - begun.wall_s, units);

@@ -75,9 +75,8 @@ void compare_forms(const Matrix& a, MPI_Comm grid) {
     const std::string values = i == 0   ? fmt::format("\"{}\" here", a.name)
                                : i == 1 ? fmt::format("{} .. {}", static_cast<char>(least), static_cast<char>(most))
                                         : fmt::format("{} .. {}", least, most);
-    throw Error(Status::rank_mismatch,
-                fmt::format("blacs-dyn: {}: {} differs between the processes of the grid ({})",
-                            a.is_field() ? "dyngrid_field_create" : "dyngrid_matrix_create", mine[i].first, values));
+    throw Error(Status::rank_mismatch, "blacs-dyn: {}: {} differs between the processes of the grid ({})",
+                a.is_field() ? "dyngrid_field_create" : "dyngrid_matrix_create", mine[i].first, values);
   }
 }
 
@@ -96,24 +95,21 @@ void make_field(Matrix& made, const gridmap::FieldDimensions& all) {
 
 void Matrices::check_new(Matrix& made, const Asked& asked) {
   check_registered_name("dyngrid_matrix_create", asked.name);
-  if (asked.lacks)
-    throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_matrix_create: {} is null", asked.lacks));
+  if (asked.lacks) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_matrix_create: {} is null", asked.lacks);
   const char type = asked.type;
   if (element_bytes(type) == 0)
-    throw Error(Status::bad_type,
-                fmt::format("blacs-dyn: dyngrid_matrix_create: type is '{}', expected s, d, c, z or i", type));
+    throw Error(Status::bad_type, "blacs-dyn: dyngrid_matrix_create: type is '{}', expected s, d, c, z or i", type);
   asked.rows.check("dyngrid_matrix_create");
   asked.cols.check("dyngrid_matrix_create");
   asked.lies_on.check("dyngrid_matrix_create_on");
   if (asked.order && (*asked.order < DYNGRID_ORDER_BLOCK || *asked.order > DYNGRID_ORDER_FACTOR))
     throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: dyngrid_matrix_create_weighted: order is {}, expected DYNGRID_ORDER_BLOCK "
-                            "({}), DYNGRID_ORDER_CYCLIC ({}) or DYNGRID_ORDER_FACTOR ({})",
-                            *asked.order, static_cast<int>(DYNGRID_ORDER_BLOCK), static_cast<int>(DYNGRID_ORDER_CYCLIC),
-                            static_cast<int>(DYNGRID_ORDER_FACTOR)));
+                "blacs-dyn: dyngrid_matrix_create_weighted: order is {}, expected DYNGRID_ORDER_BLOCK ({}), "
+                "DYNGRID_ORDER_CYCLIC ({}) or DYNGRID_ORDER_FACTOR ({})",
+                *asked.order, static_cast<int>(DYNGRID_ORDER_BLOCK), static_cast<int>(DYNGRID_ORDER_CYCLIC),
+                static_cast<int>(DYNGRID_ORDER_FACTOR));
   if (find(asked.name))
-    throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: dyngrid_matrix_create: there is a matrix \"{}\" already", asked.name));
+    throw Error(Status::bad_argument, "blacs-dyn: dyngrid_matrix_create: there is a matrix \"{}\" already", asked.name);
   made.name = asked.name;
   made.type = static_cast<char>(type >= 'A' && type <= 'Z' ? type - 'A' + 'a' : type);
   made.rows = asked.rows;
@@ -176,14 +172,14 @@ redist::Descriptor read_adopted(const int* desc, int at, const Matrices::Site& s
   if (at >= 0) position = {site.shape.nprow, site.shape.npcol, at / site.shape.npcol, at % site.shape.npcol};
   redist::Descriptor read = redist::read_descriptor(desc, redist::Descriptor::fixed, position);
   if (read.dtype != redist::Descriptor::block_cyclic)
-    throw Error(Status::bad_descriptor, fmt::format("{}: DTYPE_ is {}, expected {}", adopt_routine, read.dtype,
-                                                    int{redist::Descriptor::block_cyclic}));
+    throw Error(Status::bad_descriptor, "{}: DTYPE_ is {}, expected {}", adopt_routine, read.dtype,
+                int{redist::Descriptor::block_cyclic});
   if (at >= 0 && read.ctxt != site.context)
-    throw Error(Status::bad_descriptor, fmt::format("{}: CTXT_ is {}, expected {}, which dyngrid_context() returns",
-                                                    adopt_routine, read.ctxt, site.context));
+    throw Error(Status::bad_descriptor, "{}: CTXT_ is {}, expected {}, which dyngrid_context() returns", adopt_routine,
+                read.ctxt, site.context);
   if (read.rows.src != 0 || read.cols.src != 0)
-    throw Error(Status::bad_descriptor, fmt::format("{}: RSRC_ and CSRC_ are {} and {}, expected 0 and 0",
-                                                    adopt_routine, read.rows.src, read.cols.src));
+    throw Error(Status::bad_descriptor, "{}: RSRC_ and CSRC_ are {} and {}, expected 0 and 0", adopt_routine,
+                read.rows.src, read.cols.src);
   return read;
 }
 
@@ -194,12 +190,11 @@ void check_array(const Matrix& a, const Matrices::Adopted& array, redist::LocalS
   const std::int64_t elements = has_elements ? lld * (size.cols - 1) + size.rows : 0;
   const std::size_t needed = bytes_of(elements, a.type);
   if (array.bytes < needed || (needed > 0 && !array.local))
-    throw Error(
-        Status::shape_mismatch,
-        fmt::format("{}: the local array of \"{}\" has {} bytes{}, expected at least {} for {} x {} elements of "
-                    "type {} with LLD_ {}",
-                    adopt_routine, a.name, array.bytes, array.local ? "" : " at a null pointer", needed, size.rows,
-                    size.cols, a.type, lld));
+    throw Error(Status::shape_mismatch,
+                "{}: the local array of \"{}\" has {} bytes{}, expected at least {} for {} x {} elements of type {} "
+                "with LLD_ {}",
+                adopt_routine, a.name, array.bytes, array.local ? "" : " at a null pointer", needed, size.rows,
+                size.cols, a.type, lld);
 }
 
 } // namespace
@@ -242,9 +237,9 @@ Matrix* Matrices::adopt(Asked asked, const Adopted& array, const Site& site) {
 void Matrices::free(Matrix* matrix) {
   if (has(matrix) && matrix->is_factored)
     throw Error(Status::bad_state,
-                fmt::format("blacs-dyn: dyngrid_matrix_free: a factorization of \"{}\" is under way, expected a matrix "
-                            "on which none works; free it after dyngrid_lu or dyngrid_cholesky has returned",
-                            matrix->name));
+                "blacs-dyn: dyngrid_matrix_free: a factorization of \"{}\" is under way, expected a matrix on which "
+                "none works; free it after dyngrid_lu or dyngrid_cholesky has returned",
+                matrix->name);
   const auto is_it = [&](const std::unique_ptr<Matrix>& a) { return a.get() == matrix; };
   for (auto* list : {&matrices_, &retired_}) {
     const auto at = std::find_if(list->begin(), list->end(), is_it);
@@ -261,21 +256,18 @@ std::int64_t Matrices::check_copy(const char* call, redist::Op op, const Matrix*
   hash.number(static_cast<std::int64_t>(op));
   for (const Matrix* a : {from, to}) {
     const char* which = a == from ? "first" : "second";
-    if (!a) throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the {} matrix is null", call, which));
-    if (!has(a))
-      throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the {} handle is of no living matrix", call, which));
+    if (!a) throw Error(Status::null_pointer, "blacs-dyn: {}: the {} matrix is null", call, which);
+    if (!has(a)) throw Error(Status::not_found, "blacs-dyn: {}: the {} handle is of no living matrix", call, which);
     hash.text(a->name).number(0);
   }
   if (from->type != to->type)
-    throw Error(Status::bad_type,
-                fmt::format("blacs-dyn: {}: \"{}\" is of type '{}' and \"{}\" of type '{}', expected the same", call,
-                            from->name, from->type, to->name, to->type));
+    throw Error(Status::bad_type, "blacs-dyn: {}: \"{}\" is of type '{}' and \"{}\" of type '{}', expected the same",
+                call, from->name, from->type, to->name, to->type);
   const bool is_transposed = op != redist::Op::none;
   if (!copied_as(*from, is_transposed, *to))
-    throw Error(Status::shape_mismatch,
-                fmt::format("blacs-dyn: {}: \"{}\" is {} and \"{}\" {}, expected {}", call, from->name,
-                            from->extents_text(), to->name, to->extents_text(),
-                            is_transposed ? fmt::format("{} x {}", from->cols.n, from->rows.n) : from->extents_text()));
+    throw Error(Status::shape_mismatch, "blacs-dyn: {}: \"{}\" is {} and \"{}\" {}, expected {}", call, from->name,
+                from->extents_text(), to->name, to->extents_text(),
+                is_transposed ? fmt::format("{} x {}", from->cols.n, from->rows.n) : from->extents_text());
   return hash.positive();
 }
 
@@ -290,9 +282,8 @@ bool Matrices::has(const Matrix* matrix) const {
 }
 
 void Matrices::require(const char* routine, const Matrix* matrix) const {
-  if (!matrix) throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the matrix is null", routine));
-  if (!has(matrix))
-    throw Error(Status::not_found, fmt::format("blacs-dyn: {}: the handle is of no living matrix", routine));
+  if (!matrix) throw Error(Status::null_pointer, "blacs-dyn: {}: the matrix is null", routine);
+  if (!has(matrix)) throw Error(Status::not_found, "blacs-dyn: {}: the handle is of no living matrix", routine);
 }
 
 void Matrices::written(const Matrix* matrix) {
@@ -378,10 +369,10 @@ Matrices::Layouts Matrices::missing_layouts(MPI_Comm comm, const std::vector<Mat
     for (std::size_t i = 0; i < asked.size(); ++i) {
       if (sender[i] == INT_MAX)
         throw Error(Status::not_found,
-                    fmt::format("blacs-dyn: no process of the grid has the rule of matrix \"{}\": it was set while "
-                                "they slept, and the processes that have it sleep now or have left; call "
-                                "dyngrid_matrix_set_rule again, or wake a process that has it",
-                                asked[i]->name));
+                    "blacs-dyn: no process of the grid has the rule of matrix \"{}\": it was set while they slept, and "
+                    "the processes that have it sleep now or have left; call dyngrid_matrix_set_rule again, or wake a "
+                    "process that has it",
+                    asked[i]->name);
       if (sender[i] != rank) continue;
       packets[i].put(asked[i]->on(map));
     }
@@ -434,14 +425,12 @@ void compare_with_known(const Received& received, bool is_newcomer) {
   if (received.cols_have_rule) take_rule(a.cols, known.cols);
   if (!known.has_same_form(a) || received.rows_have_rule != known.rows.has_rule() ||
       received.cols_have_rule != known.cols.has_rule())
-    throw Error(Status::rank_mismatch,
-                fmt::format("blacs-dyn: matrix \"{}\" is {} on a {} process and {}{} on the others", a.name,
-                            known.form(), is_newcomer ? "new" : "woken", a.form(),
-                            received.has_rule() ? " with a rule" : ""));
+    throw Error(Status::rank_mismatch, "blacs-dyn: matrix \"{}\" is {} on a {} process and {}{} on the others", a.name,
+                known.form(), is_newcomer ? "new" : "woken", a.form(), received.has_rule() ? " with a rule" : "");
   if (is_newcomer && known.is_adopted && !a.is_adopted)
-    throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: a new process adopted matrix \"{}\", which the others "
-                                                   "made by dyngrid_matrix_create",
-                                                   a.name));
+    throw Error(Status::rank_mismatch,
+                "blacs-dyn: a new process adopted matrix \"{}\", which the others made by dyngrid_matrix_create",
+                a.name);
 }
 
 } // namespace
@@ -461,10 +450,9 @@ void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
       if (received.cols_have_rule) a.cols.rule = rule_of_others;
     } else if (received.has_rule()) {
       throw Error(Status::rank_mismatch,
-                  fmt::format("blacs-dyn: matrix \"{}\" lies as a rule says, which a new "
-                              "process has to give by dyngrid_matrix_create_by or _create_owned before "
-                              "its first resize point",
-                              a.name));
+                  "blacs-dyn: matrix \"{}\" lies as a rule says, which a new process has to give by "
+                  "dyngrid_matrix_create_by or _create_owned before its first resize point",
+                  a.name);
     }
     all.push_back(std::move(received));
   }
@@ -473,8 +461,8 @@ void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
   };
   for (const auto& a : matrices_)
     if (is_new && !is_told(*a))
-      throw Error(Status::rank_mismatch,
-                  fmt::format("blacs-dyn: a new process made matrix \"{}\", which the others do not have", a->name));
+      throw Error(Status::rank_mismatch, "blacs-dyn: a new process made matrix \"{}\", which the others do not have",
+                  a->name);
   retired_.reserve(retired_.size() + matrices_.size());
   std::vector<std::unique_ptr<Matrix>> known = std::move(matrices_);
   matrices_.clear();

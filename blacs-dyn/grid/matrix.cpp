@@ -38,8 +38,8 @@ void AxisRule::check(const char* routine) const {
   const bool is_rows = which == 'R';
   const auto in_range = [&](const char* what, std::int64_t value, std::int64_t least) {
     if (value < least || value > INT_MAX)
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: {}: {} is {}, expected {} .. {}", routine, what, value, least, INT_MAX));
+      throw Error(Status::bad_argument, "blacs-dyn: {}: {} is {}, expected {} .. {}", routine, what, value, least,
+                  INT_MAX);
   };
   in_range(is_rows ? "m" : "n", n, 0);
   if (!has_rule()) in_range(is_rows ? "mb" : "nb", nb, 1);
@@ -78,30 +78,30 @@ Axis AxisRule::on(const GridMap& map) const {
   };
   const std::int64_t count = ask(nullptr, nullptr);
   if (count < 1 || count > Axis::most_sizes)
-    throw Error(
-        Status::bad_argument,
-        fmt::format("blacs-dyn: the rule for the {} of a matrix gives {} block sizes on a grid of {}, expected 1 .. {}",
-                    axis_name, count, to_string(grid), Axis::most_sizes));
+    throw Error(Status::bad_argument,
+                "blacs-dyn: the rule for the {} of a matrix gives {} block sizes on a grid of {}, expected 1 .. {}",
+                axis_name, count, to_string(grid), Axis::most_sizes);
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(count));
   std::vector<int> owners(owner_rule ? sizes.size() : 0);
   if (const std::int64_t filled = ask(sizes.data(), owners.data()); filled != count)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: the rule for the {} of a matrix gave {} block sizes on a "
-                                                  "grid of {} when asked how many, then {}",
-                                                  axis_name, count, to_string(grid), filled));
+    throw Error(
+        Status::bad_argument,
+        "blacs-dyn: the rule for the {} of a matrix gave {} block sizes on a grid of {} when asked how many, then {}",
+        axis_name, count, to_string(grid), filled);
   for (const std::int64_t size : sizes)
     if (size > INT_MAX) // which no descriptor can hold
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: the rule for the {} of a matrix gives a block size of {} on a grid of {}, "
-                              "expected at most {}",
-                              axis_name, size, to_string(grid), INT_MAX));
+      throw Error(
+          Status::bad_argument,
+          "blacs-dyn: the rule for the {} of a matrix gives a block size of {} on a grid of {}, expected at most {}",
+          axis_name, size, to_string(grid), INT_MAX);
   Axis axis = owner_rule ? Axis::owned(std::move(sizes), std::move(owners), nprocs)
                          : Axis::heterogeneous(n, std::move(sizes), nprocs);
   axis.validate();
   if (axis.n != n)
     throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: the owner rule for the {} of a matrix gives block sizes that add up to {} on a "
-                            "grid of {}, expected {}",
-                            axis_name, axis.n, to_string(grid), n));
+                "blacs-dyn: the owner rule for the {} of a matrix gives block sizes that add up to {} on a grid of {}, "
+                "expected {}",
+                axis_name, axis.n, to_string(grid), n);
   return axis;
 }
 
@@ -212,8 +212,7 @@ redist::Layout dyngrid_matrix::on(const blacs_dyn::GridMap& grid) const {
     return blacs_dyn::layout_on(grid, rows, cols, order, lies_on);
   } catch (const Error& error) {
     if (!is_field()) throw;
-    throw Error(error.status(),
-                fmt::format("blacs-dyn: field \"{}\" on a {} grid: {}", name, to_string(grid.shape), error.what()));
+    throw Error(error.status(), "blacs-dyn: field \"{}\" on a {} grid: {}", name, to_string(grid.shape), error.what());
   }
 }
 
@@ -221,8 +220,8 @@ redist::LocalSize dyngrid_matrix::local_size_on(const redist::Layout& on_grid, i
   const redist::LocalSize size = on_grid.local_size_of(rank);
   if (size.rows > INT_MAX)
     throw Error(Status::shape_mismatch,
-                fmt::format("blacs-dyn: matrix \"{}\" has {} local rows on a {}x{} grid, more than LLD_ can hold ({})",
-                            name, size.rows, on_grid.grid.nprow, on_grid.grid.npcol, INT_MAX));
+                "blacs-dyn: matrix \"{}\" has {} local rows on a {}x{} grid, more than LLD_ can hold ({})", name,
+                size.rows, on_grid.grid.nprow, on_grid.grid.npcol, INT_MAX);
   return size;
 }
 

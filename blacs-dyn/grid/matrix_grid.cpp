@@ -18,13 +18,11 @@ using base::Status;
 void MatrixGrid::check(const char* routine) const {
   if (kind < Kind::whole || kind > Kind::each_column)
     throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: {}: shape is {}, expected DYNGRID_ON_GRID ({}) .. DYNGRID_ON_EACH_COLUMN ({})",
-                            routine, static_cast<int>(kind), static_cast<int>(DYNGRID_ON_GRID),
-                            static_cast<int>(DYNGRID_ON_EACH_COLUMN)));
+                "blacs-dyn: {}: shape is {}, expected DYNGRID_ON_GRID ({}) .. DYNGRID_ON_EACH_COLUMN ({})", routine,
+                static_cast<int>(kind), static_cast<int>(DYNGRID_ON_GRID), static_cast<int>(DYNGRID_ON_EACH_COLUMN));
   for (const auto& [what, value] : {std::pair("nprow_at_most", most.nprow), std::pair("npcol_at_most", most.npcol)})
     if (value < 1)
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: {}: {} is {}, expected at least 1", routine, what, value));
+      throw Error(Status::bad_argument, "blacs-dyn: {}: {} is {}, expected at least 1", routine, what, value);
 }
 
 int MatrixGrid::copies_on(Shape grid) const {

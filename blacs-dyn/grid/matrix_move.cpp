@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/memory.hpp"
 #include "grid/change_routines.hpp"
 #include "grid/checkpoints.hpp"
@@ -27,9 +25,8 @@ void save_before_slabs(const MoveOrders& orders) {
   if (!orders.has_data || orders.settings.checkpoint.empty() || orders.checkpoints.must_restore()) return;
   const std::string why = orders.checkpoints.save();
   if (!why.empty())
-    throw Error(Status::io_failure, fmt::format("blacs-dyn: the matrices would move in slabs, and the checkpoint "
-                                                "before it was not written: {}",
-                                                why));
+    throw Error(Status::io_failure,
+                "blacs-dyn: the matrices would move in slabs, and the checkpoint before it was not written: {}", why);
 }
 
 /// Exchanges by an executor. Each process finds alone that another one has died in it (timeout), or never does, and

@@ -25,7 +25,7 @@ namespace {
 constexpr int most_candidates = 1 << 8; ///< of one phase
 
 Error wrong(Status status, const char* routine, const std::string& text) {
-  return Error(status, fmt::format("blacs-dyn: {}: {}", routine, text));
+  return Error(status, "blacs-dyn: {}: {}", routine, text);
 }
 
 } // namespace

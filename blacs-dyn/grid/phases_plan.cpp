@@ -2,8 +2,6 @@
 // Makes a plan from the times of the phases: process 0 of the grid plans, all follow.
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "advise/phase_trials.hpp"
 #include "base/index.hpp"
 #include "grid/phases.hpp"
@@ -36,22 +34,18 @@ std::vector<std::vector<int>> Phases::known() const {
 
 void Phases::plan(std::int64_t cycles) {
   const char* const routine = "blacs-dyn: dyngrid_phases_plan";
-  if (!grid_.has_me())
-    throw Error(Status::bad_state, fmt::format("{}: before the first resize point of a new process", routine));
+  if (!grid_.has_me()) throw Error(Status::bad_state, "{}: before the first resize point of a new process", routine);
   const auto checked = [&] {
     if (cycles < 0)
-      throw Error(Status::bad_argument,
-                  fmt::format("{}: cycles is {}, expected those that are left, or 0 for a run without an end", routine,
-                              cycles));
+      throw Error(Status::bad_argument, "{}: cycles is {}, expected those that are left, or 0 for a run without an end",
+                  routine, cycles);
     if (open_ >= 0 || !is_laid_out())
-      throw Error(Status::bad_state,
-                  fmt::format("{}: expected after a cycle of phases on this grid, and between them", routine));
+      throw Error(Status::bad_state, "{}: expected after a cycle of phases on this grid, and between them", routine);
     const std::vector<std::vector<int>> list = known();
     for (std::size_t p = 0; p < list.size(); ++p)
       if (list[p].empty() && !(ended_ && ended_->phase == static_cast<int>(p)))
-        throw Error(Status::bad_state,
-                    fmt::format("{}: phase \"{}\" has not run on this grid, expected one cycle before", routine,
-                                phases_[p]->name));
+        throw Error(Status::bad_state, "{}: phase \"{}\" has not run on this grid, expected one cycle before", routine,
+                    phases_[p]->name);
     return cycles;
   };
   together_on_number(grid_.comm(), checked,

@@ -60,8 +60,8 @@ void Place::check_name() const {
     throw Error(Status::null_pointer, "blacs-dyn: dyngrid_resize_point_at: the name is null");
   if (kind == Kind::bad_name)
     throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: dyngrid_resize_point_at: the name has {} characters, expected 1 .. {}",
-                            text.size(), longest_name));
+                "blacs-dyn: dyngrid_resize_point_at: the name has {} characters, expected 1 .. {}", text.size(),
+                longest_name);
 }
 
 bool Place::meets(const Place& other) const {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "grid/program_position.hpp"
 
-#include <fmt/format.h>
-
 #include "processes/messages.hpp"
 #include "processes/mpi_util.hpp"
 
@@ -37,15 +35,15 @@ void ProgramPosition::check(const Place& place) const {
     if (first.meets(place)) return;
     if (first.kind == Place::Kind::call || place.kind == Place::Kind::call)
       throw Error(Status::rank_mismatch,
-                  fmt::format("blacs-dyn: the processes of the grid make different calls: rank 0 is at {}, rank {} at "
-                              "{}; expected the same on all",
-                              first.shown(), grid_.rank(), place.shown()));
+                  "blacs-dyn: the processes of the grid make different calls: rank 0 is at {}, rank {} at {}; expected "
+                  "the same on all",
+                  first.shown(), grid_.rank(), place.shown());
     else
-      throw Error(Status::bad_state,
-                  fmt::format("blacs-dyn: the processes of the grid are at different resize points: rank 0 at {}, rank "
-                              "{} at {}; all of them have to come to the "
-                              "same one (two lines that mean one place take one name, by dyngrid_resize_point_at)",
-                              first.shown(), grid_.rank(), place.shown()));
+      throw Error(
+          Status::bad_state,
+          "blacs-dyn: the processes of the grid are at different resize points: rank 0 at {}, rank {} at {}; all of "
+          "them have to come to the same one (two lines that mean one place take one name, by dyngrid_resize_point_at)",
+          first.shown(), grid_.rank(), place.shown());
   });
 }
 
@@ -77,10 +75,10 @@ ProgramPosition::Where ProgramPosition::compare(const Place& others, bool may_be
 
 void ProgramPosition::refuse(const Place& others, const char* who) const {
   throw Error(Status::bad_state,
-              fmt::format("blacs-dyn: a {} process is at {}, the others are at {}: it would go on in another part "
-                          "of the program. Ask for the change where that process is, or give lines that mean one "
-                          "place one name by dyngrid_resize_point_at, or lead it to a name by dyngrid_entry_point",
-                          who, place_.shown(), others.shown()));
+              "blacs-dyn: a {} process is at {}, the others are at {}: it would go on in another part of the program. "
+              "Ask for the change where that process is, or give lines that mean one place one name by "
+              "dyngrid_resize_point_at, or lead it to a name by dyngrid_entry_point",
+              who, place_.shown(), others.shown());
 }
 
 } // namespace blacs_dyn

@@ -39,11 +39,10 @@ int Relayout::one(const char* routine, Matrix* matrix, AxisRule rows, AxisRule c
     parts_.registered.matrices.require(routine, matrix);
     if (matrix->is_field())
       throw Error(Status::unsupported,
-                  fmt::format("blacs-dyn: {}: matrix \"{}\" is a field, whose blocks stay as it was made with; copy it "
-                              "to another one (dyngrid_copy)",
-                              routine, matrix->name));
-    if (wants_rule && !rows.has_rule())
-      throw Error(Status::null_pointer, fmt::format("blacs-dyn: {}: the rule is null", routine));
+                  "blacs-dyn: {}: matrix \"{}\" is a field, whose blocks stay as it was made with; copy it to another "
+                  "one (dyngrid_copy)",
+                  routine, matrix->name);
+    if (wants_rule && !rows.has_rule()) throw Error(Status::null_pointer, "blacs-dyn: {}: the rule is null", routine);
     rows.check(routine);
     cols.check(routine);
     matrix->rows = rows;

@@ -93,12 +93,10 @@ void Resize::ask_scheduler(Control* control) {
 void Resize::ask(Control& control) {
   const auto grant = control.ask(to_string(goal_.to), false, scheduler_patience_s);
   if (!grant)
-    throw Error(Status::timeout,
-                fmt::format("blacs-dyn: the scheduler did not answer within {} s whether grid {} is granted",
-                            scheduler_patience_s, to_string(goal_.to)));
+    throw Error(Status::timeout, "blacs-dyn: the scheduler did not answer within {} s whether grid {} is granted",
+                scheduler_patience_s, to_string(goal_.to));
   if (grant->procs == 0)
-    throw Error(Status::no_slots,
-                fmt::format("blacs-dyn: the scheduler refuses {}: {}", to_string(goal_.to), grant->reason));
+    throw Error(Status::no_slots, "blacs-dyn: the scheduler refuses {}: {}", to_string(goal_.to), grant->reason);
   take(*grant);
 }
 
@@ -112,21 +110,21 @@ void Resize::ask_for_need(Control& control) {
   if (!parts_->settings.is_scheduled) {
     if (smaller) return;
     throw Error(Status::unsupported,
-                fmt::format("blacs-dyn: dyngrid_need: grids {} are waited for, and no scheduler started this job that "
-                            "could grant one (DYNGRID_SCHED, dyngrid submit)",
-                            goal_.need));
+                "blacs-dyn: dyngrid_need: grids {} are waited for, and no scheduler started this job that could grant "
+                "one (DYNGRID_SCHED, dyngrid submit)",
+                goal_.need);
   }
   const auto grant = control.ask(goal_.need, !smaller, smaller ? scheduler_patience_s : -1);
   if (smaller && (!grant || grant->procs == 0)) return;
   if (!grant || grant->procs == 0)
-    throw Error(Status::no_slots, fmt::format("blacs-dyn: dyngrid_need: the scheduler refuses {}: {}", goal_.need,
-                                              grant ? grant->reason : "no answer"));
+    throw Error(Status::no_slots, "blacs-dyn: dyngrid_need: the scheduler refuses {}: {}", goal_.need,
+                grant ? grant->reason : "no answer");
   const auto shape = control::grid_of(grant->procs, allowed, needed);
   if (!shape) {
     control.state().asks_no_more();
-    throw Error(Status::internal, fmt::format("blacs-dyn: dyngrid_need: the scheduler grants {} processes, of which no "
-                                              "grid of {} is",
-                                              grant->procs, goal_.need));
+    throw Error(Status::internal,
+                "blacs-dyn: dyngrid_need: the scheduler grants {} processes, of which no grid of {} is", grant->procs,
+                goal_.need);
   }
   goal_.to = *shape;
   take(*grant);
@@ -153,9 +151,9 @@ void Resize::check_room(const Headroom& headroom) {
       for (const advise::OfferedHost& host : hosts)
         if (!base::is_this_host(host.name))
           throw Error(Status::unsupported,
-                      fmt::format("blacs-dyn: host {} was offered, but new processes start in the background, on this "
-                                  "host only; set DYNGRID_PROCESSES=join or DYNGRID_HOSTS to start them on others",
-                                  host.name));
+                      "blacs-dyn: host {} was offered, but new processes start in the background, on this host only; "
+                      "set DYNGRID_PROCESSES=join or DYNGRID_HOSTS to start them on others",
+                      host.name);
     });
   const ProcessSet& process_set = parts_->processes.process_set();
   const int count = goal_.to.size() - process_set.grid.shape.size();
@@ -174,11 +172,11 @@ void Resize::await_turn() {
     const base::Deadline limit(parts_->settings.join_limit_s);
     while (!turn_.take()) {
       if (limit.is_over())
-        throw Error(Status::timeout,
-                    fmt::format("blacs-dyn: no processes are started for {}: another pool of this mpirun has been "
-                                "starting some for {} s, and only one pool at a time takes slots. Request the grid "
-                                "again, or start mpirun with --oversubscribe",
-                                to_string(goal_.to), parts_->settings.join_limit_s));
+        throw Error(
+            Status::timeout,
+            "blacs-dyn: no processes are started for {}: another pool of this mpirun has been starting some for {} s, "
+            "and only one pool at a time takes slots. Request the grid again, or start mpirun with --oversubscribe",
+            to_string(goal_.to), parts_->settings.join_limit_s);
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       let_mpi_progress(grid); // the others may still wait for this process's part of a broadcast
     }
@@ -263,9 +261,9 @@ bool Resize::look_for_newcomers() {
   if (!progress.failure.empty())
     throw Error(Status::spawn_failure, "blacs-dyn: the new processes did not start: " + progress.failure);
   throw Error(Status::timeout,
-              fmt::format("blacs-dyn: the new processes did not start within {} s and are cancelled; raise "
-                          "DYNGRID_START=timeout=SECONDS if they need longer",
-                          limit_s));
+              "blacs-dyn: the new processes did not start within {} s and are cancelled; raise "
+              "DYNGRID_START=timeout=SECONDS if they need longer",
+              limit_s);
 }
 
 void Resize::await_newcomers() {

@@ -2,8 +2,6 @@
 // Where the program itself changes the grid, and waits for it.
 #include <array>
 
-#include <fmt/format.h>
-
 #include "base/fnv1a.hpp"
 #include "grid/program_position.hpp"
 #include "grid/resize_points.hpp"
@@ -25,16 +23,17 @@ int ResizePoints::resize(Shape to, gridmap::Placement placement, const char* wit
     if (without) goal.without = advise::Without::parse(without, "dyngrid_resize_without: without");
     base::check_grid_shape(to, "blacs-dyn: dyngrid_resize");
     if (number < DYNGRID_OPTIMAL || number > DYNGRID_LOCAL2)
-      throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_resize: placement is {}, expected {} .. {}",
-                                                    number, int{DYNGRID_OPTIMAL}, int{DYNGRID_LOCAL2}));
+      throw Error(Status::bad_argument, "blacs-dyn: dyngrid_resize: placement is {}, expected {} .. {}", number,
+                  int{DYNGRID_OPTIMAL}, int{DYNGRID_LOCAL2});
   });
   const std::array<std::int64_t, 6> range{to.nprow, -to.nprow, to.npcol, -to.npcol, number, -number};
   std::array<std::int64_t, 6> most{};
   check_mpi(MPI_Allreduce(range.data(), most.data(), 6, MPI_INT64_T, MPI_MAX, grid), "MPI_Allreduce");
   if (most[0] != -most[1] || most[2] != -most[3] || most[4] != -most[5])
-    throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: dyngrid_resize: arguments differ between the processes: "
-                                                   "rows {} .. {}, columns {} .. {}, placement {} .. {}",
-                                                   -most[1], most[0], -most[3], most[2], -most[5], most[4]));
+    throw Error(Status::rank_mismatch,
+                "blacs-dyn: dyngrid_resize: arguments differ between the processes: rows {} .. {}, columns {} .. {}, "
+                "placement {} .. {}",
+                -most[1], most[0], -most[3], most[2], -most[5], most[4]);
   check_same(grid, base::Fnv1a().text(goal.without.text()).positive(),
              "blacs-dyn: dyngrid_resize_without: the processes to be left out differ between processes");
   goal.to = to;
@@ -71,9 +70,10 @@ int ResizePoints::rebalance() {
   if (const std::optional<int> outcome = come_in(Place())) return *outcome;
   program_position_.agree_on_call("dyngrid_rebalance");
   if (const Resize* under_way = changes_.under_way())
-    throw Error(Status::bad_state, fmt::format("blacs-dyn: dyngrid_rebalance while new processes for {} are on their "
-                                               "way: ask again when they are there",
-                                               to_string(under_way->goal().to)));
+    throw Error(
+        Status::bad_state,
+        "blacs-dyn: dyngrid_rebalance while new processes for {} are on their way: ask again when they are there",
+        to_string(under_way->goal().to));
   return changes_.balance(balancing_.exchange(true));
 }
 

@@ -30,7 +30,7 @@ template <class Read> auto naming(const char* name, Read&& read) {
   try {
     return read();
   } catch (const Error& error) {
-    throw Error(error.status(), fmt::format("{}: {}", name, error.what()));
+    throw Error(error.status(), "{}: {}", name, error.what());
   }
 }
 
@@ -46,8 +46,7 @@ void read_group(const std::string& text, const std::string& where, GroupPolicy& 
     policy.kind = Kind::fixed;
     policy.size = static_cast<int>(size);
   } else {
-    throw Error(Status::bad_argument,
-                fmt::format("{} is \"{}\", expected auto, all or a number of processes from 1", where, text));
+    throw Error(Status::bad_argument, "{} is \"{}\", expected auto, all or a number of processes from 1", where, text);
   }
 }
 
@@ -91,10 +90,10 @@ void read_interval(const std::string& text, Settings& settings) {
   const bool is_whole = value == static_cast<double>(static_cast<std::int64_t>(value));
   if (end == text.c_str() || !(value > 0) || value > 1e12 || (*end != '\0' && !in_seconds) ||
       (!in_seconds && !is_whole))
-    throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: DYNGRID_CHECKPOINT's every is \"{}\", expected a number of "
-                            "resize points (20) or of seconds (90s)",
-                            text));
+    throw Error(
+        Status::bad_argument,
+        "blacs-dyn: DYNGRID_CHECKPOINT's every is \"{}\", expected a number of resize points (20) or of seconds (90s)",
+        text);
   if (in_seconds)
     settings.checkpoint_seconds = value;
   else
@@ -106,7 +105,7 @@ double read_seconds(const std::string& text, const std::string& where) {
   char* end = nullptr;
   const double seconds = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || (*end != '\0' && std::string_view(end) != "s") || !(seconds > 0) || seconds > 1e9)
-    throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected seconds above 0", where, text));
+    throw Error(Status::bad_argument, "{} is \"{}\", expected seconds above 0", where, text);
   return seconds;
 }
 
@@ -119,14 +118,14 @@ void read_exchange(Settings& settings) {
   });
   if_set("DYNGRID_EXCHANGE", "memory", [&](const std::string& text, const std::string& where) {
     if (text != "auto" && text != "low")
-      throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected auto or low", where, text));
+      throw Error(Status::bad_argument, "{} is \"{}\", expected auto or low", where, text);
     settings.is_exchange_low = text == "low";
   });
   // redist reads these two when it first needs them, and prints nothing
   base::parse_switch("blacs-dyn: DYNGRID_EXCHANGE's hugepages", environment("DYNGRID_EXCHANGE", "hugepages"), true);
   if_set("DYNGRID_EXCHANGE", "gemr2d", [](const std::string& text, const std::string& where) {
     if (text != "stock" && text != "dyngrid")
-      throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected stock or dyngrid", where, text));
+      throw Error(Status::bad_argument, "{} is \"{}\", expected stock or dyngrid", where, text);
   });
 }
 
@@ -152,17 +151,15 @@ void read_checkpoints(Settings& settings) {
   if (const char* text = environment("DYNGRID_RESTORE")) settings.restore = text + own_file;
   if_set("DYNGRID_CHECKPOINT", "every", [&](const std::string& text, const std::string&) {
     if (settings.checkpoint.empty())
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: DYNGRID_CHECKPOINT has no file, expected PATH,every={}", text));
+      throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_CHECKPOINT has no file, expected PATH,every={}", text);
     read_interval(text, settings);
   });
   if_set("DYNGRID_CHECKPOINT", "signal", [&](const std::string& text, const std::string& where) {
     if (settings.checkpoint.empty())
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: DYNGRID_CHECKPOINT has no file, expected PATH,signal={}", text));
+      throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_CHECKPOINT has no file, expected PATH,signal={}", text);
     settings.checkpoint_signal = text == "TERM" ? SIGTERM : text == "USR1" ? SIGUSR1 : 0;
     if (settings.checkpoint_signal == 0)
-      throw Error(Status::bad_argument, fmt::format("{} is \"{}\", expected TERM or USR1", where, text));
+      throw Error(Status::bad_argument, "{} is \"{}\", expected TERM or USR1", where, text);
   });
 }
 } // namespace

@@ -26,22 +26,19 @@ void SharedState::check_share(const char* name, const void* data, std::size_t by
   check_registered_name("dyngrid_share", name);
   if (has_gaps)
     throw Error(Status::bad_argument,
-                fmt::format("blacs-dyn: dyngrid_share: \"{}\" is a section with gaps, as a(1, :), expected a variable "
-                            "whose elements follow each other in memory, as a whole array or a(:, 1)",
-                            name));
+                "blacs-dyn: dyngrid_share: \"{}\" is a section with gaps, as a(1, :), expected a variable whose "
+                "elements follow each other in memory, as a whole array or a(:, 1)",
+                name);
   if (bytes > PTRDIFF_MAX)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_share: \"{}\" has {} bytes, expected 0 .. {}",
-                                                  name, bytes, PTRDIFF_MAX));
-  if (!data && bytes > 0)
-    throw Error(Status::null_pointer, fmt::format("blacs-dyn: dyngrid_share: data of \"{}\" is null", name));
+    throw Error(Status::bad_argument, "blacs-dyn: dyngrid_share: \"{}\" has {} bytes, expected 0 .. {}", name, bytes,
+                PTRDIFF_MAX);
+  if (!data && bytes > 0) throw Error(Status::null_pointer, "blacs-dyn: dyngrid_share: data of \"{}\" is null", name);
   const Item* known = find(name);
   if (!known) return;
-  if (known->has_place)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: dyngrid_share: \"{}\" is shared already", name));
+  if (known->has_place) throw Error(Status::bad_argument, "blacs-dyn: dyngrid_share: \"{}\" is shared already", name);
   if (known->bytes != bytes)
-    throw Error(Status::rank_mismatch,
-                fmt::format("blacs-dyn: dyngrid_share: \"{}\" has {} bytes here and {} on the others", name, bytes,
-                            known->bytes));
+    throw Error(Status::rank_mismatch, "blacs-dyn: dyngrid_share: \"{}\" has {} bytes here and {} on the others", name,
+                bytes, known->bytes);
 }
 
 void SharedState::share(const char* name, void* data, std::size_t bytes, MPI_Comm grid, bool has_gaps) {
@@ -77,8 +74,7 @@ bool SharedState::has_early(const char* name) const {
 void SharedState::unshare(const char* name) {
   check_registered_name("dyngrid_unshare", name);
   const Item* item = find(name);
-  if (!item)
-    throw Error(Status::not_found, fmt::format("blacs-dyn: dyngrid_unshare: nothing is shared as \"{}\"", name));
+  if (!item) throw Error(Status::not_found, "blacs-dyn: dyngrid_unshare: nothing is shared as \"{}\"", name);
   items_.erase(items_.begin() + (item - items_.data()));
 }
 
@@ -94,9 +90,8 @@ void SharedState::expect(const std::vector<SavedShared>& items, bool is_newcomer
     const auto bytes = static_cast<std::size_t>(one.bytes);
     Item* known = find(one.name);
     if (known && known->has_place && known->bytes != bytes)
-      throw Error(Status::rank_mismatch, fmt::format("blacs-dyn: shared \"{}\" has {} bytes on a {} process and {} on "
-                                                     "the others",
-                                                     one.name, known->bytes, is_newcomer ? "new" : "woken", bytes));
+      throw Error(Status::rank_mismatch, "blacs-dyn: shared \"{}\" has {} bytes on a {} process and {} on the others",
+                  one.name, known->bytes, is_newcomer ? "new" : "woken", bytes);
     if (known && known->has_place) continue;
     if (!known) known = &items_.emplace_back(Item{one.name, false, nullptr, 0, {}});
     try {
@@ -111,10 +106,10 @@ void SharedState::expect(const std::vector<SavedShared>& items, bool is_newcomer
   };
   const auto extra = std::find_if(items_.begin(), items_.end(), others_lack);
   if (is_newcomer && extra != items_.end())
-    throw Error(Status::rank_mismatch,
-                fmt::format("blacs-dyn: a new process shares \"{}\", which the others do not share; expected what "
-                            "they share, or less",
-                            extra->name));
+    throw Error(
+        Status::rank_mismatch,
+        "blacs-dyn: a new process shares \"{}\", which the others do not share; expected what they share, or less",
+        extra->name);
   items_.erase(std::remove_if(extra, items_.end(), others_lack), items_.end()); // unshared while this process slept
 }
 
@@ -186,12 +181,11 @@ void SharedState::check(const std::vector<SavedShared>& saved) const {
   for (const Item& item : items_) {
     const auto at =
         std::find_if(saved.begin(), saved.end(), [&](const SavedShared& one) { return one.name == item.name; });
-    if (at == saved.end())
-      throw Error(Status::not_found, fmt::format("blacs-dyn: the checkpoint has no shared \"{}\"", item.name));
+    if (at == saved.end()) throw Error(Status::not_found, "blacs-dyn: the checkpoint has no shared \"{}\"", item.name);
     if (static_cast<std::size_t>(at->bytes) != item.bytes)
       throw Error(Status::rank_mismatch,
-                  fmt::format("blacs-dyn: shared \"{}\" has {} bytes in the program and {} in the checkpoint",
-                              item.name, item.bytes, at->bytes));
+                  "blacs-dyn: shared \"{}\" has {} bytes in the program and {} in the checkpoint", item.name,
+                  item.bytes, at->bytes);
   }
 }
 
@@ -209,10 +203,10 @@ void SharedState::check_place(const std::vector<SavedShared>& saved) const {
     const bool is_here = std::any_of(items_.begin(), items_.end(), [&](const Item& i) { return i.name == one.name; });
     if (is_within(one.name) && !is_here)
       throw Error(Status::bad_state,
-                  fmt::format("blacs-dyn: the checkpoint was written in the middle of {}, between two panels; expected "
-                              "to go on there: a run that is restarted (dyngrid_is_restarted) has to come to that call "
-                              "before any other resize point or dyngrid_restore",
-                              one.name));
+                  "blacs-dyn: the checkpoint was written in the middle of {}, between two panels; expected to go on "
+                  "there: a run that is restarted (dyngrid_is_restarted) has to come to that call before any other "
+                  "resize point or dyngrid_restore",
+                  one.name);
   }
 }
 

@@ -23,7 +23,7 @@ void* next_symbol(const char* name) {
     if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD))
       if (void* address = dlsym(handle, name)) return address;
   throw base::Error(base::Status::unsupported,
-                    fmt::format("blacs-dyn: this program has no {}; link -ldyngrid before -lscalapack-openmpi", name));
+                    "blacs-dyn: this program has no {}; link -ldyngrid before -lscalapack-openmpi", name);
 }
 
 int grids_seen = 0;

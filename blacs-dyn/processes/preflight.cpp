@@ -121,18 +121,18 @@ namespace {
 void check_start_folder() {
   const std::string& folder = start_folder();
   if (folder.empty() || access(folder.c_str(), X_OK) == 0) return;
-  throw Error(Status::not_found,
-              fmt::format("blacs-dyn: the folder in which the program was started, {}: {}; new processes start there, "
-                          "so make it again",
-                          folder, std::strerror(errno)));
+  throw Error(
+      Status::not_found,
+      "blacs-dyn: the folder in which the program was started, {}: {}; new processes start there, so make it again",
+      folder, std::strerror(errno));
 }
 
 std::string find_program(const std::string& command) {
   if (command[0] == '/') return command;
   if (command.find('/') != std::string::npos) return start_folder() + "/" + command;
   if (const std::string program = base::search_path(command); !program.empty()) return program;
-  throw Error(Status::not_found,
-              fmt::format("blacs-dyn: program to spawn is \"{}\", which is not in PATH; give its full path", command));
+  throw Error(Status::not_found, "blacs-dyn: program to spawn is \"{}\", which is not in PATH; give its full path",
+              command);
 }
 
 void check_program(const std::string& path) {
@@ -140,17 +140,15 @@ void check_program(const std::string& path) {
   if (path.size() > std::strlen(deleted) &&
       path.compare(path.size() - std::strlen(deleted), std::string::npos, deleted) == 0)
     throw Error(Status::spawn_failure,
-                fmt::format("blacs-dyn: program {} was removed or replaced since it was started; new processes would "
-                            "run another one. Start the application anew to grow again",
-                            path.substr(0, path.size() - std::strlen(deleted))));
+                "blacs-dyn: program {} was removed or replaced since it was started; new processes would run another "
+                "one. Start the application anew to grow again",
+                path.substr(0, path.size() - std::strlen(deleted)));
   struct stat info {};
   if (stat(path.c_str(), &info) != 0)
-    throw Error(Status::not_found,
-                fmt::format("blacs-dyn: program to spawn {}: {}; check the path, also on the other hosts", path,
-                            std::strerror(errno)));
+    throw Error(Status::not_found, "blacs-dyn: program to spawn {}: {}; check the path, also on the other hosts", path,
+                std::strerror(errno));
   if (!S_ISREG(info.st_mode) || access(path.c_str(), X_OK) != 0)
-    throw Error(Status::spawn_failure,
-                fmt::format("blacs-dyn: program to spawn {} is not an executable file (chmod +x?)", path));
+    throw Error(Status::spawn_failure, "blacs-dyn: program to spawn {} is not an executable file (chmod +x?)", path);
 
   if (path == own_program() && links_as_this_one()) return; // with MPI, if only by dlopen (Python)
   const std::string loader = base::loader_of(path);
@@ -162,17 +160,15 @@ void check_program(const std::string& path) {
     if (line.find("not found") == std::string::npos && line.find("error while loading") == std::string::npos) continue;
     const std::size_t first = line.find_first_not_of(" \t");
     throw Error(Status::spawn_failure,
-                fmt::format("blacs-dyn: program to spawn {} does not link: {}; set LD_LIBRARY_PATH or its rpath", path,
-                            line.substr(first == std::string::npos ? 0 : first)));
+                "blacs-dyn: program to spawn {} does not link: {}; set LD_LIBRARY_PATH or its rpath", path,
+                line.substr(first == std::string::npos ? 0 : first));
   }
   // one that never calls MPI_Init would end the application
   if (!has_mpi && path != own_program())
-    throw Error(
-        Status::spawn_failure,
-        fmt::format(
-            "blacs-dyn: program to spawn {} is not linked with MPI; a process that does not call MPI_Init would end "
-            "the whole application",
-            path));
+    throw Error(Status::spawn_failure,
+                "blacs-dyn: program to spawn {} is not linked with MPI; a process that does not call MPI_Init would "
+                "end the whole application",
+                path);
 }
 
 namespace {
@@ -218,15 +214,12 @@ void check_host(const std::string& host) {
   if (code == 0)
     freeaddrinfo(found);
   else
-    throw Error(Status::not_found,
-                fmt::format("blacs-dyn: host to spawn on is \"{}\": {}; check DYNGRID_HOSTS or blacs_setup.dat", host,
-                            gai_strerror(code)));
+    throw Error(Status::not_found, "blacs-dyn: host to spawn on is \"{}\": {}; check DYNGRID_HOSTS or blacs_setup.dat",
+                host, gai_strerror(code));
   const std::vector<std::string> known = launchers_hosts().value_or(std::vector<std::string>());
   if (!known.empty() && !holds(known, host))
-    throw Error(
-        Status::not_found,
-        fmt::format("blacs-dyn: host to spawn on is \"{}\", which is not in mpirun's -H list; start mpirun with it",
-                    host));
+    throw Error(Status::not_found,
+                "blacs-dyn: host to spawn on is \"{}\", which is not in mpirun's -H list; start mpirun with it", host);
 }
 
 bool has_other_hosts(const std::vector<std::string>& known) {

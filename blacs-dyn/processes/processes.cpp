@@ -7,8 +7,6 @@
 #include <numeric>
 #include <thread>
 
-#include <fmt/format.h>
-
 #include "base/mpi/comm.hpp"
 #include "processes/messages.hpp"
 
@@ -296,11 +294,10 @@ void Processes::admit(const Change& change, const SpawnOptions& options, std::ve
     if (!progress.failure.empty()) throw Error(Status::spawn_failure, "blacs-dyn: " + progress.failure);
     if (progress.is_complete()) break;
     if (MPI_Wtime() - start > options.join_limit_s)
-      throw Error(
-          Status::timeout,
-          fmt::format("blacs-dyn: {} new process(es) did not reach their first resize point within {} s and are "
-                      "given up; raise DYNGRID_START=timeout=SECONDS if they only need longer",
-                      progress.coming, options.join_limit_s));
+      throw Error(Status::timeout,
+                  "blacs-dyn: {} new process(es) did not reach their first resize point within {} s and are given up; "
+                  "raise DYNGRID_START=timeout=SECONDS if they only need longer",
+                  progress.coming, options.join_limit_s);
     std::this_thread::sleep_for(pause);
     let_mpi_progress(world_.get()); // the others may still wait for this process's part of a broadcast
   }
@@ -345,9 +342,8 @@ Processes::Union Processes::complete(const ProcessSet& before, const Change& cha
   Union gathered;
   gathered.comm = all.own && ids == order ? std::move(all.own) : arranged(all.comm, positions(ids, order));
   if (gathered.comm.rank() != static_cast<int>(position(order, id_)))
-    throw Error(Status::internal, fmt::format("blacs-dyn: process {} has rank {} of those that change the grid, and "
-                                              "expected {}",
-                                              id_, gathered.comm.rank(), position(order, id_)));
+    throw Error(Status::internal, "blacs-dyn: process {} has rank {} of those that change the grid, and expected {}",
+                id_, gathered.comm.rank(), position(order, id_));
   gathered.before = before;
   gathered.change = change;
   return gathered;
@@ -614,7 +610,7 @@ std::vector<int> Processes::parked_ranks_in_parent_comm(const ProcessSet& proces
 void Processes::release_group(int group, const std::vector<int>& parked_ranks) {
   const auto held = owned_.find(group);
   if (held == owned_.end())
-    throw Error(Status::internal, fmt::format("blacs-dyn: process {} does not own process group {}", id_, group));
+    throw Error(Status::internal, "blacs-dyn: process {} does not own process group {}", id_, group);
   const MPI_Comm parent_comm = held->second.parent_comm.get();
   while (receive_if_there(parent_comm, MPI_ANY_SOURCE, base::tag_load)) { // load reports, which are not needed any more
   }

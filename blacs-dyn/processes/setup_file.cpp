@@ -34,17 +34,15 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name) {
     else
       key = setup.executable.empty() ? "executable" : setup.processes == 0 ? "processes" : "";
     if (key.empty())
-      throw Error(
-          Status::bad_argument,
-          fmt::format("blacs-dyn: {}: \"{}\" is not executable, processes, arguments or host", where, parts[0]));
+      throw Error(Status::bad_argument, "blacs-dyn: {}: \"{}\" is not executable, processes, arguments or host", where,
+                  parts[0]);
     if (key == "arguments") {
       setup.has_arguments = true;
       setup.arguments = parts;
       continue;
     }
     if (parts.size() != 1)
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: {}: {} has {} values, expected one", where, key, parts.size()));
+      throw Error(Status::bad_argument, "blacs-dyn: {}: {} has {} values, expected one", where, key, parts.size());
     if (key == "executable") setup.executable = parts[0];
     if (key == "host") setup.hosts.push_back(base::parse_host(parts[0], "blacs-dyn: " + where));
     if (key == "processes")
@@ -52,11 +50,9 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name) {
           base::parse_whole_number(parts[0], fmt::format("blacs-dyn: {}: processes", where), 1, max_processes));
   }
   if (const auto twice = base::named_twice(setup.hosts))
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {}: host {} is there twice", name, *twice));
-  if (setup.executable.empty())
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} names no executable", name));
-  if (setup.processes == 0)
-    throw Error(Status::bad_argument, fmt::format("blacs-dyn: {} has no line \"processes N\"", name));
+    throw Error(Status::bad_argument, "blacs-dyn: {}: host {} is there twice", name, *twice);
+  if (setup.executable.empty()) throw Error(Status::bad_argument, "blacs-dyn: {} names no executable", name);
+  if (setup.processes == 0) throw Error(Status::bad_argument, "blacs-dyn: {} has no line \"processes N\"", name);
   return setup;
 }
 

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/environment.hpp"
 #include "gridmap/mapping.hpp"
 
@@ -56,8 +54,8 @@ struct OwnSpeed {
 void Processes::set_speed(double speed) {
   const auto check = [&] {
     if (!std::isfinite(speed) || speed <= 0)
-      throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: dyngrid_set_speed: speed is {}, expected a finite number above 0", speed));
+      throw Error(Status::bad_argument, "blacs-dyn: dyngrid_set_speed: speed is {}, expected a finite number above 0",
+                  speed);
   };
   if (!grid_) {
     check();

@@ -51,8 +51,7 @@ private:
     return 0;
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
-  throw Error(Status::io_failure,
-              fmt::format("blacs-dyn: checkpoint {}: {}{}{}", path, what, text.empty() ? "" : ": ", text));
+  throw Error(Status::io_failure, "blacs-dyn: checkpoint {}: {}{}{}", path, what, text.empty() ? "" : ": ", text);
 }
 
 /// Owner of one HDF5 identifier.
@@ -108,8 +107,8 @@ Id element_type(char type, const std::string& path) {
   case 'i':
     return copy(H5T_NATIVE_INT32);
   default:
-    throw Error(Status::io_failure,
-                fmt::format("blacs-dyn: checkpoint {}: a matrix of type '{}', expected s, d, c, z or i", path, type));
+    throw Error(Status::io_failure, "blacs-dyn: checkpoint {}: a matrix of type '{}', expected s, d, c, z or i", path,
+                type);
   }
 }
 
@@ -184,8 +183,7 @@ void make_durable(const std::string& name, const std::string& path) {
   const int failed = !file || fsync(file.get()) != 0 ? errno : 0;
   // some file systems have no fsync for a folder; the rename is as safe there as they make it
   if (failed && failed != EINVAL && failed != ENOTSUP)
-    throw Error(Status::io_failure,
-                fmt::format("blacs-dyn: checkpoint {}: cannot sync {}: {}", path, name, std::strerror(failed)));
+    throw Error(Status::io_failure, "blacs-dyn: checkpoint {}: cannot sync {}: {}", path, name, std::strerror(failed));
 }
 
 Id open_checkpoint(const std::string& path); ///< the file, of dyngrid, of this format, finished
@@ -200,11 +198,10 @@ void refuse_file_of_other_pool(const std::string& path, const std::string& pool)
   } catch (const Error&) { // there is no whole checkpoint
   }
   if (!writer.empty() && writer != pool)
-    throw Error(
-        Status::bad_argument,
-        fmt::format("blacs-dyn: checkpoint {}: pool \"{}\" has written it, expected a path of pool \"{}\" alone; "
-                    "remove the file where it is not needed",
-                    path, writer, pool));
+    throw Error(Status::bad_argument,
+                "blacs-dyn: checkpoint {}: pool \"{}\" has written it, expected a path of pool \"{}\" alone; remove "
+                "the file where it is not needed",
+                path, writer, pool);
 }
 
 } // namespace
@@ -242,8 +239,8 @@ void CheckpointWriter::File::begin() {
   const base::FileDescriptor made = base::new_file(partial, 0666); // HDF5 would follow a link, and says less of errors
   struct stat info {};
   if (!made || fstat(made.get(), &info) != 0)
-    throw Error(Status::io_failure,
-                fmt::format("blacs-dyn: checkpoint {}: cannot write {}: {}", path, partial, std::strerror(errno)));
+    throw Error(Status::io_failure, "blacs-dyn: checkpoint {}: cannot write {}: {}", path, partial,
+                std::strerror(errno));
   device = info.st_dev;
   inode = info.st_ino;
 }
@@ -255,8 +252,8 @@ CheckpointWriter::CheckpointWriter(std::string path) : file_(std::make_unique<Fi
   f.partial = f.path + ".writing";
   struct stat info {};
   if (stat(f.path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
-    throw Error(Status::io_failure,
-                fmt::format("blacs-dyn: checkpoint {}: there is something of that name that is not a file", f.path));
+    throw Error(Status::io_failure, "blacs-dyn: checkpoint {}: there is something of that name that is not a file",
+                f.path);
   const Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, f.path, "make a property list");
   // the newest format has checksums on everything HDF5 writes of its own; strong: closing the file closes all that is
   // open in it
@@ -370,14 +367,13 @@ void CheckpointWriter::commit() {
   make_durable(f.partial, f.path);
   refuse_file_of_other_pool(f.path, f.pool); // it may have come since
   if (!f.is_ours())
-    throw Error(
-        Status::io_failure,
-        fmt::format("blacs-dyn: checkpoint {}: another program has replaced {} meanwhile, expected one writer at "
-                    "a time; give each program a path of its own",
-                    f.path, f.partial));
+    throw Error(Status::io_failure,
+                "blacs-dyn: checkpoint {}: another program has replaced {} meanwhile, expected one writer at a time; "
+                "give each program a path of its own",
+                f.path, f.partial);
   if (std::rename(f.partial.c_str(), f.path.c_str()) != 0)
-    throw Error(Status::io_failure, fmt::format("blacs-dyn: checkpoint {}: cannot rename {} to it: {}", f.path,
-                                                f.partial, std::strerror(errno)));
+    throw Error(Status::io_failure, "blacs-dyn: checkpoint {}: cannot rename {} to it: {}", f.path, f.partial,
+                std::strerror(errno));
   f.is_committed = true;
   make_durable(base::folder_of(f.path), f.path);
 }
@@ -396,9 +392,9 @@ Id open_checkpoint(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0)
     throw Error(errno == ENOENT || errno == ENOTDIR ? Status::not_found : Status::io_failure,
-                fmt::format("blacs-dyn: checkpoint {}: {}", path, std::strerror(errno)));
+                "blacs-dyn: checkpoint {}: {}", path, std::strerror(errno));
   if (access(path.c_str(), R_OK) != 0)
-    throw Error(Status::io_failure, fmt::format("blacs-dyn: checkpoint {}: {}", path, std::strerror(errno)));
+    throw Error(Status::io_failure, "blacs-dyn: checkpoint {}: {}", path, std::strerror(errno));
   const Id how(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path, "make a property list");
   H5Pset_fclose_degree(how.get(), H5F_CLOSE_STRONG);
   Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, how.get()), H5Fclose, path,
@@ -408,9 +404,8 @@ Id open_checkpoint(const std::string& path) {
     fail(path, "this HDF5 file is not a checkpoint of dyngrid");
   const std::int64_t version = get_number(root, "format_version", path);
   if (version != format_version)
-    throw Error(Status::io_failure,
-                fmt::format("blacs-dyn: checkpoint {}: format {} of dyngrid {}, this dyngrid reads {}", path, version,
-                            get_text(root, "dyngrid_version", path), format_version));
+    throw Error(Status::io_failure, "blacs-dyn: checkpoint {}: format {} of dyngrid {}, this dyngrid reads {}", path,
+                version, get_text(root, "dyngrid_version", path), format_version);
   if (H5Aexists(root, "complete") <= 0) fail(path, "it was never finished");
   return file;
 }

@@ -12,8 +12,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
-
 #include "base/files.hpp"
 #include "base/parse_json.hpp"
 #include "control/protocol.hpp"
@@ -29,10 +27,9 @@ using base::Status;
 /// The other end receives commands and the environment of this user: it must be this user's, or root's.
 void require_own_peer(int fd, const std::string& path) {
   const std::optional<ucred> peer = base::peer_of(fd);
-  if (!peer) throw Error(Status::io_failure, fmt::format("control: {}: {}", path, std::strerror(errno)));
+  if (!peer) throw Error(Status::io_failure, "control: {}: {}", path, std::strerror(errno));
   if (peer->uid != geteuid() && peer->uid != 0)
-    throw Error(Status::io_failure,
-                fmt::format("control: {} belongs to user {}, expected {}", path, peer->uid, geteuid()));
+    throw Error(Status::io_failure, "control: {} belongs to user {}, expected {}", path, peer->uid, geteuid());
 }
 
 constexpr std::size_t longest_answer = 64u
@@ -49,8 +46,7 @@ Client Client::to_job(const std::string& job, double timeout_s) {
     return client;
   } catch (const Error& error) {
     if (error.status() != Status::not_found) throw;
-    throw Error(Status::not_found,
-                fmt::format("control: no job {} in {} (dyngrid ps lists them)", job, runtime_directory()));
+    throw Error(Status::not_found, "control: no job {} in {} (dyngrid ps lists them)", job, runtime_directory());
   }
 }
 
@@ -59,24 +55,23 @@ Client Client::to_socket(const std::string& path, double timeout_s) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
-    throw Error(Status::bad_argument, fmt::format("control: path {} is longer than a socket's may be ({})", path,
-                                                  sizeof address.sun_path - 1));
+    throw Error(Status::bad_argument, "control: path {} is longer than a socket's may be ({})", path,
+                sizeof address.sun_path - 1);
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   check_private_directory(base::folder_of(path));
   Client client(base::FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), path);
-  if (!client.fd_) throw Error(Status::io_failure, fmt::format("control: socket: {}", std::strerror(errno)));
+  if (!client.fd_) throw Error(Status::io_failure, "control: socket: {}", std::strerror(errno));
   while (connect(client.fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     if (errno == EINTR) continue;
     if (errno == EAGAIN) { // many clients connect at once, and there is no poll for this
       if (deadline.is_over())
-        throw Error(Status::timeout,
-                    fmt::format("control: {} did not take the connection within {:g} s", path, timeout_s));
+        throw Error(Status::timeout, "control: {} did not take the connection within {:g} s", path, timeout_s);
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       continue;
     }
     const bool is_absent = errno == ENOENT || errno == ECONNREFUSED;
-    throw Error(is_absent ? Status::not_found : Status::io_failure,
-                fmt::format("control: nobody answers at {}: {}", path, std::strerror(errno)));
+    throw Error(is_absent ? Status::not_found : Status::io_failure, "control: nobody answers at {}: {}", path,
+                std::strerror(errno));
   }
   require_own_peer(client.fd_.get(), path);
   return client;
@@ -89,14 +84,14 @@ std::int64_t Client::send(const std::string& op, const base::Json& fields, doubl
   request["id"] = ++last_id_;
   const std::string line = to_line(request);
   if (line.size() > longest_line)
-    throw Error(Status::bad_argument,
-                fmt::format("control: request {} has {} bytes, expected at most {}", op, line.size(), longest_line));
+    throw Error(Status::bad_argument, "control: request {} has {} bytes, expected at most {}", op, line.size(),
+                longest_line);
   switch (base::send_all(fd_.get(), line, deadline)) {
   case base::Io::later:
-    throw Error(Status::timeout, fmt::format("control: {} took no request within {:g} s", who_, timeout_s));
+    throw Error(Status::timeout, "control: {} took no request within {:g} s", who_, timeout_s);
   case base::Io::failed: // it has closed: what it sent before, such as the reason, can still be read
     if (errno != EPIPE && errno != ECONNRESET)
-      throw Error(Status::io_failure, fmt::format("control: {}: {}", who_, std::strerror(errno)));
+      throw Error(Status::io_failure, "control: {}: {}", who_, std::strerror(errno));
     break;
   default:
     break;
@@ -109,13 +104,12 @@ std::optional<std::string> Client::take_line(double timeout_s) {
   for (;;) {
     if (std::optional<std::string> line = input_.line()) return line;
     if (input_.size() > longest_answer)
-      throw Error(Status::io_failure,
-                  fmt::format("control: {} sent a line of more than {} bytes", who_, longest_answer));
+      throw Error(Status::io_failure, "control: {} sent a line of more than {} bytes", who_, longest_answer);
     const base::Io came = input_.receive(fd_.get());
     if (came == base::Io::later) {
       if (!base::wait_for(fd_.get(), POLLIN, deadline)) return std::nullopt;
     } else if (came != base::Io::some) {
-      throw Error(Status::io_failure, fmt::format("control: {} has gone", who_));
+      throw Error(Status::io_failure, "control: {} has gone", who_);
     }
   }
 }
@@ -124,8 +118,7 @@ namespace {
 Json parsed(const std::string& line, const std::string& who) {
   Json object = base::parse_json_or_null(line);
   if (!object.is_object())
-    throw Error(Status::io_failure,
-                fmt::format("control: {} answers '{}', expected a JSON object", who, line.substr(0, 60)));
+    throw Error(Status::io_failure, "control: {} answers '{}', expected a JSON object", who, line.substr(0, 60));
   return object;
 }
 
@@ -158,8 +151,7 @@ base::Json Client::call(const std::string& op, const base::Json& fields, double 
   const std::int64_t id = send(op, fields, timeout_s);
   for (;;) {
     const std::optional<std::string> line = take_line(deadline.left_s());
-    if (!line)
-      throw Error(Status::timeout, fmt::format("control: {} did not answer {} within {:g} s", who_, op, timeout_s));
+    if (!line) throw Error(Status::timeout, "control: {} did not answer {} within {:g} s", who_, op, timeout_s);
     Json answer = parsed(*line, who_);
     const auto answered = answer.find("id");
     const bool is_event = answer.contains("event");

@@ -306,8 +306,7 @@ Json JobState::grant(const Request& request) {
   Grant grant = Grant::in(request);
   const Lock lock(mutex_);
   if (!ask_ || ask_->number != number || ask_->granted > 0 || grant_)
-    throw Error(Status::bad_state,
-                fmt::format("control: grant: \"ask\" is {}, which is not waiting for an answer", number));
+    throw Error(Status::bad_state, "control: grant: \"ask\" is {}, which is not waiting for an answer", number);
   ask_->granted = grant.procs;
   grant_ = std::move(grant);
   answered_.notify_all();

@@ -7,8 +7,6 @@
 
 #include <unistd.h>
 
-#include <fmt/format.h>
-
 #include "base/parse_json.hpp"
 #include "base/thread.hpp"
 #include "control/runtime_dir.hpp"
@@ -50,7 +48,7 @@ JobServer::JobServer(JobState& state, const std::string& directory, std::functio
     thread_ = base::thread_without_signals([this] { run(); });
   } catch (const std::exception& error) {
     state_.wake = {};
-    throw Error(Status::io_failure, fmt::format("control: cannot start a thread: {}", error.what()));
+    throw Error(Status::io_failure, "control: cannot start a thread: {}", error.what());
   }
 }
 

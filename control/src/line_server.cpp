@@ -39,7 +39,7 @@ constexpr std::uint64_t key_listener = 0, key_interrupt = 1, key_resume = 2, fir
 constexpr long pause_ns = 100'000'000; ///< without accepting, when this process has no descriptor left
 
 [[noreturn]] void system_error(const std::string& what) {
-  throw Error(Status::io_failure, fmt::format("control: {}: {}", what, std::strerror(errno)));
+  throw Error(Status::io_failure, "control: {}: {}", what, std::strerror(errno));
 }
 
 // sent to clients that are refused, without the JSON library: this file does not use it
@@ -229,9 +229,10 @@ LineServer::LineServer(const std::string& directory, const std::string& name, Ha
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (passing.size() >= sizeof address.sun_path)
-    throw Error(Status::bad_argument, fmt::format("control: path {} is {} characters long, a socket's has at most {}; "
-                                                  "set DYNGRID_RUNTIME_DIR to a shorter one",
-                                                  s.path, passing.size(), sizeof address.sun_path - 1));
+    throw Error(
+        Status::bad_argument,
+        "control: path {} is {} characters long, a socket's has at most {}; set DYNGRID_RUNTIME_DIR to a shorter one",
+        s.path, passing.size(), sizeof address.sun_path - 1);
   std::memcpy(address.sun_path, passing.c_str(), passing.size() + 1);
   s.listener = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!s.listener) system_error("socket");
@@ -248,7 +249,7 @@ LineServer::LineServer(const std::string& directory, const std::string& name, Ha
     unlink(passing.c_str());
     errno = why;
     if (!is_good) system_error(fmt::format("listen {}", passing));
-    throw Error(Status::bad_state, fmt::format("control: {} is in use by another process", s.path));
+    throw Error(Status::bad_state, "control: {} is in use by another process", s.path);
   }
   remove_dead_sockets(directory, passing);
   if (rename(passing.c_str(), s.path.c_str()) != 0) {

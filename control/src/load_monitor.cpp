@@ -8,8 +8,6 @@
 #include <map>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "advise/rules.hpp"
 #include "base/clock.hpp"
 #include "base/status.hpp"
@@ -92,8 +90,7 @@ LoadMonitor::LoadMonitor(std::string root)
   try {
     thread_ = base::thread_without_signals([this] { run(); });
   } catch (const std::exception& error) {
-    throw base::Error(base::Status::io_failure,
-                      fmt::format("control: the load monitor cannot start a thread: {}", error.what()));
+    throw base::Error(base::Status::io_failure, "control: the load monitor cannot start a thread: {}", error.what());
   }
 }
 

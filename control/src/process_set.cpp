@@ -267,7 +267,7 @@ void place(Change& change, const ProcessSet& process_set, gridmap::PlacementRequ
 const SpawnGroup& ProcessSet::group_of(int id) const {
   for (const SpawnGroup& group : groups)
     if (has(group.members, id)) return group;
-  throw Error(Status::internal, fmt::format("blacs-dyn: process {} belongs to no process group", id));
+  throw Error(Status::internal, "blacs-dyn: process {} belongs to no process group", id);
 }
 
 double ProcessSet::speed_of(int id) const {
@@ -432,8 +432,8 @@ std::vector<HostShare> share_among_hosts(const ProcessSet& process_set, int n, c
       best_speed = speed;
     }
     if (!best)
-      throw Error(Status::no_slots,
-                  fmt::format("blacs-dyn: {} new processes asked for, the hosts given have slots for {}", n, n - left));
+      throw Error(Status::no_slots, "blacs-dyn: {} new processes asked for, the hosts given have slots for {}", n,
+                  n - left);
     ++best->count;
     ++best->spawned;
     ++best->load;
@@ -500,8 +500,8 @@ Change decide_change(const ProcessSet& process_set, base::GridShape to, gridmap:
     for (const int id : change.wake)
       if (!can_wake(process_set, change.wake, id))
         throw Error(Status::bad_argument,
-                    fmt::format("blacs-dyn: process {} cannot be woken while process {}, which wakes it, sleeps", id,
-                                process_set.group_of(id).owner));
+                    "blacs-dyn: process {} cannot be woken while process {}, which wakes it, sleeps", id,
+                    process_set.group_of(id).owner);
   } else {
     std::vector<int> named = options.without;
     for (const SpawnGroup& group : process_set.groups)
@@ -512,8 +512,8 @@ Change decide_change(const ProcessSet& process_set, base::GridShape to, gridmap:
   }
 
   if (change.to.ids.at(0) != 0) // it answers for the application
-    throw Error(Status::internal,
-                fmt::format("blacs-dyn: the new grid has process {} at (0,0), expected process 0", change.to.ids[0]));
+    throw Error(Status::internal, "blacs-dyn: the new grid has process {} at (0,0), expected process 0",
+                change.to.ids[0]);
 
   const std::vector<char> stays = marks(change.to.ids, process_set.next_id + to.size()),
                           sleeps = marks(process_set.all_parked(), process_set.next_id);
@@ -536,8 +536,7 @@ Change decide_change(const ProcessSet& process_set, base::GridShape to, gridmap:
   for (const int group : leave)
     if (!has(change.release_groups, group))
       throw Error(Status::bad_argument,
-                  fmt::format("blacs-dyn: process group {} cannot leave: the new grid of {} processes needs it", group,
-                              to.size()));
+                  "blacs-dyn: process group {} cannot leave: the new grid of {} processes needs it", group, to.size());
   return change;
 }
 

@@ -32,7 +32,7 @@ using base::Error;
 using base::Status;
 
 [[noreturn]] void no_good(const std::string& path, const std::string& why) {
-  throw Error(Status::io_failure, fmt::format("control: runtime directory {}: {}", path, why));
+  throw Error(Status::io_failure, "control: runtime directory {}: {}", path, why);
 }
 
 } // namespace
@@ -51,8 +51,7 @@ void require_private_directory(const std::string& path) {
 
 void check_private_directory(const std::string& path) {
   const base::FileDescriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder && errno == ENOENT)
-    throw Error(Status::not_found, fmt::format("control: runtime directory {} does not exist", path));
+  if (!folder && errno == ENOENT) throw Error(Status::not_found, "control: runtime directory {} does not exist", path);
   if (!folder) no_good(path, errno == ELOOP || errno == ENOTDIR ? "is a link or no directory" : std::strerror(errno));
   struct stat found {};
   if (fstat(folder.get(), &found) != 0) no_good(path, std::strerror(errno));
@@ -69,10 +68,9 @@ void check_name(std::string_view name, std::string_view where, std::size_t longe
   };
   const auto is_good = [&](char c) { return is_first(c) || c == '.' || c == '_' || c == '-'; };
   if (name.empty() || name.size() > longest || !is_first(name[0]) || !std::all_of(name.begin(), name.end(), is_good))
-    throw Error(
-        Status::bad_argument,
-        fmt::format("control: {} is \"{}\", expected 1 to {} of A-Z a-z 0-9 . _ -, the first a letter or a digit",
-                    where, printable(name.substr(0, 60)), longest));
+    throw Error(Status::bad_argument,
+                "control: {} is \"{}\", expected 1 to {} of A-Z a-z 0-9 . _ -, the first a letter or a digit", where,
+                printable(name.substr(0, 60)), longest);
 }
 
 } // namespace

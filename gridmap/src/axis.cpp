@@ -185,9 +185,8 @@ Axis Axis::in_turn() const {
     if (j + 1 == sizes.size() && n > period_of(*this)) skip_to(owners[0]); // the list repeats: so does the turn
     if (static_cast<std::int64_t>(same.sizes.size()) > most_sizes)
       throw Error(Status::shape_mismatch,
-                  fmt::format("gridmap: axis: {} blocks with owners over {} positions need more than {} block sizes in "
-                              "turn",
-                              sizes.size(), nprocs, most_sizes));
+                  "gridmap: axis: {} blocks with owners over {} positions need more than {} block sizes in turn",
+                  sizes.size(), nprocs, most_sizes);
   }
   return same;
 }
@@ -217,12 +216,12 @@ void Axis::validate() const {
 void check_counts(const Axis& rows, const Axis& cols, const char* where) {
   constexpr int most_processes = std::numeric_limits<int>::max();
   if (std::int64_t{rows.nprocs} * cols.nprocs > most_processes)
-    throw Error(Status::bad_argument, fmt::format("gridmap: {} grid is {}x{}, expected at most {} processes", where,
-                                                  rows.nprocs, cols.nprocs, most_processes));
+    throw Error(Status::bad_argument, "gridmap: {} grid is {}x{}, expected at most {} processes", where, rows.nprocs,
+                cols.nprocs, most_processes);
   std::int64_t elements = 0;
   if (__builtin_mul_overflow(rows.n, cols.n, &elements) || elements > std::numeric_limits<std::int64_t>::max() / 4)
-    throw Error(Status::bad_argument,
-                fmt::format("gridmap: {} matrix is {} x {}, expected fewer than 2^61 elements", where, rows.n, cols.n));
+    throw Error(Status::bad_argument, "gridmap: {} matrix is {} x {}, expected fewer than 2^61 elements", where, rows.n,
+                cols.n);
 }
 
 std::int64_t Axis::local_size(int p) const {

@@ -7,8 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 #include "gridmap/mapping.hpp"
 
@@ -76,14 +74,13 @@ Axis axis_of_owners(std::int64_t n, std::int64_t nb, int nprocs, const std::vect
 
 std::vector<int> factor_order(std::int64_t blocks, const std::vector<double>& speeds) {
   if (blocks < 0)
-    throw base::Error(base::Status::bad_argument,
-                      fmt::format("gridmap: factor_order: blocks is {}, expected at least 0", blocks));
+    throw base::Error(base::Status::bad_argument, "gridmap: factor_order: blocks is {}, expected at least 0", blocks);
   if (speeds.empty())
     throw base::Error(base::Status::bad_argument, "gridmap: factor_order: no speeds, expected one each");
   for (const double speed : speeds)
     if (!(speed > 0) || !std::isfinite(speed))
-      throw base::Error(base::Status::bad_argument,
-                        fmt::format("gridmap: factor_order: a speed is {}, expected a number above 0", speed));
+      throw base::Error(base::Status::bad_argument, "gridmap: factor_order: a speed is {}, expected a number above 0",
+                        speed);
   std::vector<int> owners(static_cast<std::size_t>(blocks));
   std::vector<double> counts(speeds.size(), 0);
   for (auto owner = owners.rbegin(); owner != owners.rend(); ++owner) {

@@ -5,8 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/index.hpp"
 #include "base/status.hpp"
 #include "gridmap/dealing.hpp"
@@ -128,8 +126,7 @@ std::vector<int> in_turn(std::int64_t n, std::int64_t nb, int nprocs) {
 
 FactorMapping map_for_factors(const MappingRequest& request, std::int64_t nb, bool in_place) {
   if (nb < 1)
-    throw base::Error(base::Status::bad_argument,
-                      fmt::format("gridmap: factor mapping: nb is {}, expected at least 1", nb));
+    throw base::Error(base::Status::bad_argument, "gridmap: factor mapping: nb is {}, expected at least 1", nb);
   FactorMapping best;
   best.map = in_place ? map_in_place(request) : map_processors(request);
   const std::int64_t m = request.m, n = request.n;

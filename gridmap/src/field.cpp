@@ -72,9 +72,9 @@ Axis times(const Axis& inner, const Axis& outer) {
   const std::int64_t runs = count_of_blocks(inner);
   if (runs > Axis::most_sizes / repeats)
     throw Error(Status::bad_argument,
-                fmt::format("gridmap: a field of {} x {} elements needs a list of {} x {} runs, expected at most {}; "
-                            "choose larger blocks, or cut later dimensions alone",
-                            inner.n, outer.n, runs, repeats, Axis::most_sizes));
+                "gridmap: a field of {} x {} elements needs a list of {} x {} runs, expected at most {}; choose larger "
+                "blocks, or cut later dimensions alone",
+                inner.n, outer.n, runs, repeats, Axis::most_sizes);
   std::vector<std::int64_t> sizes;
   std::vector<int> owners;
   for (std::int64_t j = 0; j < repeats; ++j) {
@@ -101,9 +101,9 @@ std::vector<int> parts_of(const FieldDimensions& dimensions, int nprocs) {
     std::vector<int> parts;
     for (const FieldDimension& dimension : dimensions) parts.push_back(dimension.parts);
     throw Error(Status::bad_argument,
-                fmt::format("gridmap: dimensions of extents {} cannot be cut over {} processes by process_dims {}, "
-                            "expected numbers whose product is {} or, with 0 among them, divides it",
-                            extents_text(dimensions), nprocs, fmt::join(parts, " x "), nprocs));
+                "gridmap: dimensions of extents {} cannot be cut over {} processes by process_dims {}, expected "
+                "numbers whose product is {} or, with 0 among them, divides it",
+                extents_text(dimensions), nprocs, fmt::join(parts, " x "), nprocs);
   }
   return search.best;
 }

@@ -31,9 +31,8 @@ void check(const MappingRequest& request) {
   if (request.speeds.empty()) bad_mapping("the list of speeds is empty, expected one per grid position");
   const auto count = static_cast<std::int64_t>(request.speeds.size());
   if (std::int64_t{request.nprow} * request.npcol != count)
-    throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: map: {} speeds for a {}x{} grid, expected {}", count, request.nprow,
-                            request.npcol, std::int64_t{request.nprow} * request.npcol));
+    throw Error(Status::shape_mismatch, "gridmap: map: {} speeds for a {}x{} grid, expected {}", count, request.nprow,
+                request.npcol, std::int64_t{request.nprow} * request.npcol);
   for (std::size_t k = 0; k < request.speeds.size(); ++k)
     if (!std::isfinite(request.speeds[k]) || request.speeds[k] <= 0)
       bad_mapping(fmt::format("speed {} is {}, expected a finite number above 0", k, request.speeds[k]));

@@ -4,8 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 #include "gridmap/mapping.hpp"
 #include "shares.hpp"
@@ -168,37 +166,31 @@ double factorial(int n) {
 
 void check_side(const char* name, const Axis& from, const std::vector<std::int64_t>& sizes) {
   from.validate();
-  if (sizes.empty())
-    throw Error(Status::bad_argument, fmt::format("gridmap: order: no {}, expected at least one", name));
+  if (sizes.empty()) throw Error(Status::bad_argument, "gridmap: order: no {}, expected at least one", name);
   std::int64_t sum = 0;
   for (const std::int64_t size : sizes) {
-    if (size < 0)
-      throw Error(Status::bad_argument, fmt::format("gridmap: order: {} has {}, expected at least 0", name, size));
+    if (size < 0) throw Error(Status::bad_argument, "gridmap: order: {} has {}, expected at least 0", name, size);
     if (__builtin_add_overflow(sum, size, &sum))
-      throw Error(Status::bad_argument,
-                  fmt::format("gridmap: order: {} add up to 2^63 or more, expected {} as before", name, from.n));
+      throw Error(Status::bad_argument, "gridmap: order: {} add up to 2^63 or more, expected {} as before", name,
+                  from.n);
   }
   if (sum != from.n)
-    throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: order: {} add up to {}, expected {} as before", name, sum, from.n));
+    throw Error(Status::shape_mismatch, "gridmap: order: {} add up to {}, expected {} as before", name, sum, from.n);
 }
 
 /// Where each process of the new grid is in the old one; {-1, -1} for a new process. @throws Error
 CellTable cells_of(const GridOrderRequest& request, const Side& rows, const Side& cols) {
   if (request.grid.size() != request.rows.size() * request.cols.size())
-    throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: order: {} processes for a {}x{} grid, expected {}", request.grid.size(),
-                            rows.count(), cols.count(), request.rows.size() * request.cols.size()));
+    throw Error(Status::shape_mismatch, "gridmap: order: {} processes for a {}x{} grid, expected {}",
+                request.grid.size(), rows.count(), cols.count(), request.rows.size() * request.cols.size());
   const int old_count = rows.from.nprocs * cols.from.nprocs;
   std::vector<char> seen(at(old_count), 0);
   CellTable cells(request.rows.size(), std::vector<Cell>(request.cols.size(), Cell{-1, -1}));
   for (std::size_t k = 0; k < request.grid.size(); ++k) {
     const int process = request.grid[k];
-    if (process < 0)
-      throw Error(Status::bad_argument, fmt::format("gridmap: order: process {}, expected at least 0", process));
+    if (process < 0) throw Error(Status::bad_argument, "gridmap: order: process {}, expected at least 0", process);
     if (process >= old_count) continue;
-    if (seen[at(process)]++)
-      throw Error(Status::bad_argument, fmt::format("gridmap: order: process {} is named twice", process));
+    if (seen[at(process)]++) throw Error(Status::bad_argument, "gridmap: order: process {} is named twice", process);
     cells[k / request.cols.size()][k % request.cols.size()] = {process / cols.from.nprocs, process % cols.from.nprocs};
   }
   return cells;

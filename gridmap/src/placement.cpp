@@ -132,8 +132,8 @@ public:
     case Placement::optimal:
       return finish(optimal());
     }
-    throw Error(Status::bad_argument,
-                fmt::format("gridmap: place: method is {}, expected 0 .. 3", static_cast<int>(request_.method)));
+    throw Error(Status::bad_argument, "gridmap: place: method is {}, expected 0 .. 3",
+                static_cast<int>(request_.method));
   }
 
   PlacementResult figures_of(const std::vector<int>& grid) const {
@@ -144,8 +144,8 @@ public:
     };
     if (grid.size() != at(new_count_) || !std::all_of(grid.begin(), grid.end(), is_free))
       throw Error(Status::shape_mismatch,
-                  fmt::format("gridmap: figures: the grid is {}, expected {} different processes from 0 .. {}",
-                              fmt::join(grid, ","), new_count_, is_there.size() - 1));
+                  "gridmap: figures: the grid is {}, expected {} different processes from 0 .. {}",
+                  fmt::join(grid, ","), new_count_, is_there.size() - 1);
     return finish(grid);
   }
 
@@ -350,14 +350,13 @@ void check(const PlacementRequest& request) {
   const std::int64_t old_count = std::int64_t{request.rows_from.nprocs} * request.cols_from.nprocs;
   if (!request.stay_bonus.empty() && static_cast<std::int64_t>(request.stay_bonus.size()) != old_count)
     throw Error(Status::bad_argument,
-                fmt::format("gridmap: place: {} values in stay_bonus, expected none or {}, one per old process",
-                            request.stay_bonus.size(), old_count));
+                "gridmap: place: {} values in stay_bonus, expected none or {}, one per old process",
+                request.stay_bonus.size(), old_count);
   std::vector<char> is_named(request.leave.empty() ? 0 : at(static_cast<int>(old_count)), 0);
   for (const int process : request.leave)
     if (process < 0 || process >= old_count || std::exchange(is_named[at(process)], 1))
-      throw Error(Status::bad_argument, fmt::format("gridmap: place: leave has {}, expected different old processes "
-                                                    "from 0 .. {}",
-                                                    process, old_count - 1));
+      throw Error(Status::bad_argument, "gridmap: place: leave has {}, expected different old processes from 0 .. {}",
+                  process, old_count - 1);
 }
 
 } // namespace
@@ -379,8 +378,8 @@ Overlap overlap(const Axis& from, const Axis& to) {
   from.validate();
   to.validate();
   if (from.n != to.n)
-    throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: overlap: n is {} before and {} after, expected the same", from.n, to.n));
+    throw Error(Status::shape_mismatch, "gridmap: overlap: n is {} before and {} after, expected the same", from.n,
+                to.n);
   Overlap table{from.nprocs, to.nprocs, std::vector<std::int64_t>(at(from.nprocs) * at(to.nprocs), 0)};
   if (from.n == 0) return table;
   const std::int64_t a = cycle_elements(from), b = cycle_elements(to);

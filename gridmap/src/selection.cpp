@@ -31,9 +31,8 @@ void check(const SelectionRequest& request) {
   if (request.nprow < 1 || request.npcol < 1)
     bad_selection(fmt::format("grid is {}x{}, expected at least 1x1", request.nprow, request.npcol));
   if (static_cast<std::int64_t>(request.grid.size()) != std::int64_t{request.nprow} * request.npcol)
-    throw Error(Status::shape_mismatch,
-                fmt::format("gridmap: select: {} speeds for a {}x{} grid, expected {}", request.grid.size(),
-                            request.nprow, request.npcol, std::int64_t{request.nprow} * request.npcol));
+    throw Error(Status::shape_mismatch, "gridmap: select: {} speeds for a {}x{} grid, expected {}", request.grid.size(),
+                request.nprow, request.npcol, std::int64_t{request.nprow} * request.npcol);
   for (const auto* list : {&request.grid, &request.available})
     for (std::size_t k = 0; k < list->size(); ++k) {
       const char* const which = list == &request.grid ? "grid" : "available";

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gridmap/timetable.hpp"
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 #include "base/text.hpp"
 
@@ -20,8 +18,8 @@ TimedResize parse_entry(std::string_view entry, std::string_view where) {
   const auto shape =
       colon == std::string_view::npos ? std::nullopt : base::grid_shape_from(entry.substr(colon + 1, at - colon - 1));
   if (!step || *step < 0 || !shape)
-    throw Error(Status::bad_argument,
-                fmt::format("entry \"{}\" of {} is not STEP:ROWSxCOLUMNS, as in 5:3x3,10:4x4@local2", entry, where));
+    throw Error(Status::bad_argument, "entry \"{}\" of {} is not STEP:ROWSxCOLUMNS, as in 5:3x3,10:4x4@local2", entry,
+                where);
   TimedResize resize{*step, *shape};
   if (at != std::string_view::npos) resize.placement = parse_placement(entry.substr(at + 1), where);
   return resize;
@@ -36,8 +34,8 @@ std::vector<TimedResize> parse_timetable(std::string_view text, std::string_view
   for (const std::string& entry : base::split(text, ',')) {
     const TimedResize resize = parse_entry(entry, where);
     if (!timetable.empty() && resize.step <= timetable.back().step)
-      throw Error(Status::bad_argument, fmt::format("{} names step {} after step {}, expected ascending steps", where,
-                                                    resize.step, timetable.back().step));
+      throw Error(Status::bad_argument, "{} names step {} after step {}, expected ascending steps", where, resize.step,
+                  timetable.back().step);
     timetable.push_back(resize);
   }
   return timetable;

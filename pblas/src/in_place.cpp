@@ -10,8 +10,6 @@
 #include <exception>
 #include <random>
 
-#include <fmt/format.h>
-
 #include "base/index.hpp"
 #include "base/mpi/check.hpp"
 #include "base/mpi/comm.hpp"
@@ -60,8 +58,8 @@ void read_memory(std::int64_t process, void* to, std::uint64_t from, std::size_t
     const iovec remote{reinterpret_cast<void*>(from), bytes};
     const ssize_t done = process_vm_readv(static_cast<pid_t>(process), &local, 1, &remote, 1, 0);
     if (done <= 0)
-      throw base::Error(base::Status::internal, fmt::format("pblas: the memory of process {} cannot be read: {}",
-                                                            process, std::strerror(done < 0 ? errno : EFAULT)));
+      throw base::Error(base::Status::internal, "pblas: the memory of process {} cannot be read: {}", process,
+                        std::strerror(done < 0 ? errno : EFAULT));
     next += done;
     from += static_cast<std::uint64_t>(done);
     bytes -= static_cast<std::size_t>(done);

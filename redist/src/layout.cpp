@@ -5,8 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 
 namespace redist {
@@ -70,29 +68,24 @@ void Layout::validate(const char* which) const {
   using base::Error;
   using base::Status;
   if (grid.nprow < 1 || grid.npcol < 1)
-    throw Error(Status::bad_argument,
-                fmt::format("redist: {} grid is {}x{}, expected at least 1x1", which, grid.nprow, grid.npcol));
+    throw Error(Status::bad_argument, "redist: {} grid is {}x{}, expected at least 1x1", which, grid.nprow, grid.npcol);
   const std::size_t size = static_cast<std::size_t>(grid.nprow) * static_cast<std::size_t>(grid.npcol);
   if (grid.ranks.size() != size)
-    throw Error(Status::shape_mismatch, fmt::format("redist: {} grid {}x{} lists {} ranks, expected {}", which,
-                                                    grid.nprow, grid.npcol, grid.ranks.size(), size));
+    throw Error(Status::shape_mismatch, "redist: {} grid {}x{} lists {} ranks, expected {}", which, grid.nprow,
+                grid.npcol, grid.ranks.size(), size);
   std::vector<int> sorted = grid.ranks;
   std::sort(sorted.begin(), sorted.end());
   if (sorted.front() < 0)
-    throw Error(Status::bad_argument,
-                fmt::format("redist: {} grid has rank {}, expected at least 0", which, sorted.front()));
+    throw Error(Status::bad_argument, "redist: {} grid has rank {}, expected at least 0", which, sorted.front());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end())
-    throw Error(Status::bad_argument, fmt::format("redist: {} grid has rank {} twice", which, *twice));
+  if (twice != sorted.end()) throw Error(Status::bad_argument, "redist: {} grid has rank {} twice", which, *twice);
   rows.validate();
   cols.validate();
   const int p = rows_replicated ? 1 : grid.nprow;
   const int q = cols_replicated ? 1 : grid.npcol;
   if (rows.nprocs != p || cols.nprocs != q)
-    throw Error(Status::shape_mismatch,
-                fmt::format("redist: {} axes lie over {}x{} processes, expected {}x{} on a {}x{} grid{}", which,
-                            rows.nprocs, cols.nprocs, p, q, grid.nprow, grid.npcol,
-                            is_replicated() ? ", replicated" : ""));
+    throw Error(Status::shape_mismatch, "redist: {} axes lie over {}x{} processes, expected {}x{} on a {}x{} grid{}",
+                which, rows.nprocs, cols.nprocs, p, q, grid.nprow, grid.npcol, is_replicated() ? ", replicated" : "");
 }
 
 } // namespace redist

@@ -51,7 +51,7 @@ constexpr double load_patience_s = 3;     ///< for the loads of jobs, before the
 constexpr double load_counts_s = 300;     ///< a load that a job reported, where it does not answer
 
 [[noreturn]] void daemon_fails(const std::string& what) {
-  throw Error(Status::io_failure, fmt::format("scheduler: {}: {}", what, std::strerror(errno)));
+  throw Error(Status::io_failure, "scheduler: {}: {}", what, std::strerror(errno));
 }
 
 void warn(const std::string& text) {
@@ -106,7 +106,7 @@ Daemon::Daemon(DaemonOptions options)
   // a job that the scheduler released just before it died holds the lock until its program is started
   while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (monotonic_s() > began_s_ + lock_patience_s)
-      throw Error(Status::bad_state, fmt::format("scheduler: another one works in '{}'", options_.folder));
+      throw Error(Status::bad_state, "scheduler: another one works in '{}'", options_.folder);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   table_.set_speeds(speeds_of(options_.launch.hosts));
@@ -431,9 +431,8 @@ std::vector<int> Daemon::taken_in(const Json& line, const JobRecord& job) const 
   const int from = size_in(line, "from"), more = size_in(line, "grid") - from;
   const auto offered = static_cast<int>(job.reserved.size());
   if (from != job.procs || more < 1 || more > offered)
-    throw Error(Status::bad_state, fmt::format("scheduler: the job takes {} processors to its {}, expected 1 to {} to "
-                                               "its {}",
-                                               more, from, offered, job.procs));
+    throw Error(Status::bad_state, "scheduler: the job takes {} processors to its {}, expected 1 to {} to its {}", more,
+                from, offered, job.procs);
   return {job.reserved.begin(), job.reserved.begin() + more};
 }
 

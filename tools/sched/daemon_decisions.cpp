@@ -100,9 +100,8 @@ State Daemon::state_now(std::deque<Job>& views) const {
 
 Promise Daemon::promised(const JobSpec& spec, const Live& live) const {
   if (options_.policy != "qos")
-    throw Error(
-        Status::bad_argument,
-        fmt::format("scheduler: submit: finish-by times are kept by policy qos, and this is {}", options_.policy));
+    throw Error(Status::bad_argument, "scheduler: submit: finish-by times are kept by policy qos, and this is {}",
+                options_.policy);
   if (spec.seconds.empty())
     throw Error(Status::bad_argument,
                 "scheduler: submit: a finish-by time needs what the job takes, expected \"seconds\", e.g. 4=100,8=55");

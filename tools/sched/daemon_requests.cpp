@@ -62,9 +62,9 @@ void Daemon::serve_request(control::LineServer::Client client, const control::Re
   } else if (request.op == "shutdown") {
     reply(shut_down(control::flag(request, "cancel")));
   } else {
-    throw Error(Status::bad_argument, fmt::format("scheduler: op \"{}\" is not known, expected submit, queue, "
-                                                  "cancel, status, timeline, wait or shutdown",
-                                                  request.op.substr(0, 40)));
+    throw Error(Status::bad_argument,
+                "scheduler: op \"{}\" is not known, expected submit, queue, cancel, status, timeline, wait or shutdown",
+                request.op.substr(0, 40));
   }
 }
 
@@ -109,7 +109,7 @@ Daemon::Json Daemon::shut_down(bool cancels) {
 
 std::int64_t Daemon::job_of(const control::Request& request) const {
   const auto id = control::whole_number(request, "job", 1, INT64_MAX);
-  if (table_.find(id) == nullptr) throw Error(Status::not_found, fmt::format("scheduler: there is no job {}", id));
+  if (table_.find(id) == nullptr) throw Error(Status::not_found, "scheduler: there is no job {}", id);
   return id;
 }
 
@@ -119,8 +119,8 @@ Daemon::Json Daemon::submit(const control::Request& request) {
   set_allowed(live, spec.allow, spec.seconds);
   if (!live.has_fitting_size)
     throw Error(Status::bad_argument,
-                fmt::format("scheduler: submit: \"{}\" allows no grid of at most {} processes, which is all there are",
-                            spec.allow, options_.procs));
+                "scheduler: submit: \"{}\" allows no grid of at most {} processes, which is all there are", spec.allow,
+                options_.procs);
   const Promise promise = spec.finish_by_s > 0 ? promised(spec, live) : Promise{};
   const Entry entry = table_.submit(unix_time_s(), spec);
   if (encode(entry).size() > 60000)

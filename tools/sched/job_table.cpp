@@ -14,9 +14,8 @@ namespace sched {
 namespace {
 
 [[noreturn]] void damaged(const Entry& entry, const char* what) {
-  throw base::Error(base::Status::io_failure,
-                    fmt::format("scheduler: the journal does not add up: {} (job {}, entry {})", what, entry.job,
-                                encode(entry).substr(9, 60)));
+  throw base::Error(base::Status::io_failure, "scheduler: the journal does not add up: {} (job {}, entry {})", what,
+                    entry.job, encode(entry).substr(9, 60));
 }
 
 std::int64_t whole(const std::string& text) {
@@ -224,8 +223,7 @@ std::set<int> JobTable::free_ids() const {
 std::vector<int> JobTable::choose(int n) const {
   const auto ids = free_ids();
   if (n < 0 || static_cast<std::size_t>(n) > ids.size())
-    throw base::Error(base::Status::internal,
-                      fmt::format("scheduler: {} processors requested, {} are free", n, ids.size()));
+    throw base::Error(base::Status::internal, "scheduler: {} processors requested, {} are free", n, ids.size());
   if (!speeds_.empty()) {
     std::vector<int> fastest(ids.begin(), ids.end());
     const auto speed = [&](int id) {
@@ -295,8 +293,7 @@ Entry JobTable::narrow(double at_s, std::int64_t job, const std::vector<int>& id
   const JobRecord& j = jobs_.at(job);
   for (const int id : ids)
     if (std::find(j.reserved.begin(), j.reserved.end(), id) == j.reserved.end())
-      throw base::Error(base::Status::internal,
-                        fmt::format("scheduler: processor {} is not promised to job {}", id, job));
+      throw base::Error(base::Status::internal, "scheduler: processor {} is not promised to job {}", id, job);
   return {Entry::Kind::ask, at_s, job, {std::to_string(j.procs + static_cast<int>(ids.size())), join_ids(ids)}};
 }
 

@@ -96,8 +96,8 @@ bool may_begin_a_journal(std::string_view half) {
 }
 
 [[noreturn]] void refuse(std::size_t line, std::size_t byte, std::string_view why) {
-  throw base::Error(base::Status::io_failure,
-                    fmt::format("scheduler: the journal is damaged in line {} (from byte {}): {}", line, byte, why));
+  throw base::Error(base::Status::io_failure, "scheduler: the journal is damaged in line {} (from byte {}): {}", line,
+                    byte, why);
 }
 
 } // namespace
@@ -128,10 +128,10 @@ ReadJournal read_journal(std::string_view text) {
     if (end == std::string_view::npos || is_crlf || !is_all_of(version, number))
       refuse(1, 0, is_crlf ? crlf : "its version is no number");
     if (number != journal_version)
-      throw base::Error(base::Status::unsupported,
-                        fmt::format("scheduler: the journal is of version {}, this scheduler reads version {} "
-                                    "and older ones without a number",
-                                    number, journal_version));
+      throw base::Error(
+          base::Status::unsupported,
+          "scheduler: the journal is of version {}, this scheduler reads version {} and older ones without a number",
+          number, journal_version);
     journal.good_bytes = at = end + 1;
     ++line;
   }
@@ -164,8 +164,7 @@ std::vector<int> split_ids(std::string_view text) {
   for (const std::string& part : base::split(text, ',')) {
     const auto id = base::whole_number<int>(part);
     if (!id || *id < 0)
-      throw base::Error(base::Status::io_failure,
-                        fmt::format("scheduler: '{}' is no list of processors, in the journal", text));
+      throw base::Error(base::Status::io_failure, "scheduler: '{}' is no list of processors, in the journal", text);
     ids.push_back(*id);
   }
   return ids;

@@ -21,7 +21,7 @@ using base::Error;
 using base::Status;
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw Error(Status::io_failure, fmt::format("scheduler: the journal '{}' {}", path, what));
+  throw Error(Status::io_failure, "scheduler: the journal '{}' {}", path, what);
 }
 
 /// All of it, or an error: an unread part would be lost.
@@ -60,9 +60,9 @@ JournalFile::JournalFile(const std::string& path, ReadJournal& read, JournalCall
   try {
     read = read_journal(text);
   } catch (const Error& error) {
-    throw Error(error.status(), fmt::format("{}; '{}' is kept as it is: repair it, or move it away and begin anew, "
-                                            "without the jobs that are in it",
-                                            error.what(), path));
+    throw Error(error.status(),
+                "{}; '{}' is kept as it is: repair it, or move it away and begin anew, without the jobs that are in it",
+                error.what(), path);
   }
   size_ = static_cast<off_t>(read.good_bytes);
   cut_bytes_ = text.size() - read.good_bytes;

@@ -478,8 +478,7 @@ std::unique_ptr<Policy> make_policy(std::string_view name, const PolicyOptions& 
   if (name == "rs") return std::make_unique<Reconfigurable>(options);
   if (name == "tp") return std::make_unique<Throughput>();
   if (name == "qos") return std::make_unique<FinishBy>(options);
-  throw base::Error(base::Status::bad_argument,
-                    fmt::format("scheduler: the policy is '{}', expected ls, as, rs, tp or qos", name));
+  throw base::Error(base::Status::bad_argument, "scheduler: the policy is '{}', expected ls, as, rs, tp or qos", name);
 }
 
 } // namespace sched

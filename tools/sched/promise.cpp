@@ -8,8 +8,6 @@
 #include <optional>
 #include <string>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "time.hpp"
@@ -86,9 +84,8 @@ std::vector<double> seconds_by_size(std::string_view text, const Sizes& sizes) {
     char* end = nullptr;
     const double value = equals == std::string::npos ? 0 : std::strtod(part.c_str() + equals + 1, &end);
     if (!size || *size < 1 || !(value > 0) || !std::isfinite(value) || *end != '\0')
-      throw base::Error(
-          base::Status::bad_argument,
-          fmt::format("scheduler: '{}' in '{}' is no size with its seconds, expected e.g. 4=100,8=55", part, text));
+      throw base::Error(base::Status::bad_argument,
+                        "scheduler: '{}' in '{}' is no size with its seconds, expected e.g. 4=100,8=55", part, text);
     if (const int at = sizes.index_of(*size); at >= 0) seconds[static_cast<std::size_t>(at)] = value;
   }
   return seconds;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/host_list.hpp"
 #include "base/status.hpp"
 
@@ -51,8 +49,8 @@ std::vector<int> taken_of(const Hosts& hosts, const std::vector<int>& ids, const
     });
     if (left != 0 || part.slots < 1)
       throw base::Error(base::Status::bad_state,
-                        fmt::format("scheduler: the job takes {} processors of '{}', {} of them were not offered",
-                                    part.slots, part.name, part.slots < 1 ? part.slots : left));
+                        "scheduler: the job takes {} processors of '{}', {} of them were not offered", part.slots,
+                        part.name, part.slots < 1 ? part.slots : left);
   }
   std::sort(taken.begin(), taken.end());
   return taken;

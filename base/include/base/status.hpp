@@ -3,6 +3,9 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
+
+#include <fmt/core.h>
 
 #include "dyngrid/status.h"
 
@@ -35,6 +38,10 @@ const char* to_string(Status status) noexcept;
 class Error : public std::runtime_error {
 public:
   Error(Status status, const std::string& message) : std::runtime_error(message), status_(status) {}
+  /// The message in the form that fmt::format() takes.
+  template <class First, class... Rest>
+  Error(Status status, fmt::format_string<First, Rest...> message, First&& first, Rest&&... rest)
+      : Error(status, fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...)) {}
   Status status() const noexcept { return status_; }
 
 private:

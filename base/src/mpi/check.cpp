@@ -4,7 +4,6 @@
 #include <climits>
 #include <string>
 
-#include <fmt/format.h>
 #include <mpi.h>
 
 #include "base/status.hpp"
@@ -16,14 +15,12 @@ void check_mpi(int code, const char* what) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
-  throw Error(Status::mpi_failure,
-              fmt::format("dyngrid: {} failed: {}", what, std::string(text, static_cast<std::size_t>(length))));
+  throw Error(Status::mpi_failure, "dyngrid: {} failed: {}", what, std::string(text, static_cast<std::size_t>(length)));
 }
 
 int mpi_count(std::size_t count) {
   if (count > INT_MAX)
-    throw Error(Status::unsupported,
-                fmt::format("dyngrid: a message of {} bytes, expected at most {}", count, INT_MAX));
+    throw Error(Status::unsupported, "dyngrid: a message of {} bytes, expected at most {}", count, INT_MAX);
   return static_cast<int>(count);
 }
 

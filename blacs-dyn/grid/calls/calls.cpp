@@ -16,8 +16,6 @@
 
 #include <dlfcn.h>
 
-#include <fmt/format.h>
-
 #include "advise/calls.hpp"
 #include "base/environment.hpp"
 #include "base/grid_shape.hpp"
@@ -39,16 +37,14 @@ using base::Status;
 /// @throws Error{bad_argument} naming `where`
 CallRules rules_at(int nprow, int npcol, int nb, const char* routines, const char* where) {
   if (routines == nullptr || std::string_view(routines).find_first_of("=:") != std::string_view::npos)
-    throw Error(Status::bad_argument,
-                fmt::format("{}: routine is {}, expected names such as pdgetrf, p?gemm or all", where,
-                            routines == nullptr ? "NULL" : '"' + std::string(routines) + '"'));
+    throw Error(Status::bad_argument, "{}: routine is {}, expected names such as pdgetrf, p?gemm or all", where,
+                routines == nullptr ? "NULL" : '"' + std::string(routines) + '"');
   if (nprow < 0 || npcol < 0 || (nprow == 0) != (npcol == 0))
-    throw Error(Status::bad_argument, fmt::format("{}: grid is {}x{}, expected both from 1, or both 0 for the caller's",
-                                                  where, nprow, npcol));
+    throw Error(Status::bad_argument, "{}: grid is {}x{}, expected both from 1, or both 0 for the caller's", where,
+                nprow, npcol);
   if (nprow > 0) base::check_grid_shape({nprow, npcol}, where);
   if (nb < 0)
-    throw Error(Status::bad_argument,
-                fmt::format("{}: nb is {}, expected a block size from 1, or 0 for the caller's", where, nb));
+    throw Error(Status::bad_argument, "{}: nb is {}, expected a block size from 1, or 0 for the caller's", where, nb);
   CallRules rules = advise::parse_call_rules(routines, where);
   for (auto& entry : rules) {
     if (entry.second.mode == CallRule::Mode::automatic) continue; // a name; `report` is none
@@ -56,8 +52,8 @@ CallRules rules_at(int nprow, int npcol, int nb, const char* routines, const cha
     break;
   }
   if (rules.empty())
-    throw Error(Status::bad_argument,
-                fmt::format("{}: routine is \"{}\", expected names such as pdgetrf, p?gemm or all", where, routines));
+    throw Error(Status::bad_argument, "{}: routine is \"{}\", expected names such as pdgetrf, p?gemm or all", where,
+                routines);
   CallRule rule;
   rule.mode = CallRule::Mode::fixed;
   rule.place.grid = {nprow, npcol};

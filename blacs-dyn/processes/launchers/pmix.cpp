@@ -427,8 +427,8 @@ Job::Job(const Command& command, Server server) : state_(std::make_shared<State>
   if (status == PMIX_SUCCESS) return;
   answers().have_come(Answers::start);
   State::take(me);
-  throw Error(Status::spawn_failure, fmt::format("blacs-dyn: PMIx_Spawn_nb of {} process(es) failed: {}", command.count,
-                                                 library().error_string(status)));
+  throw Error(Status::spawn_failure, "blacs-dyn: PMIx_Spawn_nb of {} process(es) failed: {}", command.count,
+              library().error_string(status));
 }
 
 std::string Job::failure() {

@@ -51,7 +51,7 @@ constexpr const char* not_wanted_line = "no ";
 constexpr const char* called_line = "called"; ///< to all but the first of a group that was sent a line
 
 [[noreturn]] void fail(const std::string& what) {
-  throw Error(Status::io_failure, fmt::format("blacs-dyn: rendezvous: {}: {}", what, std::strerror(errno)));
+  throw Error(Status::io_failure, "blacs-dyn: rendezvous: {}: {}", what, std::strerror(errno));
 }
 
 void send_line(int fd, const std::string& line) {
@@ -112,8 +112,8 @@ RendezvousAddress RendezvousAddress::parse(std::string_view text) {
   const std::size_t question = text.rfind('?');
   const auto bad = [&] {
     return Error(Status::bad_argument,
-                 fmt::format("blacs-dyn: rendezvous is \"{}\", expected unix:@NAME?WORD or tcp:ADDRESS:PORT?WORD",
-                             text.substr(0, question)));
+                 "blacs-dyn: rendezvous is \"{}\", expected unix:@NAME?WORD or tcp:ADDRESS:PORT?WORD",
+                 text.substr(0, question));
   };
   if (question == std::string_view::npos || question + 1 == text.size()) throw bad();
   place.token = text.substr(question + 1);
@@ -183,11 +183,9 @@ struct Rendezvous::State {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
-      throw Error(
-          Status::bad_argument,
-          fmt::format(
-              "blacs-dyn: DYNGRID_START has \"listen=tcp:{}\", expected unix, tcp, or tcp: and a numeric address",
-              host));
+      throw Error(Status::bad_argument,
+                  "blacs-dyn: DYNGRID_START has \"listen=tcp:{}\", expected unix, tcp, or tcp: and a numeric address",
+                  host);
     const auto is_bound = [&] {
       listener = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
       return listener && bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
@@ -372,10 +370,9 @@ Rendezvous::Rendezvous(const std::string& listen_on, Loss on_loss, const std::st
   else if (listen_on.compare(0, 4, "tcp:") == 0)
     s.listen_tcp(listen_on.substr(4), true);
   else
-    throw Error(
-        Status::bad_argument,
-        fmt::format("blacs-dyn: DYNGRID_START has \"listen={}\", expected unix, tcp, or tcp: and a numeric address",
-                    listen_on));
+    throw Error(Status::bad_argument,
+                "blacs-dyn: DYNGRID_START has \"listen={}\", expected unix, tcp, or tcp: and a numeric address",
+                listen_on);
   if (listen(s.listener.get(), 128) != 0) fail("cannot listen");
   s.wake = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!s.wake) fail("no eventfd");
@@ -592,9 +589,8 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s, const std::s
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   } while (State::Clock::now() < end_by);
-  throw Error(Status::not_found,
-              fmt::format("blacs-dyn: cannot connect to the application that requested this process ({}): {}",
-                          place.is_tcp ? fmt::format("{}:{}", place.host, place.port) : place.name, trouble));
+  throw Error(Status::not_found, "blacs-dyn: cannot connect to the application that requested this process ({}): {}",
+              place.is_tcp ? fmt::format("{}:{}", place.host, place.port) : place.name, trouble);
 }
 
 Peer::~Peer() {

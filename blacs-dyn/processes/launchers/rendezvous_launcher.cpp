@@ -92,8 +92,7 @@ void RendezvousLauncher::hold(const NewGroup& group, double limit_s) {
   std::string why;
   limit_s_ = limit_s;
   if (!rendezvous_->hold(tickets_[group.id], limit_s, &why))
-    throw Error(Status::spawn_failure,
-                fmt::format("blacs-dyn: {} new process(es) could not join: {}", group.members.size(), why));
+    throw Error(Status::spawn_failure, "blacs-dyn: {} new process(es) could not join: {}", group.members.size(), why);
 }
 
 void RendezvousLauncher::has_connected(const NewGroup& group) {

@@ -6,8 +6,6 @@
 
 #include <unistd.h>
 
-#include <fmt/format.h>
-
 #include "processes/launchers/launcher.hpp"
 #include "processes/launchers/openmpi4.hpp"
 #include "processes/launchers/pmix.hpp"
@@ -209,19 +207,18 @@ Comm spawn(const NewGroup& group, const SpawnOptions& options) {
   if (MPI_Wtime() - begun_s > options.join_limit_s / 2) { // other errors come at once
     pmix::end_jobs_that_hang();
     throw Error(Status::timeout,
-                fmt::format("blacs-dyn: {} new process(es) of {} did not come through MPI_Init within {} s and are "
-                            "given up; raise DYNGRID_START=timeout=SECONDS if they only need longer",
-                            count, options.shown, options.join_limit_s));
+                "blacs-dyn: {} new process(es) of {} did not come through MPI_Init within {} s and are given up; raise "
+                "DYNGRID_START=timeout=SECONDS if they only need longer",
+                count, options.shown, options.join_limit_s);
   }
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw Error(Status::spawn_failure,
-              fmt::format("blacs-dyn: MPI_Comm_spawn of {} process(es) of {}{} failed: {}; {}", count, options.shown,
-                          group.host.empty() ? "" : " on " + group.host, text,
-                          group.host.empty()
-                              ? "are there slots enough? mpirun --oversubscribe, or a larger -H or hostfile, makes room"
-                              : "is that host in mpirun's allocation (-H, hostfile), with slots enough?"));
+  throw Error(Status::spawn_failure, "blacs-dyn: MPI_Comm_spawn of {} process(es) of {}{} failed: {}; {}", count,
+              options.shown, group.host.empty() ? "" : " on " + group.host, text,
+              group.host.empty()
+                  ? "are there slots enough? mpirun --oversubscribe, or a larger -H or hostfile, makes room"
+                  : "is that host in mpirun's allocation (-H, hostfile), with slots enough?");
 }
 
 class SpawnLauncher final : public Launcher {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "processes/launchers/ways.hpp"
 
-#include <fmt/format.h>
-
 #include "base/environment.hpp"
 #include "base/status.hpp"
 
@@ -26,8 +24,8 @@ const char* to_string(LauncherKind kind) {
 LauncherKind launcher_kind_from(const std::string& word) {
   for (const LauncherKind kind : {LauncherKind::background, LauncherKind::blocking, LauncherKind::join})
     if (word == to_string(kind)) return kind;
-  throw Error(Status::bad_argument,
-              fmt::format("blacs-dyn: DYNGRID_PROCESSES is \"{}\", expected background, blocking or join", word));
+  throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_PROCESSES is \"{}\", expected background, blocking or join",
+              word);
 }
 
 std::unique_ptr<Launcher> make_launcher(LauncherKind way, LossText loss) {

@@ -3,8 +3,6 @@
 #include <climits>
 #include <cstdint>
 
-#include <fmt/format.h>
-
 #include "base/mpi/blacs.hpp"
 #include "base/status.hpp"
 #include "desc/handles.hpp"
@@ -32,8 +30,8 @@ void set(int* info, int value) {
 Axis asked_axis(const int* desc, char which, int nprocs) {
   not_null(desc, "redist: descriptor");
   if (which != 'R' && which != 'C' && which != 'r' && which != 'c')
-    throw Error(Status::bad_argument, fmt::format("redist: axis is '{}', expected R or C", which));
-  if (nprocs < 1) throw Error(Status::bad_argument, fmt::format("redist: nprocs is {}, expected at least 1", nprocs));
+    throw Error(Status::bad_argument, "redist: axis is '{}', expected R or C", which);
+  if (nprocs < 1) throw Error(Status::bad_argument, "redist: nprocs is {}, expected at least 1", nprocs);
   const bool rows = which == 'R' || which == 'r';
   // The other axis may lie over any number of processes, so the grid is unknown to the check.
   const Descriptor descriptor = redist::read_descriptor(desc, 0, {});
@@ -44,16 +42,15 @@ Axis asked_axis(const int* desc, char which, int nprocs) {
 }
 
 int in_range(int i, std::int64_t n, const char* what) {
-  if (i < 1 || i > n) throw Error(Status::bad_argument, fmt::format("redist: {} is {}, expected 1 .. {}", what, i, n));
+  if (i < 1 || i > n) throw Error(Status::bad_argument, "redist: {} is {}, expected 1 .. {}", what, i, n);
   return i;
 }
 
 Grid grid_of(int nprow, int npcol, const int* ranks) {
   if (nprow < 1 || npcol < 1)
-    throw Error(Status::bad_argument, fmt::format("redist: grid is {}x{}, expected at least 1x1", nprow, npcol));
+    throw Error(Status::bad_argument, "redist: grid is {}x{}, expected at least 1x1", nprow, npcol);
   if (std::int64_t{nprow} * npcol > INT_MAX)
-    throw Error(Status::bad_argument,
-                fmt::format("redist: grid is {}x{}, expected at most {} processes", nprow, npcol, INT_MAX));
+    throw Error(Status::bad_argument, "redist: grid is {}x{}, expected at most {} processes", nprow, npcol, INT_MAX);
   Grid grid = Grid::row_major(nprow, npcol);
   if (ranks != nullptr) std::copy(ranks, ranks + grid.ranks.size(), grid.ranks.begin());
   return grid;
@@ -61,8 +58,7 @@ Grid grid_of(int nprow, int npcol, const int* ranks) {
 
 Axis block_list(std::int64_t n, int blocks, const std::int64_t* sizes, const int* owners, int nprocs) {
   if (blocks < 1 || blocks > Axis::most_sizes)
-    throw Error(Status::bad_argument,
-                fmt::format("redist: block list has {} blocks, expected 1 .. {}", blocks, Axis::most_sizes));
+    throw Error(Status::bad_argument, "redist: block list has {} blocks, expected 1 .. {}", blocks, Axis::most_sizes);
   not_null(sizes, "redist: list of block sizes");
   not_null(owners, "redist: list of block owners");
   return {n, {sizes, sizes + blocks}, 0, nprocs, {owners, owners + blocks}};
@@ -78,10 +74,9 @@ redist::PlanOptions options_of(char transpose, int schedule, int element_bytes) 
   redist::PlanOptions options;
   options.op = redist::op_of(transpose);
   if (schedule < DYNGRID_SCHEDULE_AUTO || schedule > DYNGRID_SCHEDULE_ASYNC)
-    throw Error(Status::bad_argument, fmt::format("redist: schedule is {}, expected 0 .. 4", schedule));
+    throw Error(Status::bad_argument, "redist: schedule is {}, expected 0 .. 4", schedule);
   if (element_bytes < 1)
-    throw Error(Status::bad_argument,
-                fmt::format("redist: elements have {} bytes, expected at least 1", element_bytes));
+    throw Error(Status::bad_argument, "redist: elements have {} bytes, expected at least 1", element_bytes);
   options.schedule = static_cast<redist::Schedule>(schedule);
   options.element_bytes = element_bytes;
   return options;
@@ -102,7 +97,7 @@ int dyngrid_desc_init(int* desc, int m, int n, int n_row_sizes, const int* row_s
   return guard([&] {
     const auto refuse = [info](int argument, Status status) {
       set(info, -argument);
-      throw Error(status, fmt::format("redist: argument {} of dyngrid_desc_init is not valid", argument));
+      throw Error(status, "redist: argument {} of dyngrid_desc_init is not valid", argument);
     };
     if (desc == nullptr) refuse(1, Status::null_pointer);
     if (m < 0) refuse(2, Status::bad_descriptor);
@@ -132,7 +127,7 @@ int dyngrid_desc_check(const int* desc, int length, int argument, int nprow, int
   return guard([&] {
     if (desc == nullptr) {
       set(info, -argument);
-      throw Error(Status::null_pointer, fmt::format("redist: descriptor (argument {}) is null", argument));
+      throw Error(Status::null_pointer, "redist: descriptor (argument {}) is null", argument);
     }
     const std::size_t known = length > 0 ? static_cast<std::size_t>(length) : 0;
     const int found = redist::check_descriptor(desc, known, {nprow, npcol, myrow, mycol}, argument);
@@ -145,7 +140,7 @@ int dyngrid_desc_numroc(const int* desc, char axis, int position, int nprocs) {
   return guard([&]() -> int {
     const Axis one = asked_axis(desc, axis, nprocs);
     if (position < 0 || position >= nprocs)
-      throw Error(Status::bad_argument, fmt::format("redist: position is {}, expected 0 .. {}", position, nprocs - 1));
+      throw Error(Status::bad_argument, "redist: position is {}, expected 0 .. {}", position, nprocs - 1);
     return static_cast<int>(one.local_size(position));
   });
 }
@@ -168,7 +163,7 @@ int dyngrid_desc_indxl2g(const int* desc, char axis, int i_loc, int position, in
   return guard([&]() -> int {
     const Axis one = asked_axis(desc, axis, nprocs);
     if (position < 0 || position >= nprocs)
-      throw Error(Status::bad_argument, fmt::format("redist: position is {}, expected 0 .. {}", position, nprocs - 1));
+      throw Error(Status::bad_argument, "redist: position is {}, expected 0 .. {}", position, nprocs - 1);
     return static_cast<int>(one.to_global(in_range(i_loc, one.local_size(position), "local index") - 1, position)) + 1;
   });
 }
@@ -231,8 +226,7 @@ int dyngrid_plan_create_window(const dyngrid_layout* from, int64_t i_from, int64
                                int64_t i_to, int64_t j_to, int64_t m, int64_t n, char transpose, int schedule,
                                int element_bytes, dyngrid_plan** plan) {
   return guard([&] {
-    if (m < 0 || n < 0)
-      throw Error(Status::bad_argument, fmt::format("redist: window is {} x {}, expected at least 0 x 0", m, n));
+    if (m < 0 || n < 0) throw Error(Status::bad_argument, "redist: window is {} x {}, expected at least 0 x 0", m, n);
     redist::PlanOptions options = options_of(transpose, schedule, element_bytes);
     const bool turned = options.op != redist::Op::none;
     options.from = {i_from, j_from, turned ? n : m, turned ? m : n};

@@ -4,8 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "base/mpi/agree.hpp"
 #include "base/status.hpp"
 #include "desc/handles.hpp"
@@ -45,7 +43,7 @@ Transfers read(dyngrid_executor& executor, int count, const dyngrid_transfer* li
                std::optional<const dyngrid_scaling*> scalings = std::nullopt) {
   Transfers transfers;
   const std::optional<Error> wrong = base::attempt([&] {
-    if (count < 0) throw Error(Status::bad_argument, fmt::format("redist: {} transfers, expected at least 0", count));
+    if (count < 0) throw Error(Status::bad_argument, "redist: {} transfers, expected at least 0", count);
     if (count > 0) not_null(list, "redist: transfers");
     if (count > 0 && scalings) not_null(*scalings, "redist: scalings");
     for (int t = 0; t < count; ++t) {
@@ -56,8 +54,8 @@ Transfers read(dyngrid_executor& executor, int count, const dyngrid_transfer* li
       if (!scalings) continue;
       const dyngrid_scaling& by = (*scalings)[t];
       if (by.alpha == nullptr || by.beta == nullptr)
-        throw Error(Status::null_pointer, fmt::format("redist: transfer {}: {} is null, expected an element of type {}",
-                                                      t, by.alpha == nullptr ? "alpha" : "beta", x.type));
+        throw Error(Status::null_pointer, "redist: transfer {}: {} is null, expected an element of type {}", t,
+                    by.alpha == nullptr ? "alpha" : "beta", x.type);
       transfers.pointers.back().alpha = by.alpha;
       transfers.pointers.back().beta = by.beta;
     }
@@ -77,10 +75,9 @@ void write(dyngrid_execute_report* out, const redist::ExecuteReport& report) {
 int dyngrid_array_create(int64_t bytes, int sharing, dyngrid_array** array) {
   return guard([&] {
     not_null(array, "redist: place for the array");
-    if (bytes < 0)
-      throw Error(Status::bad_argument, fmt::format("redist: array of {} bytes, expected at least 0", bytes));
+    if (bytes < 0) throw Error(Status::bad_argument, "redist: array of {} bytes, expected at least 0", bytes);
     if (sharing < DYNGRID_SHARING_AUTO || sharing > DYNGRID_SHARING_NO)
-      throw Error(Status::bad_argument, fmt::format("redist: sharing is {}, expected 0 .. 2", sharing));
+      throw Error(Status::bad_argument, "redist: sharing is {}, expected 0 .. 2", sharing);
     *array =
         new dyngrid_array{redist::SharedArray(static_cast<std::size_t>(bytes), static_cast<redist::Sharing>(sharing))};
   });
@@ -106,11 +103,10 @@ int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* optio
       not_null(executor, "redist: place for the executor");
       if (options == nullptr) return DYNGRID_TRANSPORT_AUTO;
       if (options->transport < DYNGRID_TRANSPORT_AUTO || options->transport > DYNGRID_TRANSPORT_SHARED)
-        throw Error(Status::bad_argument,
-                    fmt::format("redist: executor: transport is {}, expected 0 .. 2", options->transport));
+        throw Error(Status::bad_argument, "redist: executor: transport is {}, expected 0 .. 2", options->transport);
       if (options->extra_bytes < 0)
-        throw Error(Status::bad_argument,
-                    fmt::format("redist: executor: extra_bytes is {}, expected at least 0", options->extra_bytes));
+        throw Error(Status::bad_argument, "redist: executor: extra_bytes is {}, expected at least 0",
+                    options->extra_bytes);
       how.transport = static_cast<redist::Transport>(options->transport);
       how.host_key = options->host_key;
       if (options->extra_bytes > 0) how.extra_bytes = static_cast<std::size_t>(options->extra_bytes);

@@ -5,8 +5,6 @@
 #include <limits>
 #include <tuple>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 
 namespace redist {
@@ -89,8 +87,8 @@ const char* name_of(int entry) {
 
 int to_int(std::int64_t value, const char* what) {
   if (value > std::numeric_limits<int>::max())
-    throw Error(Status::shape_mismatch,
-                fmt::format("redist: {} is {}, expected one that fits into the integers of a descriptor", what, value));
+    throw Error(Status::shape_mismatch, "redist: {} is {}, expected one that fits into the integers of a descriptor",
+                what, value);
   return static_cast<int>(value);
 }
 
@@ -113,12 +111,10 @@ Descriptor read_descriptor(const int* desc, std::size_t length, const GridPositi
   const int entry = first_bad(desc, length, grid);
   if (entry != 0) {
     if (length > 0 && length < sizes_)
-      throw Error(Status::bad_descriptor,
-                  fmt::format("redist: descriptor has {} entries, expected at least 9", length));
+      throw Error(Status::bad_descriptor, "redist: descriptor has {} entries, expected at least 9", length);
     if (has_wide_integers(desc)) throw Error(Status::bad_descriptor, std::string("redist: ") + wide_integers);
-    throw Error(Status::bad_descriptor,
-                fmt::format("redist: descriptor entry {} ({}) is {}, which is not valid on a {}x{} grid", entry,
-                            name_of(entry), desc[entry - 1], grid.nprow, grid.npcol));
+    throw Error(Status::bad_descriptor, "redist: descriptor entry {} ({}) is {}, which is not valid on a {}x{} grid",
+                entry, name_of(entry), desc[entry - 1], grid.nprow, grid.npcol);
   }
   // Outside the grid positions are not used; the axes are there for their sizes.
   return {desc[dtype_], desc[ctxt_], rows_of(desc, std::max(grid.nprow, desc[rsrc_] + 1)),
@@ -130,8 +126,8 @@ std::vector<int> write_descriptor(const Descriptor& descriptor) {
   const bool listed = descriptor.dtype == Descriptor::heterogeneous;
   if (!listed && !(rows.is_uniform() && cols.is_uniform()))
     throw Error(Status::shape_mismatch,
-                fmt::format("redist: descriptor of type {} with {} row and {} column sizes, expected one of each",
-                            descriptor.dtype, rows.sizes.size(), cols.sizes.size()));
+                "redist: descriptor of type {} with {} row and {} column sizes, expected one of each", descriptor.dtype,
+                rows.sizes.size(), cols.sizes.size());
   std::vector<int> desc{listed ? Descriptor::heterogeneous : Descriptor::block_cyclic,
                         descriptor.ctxt,
                         to_int(rows.n, "M_"),

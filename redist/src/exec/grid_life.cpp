@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "redist/grid_life.hpp"
 
-#include <fmt/format.h>
-
 #include "exec/mpi_check.hpp"
 
 namespace redist {
@@ -32,7 +30,7 @@ void tie_to_grid(MPI_Comm comm, const std::shared_ptr<GridLife>& life) {
 
 void require_whole_grid(MPI_Comm comm, const char* what) {
   if (comm == MPI_COMM_NULL)
-    throw base::Error(base::Status::bad_argument, fmt::format("redist: {}: the communicator is MPI_COMM_NULL", what));
+    throw base::Error(base::Status::bad_argument, "redist: {}: the communicator is MPI_COMM_NULL", what);
   Held* held = nullptr;
   int is_there = 0;
   if (key == MPI_KEYVAL_INVALID) return;
@@ -40,10 +38,9 @@ void require_whole_grid(MPI_Comm comm, const char* what) {
   if (is_there && !(*held)->is_whole)
     throw base::Error(
         base::Status::bad_state,
-        fmt::format("redist: {}: its communicator is a duplicate of dyngrid_comm from an earlier "
-                    "grid, of whose processes some have left or "
-                    "sleep; expected one made on the current grid (make it anew in a routine of dyngrid_on_change)",
-                    what));
+        "redist: {}: its communicator is a duplicate of dyngrid_comm from an earlier grid, of whose processes some "
+        "have left or sleep; expected one made on the current grid (make it anew in a routine of dyngrid_on_change)",
+        what);
 }
 
 } // namespace redist

@@ -9,8 +9,6 @@
 #include <functional>
 #include <string>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 
 namespace redist::detail {
@@ -68,9 +66,9 @@ void Liveness::check(int rank) const {
   if (process.pid == 0 || rank == rank_) return;
   if (const std::int64_t start = start_of(process.pid); start == process.start || start == not_known) return;
   throw base::Error(base::Status::timeout,
-                    fmt::format("redist: executor: rank {} (process {}) has ended in the middle of an exchange, "
-                                "expected it to take part [rank {} of {}]",
-                                rank, process.pid, rank_, processes_.size()));
+                    "redist: executor: rank {} (process {}) has ended in the middle of an exchange, expected it to "
+                    "take part [rank {} of {}]",
+                    rank, process.pid, rank_, processes_.size());
 }
 
 void Liveness::check_all() const {

@@ -4,8 +4,6 @@
 #include <limits>
 #include <memory>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 #include "exec/mpi_check.hpp"
 #include "exec/work.hpp"
@@ -22,10 +20,9 @@ void exchange_once(const std::vector<const RankPlan*>& plans, const std::vector<
   for (const auto* streams : {&work.in, &work.out})
     for (const Stream& stream : *streams)
       if (stream.bytes_left > std::numeric_limits<int>::max())
-        throw base::Error(
-            base::Status::bad_argument,
-            fmt::format("redist: {} bytes between rank {} and rank {} in one message, expected at most {}",
-                        stream.bytes_left, rank, stream.peer, std::numeric_limits<int>::max()));
+        throw base::Error(base::Status::bad_argument,
+                          "redist: {} bytes between rank {} and rank {} in one message, expected at most {}",
+                          stream.bytes_left, rank, stream.peer, std::numeric_limits<int>::max());
   // not a vector: the zeros are not needed
   const std::unique_ptr<char[]> buffer(new char[static_cast<std::size_t>(work.bytes_in() + work.bytes_out()) + 1]);
   char* free = buffer.get();

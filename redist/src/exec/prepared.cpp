@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "pack/copy.hpp"
 
 namespace redist::detail {
@@ -39,8 +37,8 @@ bool has_rearranged(const std::vector<Stream>& streams) {
 Slab valid(Slab slab, const Connections& ranks) {
   if (slab.of < 1)
     throw base::Error(base::Status::bad_argument,
-                      fmt::format("redist: in-place exchange: slabs is {}, expected at least 1 [rank {} of {}]",
-                                  slab.of, ranks.rank, ranks.size));
+                      "redist: in-place exchange: slabs is {}, expected at least 1 [rank {} of {}]", slab.of,
+                      ranks.rank, ranks.size);
   return slab;
 }
 

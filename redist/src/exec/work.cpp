@@ -25,7 +25,7 @@ std::int64_t bytes_of(const std::vector<Stream>& streams) {
 }
 
 Error wrong(Status status, std::size_t transfer, const std::string& text, int rank, int size) {
-  return Error(status, fmt::format("redist: transfer {}: {} [rank {} of {}]", transfer, text, rank, size));
+  return Error(status, "redist: transfer {}: {} [rank {} of {}]", transfer, text, rank, size);
 }
 
 /// Empty when each message is covered once by the pieces that it travels in.
@@ -77,8 +77,8 @@ void check_plans(const std::vector<const RankPlan*>& plans, int rank, int size) 
 void check_pointers(const std::vector<const RankPlan*>& plans, const std::vector<Pointers>& pointers, int rank,
                     int size) {
   if (pointers.size() != plans.size())
-    throw Error(Status::bad_argument, fmt::format("redist: pointers of {} matrices, expected {} [rank {} of {}]",
-                                                  pointers.size(), plans.size(), rank, size));
+    throw Error(Status::bad_argument, "redist: pointers of {} matrices, expected {} [rank {} of {}]", pointers.size(),
+                plans.size(), rank, size);
   const auto check = [&](std::size_t t, const char* which, const void* data, std::int64_t lld, std::int64_t m,
                          std::int64_t n) {
     if (data == nullptr)

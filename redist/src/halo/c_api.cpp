@@ -2,8 +2,6 @@
 #include <memory>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "base/fnv1a.hpp"
 #include "base/mpi/agree.hpp"
 #include "base/status.hpp"
@@ -48,7 +46,7 @@ void give(const redist::HaloStretch& one, int64_t* i_glo, int64_t* i_loc, int64_
 
 redist::Neighbours redist::neighbours_of(int number) {
   if (number != DYNGRID_NEIGHBOURS_FOUR && number != DYNGRID_NEIGHBOURS_EIGHT)
-    throw Error(Status::bad_argument, fmt::format("redist: halo: neighbours is {}, expected 4 or 8", number));
+    throw Error(Status::bad_argument, "redist: halo: neighbours is {}, expected 4 or 8", number);
   return number == DYNGRID_NEIGHBOURS_FOUR ? Neighbours::four : Neighbours::eight;
 }
 
@@ -123,11 +121,11 @@ int dyngrid_halo_stretch(const dyngrid_halo* halo, char axis, int k, int64_t* i_
   return guard([&] {
     const redist::Halo& of = not_null(halo, "redist: halo").halo;
     if (axis != 'R' && axis != 'r' && axis != 'C' && axis != 'c')
-      throw Error(Status::bad_argument, fmt::format("redist: halo: axis is '{}', expected R or C", axis));
+      throw Error(Status::bad_argument, "redist: halo: axis is '{}', expected R or C", axis);
     const auto all = stretches(of, axis == 'R' || axis == 'r' ? 0 : 1);
     if (k < 0 || static_cast<std::size_t>(k) >= all.size())
-      throw Error(Status::bad_argument,
-                  fmt::format("redist: halo: stretch {} of axis {}, expected one below {}", k, axis, all.size()));
+      throw Error(Status::bad_argument, "redist: halo: stretch {} of axis {}, expected one below {}", k, axis,
+                  all.size());
     give(all[static_cast<std::size_t>(k)], i_glo, i_loc, i_ghosted, size);
   });
 }
@@ -147,9 +145,8 @@ int dyngrid_halo_range(const dyngrid_halo* halo, int dim, int64_t k, int64_t* i_
     if (parts.empty()) return 0;
     if (dim < 0 || static_cast<std::size_t>(dim) >= parts.size() || k < 0)
       throw Error(Status::bad_argument,
-                  fmt::format("redist: halo: stretch {} of dimension {}, expected one from 0 of a "
-                              "dimension below {}",
-                              k, dim, parts.size()));
+                  "redist: halo: stretch {} of dimension {}, expected one from 0 of a dimension below {}", k, dim,
+                  parts.size());
     const auto& all = parts[static_cast<std::size_t>(dim)].stretches;
     if (static_cast<std::size_t>(k) >= all.size()) return 0;
     give(all[static_cast<std::size_t>(k)], i_glo, i_loc, i_ghosted, size);

@@ -9,8 +9,6 @@
 #include <exception>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/mpi/agree.hpp"
 #include "base/status.hpp"
 #include "exec/mpi_check.hpp"
@@ -80,8 +78,8 @@ struct Halo::Impl {
   std::int64_t leading_of(std::int64_t requested, std::int64_t rows, const char* what) const {
     const std::int64_t least = std::max<std::int64_t>(1, rows);
     if (requested != 0 && requested < least)
-      throw Error(Status::bad_argument, fmt::format("redist: halo: {} is {}, expected at least {} [rank {}]", what,
-                                                    requested, least, plan.rank));
+      throw Error(Status::bad_argument, "redist: halo: {} is {}, expected at least {} [rank {}]", what, requested,
+                  least, plan.rank);
     return requested == 0 ? least : requested;
   }
   bool has_elements() const { return plan.m_loc > 0 && plan.n_loc > 0; }
@@ -89,20 +87,19 @@ struct Halo::Impl {
   /// What may fail on this rank alone.
   void prepare(const HaloPlan& of_all, int rank, int size, int element_bytes) {
     if (element_bytes < 1)
-      throw Error(Status::bad_argument,
-                  fmt::format("redist: halo: elements have {} bytes, expected at least 1", element_bytes));
+      throw Error(Status::bad_argument, "redist: halo: elements have {} bytes, expected at least 1", element_bytes);
     for (const int member : of_all.grid().ranks)
       if (member >= size)
-        throw Error(Status::bad_argument,
-                    fmt::format("redist: halo: the layout names rank {}, expected ranks below {}", member, size));
+        throw Error(Status::bad_argument, "redist: halo: the layout names rank {}, expected ranks below {}", member,
+                    size);
     esize = static_cast<std::size_t>(element_bytes);
     plan = of_all.for_rank(rank);
     std::int64_t all = 0;
     if (__builtin_mul_overflow(plan.rows, plan.cols, &all) || __builtin_mul_overflow(all, element_bytes, &all))
       throw Error(Status::out_of_memory,
-                  fmt::format("redist: halo: the ghosted array of rank {} has {} x {} elements of {} bytes, expected "
-                              "fewer than 2^63 bytes; take narrower borders",
-                              rank, plan.rows, plan.cols, element_bytes));
+                  "redist: halo: the ghosted array of rank {} has {} x {} elements of {} bytes, expected fewer than "
+                  "2^63 bytes; take narrower borders",
+                  rank, plan.rows, plan.cols, element_bytes);
     std::vector<std::size_t> places; // of all messages in the buffer
     std::size_t total = 0;
     for (const auto* messages : {&plan.sends, &plan.recvs})
@@ -110,10 +107,9 @@ struct Halo::Impl {
         const bool is_sent = messages == &plan.sends;
         if (each.elements() > INT_MAX / element_bytes)
           throw Error(Status::unsupported,
-                      fmt::format("redist: halo: a border of {} elements of {} bytes goes from rank {} to rank {}, "
-                                  "expected less than 2 GiB",
-                                  each.elements(), element_bytes, is_sent ? rank : each.peer,
-                                  is_sent ? each.peer : rank));
+                      "redist: halo: a border of {} elements of {} bytes goes from rank {} to rank {}, expected less "
+                      "than 2 GiB",
+                      each.elements(), element_bytes, is_sent ? rank : each.peer, is_sent ? each.peer : rank);
         places.push_back(total);
         total += static_cast<std::size_t>(each.elements()) * esize;
       }
@@ -235,9 +231,8 @@ void Halo::start(void* ghosted, std::int64_t lld) {
   if (self.active) throw Error(Status::bad_state, "redist: halo: an exchange is under way, expected finish() first");
   const std::int64_t leading = self.leading(lld);
   if (ghosted == nullptr && self.has_elements())
-    throw Error(Status::null_pointer,
-                fmt::format("redist: halo: the ghosted array is null, but rank {} has {} x {} elements", self.plan.rank,
-                            self.plan.m_loc, self.plan.n_loc));
+    throw Error(Status::null_pointer, "redist: halo: the ghosted array is null, but rank {} has {} x {} elements",
+                self.plan.rank, self.plan.m_loc, self.plan.n_loc);
   self.ghosted = static_cast<char*>(ghosted);
   self.lld = leading;
   self.active = true;

@@ -209,16 +209,15 @@ void check(const std::vector<HaloDimension>& rows, const std::vector<HaloDimensi
   const auto is_0 = [](int side) { return side == 0; };
   if (std::any_of(lo.begin(), lo.end(), is_below_0) || std::any_of(hi.begin(), hi.end(), is_below_0) ||
       (std::all_of(lo.begin(), lo.end(), is_0) && std::all_of(hi.begin(), hi.end(), is_0)))
-    throw Error(
-        Status::bad_argument,
-        fmt::format("redist: halo: borders of {} before and {} after each stretch of rows and columns, expected "
-                    "none below 0 and one above",
-                    fmt::join(lo, " x "), fmt::join(hi, " x ")));
+    throw Error(Status::bad_argument,
+                "redist: halo: borders of {} before and {} after each stretch of rows and columns, expected none below "
+                "0 and one above",
+                fmt::join(lo, " x "), fmt::join(hi, " x "));
   if (row_parts != grid.nprow || col_parts != grid.npcol)
     throw Error(Status::bad_argument,
-                fmt::format("redist: halo: dimensions cut into {} and {} parts on a {} x {} grid, expected a part for "
-                            "each row and column of it",
-                            row_parts, col_parts, grid.nprow, grid.npcol));
+                "redist: halo: dimensions cut into {} and {} parts on a {} x {} grid, expected a part for each row and "
+                "column of it",
+                row_parts, col_parts, grid.nprow, grid.npcol);
 }
 
 } // namespace
@@ -257,9 +256,8 @@ RankHalo HaloPlan::for_rank(int rank) const {
       plan.parts.push_back(each.mine());
       if (__builtin_mul_overflow(ghosted, plan.parts.back().ghosted, &ghosted))
         throw Error(Status::out_of_memory,
-                    fmt::format("redist: halo: the ghosted array of rank {} has more than 2^63 elements; expected "
-                                "narrower borders",
-                                plan.rank));
+                    "redist: halo: the ghosted array of rank {} has more than 2^63 elements; expected narrower borders",
+                    plan.rank);
       local *= plan.parts.back().local;
     }
   };

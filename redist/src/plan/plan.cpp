@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/status.hpp"
 #include "plan/tables.hpp"
 
@@ -42,9 +40,8 @@ void check_window(const Layout& layout, const Window& window, const char* which)
     return begin < 0 || length < 0 || begin > n || length > n - begin;
   };
   if (outside(window.i, window.m, layout.rows.n) || outside(window.j, window.n, layout.cols.n))
-    throw Error(Status::bad_argument,
-                fmt::format("redist: {} window is {}x{} from ({},{}), expected inside the {}x{} matrix", which,
-                            window.m, window.n, window.i, window.j, layout.rows.n, layout.cols.n));
+    throw Error(Status::bad_argument, "redist: {} window is {}x{} from ({},{}), expected inside the {}x{} matrix",
+                which, window.m, window.n, window.i, window.j, layout.rows.n, layout.cols.n);
 }
 
 void complete(std::int64_t& from, std::int64_t from_rest, std::int64_t& to, std::int64_t to_rest) {
@@ -65,16 +62,15 @@ void complete_windows(const Layout& from, const Layout& to, PlanOptions& options
   check_window(from, options.from, "source");
   check_window(to, wt, "target");
   if (wf.m != wt.m || wf.n != wt.n)
-    throw Error(Status::shape_mismatch,
-                fmt::format("redist: source window is {}x{}, target window {}x{}, expected {}", options.from.m,
-                            options.from.n, wt.m, wt.n, transposed ? "one the transpose of the other" : "the same"));
+    throw Error(Status::shape_mismatch, "redist: source window is {}x{}, target window {}x{}, expected {}",
+                options.from.m, options.from.n, wt.m, wt.n, transposed ? "one the transpose of the other" : "the same");
 }
 
 void check_size(const Window& window, const Layout& to) {
   std::int64_t all = 0;
   if (__builtin_mul_overflow(window.m, window.n, &all) || __builtin_mul_overflow(all, 16 * to.copies(), &all))
-    throw Error(Status::bad_argument,
-                fmt::format("redist: window is {}x{}, expected fewer than 2^63 bytes in all", window.m, window.n));
+    throw Error(Status::bad_argument, "redist: window is {}x{}, expected fewer than 2^63 bytes in all", window.m,
+                window.n);
 }
 
 Factor with_overlap(Factor factor) {
@@ -187,7 +183,7 @@ Op op_of(char transpose) {
   case 'c':
     return Op::conjugate_transpose;
   default:
-    throw Error(Status::bad_argument, fmt::format("redist: transpose is '{}', expected N, T or C", transpose));
+    throw Error(Status::bad_argument, "redist: transpose is '{}', expected N, T or C", transpose);
   }
 }
 

@@ -74,10 +74,10 @@ public:
     const auto [ticket, invitation] = invite(group);
     if (!base::is_this_host(group.host) && base::begins_with(invitation, "unix:"))
       throw Error(Status::unsupported,
-                  fmt::format("blacs-dyn: processes on host {} cannot join: process 0 listens on a Unix socket, which "
-                              "only processes of its own host reach, since the first processes that joined were there. "
-                              "Start the application with DYNGRID_START=listen=tcp",
-                              group.host));
+                  "blacs-dyn: processes on host {} cannot join: process 0 listens on a Unix socket, which only "
+                  "processes of its own host reach, since the first processes that joined were there. Start the "
+                  "application with DYNGRID_START=listen=tcp",
+                  group.host);
     const StartedMpirun started = start_group_mpirun(group, ticket, server_uri(server_), invitation, options);
     if (started.is_group)
       rendezvous_->await(ticket, started.pid);
@@ -181,10 +181,9 @@ private:
     if (!answers(server))
       throw Error(
           Status::spawn_failure,
-          fmt::format("blacs-dyn: the name server is gone (nothing answers at {}:{}, where ompi-server was), and "
-                      "no more processes can join. The application goes on and can shrink; grow with a new start "
-                      "from a checkpoint (dyngrid restart)",
-                      server.hosts.front(), server.port));
+          "blacs-dyn: the name server is gone (nothing answers at {}:{}, where ompi-server was), and no more processes "
+          "can join. The application goes on and can shrink; grow with a new start from a checkpoint (dyngrid restart)",
+          server.hosts.front(), server.port);
   }
 
   std::string server_;
@@ -241,11 +240,9 @@ void JoinLaunch::admit(std::vector<Newcomers>& newcomers) {
 std::unique_ptr<Launcher> make_join_launcher(LossText loss) {
   const char* server = openmpi4::name_server();
   if (!server)
-    throw Error(
-        Status::bad_state,
-        fmt::format(
-            "blacs-dyn: new processes are to join (DYNGRID_PROCESSES=join), but mpirun knows of no ompi-server; {}",
-            way_out));
+    throw Error(Status::bad_state,
+                "blacs-dyn: new processes are to join (DYNGRID_PROCESSES=join), but mpirun knows of no ompi-server; {}",
+                way_out);
   return std::make_unique<JoinLauncher>(server, std::move(loss));
 }
 

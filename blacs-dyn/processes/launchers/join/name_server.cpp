@@ -10,8 +10,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <fmt/format.h>
-
 #include "base/file_descriptor.hpp"
 #include "base/lines.hpp"
 #include "base/status.hpp"
@@ -43,7 +41,7 @@ bool answers_at(const std::string& host, int port) {
 NameServer NameServer::parse(const std::string& uri) {
   const auto bad = [&] {
     return Error(Status::bad_argument,
-                 fmt::format("blacs-dyn: address of an ompi-server is \"{}\", expected NUMBER.0;tcp://HOST:PORT", uri));
+                 "blacs-dyn: address of an ompi-server is \"{}\", expected NUMBER.0;tcp://HOST:PORT", uri);
   };
   NameServer server;
   const std::size_t dot = uri.find('.'), tcp = uri.find("tcp://");
@@ -63,9 +61,8 @@ std::string server_uri(const std::string& setting) {
   std::ifstream file(setting.substr(5));
   std::string uri;
   if (!std::getline(file, uri))
-    throw Error(
-        Status::not_found,
-        fmt::format("blacs-dyn: the ompi-server's address is to be in {}, which cannot be read", setting.substr(5)));
+    throw Error(Status::not_found, "blacs-dyn: the ompi-server's address is to be in {}, which cannot be read",
+                setting.substr(5));
   return uri;
 }
 
