@@ -2,7 +2,6 @@
 #include "gemm.hpp"
 
 #include <algorithm>
-#include <complex>
 #include <optional>
 #include <vector>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operand.hpp"
 
-#include <complex>
-
 #include "blas.hpp"
 
 namespace pblas {

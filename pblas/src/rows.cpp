@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rows.hpp"
 
-#include <complex>
 #include <map>
 
 #include "base/index.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trsm.hpp"
 
-#include <complex>
 #include <optional>
 
 #include "gather.hpp"

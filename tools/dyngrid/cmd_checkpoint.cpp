@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 
-#include <fmt/format.h>
-
 #include "base/command_line.hpp"
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"

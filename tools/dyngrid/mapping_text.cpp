@@ -2,7 +2,6 @@
 #include "mapping_text.hpp"
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host_signals.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <thread>
 

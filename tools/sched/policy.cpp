@@ -2,7 +2,6 @@
 #include "policy.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <functional>
 

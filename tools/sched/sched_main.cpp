@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dyngrid-sched: runs a queue of jobs on one machine or allocation, and resizes them while they run.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
