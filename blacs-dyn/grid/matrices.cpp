@@ -411,12 +411,13 @@ Received receive_matrix(Packet& packet) {
 
 /// The matrix follows the others; their rules are this process's own functions. @throws Error{rank_mismatch} when the
 /// forms differ.
-void compare_with_known(const Received& received, bool is_newcomer) {
+void compare_with_known(const Received& received, bool is_new, bool is_newcomer) {
   Matrix &a = *received.matrix, &known = *received.known;
-  if (a.relayouts > 0 || (!is_newcomer && a.made != known.made))
+  if (is_new) known.made = a.made; // it counted its own
+  if (a.relayouts > 0 || a.made != known.made)
     known.follow(a, received.rows_have_rule, received.cols_have_rule, is_newcomer);
   known.relayouts = a.relayouts; // a new process counted its own
-  known.made = a.made;           // likewise
+  known.made = a.made;
   const auto take_rule = [](AxisRule& axis, const AxisRule& from) {
     axis.rule = from.rule;
     axis.owner_rule = from.owner_rule;
@@ -444,7 +445,7 @@ void Matrices::read(Packet& packet, bool is_new, bool is_newcomer) {
     Matrix& a = *received.matrix;
     received.known = find(a.name);
     if (received.known) {
-      compare_with_known(received, is_newcomer);
+      compare_with_known(received, is_new, is_newcomer);
     } else if (!is_newcomer) {
       if (received.rows_have_rule) a.rows.rule = rule_of_others;
       if (received.cols_have_rule) a.cols.rule = rule_of_others;

@@ -23,6 +23,10 @@
 #include "processes/preflight.hpp"
 
 namespace blacs_dyn {
+
+using base::Error;
+using base::Status;
+
 namespace {
 
 /// Variables that a new process gets too: Open MPI hands a spawned process the environment of mpirun and not that of
@@ -102,6 +106,16 @@ std::string first_words(LauncherKind way) {
 
 } // namespace
 
+namespace {
+
+/// The program may change PATH on one process: no error here, where only one would throw.
+std::string env_program() {
+  const std::string found = base::search_path("env");
+  return found.empty() ? "/usr/bin/env" : found;
+}
+
+} // namespace
+
 void NewcomerCommand::set(std::string program, std::optional<std::vector<std::string>> arguments) {
   program_ = std::move(program);
   arguments_ = std::move(arguments);
@@ -112,14 +126,17 @@ std::string NewcomerCommand::program() const {
 }
 
 void NewcomerCommand::check() const {
+  if (const std::string env = env_program(); access(env.c_str(), X_OK) != 0)
+    throw Error(Status::not_found,
+                "blacs-dyn: new processes start through env, which is neither in PATH nor {}; add its folder to PATH",
+                env);
   check_program(find_program(program()));
   check_start_folder();
 }
 
 SpawnOptions NewcomerCommand::options() const {
   SpawnOptions options;
-  options.program = base::search_path("env");                    // which sets the variables
-  if (options.program.empty()) options.program = "/usr/bin/env"; // no error: the program may change PATH on one process
+  options.program = env_program(); // which sets the variables
   options.join_limit_s = settings_.join_limit_s;
   options.arguments.push_back(processes_.mode() == Mode::classical ? "DYNGRID_NEWCOMER=classical"
                                                                    : "DYNGRID_NEWCOMER=managed");

@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr auto never = 1h; ///< longer than any test waits
 constexpr auto moment = 5ms;
+constexpr int one = 1, two = 2, three = 3; ///< that ask
 
 /// An answer that arrives while a thread waits for it.
 class Later {
@@ -33,11 +34,33 @@ private:
 
 TEST(Answers, OneQuestionIsAskedAtATime) {
   Answers answers(never);
-  EXPECT_TRUE(answers.may_ask());
+  EXPECT_TRUE(answers.may_ask(&one));
   answers.expect(Answers::question);
-  EXPECT_FALSE(answers.may_ask());
+  EXPECT_FALSE(answers.may_ask(&one));
   answers.have_come(Answers::question);
-  EXPECT_TRUE(answers.may_ask());
+  EXPECT_TRUE(answers.may_ask(&one));
+}
+
+TEST(Answers, TheFirstThatIsRefusedHasTheNextTurn) {
+  Answers answers(never);
+  for (const int* asker : {&one, &two, &one}) { // each looks again and again, in the same order
+    EXPECT_TRUE(answers.may_ask(asker));
+    answers.expect(Answers::question);
+    EXPECT_FALSE(answers.may_ask(asker == &one ? &two : &one));
+    EXPECT_FALSE(answers.may_ask(&three));
+    answers.have_come(Answers::question);
+    EXPECT_FALSE(answers.may_ask(asker));
+    EXPECT_FALSE(answers.may_ask(&three));
+  }
+}
+
+TEST(Answers, ATurnIsNotKeptForOneThatHasGone) {
+  Answers answers(moment);
+  answers.expect(Answers::question);
+  EXPECT_FALSE(answers.may_ask(&two));
+  answers.have_come(Answers::question);
+  std::this_thread::sleep_for(2 * moment);
+  EXPECT_TRUE(answers.may_ask(&one));
 }
 
 TEST(Answers, NoQuestionBesidesAStartOrAnOrder) {
@@ -45,11 +68,11 @@ TEST(Answers, NoQuestionBesidesAStartOrAnOrder) {
     Answers answers(never);
     answers.expect(kind);
     answers.expect(kind);
-    EXPECT_FALSE(answers.may_ask());
+    EXPECT_FALSE(answers.may_ask(&one));
     answers.have_come(kind);
-    EXPECT_FALSE(answers.may_ask());
+    EXPECT_FALSE(answers.may_ask(&one));
     answers.have_come(kind);
-    EXPECT_TRUE(answers.may_ask());
+    EXPECT_TRUE(answers.may_ask(&one));
   }
 }
 
@@ -58,7 +81,7 @@ TEST(Answers, AnAnswerThatNeverComesIsGivenUp) {
     Answers answers(moment);
     answers.expect(kind);
     std::this_thread::sleep_for(2 * moment);
-    EXPECT_TRUE(answers.may_ask());
+    EXPECT_TRUE(answers.may_ask(&one));
     answers.settle(); // returns
   }
 }
@@ -77,7 +100,7 @@ TEST(Answers, StartsAreNotWaitedFor) {
   Answers answers(never);
   answers.expect(Answers::start);
   answers.settle(); // returns
-  EXPECT_FALSE(answers.may_ask());
+  EXPECT_FALSE(answers.may_ask(&one));
 }
 
 } // namespace

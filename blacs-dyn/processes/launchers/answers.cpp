@@ -5,9 +5,18 @@
 
 namespace blacs_dyn::pmix {
 
-bool Answers::may_ask() {
+bool Answers::may_ask(const void* asker) {
   const std::lock_guard lock(mutex_);
-  return !is_open(question) && !is_open(order) && !is_open(start);
+  if (is_open(question) || is_open(order) || is_open(start)) {
+    if (next_ == nullptr) {
+      next_ = asker;
+      put_off_ = Clock::now();
+    }
+    return false;
+  }
+  const bool is_others_turn = next_ != nullptr && next_ != asker && Clock::now() - put_off_ < longest_;
+  if (!is_others_turn) next_ = nullptr;
+  return !is_others_turn;
 }
 
 void Answers::settle() {

@@ -22,9 +22,8 @@ public:
   explicit Answers(Clock::duration longest = std::chrono::seconds(5)) : longest_(longest) {}
 
   /// Whether a question may be asked now: no other answer is open. Returns at once: the application would stand still
-  /// while mpirun is busy. With several jobs the first of them gets its question through, so each look at them begins
-  /// with another one.
-  bool may_ask();
+  /// while mpirun is busy. The first `asker` that is refused has the next turn, for `longest` at most: it may be gone.
+  bool may_ask(const void* asker);
   /// Before something else is asked than a question, by MPI too: returns when no question and no order is open.
   void settle();
 
@@ -42,6 +41,8 @@ private:
   std::mutex mutex_;
   std::condition_variable has_come_;
   std::array<Open, 3> open_{};
+  const void* next_ = nullptr; ///< the asker that has the next turn
+  Clock::time_point put_off_{};
 };
 
 } // namespace blacs_dyn::pmix

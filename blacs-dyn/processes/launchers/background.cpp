@@ -45,7 +45,6 @@ private:
   SpawnOptions options_;
   base::Deadline limit_, soon_;
   bool was_started_again_ = false;
-  std::size_t looks_ = 0; ///< each asks mpirun about another job first
   std::vector<Coming> coming_;
 };
 
@@ -79,9 +78,7 @@ public:
   bool may_hang() const { return has_lost_one_; }
 
   std::vector<int> missing(std::vector<int> sizes) override {
-    ++looks_;
-    for (std::size_t i = 0; i < warm_.size(); ++i) {
-      Warm& one = warm_[(looks_ + i) % warm_.size()];
+    for (Warm& one : warm_) {
       std::string why;
       const Presence presence = rendezvous_->presence(one.ticket, &why);
       if (presence == Presence::awaited) why = one.job.failure();
@@ -189,7 +186,6 @@ public:
   }
 
   void look_after_called_off() override {
-    if (!called_off_.empty()) std::rotate(called_off_.begin(), called_off_.begin() + 1, called_off_.end());
     const auto has_gone = [this](CalledOff& one) {
       if (rendezvous_->have_all_gone(one.ticket)) return true;
       if (one.job.failure().empty()) return false;
@@ -282,7 +278,6 @@ private:
   int lost_ = 0;
   std::vector<Port> ports_; ///< of the groups that came in last; process 0
   std::vector<CalledOff> called_off_;
-  std::size_t looks_ = 0; ///< each asks mpirun about another job first
   bool has_lost_one_ = false;
 };
 
@@ -312,9 +307,7 @@ Launch::Progress BackgroundLaunch::progress() {
     all.failure = error.what();
     return all;
   }
-  ++looks_;
-  for (std::size_t i = 0; i < coming_.size(); ++i) {
-    Coming& coming = coming_[(looks_ + i) % coming_.size()];
+  for (Coming& coming : coming_) {
     launcher_.add_progress(coming.group, all);
     if (all.failure.empty() && launcher_.presence(coming.group) == Presence::awaited)
       all.failure = coming.job.failure();

@@ -283,7 +283,7 @@ struct Job::State : std::enable_shared_from_this<Job::State> {
   }
 
   void ask() {
-    if (name.empty() || is_asking || Clock::now() - asked < between_questions || !answers().may_ask()) return;
+    if (name.empty() || is_asking || Clock::now() - asked < between_questions || !answers().may_ask(this)) return;
     asked = Clock::now();
     who = process(name, PMIX_RANK_WILDCARD);
     of_job = info(PMIX_PROCID, PMIX_PROC);
