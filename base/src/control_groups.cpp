@@ -48,16 +48,23 @@ std::optional<std::int64_t> number_in(const std::string& file) {
   return whole_number(first);
 }
 
-std::int64_t entry_in(const std::string& file, const std::string& name) {
+std::vector<std::int64_t> entries_in(const std::string& file, std::initializer_list<const char*> names) {
+  std::vector<std::int64_t> values(names.size(), -1);
   // stdio takes little memory: this process may have no addresses left
   std::FILE* in = std::fopen(file.c_str(), "r");
-  if (in == nullptr) return -1;
-  long long value = -1;
-  for (char line[256]; value < 0 && std::fgets(line, sizeof line, in) != nullptr;)
-    if (std::strncmp(line, name.c_str(), name.size()) == 0 && (line[name.size()] == ' ' || line[name.size()] == '\t'))
-      std::sscanf(line + name.size(), "%lld", &value);
+  if (in == nullptr) return values;
+  for (char line[256]; std::fgets(line, sizeof line, in) != nullptr;) {
+    const std::size_t length = std::strcspn(line, " \t");
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const char* const name = names.begin()[i];
+      long long value = -1;
+      if (values[i] < 0 && std::strlen(name) == length && std::strncmp(line, name, length) == 0 &&
+          std::sscanf(line + length, "%lld", &value) == 1)
+        values[i] = value;
+    }
+  }
   std::fclose(in);
-  return value;
+  return values;
 }
 
 } // namespace base

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <thread>
+#include <vector>
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -23,20 +24,23 @@ double mib(double bytes) {
 } // namespace
 
 FreeMemory free_memory(const std::string& root) {
-  const std::string meminfo = root + "/proc/meminfo";
-  const auto kib = [&](const char* name) { return std::max<std::int64_t>(0, entry_in(meminfo, name)) * 1024; };
-  FreeMemory least{"MemAvailable", entry_in(meminfo, "MemAvailable:")};
-  if (least.bytes >= 0) least.bytes *= 1024;
-  if (const std::int64_t lent = kib("Balloon:"); lent > 0 && least.bytes >= 0) {
-    const std::int64_t taken = kib("AnonPages:") + kib("Shmem:") + kib("SUnreclaim:") + kib("Hugetlb:");
-    least.bytes = std::max(least.bytes, std::min(least.bytes + lent, kib("MemTotal:") - taken));
+  const std::vector<std::int64_t> of_host =
+      entries_in(root + "/proc/meminfo",
+                 {"MemAvailable:", "MemTotal:", "Balloon:", "AnonPages:", "Shmem:", "SUnreclaim:", "Hugetlb:"});
+  const auto bytes = [&](std::size_t entry) { return std::max<std::int64_t>(0, of_host[entry]) * 1024; };
+  const std::int64_t total = bytes(1), lent = bytes(2);
+  FreeMemory least{"MemAvailable", of_host[0] < 0 ? -1 : bytes(0)};
+  if (lent > 0 && least.bytes >= 0) {
+    const std::int64_t taken = bytes(3) + bytes(4) + bytes(5) + bytes(6);
+    least.bytes = std::max(least.bytes, std::min(least.bytes + lent, total - taken));
   }
   const auto group = [&](const std::string& folder, const char* most_file, const char* anonymous, const char* shared) {
     const auto most = number_in(folder + most_file);
-    const std::int64_t own = entry_in(folder + "/memory.stat", anonymous);
-    if (!most || own < 0) return;
-    const std::int64_t taken = own + std::max<std::int64_t>(0, entry_in(folder + "/memory.stat", shared));
-    const std::int64_t left = std::max<std::int64_t>(0, *most - taken);
+    // version 1 writes no limit as a number; what a group has taken is no more than the host has
+    if (!most || (total > 0 && least.bytes >= 0 && *most - total >= least.bytes)) return;
+    const std::vector<std::int64_t> own = entries_in(folder + "/memory.stat", {anonymous, shared});
+    if (own[0] < 0) return;
+    const std::int64_t left = std::max<std::int64_t>(0, *most - own[0] - std::max<std::int64_t>(0, own[1]));
     if (least.bytes < 0 || left < least.bytes) least = {folder.substr(root.size()) + most_file, left};
   };
   for (const std::string& folder : control_groups(root, "memory")) {

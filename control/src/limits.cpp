@@ -39,8 +39,9 @@ std::vector<std::string> status_files(const std::string& root) {
 std::int64_t threads_of(const std::string& root, uid_t user) {
   std::int64_t count = 0;
   for (const std::string& status : status_files(root))
-    if (entry_in(status, "Uid:") == static_cast<std::int64_t>(user))
-      count += std::max<std::int64_t>(0, entry_in(status, "Threads:"));
+    if (const auto entries = base::entries_in(status, {"Uid:", "Threads:"});
+        entries[0] == static_cast<std::int64_t>(user))
+      count += std::max<std::int64_t>(0, entries[1]);
   return count;
 }
 

@@ -50,6 +50,17 @@ TEST(Memory, OfAControlGroupOfTheFirstVersion) {
   EXPECT_EQ(base::free_memory(f.root).bytes, 800);
 }
 
+TEST(Memory, ALimitBelowTheTotalAndAboveWhatIsAvailable) {
+  const FakeSystem f;
+  f.put("/proc/self/cgroup", "0::/job\n");
+  f.put("/proc/meminfo", "MemTotal: 9000 kB\nMemAvailable: 2000 kB\n");
+  f.put("/sys/fs/cgroup/job/memory.stat", "anon 6000000\nshmem 0\n");
+  f.put("/sys/fs/cgroup/job/memory.max", "7000000\n");
+  EXPECT_EQ(base::free_memory(f.root).bytes, 1000000);
+  f.put("/sys/fs/cgroup/job/memory.max", "11264000\n"); // total and available: it has no effect
+  EXPECT_EQ(base::free_memory(f.root).of, "MemAvailable");
+}
+
 TEST(Memory, ThatAVirtualMachineHasLentComesBack) {
   const FakeSystem f;
   const std::string lent = "MemTotal: 1000 kB\nMemAvailable: 0 kB\nAnonPages: 100 kB\nShmem: 20 kB\nBalloon: 700 kB\n";
@@ -67,14 +78,13 @@ TEST(Memory, IsLookedAtAgainBeforeItIsCalledTooLittle) {
   const std::string meminfo = f.root + "/proc/meminfo", next = meminfo + ".next";
   ASSERT_EQ(mkfifo(meminfo.c_str(), 0600), 0);
   std::thread kernel([&] {
-    for (const char* text : {"MemAvailable: 0 kB\nBalloon: 0 kB\n", "MemAvailable: 5000 kB\nBalloon: 0 kB\n"})
-      for (int entry = 0; entry < 2; ++entry) { // a look opens it for each of the two
-        const int fd = open(meminfo.c_str(), O_WRONLY | O_CLOEXEC);
-        EXPECT_EQ(mkfifo(next.c_str(), 0600), 0);
-        EXPECT_EQ(rename(next.c_str(), meminfo.c_str()), 0); // the next one that opens it gets another pipe
-        EXPECT_EQ(write(fd, text, std::strlen(text)), static_cast<ssize_t>(std::strlen(text)));
-        close(fd);
-      }
+    for (const char* text : {"MemAvailable: 0 kB\nBalloon: 0 kB\n", "MemAvailable: 5000 kB\nBalloon: 0 kB\n"}) {
+      const int fd = open(meminfo.c_str(), O_WRONLY | O_CLOEXEC); // each look opens it once
+      EXPECT_EQ(mkfifo(next.c_str(), 0600), 0);
+      EXPECT_EQ(rename(next.c_str(), meminfo.c_str()), 0); // the next one that opens it gets another pipe
+      EXPECT_EQ(write(fd, text, std::strlen(text)), static_cast<ssize_t>(std::strlen(text)));
+      close(fd);
+    }
   });
   EXPECT_EQ(base::free_memory_soon(1 << 20, f.root).bytes, 5000 * 1024);
   kernel.join();
