@@ -417,7 +417,6 @@ void compare_with_known(const Received& received, bool is_new, bool is_newcomer)
   if (a.relayouts > 0 || a.made != known.made)
     known.follow(a, received.rows_have_rule, received.cols_have_rule, is_newcomer);
   known.relayouts = a.relayouts; // a new process counted its own
-  known.made = a.made;
   const auto take_rule = [](AxisRule& axis, const AxisRule& from) {
     axis.rule = from.rule;
     axis.owner_rule = from.owner_rule;

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "base/fnv1a.hpp"
 #include "base/memory.hpp"
 #include "base/status.hpp"
 #include "gridmap/dealing.hpp"
@@ -110,18 +109,6 @@ std::optional<MatrixExtents> copied_as(const Matrix& from, bool is_transposed, c
   for (const MatrixExtents& extents : {of_to, is_transposed ? of_from.transposed() : of_from})
     if (to.can_be(extents) && from.can_be(is_transposed ? extents.transposed() : extents)) return extents;
   return {};
-}
-
-std::int64_t fingerprint(const std::vector<const redist::Layout*>& layouts) {
-  base::Fnv1a hash;
-  for (const redist::Layout* one : layouts)
-    for (const Axis* axis : {&one->rows, &one->cols}) {
-      hash.number(static_cast<std::int64_t>(axis->sizes.size()));
-      for (const std::int64_t size : axis->sizes) hash.number(size);
-      if (axis->src != 0) hash.number(axis->src);
-      for (const int owner : axis->owners) hash.number(owner);
-    }
-  return hash.positive();
 }
 
 } // namespace blacs_dyn

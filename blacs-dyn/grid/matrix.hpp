@@ -165,7 +165,6 @@ std::size_t bytes_of(std::int64_t elements, char type);
 /// As a matrix of which extents `to` is when it gets `from`, transposed or not: its own or those of `from`, since a
 /// field can be split into rows and columns in several ways. None when the two do not fit.
 std::optional<MatrixExtents> copied_as(const Matrix& from, bool is_transposed, const Matrix& to);
-/// A number for where things lie, to compare between processes.
-std::int64_t fingerprint(const std::vector<const redist::Layout*>& layouts);
+using redist::fingerprint;
 
 } // namespace blacs_dyn

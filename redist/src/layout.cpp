@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/fnv1a.hpp"
 #include "base/status.hpp"
 
 namespace redist {
@@ -86,6 +87,18 @@ void Layout::validate(const char* which) const {
   if (rows.nprocs != p || cols.nprocs != q)
     throw Error(Status::shape_mismatch, "redist: {} axes lie over {}x{} processes, expected {}x{} on a {}x{} grid{}",
                 which, rows.nprocs, cols.nprocs, p, q, grid.nprow, grid.npcol, is_replicated() ? ", replicated" : "");
+}
+
+std::int64_t fingerprint(const std::vector<const Layout*>& layouts) {
+  base::Fnv1a hash;
+  for (const Layout* one : layouts)
+    for (const gridmap::Axis* axis : {&one->rows, &one->cols}) {
+      hash.number(static_cast<std::int64_t>(axis->sizes.size()));
+      for (const std::int64_t size : axis->sizes) hash.number(size);
+      if (axis->src != 0) hash.number(axis->src);
+      for (const int owner : axis->owners) hash.number(owner);
+    }
+  return hash.positive();
 }
 
 } // namespace redist

@@ -61,4 +61,8 @@ struct Layout {
   void validate(const char* which) const;
 };
 
+/// A number for how rows and columns are cut and dealt out, to compare between processes. Histories keep it: it
+/// stays the same.
+std::int64_t fingerprint(const std::vector<const Layout*>& layouts);
+
 } // namespace redist

@@ -24,12 +24,9 @@ std::vector<redist::HaloStretch> stretches(const redist::Halo& halo, std::size_t
 /// To compare between processes: a message would be waited for, or have another size, where they differ.
 std::int64_t number_of(const redist::Layout& layout) {
   base::Fnv1a hash;
-  for (const gridmap::Axis* axis : {&layout.rows, &layout.cols}) {
-    hash.number(axis->n).number(axis->src).number(axis->nprocs);
-    hash.number(static_cast<std::int64_t>(axis->sizes.size())).number(static_cast<std::int64_t>(axis->owners.size()));
-    for (const std::int64_t size : axis->sizes) hash.number(size);
-    for (const int owner : axis->owners) hash.number(owner);
-  }
+  hash.number(redist::fingerprint({&layout}));
+  for (const gridmap::Axis* axis : {&layout.rows, &layout.cols})
+    hash.number(axis->n).number(axis->src).number(axis->nprocs).number(static_cast<std::int64_t>(axis->owners.size()));
   for (const int rank : layout.grid.ranks) hash.number(rank);
   return hash.positive();
 }
