@@ -221,8 +221,9 @@ void Prepared::drain(bool may_call_mpi) {
       ranks->host->wait(bell, slice_s, report.bytes_out + report.bytes_in <= longest_awake_bytes);
       slice_s = std::min(2 * slice_s, SharedHost::longest_slice_s);
       // The partner may be between start() and finish(), and wait there for a message that the program has sent it
-      // from here. In the helper thread this is left to the thread that the program waits in.
-      if (may_call_mpi) base::let_mpi_progress(ranks->comm);
+      // from here. In the helper thread this is left to the thread that the program waits in. Not after a bell:
+      // Open MPI yields the core in each look where processes share cores.
+      if (may_call_mpi && ranks->host->bell() == bell) base::let_mpi_progress(ranks->comm);
     } else {
       sched_yield();
     }
