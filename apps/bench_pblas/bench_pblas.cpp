@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our kernels against ScaLAPACK's: products, LU and Cholesky of matrices in equal blocks, as DTYPE_ 1 and as 601. The
-// runs of a case take turns in one mpirun.
+// Our kernels against ScaLAPACK's: products, LU and Cholesky of matrices in equal blocks, as DTYPE_ 1 and as 601; the
+// products also against COSMA's, where it is found. The runs of a case take turns in one mpirun.
 //
 //   mpirun --oversubscribe -np 4 bench_pblas --n 2000,4000 --csv out.csv
 //   mpirun --oversubscribe -np 2 bench_pblas --grow 2x2 --n 256,512,1000,2000
@@ -22,7 +22,12 @@ namespace {
 
 using bench::Settings;
 
-const std::vector<std::string> methods{"stock", "own", "listed"};
+/// COSMA has products alone.
+std::vector<std::string> methods_for(const std::string& routine) {
+  std::vector<std::string> methods{"stock", "own", "listed"};
+  if (bench::has_cosma && routine == "gemm") methods.emplace_back("cosma");
+  return methods;
+}
 
 std::vector<std::string> all_shapes(int processes) {
   std::vector<std::string> shapes;
@@ -77,6 +82,7 @@ int run(int argc, char** argv) {
   apps::Table table{"Seconds of a call, medians; ratios are stock's time over ours",
                     {"routine", "grid", "n", "nb", "stock", "own", "listed", "own ratio", "listed ratio"},
                     {}};
+  if (bench::has_cosma) table.columns.insert(table.columns.end(), {"cosma", "cosma over own"});
   apps::Ratios ratios;
   for (const std::string& shape : settings.grids) {
     const base::GridShape asked = base::parse_grid_shape(shape, "--grids");
@@ -86,12 +92,18 @@ int run(int argc, char** argv) {
     for (const int n : settings.orders)
       for (const int nb : settings.blocks)
         for (const std::string& routine : settings.routines) {
-          const bench::EqualCase what{"equal blocks", routine, "", grid, n, nb, settings.reps, settings.check, methods};
+          const bench::EqualCase what{
+              "equal blocks", routine, "", grid, n, nb, settings.reps, settings.check, methods_for(routine)};
           const auto seconds = bench::measure(what, MPI_COMM_WORLD, report);
           const double stock = seconds.at("stock"), own = seconds.at("own"), listed = seconds.at("listed");
           for (const double ours : {own, listed}) ratios.add(stock / ours);
           table.rows.push_back({routine, shape, n, nb, apps::Cell(stock, 3), apps::Cell(own, 3), apps::Cell(listed, 3),
                                 apps::Cell(stock / own, 3), apps::Cell(stock / listed, 3)});
+          if (!bench::has_cosma) continue;
+          const auto cosma = seconds.find("cosma");
+          std::vector<apps::Cell>& row = table.rows.back();
+          row.push_back(cosma != seconds.end() ? apps::Cell(cosma->second, 3) : apps::Cell("-"));
+          row.push_back(cosma != seconds.end() ? apps::Cell(cosma->second / own, 3) : apps::Cell("-"));
         }
     Cblacs_gridexit(grid.ctxt);
   }

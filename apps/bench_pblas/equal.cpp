@@ -6,6 +6,9 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+#ifdef DYNGRID_HAVE_COSMA
+#include <cosma/cosma_pxgemm.hpp>
+#endif
 
 #include "common/scalapack.h"
 #include "dyngrid/pblas.h"
@@ -57,6 +60,13 @@ void call(Matrices& k, const std::string& routine, const std::string& method) {
   const double alpha = 1, beta = 0;
   const int* desc = method == "listed" ? k.listed_desc.data() : k.stock_desc.data();
   const bool is_stock = method == "stock";
+#ifdef DYNGRID_HAVE_COSMA
+  if (method == "cosma") {
+    cosma::pxgemm<double>('N', 'N', k.n, k.n, k.n, alpha, k.a.data(), 1, 1, desc, k.b.data(), 1, 1, desc, beta,
+                          k.c.data(), 1, 1, desc);
+    return;
+  }
+#endif
   if (routine == "gemm")
     (is_stock ? pdgemm_ : dyngrid_pdgemm_)("N", "N", &k.n, &k.n, &k.n, &alpha, k.a.data(), &one, &one, desc, k.b.data(),
                                            &one, &one, desc, &beta, k.c.data(), &one, &one, desc);

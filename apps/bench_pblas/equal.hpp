@@ -13,6 +13,11 @@
 namespace bench {
 
 constexpr int one = 1; ///< the first row or column
+#ifdef DYNGRID_HAVE_COSMA
+constexpr bool has_cosma = true;
+#else
+constexpr bool has_cosma = false;
+#endif
 
 /// The measurement, on the present grid.
 struct EqualCase {
@@ -20,8 +25,9 @@ struct EqualCase {
   std::string from;          ///< the grid before; empty: it did not change
   apps::BlacsGrid grid;
   int n = 0, nb = 0, reps = 0;
-  bool check = false;               ///< results are compared with ScaLAPACK's
-  std::vector<std::string> methods; ///< stock; own: ours on ScaLAPACK's descriptors; listed: on those of DTYPE_ 601
+  bool check = false; ///< results are compared with ScaLAPACK's
+  /// stock; own: ours on ScaLAPACK's descriptors; listed: on those of DTYPE_ 601; cosma: products, if it was found
+  std::vector<std::string> methods;
 };
 
 /// Collective over comm, all processes of the grid. @return medians by method
