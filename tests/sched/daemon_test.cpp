@@ -19,6 +19,7 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -224,6 +225,19 @@ TEST_F(SchedulerTest, RunsJobsAndSaysHowTheyEnded) {
   const Json status = call("status");
   EXPECT_EQ(status.at("ended"), 4);
   EXPECT_EQ(status.at("free"), 2);
+}
+
+TEST_F(SchedulerTest, GivesTheProcessorsThatItMayUse) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0) << std::strerror(errno);
+  int first = 0;
+  while (!CPU_ISSET(first, &before)) ++first;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0) << std::strerror(errno);
+  start({}); // inherits it
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0) << std::strerror(errno);
+  EXPECT_EQ(call("status").at("procs"), 1);
 }
 
 TEST_F(SchedulerTest, AStatusThatCannotBeWrittenIsKnownAllTheSame) {

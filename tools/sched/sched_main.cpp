@@ -8,12 +8,12 @@
 #include <filesystem>
 
 #include <signal.h>
-#include <unistd.h>
 
 #include "base/command_line.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
+#include "control/limits.hpp"
 #include "control/mpi_settings.hpp"
 #include "control/runtime_dir.hpp"
 #include "sched/daemon.hpp"
@@ -49,13 +49,13 @@ struct Given {
     daemon.launch.mpirun = DYNGRID_MPIRUN;
     daemon.launch.is_mpich = DYNGRID_IS_MPICH;
     if (daemon.launch.is_mpich) daemon.launch.mpirun_options.clear(); // it starts the number that is given
-    daemon.procs = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+    daemon.procs = control::usable_cores(control::CoresOf::caller);
   }
 };
 
 void add_options(base::CommandLine& cli, Given& given) {
   sched::DaemonOptions& o = given.daemon;
-  cli.add_option("--procs", o.procs, "processors to give to jobs").check(base::in_range(1, 1 << 20)).show_default();
+  cli.add_option("--procs", o.procs, "processors to give to jobs; by default those that this process may use").check(base::in_range(1, 1 << 20)).show_default();
   cli.add_option("--hosts", given.hosts,
                  "their hosts instead, with their speeds where they differ: node1:8:1.4,node2:8 (the allocation; "
                  "DYNGRID_HOSTS of "

@@ -2,7 +2,6 @@
 #include "launch.hpp"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -30,6 +29,7 @@
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "blas.hpp"
+#include "control/limits.hpp"
 #include "control/mpi_settings.hpp"
 #include "control/variables.hpp"
 #include "failure.hpp"
@@ -479,9 +479,8 @@ Site look_at_machine() {
   site.blas_core = blas.core;
   site.better_core = core_to_set(blas);
   site.yield_library = find_library("dyngrid/libdyngrid-yield.so");
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) site.cores = CPU_COUNT(&set);
+  site.processors = control::cores_of_mask(control::CoresOf::caller);
+  site.cores = control::allowed_cores(control::CoresOf::caller);
   site.can_read_other_processes = may_read_other_processes();
   struct statvfs shm {};
   if (statvfs("/dev/shm", &shm) == 0 && access("/dev/shm", W_OK) == 0)

@@ -53,7 +53,8 @@ struct Site {
   bool is_open_mpi_5 = false;
   bool can_spawn = true;           ///< MPI_Comm_spawn works
   bool can_spawn_elsewhere = true; ///< also on other hosts than those where the application is
-  int cores = 1;                   ///< usable by this process
+  int processors = 1;              ///< in the affinity mask of this process, as mpirun counts slots
+  int cores = 1;                   ///< the same, at most the control group's quota
   std::string yield_library;       ///< lets waiting processes release their cores; empty: there is none
   std::string blas_core,
       better_core; ///< which processor OpenBLAS takes this one for; what OPENBLAS_CORETYPE should say, empty: nothing
