@@ -272,6 +272,17 @@ TEST_F(SchedulerTest, JobsByTheCommand) {
   EXPECT_EQ(output_of("cancel s1"), "");
   EXPECT_EQ(wait(1)["why"], "cancelled");
   EXPECT_TRUE(says(output_of("cancel job1", 2), "a job is \"job1\", expected a whole number"));
+  // a program of the user's PATH, which the scheduler's does not have
+  const std::string path = std::getenv("PATH");
+  std::filesystem::create_directory(folder_ + "/bin");
+  std::ofstream(folder_ + "/bin/only-here") << "#!/bin/sh\necho found\n";
+  chmod((folder_ + "/bin/only-here").c_str(), 0700);
+  setenv("PATH", (folder_ + "/bin:" + path).c_str(), 1);
+  EXPECT_EQ(output_of("submit --allow 1 -- only-here"), "2\n");
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(wait(2)["status"], "0");
+  EXPECT_EQ(out(2), "found\n");
+  EXPECT_EQ(job(2)["name"], "only-here");
   EXPECT_EQ(std::system((std::string(SCHEDULER) + " --version > " + folder_ + "/version").c_str()), 0);
   EXPECT_EQ(content_of(folder_ + "/version"), output_of("--version"));
 }

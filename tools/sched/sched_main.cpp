@@ -55,7 +55,9 @@ struct Given {
 
 void add_options(base::CommandLine& cli, Given& given) {
   sched::DaemonOptions& o = given.daemon;
-  cli.add_option("--procs", o.procs, "processors to give to jobs; by default those that this process may use").check(base::in_range(1, 1 << 20)).show_default();
+  cli.add_option("--procs", o.procs, "processors to give to jobs; by default those that this process may use")
+      .check(base::in_range(1, 1 << 20))
+      .show_default();
   cli.add_option("--hosts", given.hosts,
                  "their hosts instead, with their speeds where they differ: node1:8:1.4,node2:8 (the allocation; "
                  "DYNGRID_HOSTS of "
