@@ -1487,6 +1487,21 @@ TEST_F(SchedulerTest, TheJobOnLoadedHostsShrinks) {
       says(content_of(folder_ + "/err"), "asks job 2 to shrink to 2: its processes get 0.52 of their processors"));
 }
 
+TEST_F(SchedulerTest, TheCommandShowsLoadsBesideAJobThatHasNone) {
+  FakeApplication stuck(folder_ + "/run", "s1", 2, false); // comes to no resize point
+  EXPECT_TRUE(says(output_of("load --all --timeout 0.5"), "no job has reported its load"));
+  FakeApplication measured(folder_ + "/run", "s2", 2, false);
+  measured.load = FakeApplication::Load::reported;
+  measured.share = 0.5;
+  const std::string text = output_of("load --all --timeout 0.5 --json");
+  EXPECT_TRUE(says(text, "job s1 did not come to a resize point within 0.5 s"));
+  const Json answer = base::parse_json(text.substr(std::min(text.find('{'), text.size())));
+  EXPECT_EQ(answer.at("silent"), Json::array({"s1"}));
+  ASSERT_EQ(answer.at("hosts").size(), 1u);
+  EXPECT_EQ(answer.at("hosts")[0].at("job"), "s2");
+  EXPECT_EQ(answer.at("hosts")[0].at("share"), 0.5);
+}
+
 // The first job never reports its load. It counts as unloaded, and the others do not wait for it.
 TEST_F(SchedulerTest, AJobThatDoesNotReportItsLoad) {
   start({"--procs", "8", "--policy", "rs", "--verbose"});
