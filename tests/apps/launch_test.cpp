@@ -413,6 +413,16 @@ TEST(Launch, WhoWaitsSleepsWhereProcessesOutnumberCores) {
   EXPECT_THROW(plan_launch(request(5), site), Failure);
 }
 
+TEST(Launch, OnHostsThatAreNotKnownYet) {
+  Site site = quiet_site();
+  site.blas_core = "Prescott";
+  site.better_core = "SkylakeX"; // its kernels end a process on an older processor
+  RunRequest r = request(2);
+  EXPECT_EQ(value_of(plan_launch(r, site), "OPENBLAS_CORETYPE"), "SkylakeX");
+  r.gets_other_hosts = true;
+  EXPECT_EQ(value_of(plan_launch(r, site), "OPENBLAS_CORETYPE"), "(not set)");
+}
+
 TEST(Launch, CoreOfOpenBlas) {
   Site site = quiet_site();
   site.blas_core = "Prescott";

@@ -238,7 +238,8 @@ void add_environment(const RunRequest& request, const Site& site, int started, L
   add_windows(site, launch);
   for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
     if (!has(site, threads)) launch.environment.push_back({threads, "1", "the processes share the cores already"});
-  if (site.better_core.empty() || has(site, "OPENBLAS_CORETYPE") || !is_on_one_host(request, site)) return;
+  const bool is_alone = is_on_one_host(request, site) && !request.gets_other_hosts; // others may have other processors
+  if (site.better_core.empty() || has(site, "OPENBLAS_CORETYPE") || !is_alone) return;
   launch.environment.push_back({"OPENBLAS_CORETYPE", site.better_core,
                                 fmt::format("OpenBLAS takes this processor for {}, which is slower", site.blas_core)});
   launch.notices.push_back(fmt::format("OpenBLAS takes this processor for {}; OPENBLAS_CORETYPE={} set (dyngrid doctor "

@@ -35,7 +35,8 @@ struct RunRequest {
   std::string transport = "auto"; ///< of messages between processes: auto, ob1 or ucx
   std::string preload;            ///< full paths of libraries, with a colon between them, or empty
   bool is_verbose = false;
-  bool waits = false; ///< resize points wait for new processes
+  bool waits = false;            ///< resize points wait for new processes
+  bool gets_other_hosts = false; ///< new processes start on hosts that are not known yet
   std::vector<std::string> mpirun_options;
   std::vector<std::string> program; ///< and its arguments
 };
