@@ -283,6 +283,9 @@ TEST_F(SchedulerTest, JobsByTheCommand) {
   EXPECT_EQ(wait(2)["status"], "0");
   EXPECT_EQ(out(2), "found\n");
   EXPECT_EQ(job(2)["name"], "only-here");
+  EXPECT_EQ(output_of("submit --allow 1 -- sleep 100"), "3\n"); // cancelled behind one that is not there
+  EXPECT_TRUE(says(output_of("cancel 2 99 3", 2), "ended before: 2; there is no job 99"));
+  EXPECT_EQ(wait(3)["why"], "cancelled");
   EXPECT_EQ(std::system((std::string(SCHEDULER) + " --version > " + folder_ + "/version").c_str()), 0);
   EXPECT_EQ(content_of(folder_ + "/version"), output_of("--version"));
 }
