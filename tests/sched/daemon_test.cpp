@@ -181,6 +181,13 @@ protected:
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
     }
   }
+  /// What another scheduler in the same folder says when it does not start.
+  std::string refusal() {
+    const std::string file = folder_ + "/refusal";
+    const auto line = fmt::format("timeout 600 {} --folder {}/s > {} 2>&1", SCHEDULER, folder_, file);
+    EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1) << content_of(file);
+    return content_of(file);
+  }
   void until_found(const std::vector<std::int64_t>& ids) {
     for (const auto id : ids) until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
   }
@@ -459,9 +466,24 @@ TEST_F(SchedulerTest, FindsItsJobsWithoutADescriptorForThem) {
 TEST_F(SchedulerTest, ASecondOneIsRefused) {
   start({"--procs", "1"});
   const pid_t first = pid_;
-  const std::string command = std::string(SCHEDULER) + " --folder " + folder_ + "/s >/dev/null 2>&1";
-  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
+  EXPECT_TRUE(says(refusal(), "another one works in '" + folder_ + "/s'; end it with dyngrid-sched --stop"));
   EXPECT_EQ(call("status")["pid"], first);
+}
+
+TEST_F(SchedulerTest, JobsOfAnotherHostAreNotTakenAsEnded) {
+  if (content_of("/etc/machine-id").empty()) GTEST_SKIP() << "this machine has no name of its own";
+  start({"--procs", "1"});
+  const auto id = submit(until_go, {{"allow", "1"}});
+  until_running(id);
+  const Json session = job(id)["pid"];
+  crash();
+  std::ofstream(folder_ + "/s/journal", std::ios::app) << sched::encode(
+      {sched::Entry::Kind::open, 1, 0, {"1", "rs", std::to_string(id + 1), "its boot", "its machine", "elsewhere"}});
+  EXPECT_TRUE(says(refusal(), "1 job(s) of '" + folder_ + "/s' run on host elsewhere, and this is "));
+  start({"--procs", "1", "--other-host-ended"});
+  EXPECT_EQ(wait(id)["why"], "killed");
+  go(); // for its processes, which run on
+  until("they have ended", [&] { return states_of(session).empty(); });
 }
 
 TEST_F(SchedulerTest, CancelJobsWithoutStopIsRefused) {

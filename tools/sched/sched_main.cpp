@@ -93,6 +93,8 @@ void add_options(base::CommandLine& cli, Given& given) {
          "--mpirun-options", [&o](const std::string& text) { o.launch.mpirun_options = base::words_in(text); },
          "its options, separated by blanks (default: --oversubscribe --bind-to none; no options with MPICH)")
       .type_name("TEXT");
+  cli.add_flag("--other-host-ended", o.other_host_ended,
+               "jobs that the journal has on another host have ended; otherwise it starts only there");
   cli.add_flag("--until-empty", o.until_empty, "end when no job is left, after the first has come");
   cli.add_flag("--verbose", o.is_verbose, "what happens, on stderr");
   cli.add_flag("--stop", given.stops, "stop the running scheduler; its jobs go on, and the next scheduler finds them");
