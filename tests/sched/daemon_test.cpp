@@ -181,10 +181,10 @@ protected:
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
     }
   }
-  /// What another scheduler in the same folder says when it does not start.
-  std::string refusal() {
+  /// What another scheduler says when it does not start.
+  std::string refusal(const std::string& name = "s") {
     const std::string file = folder_ + "/refusal";
-    const auto line = fmt::format("timeout 600 {} --folder {}/s > {} 2>&1", SCHEDULER, folder_, file);
+    const auto line = fmt::format("timeout 600 {} --folder {}/{} > {} 2>&1", SCHEDULER, folder_, name, file);
     EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1) << content_of(file);
     return content_of(file);
   }
@@ -467,6 +467,7 @@ TEST_F(SchedulerTest, ASecondOneIsRefused) {
   start({"--procs", "1"});
   const pid_t first = pid_;
   EXPECT_TRUE(says(refusal(), "another one works in '" + folder_ + "/s'; end it with dyngrid-sched --stop"));
+  EXPECT_TRUE(says(refusal("other"), "sched.sock is in use by another process: another scheduler; end it with"));
   EXPECT_EQ(call("status")["pid"], first);
 }
 

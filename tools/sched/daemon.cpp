@@ -115,16 +115,27 @@ Daemon::Daemon(DaemonOptions options)
   table_.set_speeds(speeds_of(options_.launch.hosts));
   open_journal();
   refuse_jobs_elsewhere();
-  server_ = std::make_unique<control::LineServer>(
-      options_.runtime_folder, "sched.sock",
-      control::LineServer::Handler{
-          [this](control::LineServer::Client client, std::string_view line) { answer(client, line); },
-          [this](control::LineServer::Client client) {
-            waiters_.erase(
-                std::remove_if(waiters_.begin(), waiters_.end(), [&](const Waiter& w) { return w.client == client; }),
-                waiters_.end());
-          }});
+  listen();
   recover();
+}
+
+void Daemon::listen() {
+  try {
+    server_ = std::make_unique<control::LineServer>(
+        options_.runtime_folder, "sched.sock",
+        control::LineServer::Handler{
+            [this](control::LineServer::Client client, std::string_view line) { answer(client, line); },
+            [this](control::LineServer::Client client) {
+              waiters_.erase(
+                  std::remove_if(waiters_.begin(), waiters_.end(), [&](const Waiter& w) { return w.client == client; }),
+                  waiters_.end());
+            }});
+  } catch (const Error& error) {
+    if (error.status() != Status::bad_state) throw;
+    throw Error(Status::bad_state,
+                "{}: another scheduler; end it with dyngrid-sched --stop, or choose another DYNGRID_RUNTIME_DIR",
+                error.what());
+  }
 }
 
 Daemon::~Daemon() = default;

@@ -113,6 +113,7 @@ private:
 
   void open_journal();
   void refuse_jobs_elsewhere() const;
+  void listen();
   void commit(const std::vector<Entry>& entries);
   void commit(const Entry& entry) { commit(std::vector<Entry>{entry}); }
   void wait_for_room(const NoRoom& why);
