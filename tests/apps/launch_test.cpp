@@ -120,6 +120,7 @@ TEST(Launch, AutoTakesUcxUnlessSomethingSpeaksAgainstIt) {
   r = two;
   r.processes_come = "join";
   is_left_to_open_mpi(r, site, "several mpiruns");
+  is_left_to_open_mpi(two, with([](Site& s) { s.environment["DYNGRID_PROCESSES"] = "join"; }), "several mpiruns");
   EXPECT_EQ(plan_launch(two, with([](Site& s) { s.mpi = Mpi::mpich; })).transport, "");
 }
 

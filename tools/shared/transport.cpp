@@ -181,7 +181,9 @@ std::string objection_at_sight(const RunRequest& request, const Site& site) {
   if (!site.fast_network.empty()) return site.fast_network + " is a fast network, for which Open MPI has its own way";
   if (site.is_open_mpi_5) return "with Open MPI 5 UCX is used only by --transport ucx";
   if (!is_on_one_host(request, site)) return "there may be several hosts, and UCX is tried on this one only";
-  if (request.processes_come == "join") return "UCX was not tried between several mpiruns (--processes join)";
+  const bool is_named = !request.processes_come.empty();
+  if ((is_named ? request.processes_come : site.variable("DYNGRID_PROCESSES")) == "join")
+    return "UCX was not tried between several mpiruns (--processes join)";
   if (!has_room_in_shared_memory(request, site)) return "/dev/shm is too small for UCX";
   return {};
 }
