@@ -41,8 +41,8 @@ struct DaemonOptions {
   bool dictates = false;  ///< gives jobs their grid; otherwise a shrink says how many processors at least, and a growth
                           ///< is an offer: the job chooses
   bool suspends = false;  ///< stops a job that ignores a shrink beyond its deadline
-  bool ends_unresponsive = false;                                 ///< ends it instead
-  bool other_host_ended = false; ///< the jobs that the journal has on another host have ended
+  bool ends_unresponsive = false; ///< ends it instead
+  bool other_host_ended = false;  ///< the jobs that the journal has on another host have ended
   std::string shell = "ssh -o BatchMode=yes -o ConnectTimeout=5"; ///< the command that reaches a host, to stop jobs
                                                                   ///< there
   double unresponsive_s = 30; ///< how long a job that did not answer, or declined, is not asked again
