@@ -122,6 +122,7 @@ sched::DaemonOptions options_of(const Given& given) {
 
 void listen_to_signals() {
   for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN); // the failing write reports the error
+  signal(SIGCHLD, SIG_DFL); // a parent that ignores it hands that down, and the status of each child is lost
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) {
     struct sigaction action {};
     action.sa_handler = on_signal; // no SA_RESTART: poll returns
