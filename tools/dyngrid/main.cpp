@@ -128,5 +128,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     return fail(root, error.what(), 1);
   }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return fail(root, "standard output has not taken all of the answer: is its disk full?", 1);
   return 0;
 }
