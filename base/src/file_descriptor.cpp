@@ -7,8 +7,10 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
+#include "base/environment.hpp"
 #include "base/status.hpp"
 
 namespace base {
@@ -33,10 +35,23 @@ FileDescriptor new_file(const std::string& path, unsigned mode) {
   return FileDescriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
 }
 
+namespace {
+/// Where memfd_create is refused, as by the filters of some containers.
+FileDescriptor nameless_file() {
+  const char* folder = environment("TMPDIR");
+  std::string path = std::string(folder != nullptr ? folder : "/tmp") + "/dyngrid-XXXXXX";
+  FileDescriptor file(mkostemp(path.data(), O_CLOEXEC));
+  if (file) unlink(path.c_str());
+  return file;
+}
+} // namespace
+
 FileDescriptor memory_file(const char* name, std::string_view content) {
   FileDescriptor file(memfd_create(name, MFD_CLOEXEC));
+  if (!file) file = nameless_file();
   if (!file || !write_all(file.get(), content) || lseek(file.get(), 0, SEEK_SET) != 0)
-    throw Error(Status::io_failure, "cannot keep a text in memory: {}", std::strerror(errno));
+    throw Error(Status::io_failure, "cannot keep a text in memory, nor in the temporary folder: {}",
+                std::strerror(errno));
   return file;
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +53,16 @@ private:
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
   throw Error(Status::io_failure, "blacs-dyn: checkpoint {}: {}{}{}", path, what, text.empty() ? "" : ": ", text);
+}
+
+/// HDF5 locks a file that it opens, and fails where the file system has no locks, such as some NFS and Lustre.
+void leave_out_locks(int fd, hid_t access) {
+  if (flock(fd, LOCK_SH | LOCK_NB) == 0 || errno == EWOULDBLOCK || errno == EINTR) return; // until `fd` is closed
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
+  H5Pset_file_locking(access, false, true); // HDF5_USE_FILE_LOCKING counts more
+#else
+  (void)access;
+#endif
 }
 
 /// Owner of one HDF5 identifier.
@@ -217,7 +228,7 @@ struct CheckpointWriter::File {
   bool is_committed = false;
 
   ~File();
-  void begin();
+  void begin(hid_t access);
   bool is_ours() const {
     struct stat now {};
     return lstat(partial.c_str(), &now) == 0 && now.st_dev == device && now.st_ino == inode;
@@ -235,7 +246,7 @@ CheckpointWriter::File::~File() {
   if (is_ours()) unlink(partial.c_str());
 }
 
-void CheckpointWriter::File::begin() {
+void CheckpointWriter::File::begin(hid_t access) {
   const base::FileDescriptor made = base::new_file(partial, 0666); // HDF5 would follow a link, and says less of errors
   struct stat info {};
   if (!made || fstat(made.get(), &info) != 0)
@@ -243,6 +254,7 @@ void CheckpointWriter::File::begin() {
                 std::strerror(errno));
   device = info.st_dev;
   inode = info.st_ino;
+  leave_out_locks(made.get(), access);
 }
 
 CheckpointWriter::CheckpointWriter(std::string path) : file_(std::make_unique<File>()) {
@@ -260,7 +272,7 @@ CheckpointWriter::CheckpointWriter(std::string path) : file_(std::make_unique<Fi
   if (H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_LATEST) < 0 ||
       H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG) < 0)
     fail(f.path, "HDF5 cannot set the file format");
-  f.begin();
+  f.begin(access.get());
   f.file = Id(H5Fcreate(f.partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose, f.path, "create it");
   f.matrices =
       Id(H5Gcreate2(f.file.get(), "matrices", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, f.path, "make a group");
@@ -393,10 +405,11 @@ Id open_checkpoint(const std::string& path) {
   if (stat(path.c_str(), &info) != 0)
     throw Error(errno == ENOENT || errno == ENOTDIR ? Status::not_found : Status::io_failure,
                 "blacs-dyn: checkpoint {}: {}", path, std::strerror(errno));
-  if (access(path.c_str(), R_OK) != 0)
-    throw Error(Status::io_failure, "blacs-dyn: checkpoint {}: {}", path, std::strerror(errno));
+  const base::FileDescriptor readable(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!readable) throw Error(Status::io_failure, "blacs-dyn: checkpoint {}: {}", path, std::strerror(errno));
   const Id how(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path, "make a property list");
   H5Pset_fclose_degree(how.get(), H5F_CLOSE_STRONG);
+  leave_out_locks(readable.get(), how.get());
   Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, how.get()), H5Fclose, path,
           "open it; it is not a checkpoint, or not a whole one");
   const hid_t root = file.get();

@@ -66,6 +66,7 @@ template <class Symbol> Symbol* in_hdf5(const char* name) {
 #define H5Pcreate DYNGRID_IN_HDF5(H5Pcreate)
 #define H5Pset_chunk DYNGRID_IN_HDF5(H5Pset_chunk)
 #define H5Pset_fclose_degree DYNGRID_IN_HDF5(H5Pset_fclose_degree)
+#define H5Pset_file_locking DYNGRID_IN_HDF5(H5Pset_file_locking)
 #define H5Pset_fill_time DYNGRID_IN_HDF5(H5Pset_fill_time)
 #define H5Pset_fletcher32 DYNGRID_IN_HDF5(H5Pset_fletcher32)
 #define H5Pset_libver_bounds DYNGRID_IN_HDF5(H5Pset_libver_bounds)

@@ -53,7 +53,9 @@ std::int64_t all_threads(const std::string& root) {
   return whole_number(running_of_all.substr(std::min(running_of_all.size(), running_of_all.find('/') + 1))).value_or(0);
 }
 
-int allowed_cores(CoresOf whose) {
+} // namespace
+
+int cores_of_mask(CoresOf whose) {
   for (const pid_t pid : {whose == CoresOf::launcher ? getppid() : pid_t{0}, pid_t{0}}) {
     std::vector<cpu_set_t> sets(16); // of 16384 processors
     const std::size_t bytes = sets.size() * sizeof(cpu_set_t);
@@ -62,12 +64,14 @@ int allowed_cores(CoresOf whose) {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-} // namespace
-
 int usable_cores(CoresOf whose, const std::string& root) {
   if (const auto text = environment("DYNGRID_DECIDE", "cores"))
     if (const auto given = whole_number<int>(*text); given && *given >= 1 && *given <= 1 << 20) return *given;
-  std::int64_t cores = allowed_cores(whose);
+  return allowed_cores(whose, root);
+}
+
+int allowed_cores(CoresOf whose, const std::string& root) {
+  std::int64_t cores = cores_of_mask(whose);
   const auto at_most = [&](std::int64_t quota, std::int64_t period) {
     if (quota > 0 && period > 0) cores = std::min(cores, (quota + period - 1) / period);
   };

@@ -68,6 +68,7 @@ class _Pool:
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.folder = tempfile.mkdtemp(prefix="dyngrid-python-", dir=memory)  # of this user alone
         self.grid = grid
+        self.is_busy = True  # answers are to come
         self._connections: List[Connection] = []
         self._in_grid: List[Connection] = []  # the others sleep
         self._listener = socket.socket(socket.AF_UNIX)
@@ -98,6 +99,7 @@ class _Pool:
         return self._answers(len(self._in_grid), progress)
 
     def _send(self, message: Tuple[Any, ...]) -> None:
+        self.is_busy = True
         try:
             for connection in self._in_grid:
                 connection.send(message)
@@ -132,6 +134,7 @@ class _Pool:
             if self._process.poll() is not None:
                 self.fail("the workers ended")
             progress.again()
+        self.is_busy = False
         if errors:
             raise errors[0]
         self._in_grid = done
@@ -200,6 +203,8 @@ def _run(
     global _pool
     if workers < 1:
         raise ValueError(f"workers is {workers}, expected at least 1")
+    if _pool is not None and _pool.is_busy:  # in this thread
+        raise RuntimeError(f"{name}: a signal handler calls it while the workers compute; call it after that")
     grid = shape_of(workers)
     shapes = tuple(array.shape for array in arrays)
     line = _Progress(progress, f"dyngrid: {name}, {' and '.join('x'.join(map(str, shape)) for shape in shapes)}")
@@ -216,8 +221,9 @@ def _run(
             _write(_pool.folder, f"argument{at}", array)
         line.step(f"computing on {grid[0]}x{grid[1]} workers")
         forms = _pool.compute(("compute", name, shapes, arrays[0].dtype.str), line)
-    except KeyboardInterrupt:
-        stop()  # what they do cannot be interrupted
+    except BaseException as error:  # any, where a signal handler raises one
+        if isinstance(error, KeyboardInterrupt) or (_pool is not None and _pool.is_busy):
+            stop()  # what they do cannot be interrupted, and the next call must not get the results of this one
         raise
     line.step("reading")
     results = tuple(_read(_pool.folder, f"result{at}", *form).copy(order="K") for at, form in enumerate(forms))

@@ -120,6 +120,7 @@ TEST(Launch, AutoTakesUcxUnlessSomethingSpeaksAgainstIt) {
   r = two;
   r.processes_come = "join";
   is_left_to_open_mpi(r, site, "several mpiruns");
+  is_left_to_open_mpi(two, with([](Site& s) { s.environment["DYNGRID_PROCESSES"] = "join"; }), "several mpiruns");
   EXPECT_EQ(plan_launch(two, with([](Site& s) { s.mpi = Mpi::mpich; })).transport, "");
 }
 
@@ -411,6 +412,16 @@ TEST(Launch, WhoWaitsSleepsWhereProcessesOutnumberCores) {
   EXPECT_FALSE(preloads(request(5)));
   site.environment["DYNGRID_YIELD"] = "perhaps";
   EXPECT_THROW(plan_launch(request(5), site), Failure);
+}
+
+TEST(Launch, OnHostsThatAreNotKnownYet) {
+  Site site = quiet_site();
+  site.blas_core = "Prescott";
+  site.better_core = "SkylakeX"; // its kernels end a process on an older processor
+  RunRequest r = request(2);
+  EXPECT_EQ(value_of(plan_launch(r, site), "OPENBLAS_CORETYPE"), "SkylakeX");
+  r.gets_other_hosts = true;
+  EXPECT_EQ(value_of(plan_launch(r, site), "OPENBLAS_CORETYPE"), "(not set)");
 }
 
 TEST(Launch, CoreOfOpenBlas) {

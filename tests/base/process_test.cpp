@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +17,7 @@
 
 #include "../errors.hpp"
 #include "../temporary_folder.hpp"
+#include "../without_pidfd.hpp"
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/files.hpp"
@@ -148,6 +150,25 @@ TEST(Processes, AGroupIsEndedPolitelyAndThenByForce) {
   command = shell("exec sleep 100");
   command.own_group = true;
   EXPECT_EQ(base::end_group(base::start(command), 20), 128 + SIGTERM);
+}
+
+TEST(Descriptors, OfANamelessFileWhereThereAreNoneInMemory) {
+  TemporaryFolder folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!refuse_system_call(SYS_memfd_create)) _exit(77);
+    setenv("TMPDIR", folder.path.c_str(), 1);
+    try {
+      const base::FileDescriptor file = base::memory_file("one", "text");
+      const base::Outcome outcome = base::run(shell("ls $TMPDIR; echo said"), 20);
+      _exit(base::content_of(file.get()) == "text" && outcome.output == "said\n" ? 0 : 1);
+    } catch (const std::exception&) {
+      _exit(2);
+    }
+  }
+  const int status = base::wait_for(child);
+  if (status == 77) GTEST_SKIP() << "system calls cannot be filtered here";
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Descriptors, AreClosedOnceAndMove) {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoint files by themselves: writers that meet at one path, and files whose fields contradict themselves.
+#include <cerrno>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
 
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +17,7 @@
 
 #include "../errors.hpp"
 #include "../temporary_folder.hpp"
+#include "../without_pidfd.hpp"
 #include "control/checkpoint_file.hpp"
 
 namespace {
@@ -111,6 +116,25 @@ TEST_F(CheckpointFile, NothingIsLeftWhereHdf5CannotCreateIt) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0) << "the writer began, or this is a root that cannot become somebody else";
   EXPECT_TRUE(is_clean());
+}
+
+TEST_F(CheckpointFile, OnAFileSystemWithoutLocks) {
+  const pid_t child = fork();
+  if (child == 0) {
+    unsetenv("HDF5_USE_FILE_LOCKING");
+    if (!refuse_system_call(SYS_flock, ENOLCK)) _exit(77);
+    try {
+      begin(4).commit();
+      _exit(points() == 4 ? 0 : 1);
+    } catch (const base::Error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      _exit(2);
+    }
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "system calls cannot be filtered here";
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(CheckpointFile, TheDimensionsOfAFieldMakeItsMatrix) {

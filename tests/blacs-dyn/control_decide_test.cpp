@@ -510,9 +510,13 @@ TEST(Limits, OfControlGroupsOfTheFirstVersion) {
 }
 
 TEST(Limits, OfThisProcess) {
+  const FakeSystem quota;
+  quota.put("/proc/self/cgroup", "0::/\n");
+  quota.put("/sys/fs/cgroup/cpu.max", "50000 100000\n");
   EXPECT_GE(control::usable_cores(), 1);
   setenv("DYNGRID_DECIDE", "cores=37", 1);
   EXPECT_EQ(control::usable_cores(), 37);
+  EXPECT_EQ(control::allowed_cores(control::CoresOf::launcher, quota.root), 1) << "of the machine, not as requested";
   unsetenv("DYNGRID_DECIDE");
   EXPECT_GE(control::own_threads(), 1);
   EXPECT_GT(control::own_bytes(), 0);

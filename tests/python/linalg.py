@@ -104,28 +104,47 @@ refused(Error, "ended", lambda: linalg.cholesky(np.eye(40)))
 assert np.array_equal(linalg.cholesky(np.eye(40)), np.eye(40))
 
 # a cell that is interrupted while workers start, change their grid or compute: they end, and the next call starts
-# others
-def interrupted(at, call):
-    """Sends SIGINT to this program while it waits for workers in a step of that name."""
+# others. So do those of a call that another exception of a signal handler ends
+@contextlib.contextmanager
+def signalled(at, number):
+    """Sends this program a signal whenever it waits for workers in a step of that name."""
     again = _workers._Progress.again
 
-    def interrupt(line):
+    def send(line):
         again(line)
         if line._step.startswith(at) and sys._getframe(1).f_code.co_name == "_answers":
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
 
-    _workers._Progress.again = interrupt
+    _workers._Progress.again = send
     try:
-        call()
-    except KeyboardInterrupt:
+        yield
+    finally:
+        _workers._Progress.again = again
+
+
+def interrupted(at, call, number=signal.SIGINT, error=KeyboardInterrupt):
+    try:
+        with signalled(at, number):
+            call()
+    except error:
         pass
     else:
         raise AssertionError(f"not interrupted: {at}")
-    finally:
-        _workers._Progress.again = again
     assert _workers._pool is None
     assert folders() == before, at
     assert np.array_equal(linalg.cholesky(np.eye(40), workers=2), np.eye(40))
+
+
+class TooLong(Exception):
+    pass
+
+
+def too_long(*_):
+    raise TooLong
+
+
+def call_again(*_):
+    refused(RuntimeError, "cholesky: a signal handler calls it", lambda: linalg.cholesky(np.eye(40)))
 
 
 # a fork of the program ends: the workers are its parent's
@@ -147,6 +166,12 @@ before = folders()
 interrupted("starting", lambda: linalg.cholesky(np.eye(40), workers=2))
 interrupted("from", lambda: linalg.cholesky(np.eye(40), workers=4))
 interrupted("computing", lambda: linalg.solve(matrix(700, 700, "f8"), matrix(700, 700, "f8"), workers=2))
+signal.signal(signal.SIGUSR1, too_long)
+interrupted("from", lambda: linalg.cholesky(np.eye(40), workers=4), signal.SIGUSR1, TooLong)
+interrupted("computing", lambda: linalg.cholesky(4 * np.eye(40), workers=2), signal.SIGUSR1, TooLong)
+signal.signal(signal.SIGUSR1, call_again)
+with signalled("computing", signal.SIGUSR1):
+    assert np.array_equal(linalg.cholesky(4 * np.eye(40), workers=2), 2 * np.eye(40))
 
 linalg.stop_workers()
 linalg.stop_workers()

@@ -19,6 +19,7 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -180,6 +181,13 @@ protected:
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
     }
   }
+  /// What another scheduler says when it does not start.
+  std::string refusal(const std::string& name = "s") {
+    const std::string file = folder_ + "/refusal";
+    const auto line = fmt::format("timeout 600 {} --folder {}/{} > {} 2>&1", SCHEDULER, folder_, name, file);
+    EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1) << content_of(file);
+    return content_of(file);
+  }
   void until_found(const std::vector<std::int64_t>& ids) {
     for (const auto id : ids) until("the scheduler has found it", [&] { return job(id).value("resizable", false); });
   }
@@ -226,6 +234,19 @@ TEST_F(SchedulerTest, RunsJobsAndSaysHowTheyEnded) {
   EXPECT_EQ(status.at("free"), 2);
 }
 
+TEST_F(SchedulerTest, GivesTheProcessorsThatItMayUse) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0) << std::strerror(errno);
+  int first = 0;
+  while (!CPU_ISSET(first, &before)) ++first;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0) << std::strerror(errno);
+  start({}); // inherits it
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0) << std::strerror(errno);
+  EXPECT_EQ(call("status").at("procs"), 1);
+}
+
 TEST_F(SchedulerTest, AStatusThatCannotBeWrittenIsKnownAllTheSame) {
   start({"--procs", "1"});
   const std::string file = folder_ + "/s/jobs/1.status.new"; // a folder in its place, since a full disk takes root
@@ -258,6 +279,20 @@ TEST_F(SchedulerTest, JobsByTheCommand) {
   EXPECT_EQ(output_of("cancel s1"), "");
   EXPECT_EQ(wait(1)["why"], "cancelled");
   EXPECT_TRUE(says(output_of("cancel job1", 2), "a job is \"job1\", expected a whole number"));
+  // a program of the user's PATH, which the scheduler's does not have
+  const std::string path = std::getenv("PATH");
+  std::filesystem::create_directory(folder_ + "/bin");
+  std::ofstream(folder_ + "/bin/only-here") << "#!/bin/sh\necho found\n";
+  chmod((folder_ + "/bin/only-here").c_str(), 0700);
+  setenv("PATH", (folder_ + "/bin:" + path).c_str(), 1);
+  EXPECT_EQ(output_of("submit --allow 1 -- only-here"), "2\n");
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(wait(2)["status"], "0");
+  EXPECT_EQ(out(2), "found\n");
+  EXPECT_EQ(job(2)["name"], "only-here");
+  EXPECT_EQ(output_of("submit --allow 1 -- sleep 100"), "3\n"); // cancelled behind one that is not there
+  EXPECT_TRUE(says(output_of("cancel 2 99 3", 2), "ended before: 2; there is no job 99"));
+  EXPECT_EQ(wait(3)["why"], "cancelled");
   EXPECT_EQ(std::system((std::string(SCHEDULER) + " --version > " + folder_ + "/version").c_str()), 0);
   EXPECT_EQ(content_of(folder_ + "/version"), output_of("--version"));
 }
@@ -431,9 +466,25 @@ TEST_F(SchedulerTest, FindsItsJobsWithoutADescriptorForThem) {
 TEST_F(SchedulerTest, ASecondOneIsRefused) {
   start({"--procs", "1"});
   const pid_t first = pid_;
-  const std::string command = std::string(SCHEDULER) + " --folder " + folder_ + "/s >/dev/null 2>&1";
-  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
+  EXPECT_TRUE(says(refusal(), "another one works in '" + folder_ + "/s'; end it with dyngrid-sched --stop"));
+  EXPECT_TRUE(says(refusal("other"), "sched.sock is in use by another process: another scheduler; end it with"));
   EXPECT_EQ(call("status")["pid"], first);
+}
+
+TEST_F(SchedulerTest, JobsOfAnotherHostAreNotTakenAsEnded) {
+  if (content_of("/etc/machine-id").empty()) GTEST_SKIP() << "this machine has no name of its own";
+  start({"--procs", "1"});
+  const auto id = submit(until_go, {{"allow", "1"}});
+  until_running(id);
+  const Json session = job(id)["pid"];
+  crash();
+  std::ofstream(folder_ + "/s/journal", std::ios::app) << sched::encode(
+      {sched::Entry::Kind::open, 1, 0, {"1", "rs", std::to_string(id + 1), "its boot", "its machine", "elsewhere"}});
+  EXPECT_TRUE(says(refusal(), "1 job(s) of '" + folder_ + "/s' run on host elsewhere, and this is "));
+  start({"--procs", "1", "--other-host-ended"});
+  EXPECT_EQ(wait(id)["why"], "killed");
+  go(); // for its processes, which run on
+  until("they have ended", [&] { return states_of(session).empty(); });
 }
 
 TEST_F(SchedulerTest, CancelJobsWithoutStopIsRefused) {
@@ -1460,6 +1511,21 @@ TEST_F(SchedulerTest, TheJobOnLoadedHostsShrinks) {
   EXPECT_EQ(job(second)["share"], 0.52);
   EXPECT_TRUE(
       says(content_of(folder_ + "/err"), "asks job 2 to shrink to 2: its processes get 0.52 of their processors"));
+}
+
+TEST_F(SchedulerTest, TheCommandShowsLoadsBesideAJobThatHasNone) {
+  FakeApplication stuck(folder_ + "/run", "s1", 2, false); // comes to no resize point
+  EXPECT_TRUE(says(output_of("load --all --timeout 0.5"), "no job has reported its load"));
+  FakeApplication measured(folder_ + "/run", "s2", 2, false);
+  measured.load = FakeApplication::Load::reported;
+  measured.share = 0.5;
+  const std::string text = output_of("load --all --timeout 0.5 --json");
+  EXPECT_TRUE(says(text, "job s1 did not come to a resize point within 0.5 s"));
+  const Json answer = base::parse_json(text.substr(std::min(text.find('{'), text.size())));
+  EXPECT_EQ(answer.at("silent"), Json::array({"s1"}));
+  ASSERT_EQ(answer.at("hosts").size(), 1u);
+  EXPECT_EQ(answer.at("hosts")[0].at("job"), "s2");
+  EXPECT_EQ(answer.at("hosts")[0].at("share"), 0.5);
 }
 
 // The first job never reports its load. It counts as unloaded, and the others do not wait for it.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../errors.hpp"
+#include "base/environment.hpp"
 #include "base/parse_json.hpp"
 #include "sched/asks.hpp"
 #include "sched/job_table.hpp"
@@ -55,6 +56,8 @@ TEST(Talk, HostsOfProcessors) {
     EXPECT_THROW(taken_of(hosts, {1, 2}, wrong), base::Error) << text_of(wrong);
   for (const char* wrong : {"a:1:0", "a:1:-2", "a:1:x", "a:1:", "a:1:inf", "a:1:2:3", "a::2"})
     EXPECT_THROW(Hosts::parse(wrong), base::Error) << wrong;
+  EXPECT_THROW(Hosts::parse("localhost:2," + base::host_name() + ":2"), base::Error) << "one host by two names";
+  EXPECT_EQ(Hosts::parse("localhost:2,a:2").procs(), 4);
 }
 
 TEST(Talk, WhatAJobKeeps) {

@@ -10,7 +10,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
@@ -44,15 +43,6 @@ struct DoctorOptions {
 };
 
 using Findings = std::vector<Finding>;
-
-/// Cores' worth of time that a container may use; 0: no known limit.
-double quota() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string most;
-  double period = 0;
-  if (!(file >> most >> period) || most == "max" || period <= 0) return 0;
-  return std::atof(most.c_str()) / period;
-}
 
 std::string mebibytes(std::int64_t bytes) {
   return fmt::format("{} MiB", grouped(bytes >> 20));
@@ -131,10 +121,10 @@ void look_at_library(Findings& out) {
 }
 
 void look_at_slots(const Site& site, Findings& out) {
-  const int here = site.cores;
-  const double limit = quota();
-  const std::string text = fmt::format("{} core{} here{}", here, here == 1 ? "" : "s",
-                                       limit > 0 ? fmt::format(", of which this container may use {:.1f}", limit) : "");
+  const int here = site.processors;
+  const std::string quota =
+      site.cores < here ? fmt::format(", and the time of {} by the control group's quota", site.cores) : "";
+  const std::string text = fmt::format("{} core{} here{}", here, here == 1 ? "" : "s", quota);
   if (site.mpi == Mpi::mpich) {
     out.push_back({"slots", Verdict::ok, text + "; mpiexec starts as many processes as -n says", ""});
     return;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/parse_json.hpp"
+#include "base/printable.hpp"
 #include "command.hpp"
 #include "control/load_reader.hpp"
 #include "job_balance.hpp"
@@ -37,28 +39,35 @@ control::Load measure(control::LoadSource source, double seconds) {
   return reader.look();
 }
 
-/// The answer of a job whose processes have all been measured recently; the first question only starts the measurement.
-Json loads_of(const LoadOptions& o) {
+constexpr double short_answer_s = 2, long_answer_s = 10, ask_again_s = 0.2;
+
+/// Whether all processes of the grid have been measured recently.
+bool is_complete(const Json& answer) {
   constexpr double lately_s = 3;
+  const Json loads = answer.value("loads", Json::array()), age_s = answer.value("age_s", Json());
+  return age_s.is_number() && age_s.get<double>() <= lately_s && !loads.empty() &&
+         std::all_of(loads.begin(), loads.end(), [](const Json& load) {
+           return load.at("samples").get<int>() > 0 || load.value("place", Json()).is_null();
+         });
+}
+
+std::string no_resize_point(const std::string& job, double seconds) {
+  return fmt::format("job {} did not come to a resize point within {:g} s, where loads are gathered", job, seconds);
+}
+
+/// The complete answer of a job, or the one at the time limit. The first question only starts the measurement.
+Json loads_of(const LoadOptions& o) {
   const std::string job = job_or_only(o.job);
   control::Client client = connect_to(job);
   const base::Deadline end(o.timeout_s);
   for (;;) {
-    Json answer = client.call("load", {}, 10);
-    const Json& loads = answer["loads"];
-    const bool is_lately = answer["age_s"].is_number() && answer["age_s"].get<double>() <= lately_s;
-    const bool is_whole = !loads.empty() && std::all_of(loads.begin(), loads.end(), [](const Json& load) {
-      return load.at("samples").get<int>() > 0 || load.value("place", Json()).is_null();
-    });
-    if (is_lately && is_whole) return answer;
+    Json answer = client.call("load", {}, std::clamp(end.left_s(), short_answer_s, long_answer_s));
+    if (is_complete(answer)) return answer;
     if (end.is_over()) {
-      if (loads.empty())
-        throw Failure(fmt::format("job {} did not come to a resize point within {:g} s, where loads are gathered", job,
-                                  o.timeout_s),
-                      1);
+      if (answer.value("loads", Json::array()).empty()) throw Failure(no_resize_point(job, o.timeout_s), 1);
       return answer; // the present state
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::this_thread::sleep_for(std::chrono::duration<double>(ask_again_s));
   }
 }
 
@@ -93,30 +102,51 @@ void show_job(const LoadOptions& o) {
     std::printf("%s\n", balance_text(last).c_str());
 }
 
-/// All running jobs, by host. The first question to each only starts the measurement, so all are asked first.
+/// All running jobs, by host. They are asked in turns until the loads of each are complete: a job that is not asked for
+/// a while measures no more.
 void show_all(const LoadOptions& o) {
+  std::map<std::string, control::Client> asked;
   std::map<std::string, Json> loads;
+  Json silent = Json::array();
+  const auto leave_out = [&](const std::string& job, const std::string& why) {
+    std::fprintf(stderr, "dyngrid load: %s\n", base::printable(why).c_str());
+    silent.push_back(job);
+  };
+  const auto does_not_answer = [&](const std::string& job, const std::exception& error) { // it ends, or it is stopped
+    leave_out(job, fmt::format("job {} does not answer: {}", job, error.what()));
+  };
   for (const std::string& job : running_jobs()) {
     try {
-      control::Client::to_job(job, 2).call("load", {}, 2);
-      loads[job] = Json::array();
-    } catch (const std::exception& error) { // it has just ended, or it is stopped
-      std::fprintf(stderr, "dyngrid: load: job %s does not answer: %s\n", job.c_str(), error.what());
+      asked.emplace(job, control::Client::to_job(job, short_answer_s));
+    } catch (const std::exception& error) {
+      does_not_answer(job, error);
     }
   }
-  for (auto& [job, list] : loads) {
-    try {
-      LoadOptions one = o;
-      one.job = job;
-      list = loads_of(one).at("loads");
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "dyngrid: load: %s\n", error.what());
+  const base::Deadline end(o.timeout_s);
+  while (!asked.empty()) {
+    const bool is_last = end.is_over();
+    for (auto at = asked.begin(); at != asked.end();) {
+      const std::string& job = at->first;
+      bool is_done = true;
+      try {
+        const Json answer = at->second.call("load", {}, short_answer_s);
+        const Json list = answer.value("loads", Json::array());
+        is_done = is_last || is_complete(answer);
+        if (is_done && list.empty())
+          leave_out(job, no_resize_point(job, o.timeout_s));
+        else if (is_done)
+          loads[job] = list;
+      } catch (const std::exception& error) {
+        does_not_answer(job, error);
+      }
+      at = is_done ? asked.erase(at) : std::next(at);
     }
+    if (!asked.empty()) std::this_thread::sleep_for(std::chrono::duration<double>(ask_again_s));
   }
   const Json rows = load_by_host(loads);
-  if (print_json(o.json, {{"hosts", rows}})) return;
+  if (print_json(o.json, {{"hosts", rows}, {"silent", silent}})) return;
   if (rows.empty()) {
-    std::printf("no jobs\n");
+    std::printf("%s\n", silent.empty() ? "no jobs" : "no job has reported its load");
     return;
   }
   const auto number = [](const Json& value) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A job live: a few lines redrawn on a terminal, one line per event in a pipe, the events themselves with --json.
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include <unistd.h>
@@ -51,7 +53,8 @@ void print_events(const WatchOptions& o) {
     if (!line || !line->contains("event")) continue;
     const std::string text = o.json ? base::json_text(*line) : base::printable(event_line(*line));
     std::printf("%s\n", text.c_str());
-    std::fflush(stdout);
+    if (std::fflush(stdout) != 0) // a pipe without a reader, where SIGPIPE is ignored; a full disk
+      throw Failure(fmt::format("cannot write to standard output: {}", std::strerror(errno)), 1);
     if (line->value("event", "") == "end") return;
     if (o.events > 0 && ++seen >= o.events) return;
   }

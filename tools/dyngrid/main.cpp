@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dyngrid <command> ...: questions about grids, and running jobs.
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <iterator>
 #include <string>
@@ -79,6 +80,7 @@ std::string why_unknown(const CommandLine& root, const std::string& word) {
 
 int main(int argc, char** argv) {
   control::forget_outer_mpirun();
+  std::signal(SIGCHLD, SIG_DFL); // a parent that ignores it hands that down, and the status of each child is lost
   CommandLine root("Grids of processes that grow and shrink: running jobs, shapes, placement, unequal processors.",
                    "dyngrid");
   root.require_command();
@@ -126,5 +128,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     return fail(root, error.what(), 1);
   }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return fail(root, "standard output has not taken all of the answer: is its disk full?", 1);
   return 0;
 }

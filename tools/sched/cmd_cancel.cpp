@@ -5,6 +5,7 @@
 
 #include "base/command_line.hpp"
 #include "base/parse_json.hpp"
+#include "base/status.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "shared/failure.hpp"
@@ -21,18 +22,26 @@ struct CancelOptions {
 void run(const CancelOptions& o) {
   control::Client client = scheduler();
   Json list = Json::array();
-  std::string late;
+  std::string late, unknown;
   std::vector<std::int64_t> ids; // a job of the scheduler is s1 in dyngrid ps
   for (const std::string& job : o.jobs)
     ids.push_back(base::parse_whole_number(job.substr(job[0] == 's' ? 1 : 0), "dyngrid cancel: a job", 1));
   for (const auto id : ids) {
-    const auto answer = client.call("cancel", {{"job", id}});
-    const bool cancelled = answer.value("cancelled", false);
+    bool cancelled = false;
+    std::string* others = &late;
+    try {
+      cancelled = client.call("cancel", {{"job", id}}).value("cancelled", false);
+    } catch (const base::Error& error) { // the jobs after it are cancelled, too
+      if (error.status() != base::Status::not_found) throw;
+      others = &unknown;
+    }
     list.push_back({{"job", id}, {"cancelled", cancelled}});
-    if (!cancelled) late += fmt::format("{}{}", late.empty() ? "" : ", ", id);
+    if (!cancelled) *others += fmt::format("{}{}", others->empty() ? "" : ", ", id);
   }
   print_json(o.json, {{"jobs", list}});
-  if (!late.empty()) throw Failure(fmt::format("ended before: {}", late), 1);
+  std::string trouble = late.empty() ? "" : "ended before: " + late;
+  if (!unknown.empty()) trouble += (late.empty() ? "there is no job " : "; there is no job ") + unknown;
+  if (!trouble.empty()) throw Failure(trouble, unknown.empty() ? 1 : 2);
 }
 
 } // namespace

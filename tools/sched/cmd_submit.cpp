@@ -72,9 +72,11 @@ void run(const SubmitOptions& o) {
   fields["folder"] = folder;
   const std::string& program = o.command[0];
   const bool is_path = program.find('/') != std::string::npos;
-  if (base::search_path(is_path && program[0] != '/' ? folder + "/" + program : program).empty())
+  const std::string found = base::search_path(is_path && program[0] != '/' ? folder + "/" + program : program);
+  if (found.empty())
     throw Failure(
         fmt::format("there is no program '{}' that can be run {}", program, is_path ? "in " + folder : "in PATH"));
+  if (!is_path) fields["command"][0] = std::filesystem::absolute(found).string(); // the scheduler's PATH is another one
   control::Client client = scheduler();
   auto answer = client.call("submit", fields);
   const auto id = answer.at("job").get<std::int64_t>();
@@ -122,7 +124,7 @@ void add_submit(base::CommandLine& root) {
                  "where that is not predicted (policy qos; needs --seconds)")
       .type_name("TIME");
   app.add_option("--folder", o->folder, "where it runs (default: here)").type_name("PATH");
-  app.add_option("--env", o->variables, "NAME=value for its environment; may be repeated")
+  app.add_option("--env", o->variables, "NAME=value for its environment, which is the scheduler's; may be repeated")
       .type_name("VAR")
       .repeatable();
   app.add_flag("--rigid", o->rigid, "never ask it to change its size");

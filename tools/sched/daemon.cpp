@@ -93,7 +93,7 @@ int shut_down(bool cancel) {
 }
 
 Daemon::Daemon(DaemonOptions options)
-    : options_(std::move(options)), boot_(boot_id()), signals_(options_.shell, warn),
+    : options_(std::move(options)), boot_(boot_id()), machine_(machine_id()), signals_(options_.shell, warn),
       loads_(std::min(load_patience_s, options_.deadline_s)), began_s_(monotonic_s()) {
   policy_ = make_policy(options_.policy, options_.policy_options);
   options_.launch.scheduler =
@@ -105,22 +105,37 @@ Daemon::Daemon(DaemonOptions options)
   if (!lock_) daemon_fails(fmt::format("cannot open '{}/lock'", options_.folder));
   // a job that the scheduler released just before it died holds the lock until its program is started
   while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) daemon_fails(fmt::format("cannot lock '{}/lock'", options_.folder));
     if (monotonic_s() > began_s_ + lock_patience_s)
-      throw Error(Status::bad_state, "scheduler: another one works in '{}'", options_.folder);
+      throw Error(Status::bad_state,
+                  "scheduler: another one works in '{}'; end it with dyngrid-sched --stop, or give another --folder",
+                  options_.folder);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   table_.set_speeds(speeds_of(options_.launch.hosts));
   open_journal();
-  server_ = std::make_unique<control::LineServer>(
-      options_.runtime_folder, "sched.sock",
-      control::LineServer::Handler{
-          [this](control::LineServer::Client client, std::string_view line) { answer(client, line); },
-          [this](control::LineServer::Client client) {
-            waiters_.erase(
-                std::remove_if(waiters_.begin(), waiters_.end(), [&](const Waiter& w) { return w.client == client; }),
-                waiters_.end());
-          }});
+  refuse_jobs_elsewhere();
+  listen();
   recover();
+}
+
+void Daemon::listen() {
+  try {
+    server_ = std::make_unique<control::LineServer>(
+        options_.runtime_folder, "sched.sock",
+        control::LineServer::Handler{
+            [this](control::LineServer::Client client, std::string_view line) { answer(client, line); },
+            [this](control::LineServer::Client client) {
+              waiters_.erase(
+                  std::remove_if(waiters_.begin(), waiters_.end(), [&](const Waiter& w) { return w.client == client; }),
+                  waiters_.end());
+            }});
+  } catch (const Error& error) {
+    if (error.status() != Status::bad_state) throw;
+    throw Error(Status::bad_state,
+                "{}: another scheduler; end it with dyngrid-sched --stop, or choose another DYNGRID_RUNTIME_DIR",
+                error.what());
+  }
 }
 
 Daemon::~Daemon() = default;
@@ -144,6 +159,20 @@ void Daemon::open_journal() {
   for (const Entry& entry : read.entries) table_.apply(entry);
   if (journal_.cut_bytes() > 0) // a crash left it, and it was never acted on
     warn(fmt::format("cut {} bytes off the journal, half a line at its end", journal_.cut_bytes()));
+}
+
+/// In a folder that several hosts share: their processes cannot be seen from here, and would count as ended.
+void Daemon::refuse_jobs_elsewhere() const {
+  const bool is_known = !table_.machine().empty() && !machine_.empty() && !table_.boot().empty() && !boot_.empty();
+  if (!is_known || table_.machine() == machine_ || table_.boot() == boot_ || options_.other_host_ended) return;
+  const auto& jobs = table_.jobs();
+  const auto running =
+      std::count_if(jobs.begin(), jobs.end(), [](const auto& job) { return job.second.phase == Phase::running; });
+  if (running > 0)
+    throw Error(Status::bad_state,
+                "scheduler: {} job(s) of '{}' run on host {}, and this is {}; start it there, or with "
+                "--other-host-ended if that host is gone",
+                running, options_.folder, table_.host(), base::host_name());
 }
 
 /// All of them or, where the disk is full, none.
@@ -178,7 +207,7 @@ void Daemon::recover() {
     if (job.phase == Phase::running) running.push_back(id);
   }
   has_had_job_ = !live_.empty();
-  commit(table_.open(unix_time_s(), options_.procs, options_.policy, boot_));
+  commit(table_.open(unix_time_s(), options_.procs, options_.policy, boot_, machine_, base::host_name()));
   for (const std::int64_t id : running) {
     const JobRecord& job = *table_.find(id);
     Live& live = live_.at(id);

@@ -41,7 +41,8 @@ struct DaemonOptions {
   bool dictates = false;  ///< gives jobs their grid; otherwise a shrink says how many processors at least, and a growth
                           ///< is an offer: the job chooses
   bool suspends = false;  ///< stops a job that ignores a shrink beyond its deadline
-  bool ends_unresponsive = false;                                 ///< ends it instead
+  bool ends_unresponsive = false; ///< ends it instead
+  bool other_host_ended = false;  ///< the jobs that the journal has on another host have ended
   std::string shell = "ssh -o BatchMode=yes -o ConnectTimeout=5"; ///< the command that reaches a host, to stop jobs
                                                                   ///< there
   double unresponsive_s = 30; ///< how long a job that did not answer, or declined, is not asked again
@@ -111,6 +112,8 @@ private:
   };
 
   void open_journal();
+  void refuse_jobs_elsewhere() const;
+  void listen();
   void commit(const std::vector<Entry>& entries);
   void commit(const Entry& entry) { commit(std::vector<Entry>{entry}); }
   void wait_for_room(const NoRoom& why);
@@ -197,7 +200,7 @@ private:
   Fd lock_;
   JournalFile journal_;
   JobTable table_;
-  std::string boot_;
+  std::string boot_, machine_;
   std::map<std::int64_t, Live> live_;
   std::vector<Waiter> waiters_;
   mutable std::optional<Outlook> outlook_;

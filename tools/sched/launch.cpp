@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
+#include "base/host_list.hpp"
+#include "base/status.hpp"
 #include "talk.hpp"
 
 namespace sched {
 
 Hosts Hosts::parse(const std::string& text) {
-  return {advise::parse_hosts(text, "--hosts")};
+  Hosts hosts{advise::parse_hosts(text, "--hosts")};
+  const auto is_here = [](const Host& host) { return base::is_this_host(host.name); };
+  if (std::count_if(hosts.list.begin(), hosts.list.end(), is_here) > 1)
+    throw base::Error(base::Status::bad_argument, "--hosts: {} is there twice, once as localhost", base::host_name());
+  return hosts;
 }
 
 namespace {

@@ -8,12 +8,12 @@
 #include <filesystem>
 
 #include <signal.h>
-#include <unistd.h>
 
 #include "base/command_line.hpp"
 #include "base/printable.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
+#include "control/limits.hpp"
 #include "control/mpi_settings.hpp"
 #include "control/runtime_dir.hpp"
 #include "sched/daemon.hpp"
@@ -49,13 +49,15 @@ struct Given {
     daemon.launch.mpirun = DYNGRID_MPIRUN;
     daemon.launch.is_mpich = DYNGRID_IS_MPICH;
     if (daemon.launch.is_mpich) daemon.launch.mpirun_options.clear(); // it starts the number that is given
-    daemon.procs = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+    daemon.procs = control::usable_cores(control::CoresOf::caller);
   }
 };
 
 void add_options(base::CommandLine& cli, Given& given) {
   sched::DaemonOptions& o = given.daemon;
-  cli.add_option("--procs", o.procs, "processors to give to jobs").check(base::in_range(1, 1 << 20)).show_default();
+  cli.add_option("--procs", o.procs, "processors to give to jobs; by default those that this process may use")
+      .check(base::in_range(1, 1 << 20))
+      .show_default();
   cli.add_option("--hosts", given.hosts,
                  "their hosts instead, with their speeds where they differ: node1:8:1.4,node2:8 (the allocation; "
                  "DYNGRID_HOSTS of "
@@ -91,6 +93,8 @@ void add_options(base::CommandLine& cli, Given& given) {
          "--mpirun-options", [&o](const std::string& text) { o.launch.mpirun_options = base::words_in(text); },
          "its options, separated by blanks (default: --oversubscribe --bind-to none; no options with MPICH)")
       .type_name("TEXT");
+  cli.add_flag("--other-host-ended", o.other_host_ended,
+               "jobs that the journal has on another host have ended; otherwise it starts only there");
   cli.add_flag("--until-empty", o.until_empty, "end when no job is left, after the first has come");
   cli.add_flag("--verbose", o.is_verbose, "what happens, on stderr");
   cli.add_flag("--stop", given.stops, "stop the running scheduler; its jobs go on, and the next scheduler finds them");
@@ -118,6 +122,7 @@ sched::DaemonOptions options_of(const Given& given) {
 
 void listen_to_signals() {
   for (const int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN); // the failing write reports the error
+  signal(SIGCHLD, SIG_DFL); // a parent that ignores it hands that down, and the status of each child is lost
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) {
     struct sigaction action {};
     action.sa_handler = on_signal; // no SA_RESTART: poll returns

@@ -2,7 +2,6 @@
 #include "launch.hpp"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -30,6 +29,7 @@
 #include "base/status.hpp"
 #include "base/text.hpp"
 #include "blas.hpp"
+#include "control/limits.hpp"
 #include "control/mpi_settings.hpp"
 #include "control/variables.hpp"
 #include "failure.hpp"
@@ -238,7 +238,8 @@ void add_environment(const RunRequest& request, const Site& site, int started, L
   add_windows(site, launch);
   for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
     if (!has(site, threads)) launch.environment.push_back({threads, "1", "the processes share the cores already"});
-  if (site.better_core.empty() || has(site, "OPENBLAS_CORETYPE") || !is_on_one_host(request, site)) return;
+  const bool is_alone = is_on_one_host(request, site) && !request.gets_other_hosts; // others may have other processors
+  if (site.better_core.empty() || has(site, "OPENBLAS_CORETYPE") || !is_alone) return;
   launch.environment.push_back({"OPENBLAS_CORETYPE", site.better_core,
                                 fmt::format("OpenBLAS takes this processor for {}, which is slower", site.blas_core)});
   launch.notices.push_back(fmt::format("OpenBLAS takes this processor for {}; OPENBLAS_CORETYPE={} set (dyngrid doctor "
@@ -479,9 +480,8 @@ Site look_at_machine() {
   site.blas_core = blas.core;
   site.better_core = core_to_set(blas);
   site.yield_library = find_library("dyngrid/libdyngrid-yield.so");
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) site.cores = CPU_COUNT(&set);
+  site.processors = control::cores_of_mask(control::CoresOf::caller);
+  site.cores = control::allowed_cores(control::CoresOf::caller);
   site.can_read_other_processes = may_read_other_processes();
   struct statvfs shm {};
   if (statvfs("/dev/shm", &shm) == 0 && access("/dev/shm", W_OK) == 0)

@@ -35,7 +35,8 @@ struct RunRequest {
   std::string transport = "auto"; ///< of messages between processes: auto, ob1 or ucx
   std::string preload;            ///< full paths of libraries, with a colon between them, or empty
   bool is_verbose = false;
-  bool waits = false; ///< resize points wait for new processes
+  bool waits = false;            ///< resize points wait for new processes
+  bool gets_other_hosts = false; ///< new processes start on hosts that are not known yet
   std::vector<std::string> mpirun_options;
   std::vector<std::string> program; ///< and its arguments
 };
@@ -53,7 +54,8 @@ struct Site {
   bool is_open_mpi_5 = false;
   bool can_spawn = true;           ///< MPI_Comm_spawn works
   bool can_spawn_elsewhere = true; ///< also on other hosts than those where the application is
-  int cores = 1;                   ///< usable by this process
+  int processors = 1;              ///< in the affinity mask of this process, as mpirun counts slots
+  int cores = 1;                   ///< the same, at most the control group's quota
   std::string yield_library;       ///< lets waiting processes release their cores; empty: there is none
   std::string blas_core,
       better_core; ///< which processor OpenBLAS takes this one for; what OPENBLAS_CORETYPE should say, empty: nothing

@@ -93,11 +93,13 @@ std::string try_ucx(const Site& site) {
   return fmt::format("the trial of UCX ended with status {}: {}", result.status, line.empty() ? "no message" : line);
 }
 
-/// ompi_info takes a quarter of a second, most of it sleeping.
+/// ompi_info takes a quarter of a second, most of it sleeping. Empty where there is none.
 std::string ask_ompi_info(const Site& site) {
   Launch ask;
   const std::string beside = site.mpirun.substr(0, site.mpirun.rfind('/') + 1) + "ompi_info";
-  ask.words = {access(beside.c_str(), X_OK) == 0 ? beside : "ompi_info", "--parsable", "--level", "9"};
+  ask.words = {access(beside.c_str(), X_OK) == 0 ? beside : base::search_path("ompi_info"), "--parsable", "--level",
+               "9"};
+  if (ask.words[0].empty()) return {};
   for (const char* framework : {"mca", "pml", "btl", "mtl"})
     ask.words.insert(ask.words.end(), {"--param", framework, "all"});
   return run_for(ask, 10).output;
@@ -109,13 +111,15 @@ bool has_component(const std::string& info) {
 
 /// What was found out about UCX on this host.
 struct Answer {
-  std::string files;   ///< those that Open MPI reads, with a comma between them
+  std::string files;   ///< those that Open MPI reads, with a comma between them; empty: not known
   std::string trouble; ///< empty: UCX works
 };
 
 /// `tries`: otherwise there is no answer where only a trial can give it.
 std::optional<Answer> find_out(const Site& site, bool tries) {
   const std::string info = ask_ompi_info(site);
+  if (info.empty())
+    return Answer{"", "there is no ompi_info beside mpirun or in PATH, which says whether this Open MPI has pml/ucx"};
   Answer answer{value_after(info, "mca:mca:base:param:mca_base_param_files:value:"), choice_of_files(info)};
   if (answer.trouble.empty() && !has_component(info)) answer.trouble = "this Open MPI has no component pml/ucx";
   if (answer.trouble.empty() && !tries) return std::nullopt;
@@ -160,7 +164,7 @@ std::optional<std::string> kept_trouble(const std::string& place) {
 
 /// Whole or not at all: another run may read it.
 void keep(const std::string& place, const Answer& answer) {
-  if (place.empty()) return;
+  if (place.empty() || answer.files.empty()) return;
   const std::string part = fmt::format("{}.{}", place, getpid());
   std::ofstream file(part);
   file << answer.files << '\n' << stamp_of(answer.files) << '\n' << answer.trouble << '\n' << std::flush;
@@ -177,7 +181,9 @@ std::string objection_at_sight(const RunRequest& request, const Site& site) {
   if (!site.fast_network.empty()) return site.fast_network + " is a fast network, for which Open MPI has its own way";
   if (site.is_open_mpi_5) return "with Open MPI 5 UCX is used only by --transport ucx";
   if (!is_on_one_host(request, site)) return "there may be several hosts, and UCX is tried on this one only";
-  if (request.processes_come == "join") return "UCX was not tried between several mpiruns (--processes join)";
+  const bool is_named = !request.processes_come.empty();
+  if ((is_named ? request.processes_come : site.variable("DYNGRID_PROCESSES")) == "join")
+    return "UCX was not tried between several mpiruns (--processes join)";
   if (!has_room_in_shared_memory(request, site)) return "/dev/shm is too small for UCX";
   return {};
 }
@@ -235,7 +241,8 @@ void add_transport(const RunRequest& request, const Site& site, Launch& launch) 
 void look_at_transports(const RunRequest& request, Site& site, UcxTrial trial) {
   if (site.mpi != Mpi::open_mpi || request.transport == "ob1") return;
   if (!is_auto(request)) {
-    site.has_ucx = has_component(ask_ompi_info(site));
+    const std::string info = ask_ompi_info(site);
+    site.has_ucx = info.empty() || has_component(info); // mpirun reports it otherwise
     return;
   }
   site.fast_network = find_fast_network();

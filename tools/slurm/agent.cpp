@@ -200,6 +200,7 @@ void Agent::start_application() {
   run.processes = request_.tasks_per_node;
   run.grid = request_.grid;
   run.processes_come = "join";
+  run.gets_other_hosts = true;
   run.is_verbose = request_.verbose;
   run.program = request_.program;
   if (request_.preload) run.preload = command::own_library();

@@ -29,7 +29,8 @@ private:
 /// into a folder that many write to. None with errno when it cannot be.
 FileDescriptor new_file(const std::string& path, unsigned mode);
 /// A file in memory that begins with `content`, to be read from there: a writer never waits for a reader, and the
-/// file leaves nothing behind. @throws Error{io_failure}
+/// file leaves nothing behind. Where the system has no such files it is one of the temporary folder, without a name.
+/// @throws Error{io_failure}
 FileDescriptor memory_file(const char* name, std::string_view content = {});
 /// All that is in a file, from its beginning; where others write next is not changed.
 std::string content_of(int fd);

@@ -20,8 +20,12 @@ enum class CoresOf {
   caller
 };
 
-/// How many cores this host's processes may use: DYNGRID_DECIDE=cores=N if set. Else those of the affinity mask, at
-/// most the control group's quota (cpu.max, cpu.cfs_quota_us; rounded up). `root`: before /proc and /sys, for tests.
+/// Cores of the affinity mask.
+int cores_of_mask(CoresOf whose);
+/// The same, at most the control group's quota (cpu.max, cpu.cfs_quota_us; rounded up). `root`: before /proc and /sys,
+/// for tests.
+int allowed_cores(CoresOf whose, const std::string& root = "");
+/// How many cores this host's processes may use: DYNGRID_DECIDE=cores=N if set, else the allowed ones.
 int usable_cores(CoresOf whose = CoresOf::launcher, const std::string& root = "");
 
 /// Limits on the processes and threads of this user or this container: pids.max of every control group upwards,
