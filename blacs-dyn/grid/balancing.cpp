@@ -523,7 +523,8 @@ void Balancing::print_stopped() {
   for (const ProcessLoad& load : loads_) {
     double& printed_s = printed_stop_s_[load.process];
     if (load.stopped_s <= printed_s) continue;
-    std::fprintf(stderr, "dyngrid: balance: process %d on %s was stopped for %.1f s; that counts as waiting\n",
+    std::fprintf(stderr,
+                 "dyngrid: balance: process %d on %s was stopped for %.1f s; only repeated stops count as waiting\n",
                  load.process, load.host.c_str(), load.stopped_s - printed_s);
     printed_s = load.stopped_s;
   }
