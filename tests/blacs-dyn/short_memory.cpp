@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // short_memory FILE: one process may allocate a few MiB more and no others (RLIMIT_AS), or its host or container has
-// only a few MiB left. A joint operation works, or is the same status on all processes; the matrix is whole, and the
-// application goes on. FILE: for checkpoints; "-": none.
+// only a few MiB left, or one of its allocations fails. A joint operation works, or is the same status on all
+// processes; the matrix is whole, and the application goes on. FILE: for checkpoints; "-": none.
 #include <dlfcn.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <new>
 
 #include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
+#include "dyngrid/factor.h"
 #include "dyngrid/layout.h"
 #include "follow.hpp"
 
@@ -70,6 +74,16 @@ template <class Call> int limited(int who, int mib, Call&& call) {
   return call();
 }
 
+/// The next allocation of that many bytes fails on this process; 0: none.
+std::size_t refused_bytes = 0;
+
+template <class Call> int refused(int who, std::size_t bytes, Call&& call) {
+  refused_bytes = dyngrid_process_id() == who ? bytes : 0;
+  const int status = call();
+  expect(refused_bytes == 0, "nothing of " + std::to_string(bytes) + " bytes was allocated");
+  return status;
+}
+
 /// "a" in memory of the program.
 dyngrid_matrix* in_own_memory() {
   const int desc[9] = {1, dyngrid_context(), n, n, n, n / 2, 0, 0, n};
@@ -85,6 +99,22 @@ dyngrid_matrix* in_own_memory() {
 }
 
 } // namespace
+
+void* operator new(std::size_t bytes) {
+  if (bytes > 0 && bytes == refused_bytes) {
+    refused_bytes = 0;
+    throw std::bad_alloc();
+  }
+  void* const memory = std::malloc(std::max<std::size_t>(1, bytes));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 // dyngrid opens files by the first one, the C++ library by the second
 extern "C" std::FILE* fopen(const char* path, const char* mode) {
@@ -128,7 +158,7 @@ int main(int argc, char** argv) {
       expect(dyngrid_checkpoint(argv[1]) == 0, "checkpoint");
       check(limited(who, mib, [&] { return dyngrid_restore(argv[1]); }), who, mib, "restore");
     }
-  const auto refused = [&](int who, const std::string& what, int status) {
+  const auto full = [&](int who, const std::string& what, int status) {
     check(status, who, 1, what);
     const std::string text = dyngrid_last_message();
     expect(status == DYNGRID_ERR_MEMORY, what + ": it is refused: " + text);
@@ -138,9 +168,9 @@ int main(int argc, char** argv) {
   };
   for (const int who : {0, 1}) {
     const FullHost host(dyngrid_process_id() == who, 1);
-    refused(who, "reblock on a full host", dyngrid_matrix_reblock(a, 40, 40));
-    refused(who, "another grid on a full host", dyngrid_resize(2, 1, DYNGRID_OPTIMAL));
-    if (who != 0) refused(who, "growth on a full host", dyngrid_resize(1, 3, DYNGRID_OPTIMAL));
+    full(who, "reblock on a full host", dyngrid_matrix_reblock(a, 40, 40));
+    full(who, "another grid on a full host", dyngrid_resize(2, 1, DYNGRID_OPTIMAL));
+    if (who != 0) full(who, "growth on a full host", dyngrid_resize(1, 3, DYNGRID_OPTIMAL));
   }
   for (const int who : {0, 1}) { // enough for slabs, not for two copies
     const FullHost host(dyngrid_process_id() == who, 17);
@@ -165,6 +195,15 @@ int main(int argc, char** argv) {
     expect(!dyngrid_borders_update(borders, nullptr), "borders with enough memory");
     expect(!dyngrid_borders_free(&borders), "free borders");
   }
+  for (const int who : {0, 1})
+    for (const std::size_t numbers : {std::size_t{n} + 6, std::size_t{n}}) { // the shared state, the pivots
+      std::vector<int> pivots(n);
+      int info = 0;
+      const std::size_t bytes = numbers * sizeof(std::int64_t);
+      const int status = refused(who, bytes, [&] { return dyngrid_lu(a, 0, pivots.data(), &info); });
+      check(status, who, 0, "dyngrid_lu without " + std::to_string(bytes) + " bytes");
+      expect(status == DYNGRID_ERR_MEMORY, "dyngrid_lu is refused");
+    }
   for (const int shape : {DYNGRID_ON_ALL, DYNGRID_ON_EACH_COLUMN}) {
     dyngrid_matrix* copies = nullptr; // 128 MiB on each process: a third process needs as much again
     expect(!dyngrid_matrix_create_on("copies", 'd', 4096, 4096, 64, 64, shape, &copies), "create copies");
