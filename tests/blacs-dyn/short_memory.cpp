@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -74,14 +75,51 @@ template <class Call> int limited(int who, int mib, Call&& call) {
   return call();
 }
 
-/// The next allocation of that many bytes fails on this process; 0: none.
-std::size_t refused_bytes = 0;
+/// Of the allocations of least .. most bytes in this thread one fails: that after `left` others. Below 0: none, or none
+/// any more.
+struct Refused {
+  std::size_t least = 0, most = 0;
+  int left = -1;
+};
+thread_local Refused refused_one;
 
 template <class Call> int refused(int who, std::size_t bytes, Call&& call) {
-  refused_bytes = dyngrid_process_id() == who ? bytes : 0;
+  if (dyngrid_process_id() == who) refused_one = {bytes, bytes, 0};
   const int status = call();
-  expect(refused_bytes == 0, "nothing of " + std::to_string(bytes) + " bytes was allocated");
+  expect(refused_one.left < 0, "nothing of " + std::to_string(bytes) + " bytes was allocated");
   return status;
+}
+
+constexpr int many = 6000, wide = 3 * many / 2;
+
+/// Columns in blocks of 1, 2, 1, 2 ...: what describes the layout is no small piece of memory.
+std::int64_t uneven(void*, char axis, std::int64_t length, int, int, std::int64_t* sizes) {
+  const int count = axis == 'R' ? 1 : many;
+  for (int k = 0; k < count && sizes != nullptr; ++k) sizes[k] = axis == 'R' ? length : 1 + k % 2;
+  return count;
+}
+
+/// Process 1 sleeps and is woken. Each larger allocation of process 0 meanwhile fails in turn: nothing has changed
+/// then.
+void wakes_without_memory() {
+  constexpr std::size_t least = 40000, any = SIZE_MAX / 2;
+  dyngrid_matrix* a = nullptr;
+  expect(!dyngrid_matrix_create_by("uneven", 'd', 1, wide, uneven, nullptr, &a), "create by a rule");
+  follow::fill(a, 'd', 4);
+  const bool is_first = dyngrid_process_id() == 0;
+  expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "asleep, and woken");
+  int tries = 0;
+  for (bool fails = is_first; fails; ++tries) {
+    refused_one = {least, any, tries};
+    const int status = dyngrid_resize(1, 2, DYNGRID_OPTIMAL);
+    fails = refused_one.left < 0;
+    refused_one = {};
+    expect(status == (fails ? DYNGRID_ERR_MEMORY : DYNGRID_RESIZED),
+           "allocation " + std::to_string(tries) + ": " + std::to_string(status) + ", " + dyngrid_last_message());
+  }
+  expect(!is_first || tries > 3, "allocations fail");
+  expect(follow::wrong(a, 'd', 4) == 0, "elements");
+  expect(!dyngrid_matrix_free(&a), "free");
 }
 
 /// "a" in memory of the program.
@@ -101,10 +139,8 @@ dyngrid_matrix* in_own_memory() {
 } // namespace
 
 void* operator new(std::size_t bytes) {
-  if (bytes > 0 && bytes == refused_bytes) {
-    refused_bytes = 0;
-    throw std::bad_alloc();
-  }
+  Refused& r = refused_one;
+  if (bytes >= r.least && bytes <= r.most && r.left >= 0 && r.left-- == 0) throw std::bad_alloc();
   void* const memory = std::malloc(std::max<std::size_t>(1, bytes));
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
@@ -204,6 +240,7 @@ int main(int argc, char** argv) {
       check(status, who, 0, "dyngrid_lu without " + std::to_string(bytes) + " bytes");
       expect(status == DYNGRID_ERR_MEMORY, "dyngrid_lu is refused");
     }
+  wakes_without_memory();
   for (const int shape : {DYNGRID_ON_ALL, DYNGRID_ON_EACH_COLUMN}) {
     dyngrid_matrix* copies = nullptr; // 128 MiB on each process: a third process needs as much again
     expect(!dyngrid_matrix_create_on("copies", 'd', 4096, 4096, 64, 64, shape, &copies), "create copies");
