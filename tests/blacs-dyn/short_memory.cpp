@@ -13,6 +13,7 @@
 #include <fstream>
 #include <new>
 
+#include "dyngrid/balance.h"
 #include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
 #include "dyngrid/factor.h"
@@ -119,6 +120,31 @@ void wakes_without_memory() {
   }
   expect(!is_first || tries > 3, "allocations fail");
   expect(follow::wrong(a, 'd', 4) == 0, "elements");
+  expect(!dyngrid_matrix_free(&a), "free");
+}
+
+/// Costs of columns are reported and gathered, and each larger allocation of one process meanwhile fails in turn.
+void balances_without_memory() {
+  constexpr std::size_t least = 60000, any = SIZE_MAX / 2;
+  constexpr int n_items = 40000;
+  dyngrid_matrix* a = nullptr;
+  expect(!dyngrid_matrix_create_weighted("items", 'd', 1, n_items, 1, 1, DYNGRID_ORDER_BLOCK, &a), "create by speed");
+  std::int64_t first = 0, last = 0;
+  expect(dyngrid_my_range(a, 'C', 0, &first, &last) == 1, "my columns");
+  const std::vector<double> seconds(static_cast<std::size_t>(last - first), 1e-3);
+  for (const int who : {0, 1}) {
+    int tries = 0;
+    for (int fails = 1; fails != 0; ++tries) {
+      expect(!dyngrid_work_items(a, 'C', first, last - first, seconds.data()), "work_items");
+      if (dyngrid_process_id() == who) refused_one = {least, any, tries};
+      const int status = dyngrid_rebalance();
+      fails = dyngrid_process_id() == who && refused_one.left < 0 ? 1 : 0;
+      refused_one = {};
+      expect(status == DYNGRID_SAME, "balance without memory: " + std::to_string(status));
+      MPI_Bcast(&fails, 1, MPI_INT, who, MPI_COMM_WORLD);
+    }
+    expect(tries > 1, "allocations fail");
+  }
   expect(!dyngrid_matrix_free(&a), "free");
 }
 
@@ -241,6 +267,7 @@ int main(int argc, char** argv) {
       expect(status == DYNGRID_ERR_MEMORY, "dyngrid_lu is refused");
     }
   wakes_without_memory();
+  balances_without_memory();
   for (const int shape : {DYNGRID_ON_ALL, DYNGRID_ON_EACH_COLUMN}) {
     dyngrid_matrix* copies = nullptr; // 128 MiB on each process: a third process needs as much again
     expect(!dyngrid_matrix_create_on("copies", 'd', 4096, 4096, 64, 64, shape, &copies), "create copies");
