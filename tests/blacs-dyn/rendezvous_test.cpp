@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -191,6 +192,47 @@ TEST(Rendezvous, ProcessesWithoutAGroupAreNotifiedOfTheEnd) {
   { const Peer leaves(host.rendezvous.invite_without_group(1), 0, 10); }
   EXPECT_EQ(host.losses, 0);
   host.rendezvous.let_go(group);
+}
+
+/// During its life no thread starts: there are not so many addresses as its stack wants.
+class WithoutThreads {
+public:
+  WithoutThreads() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t huge;
+    pthread_attr_init(&huge);
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 56);
+    EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
+    pthread_attr_destroy(&huge);
+  }
+  ~WithoutThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+  WithoutThreads(const WithoutThreads&) = delete;
+  WithoutThreads& operator=(const WithoutThreads&) = delete;
+
+private:
+  pthread_attr_t before_;
+};
+
+TEST(Rendezvous, AProcessWithoutAThreadIsGoneBeforeTheOthersConnect) {
+  Host host;
+  {
+    const WithoutThreads none;
+    std::string text;
+    EXPECT_EQ(status_of([&] { const Peer first(host.invitation, 0, 10); }, &text), base::Status::io_failure);
+    EXPECT_TRUE(says(text, "cannot start a thread"));
+  }
+  EXPECT_TRUE(eventually([&] { return host.presence() == Presence::gone; }));
+  EXPECT_EQ(host.losses, 0);
+}
+
+TEST(Rendezvous, APeerThatDoesNotWatchEnds) {
+  Host host;
+  { const Peer leaves(host.rendezvous.invite_without_group(1), 0, 10); }
+  Peer breaks_off(host.rendezvous.invite_without_group(1), 0, 10);
+  breaks_off.break_off();
 }
 
 TEST(Rendezvous, AUnitThatIsNotWantedAnyMoreIsTold) {
