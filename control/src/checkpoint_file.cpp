@@ -494,6 +494,10 @@ SavedMatrix get_matrix(hid_t data, const std::string& path) {
   a.n = get_number(data, "n", path);
   a.mb = get_number(data, "mb", path);
   a.nb = get_number(data, "nb", path);
+  for (const std::int64_t size : {a.m, a.n, a.mb, a.nb})
+    if (size < 0 || size > INT32_MAX) // which no descriptor can hold
+      fail(path, fmt::format("matrix \"{}\" is {} x {} in blocks of {} x {}, expected sizes of 0 .. {}", a.name, a.m,
+                             a.n, a.mb, a.nb, INT32_MAX));
   if (H5Aexists(data, "shape") > 0) { // older files have none: all matrices lay over the whole grid
     a.shape = static_cast<int>(get_number(data, "shape", path));
     a.nprow = static_cast<int>(get_number(data, "nprow_at_most", path));

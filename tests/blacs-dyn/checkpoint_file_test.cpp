@@ -113,6 +113,18 @@ TEST_F(CheckpointFile, NothingIsLeftWhereHdf5CannotCreateIt) {
   EXPECT_TRUE(is_clean());
 }
 
+TEST_F(CheckpointFile, SizesFitIntoADescriptor) {
+  constexpr std::int64_t too_large = std::int64_t{1} << 31;
+  EXPECT_EQ(reading(of_size(too_large - 1, 0)), "");
+  EXPECT_TRUE(says(reading(of_size(too_large, 0)), "matrix \"u\" is 2147483648 x 0"));
+  SavedMatrix matrix = of_size(12, 5);
+  matrix.mb = too_large;
+  matrix.nb = 4;
+  EXPECT_TRUE(says(reading(matrix), "in blocks of 2147483648 x 4, expected sizes of 0 .. 2147483647"));
+  matrix.mb = -1;
+  EXPECT_TRUE(says(reading(matrix), "in blocks of -1 x 4"));
+}
+
 TEST_F(CheckpointFile, TheDimensionsOfAFieldMakeItsMatrix) {
   SavedMatrix field = of_size(12, 5);
   field.field = {{3, 1, 1}, {4, 0, 0}, {5, 0, 0}}; // 3 x 4 rows, 5 columns
