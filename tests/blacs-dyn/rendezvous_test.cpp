@@ -18,13 +18,13 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../errors.hpp"
+#include "../without_threads.hpp"
 #include "control/strangers.hpp"
 #include "processes/launchers/rendezvous.hpp"
 
@@ -193,28 +193,6 @@ TEST(Rendezvous, ProcessesWithoutAGroupAreNotifiedOfTheEnd) {
   EXPECT_EQ(host.losses, 0);
   host.rendezvous.let_go(group);
 }
-
-/// During its life no thread starts: there are not so many addresses as its stack wants.
-class WithoutThreads {
-public:
-  WithoutThreads() {
-    pthread_getattr_default_np(&before_);
-    pthread_attr_t huge;
-    pthread_attr_init(&huge);
-    pthread_attr_setstacksize(&huge, std::size_t{1} << 56);
-    EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
-    pthread_attr_destroy(&huge);
-  }
-  ~WithoutThreads() {
-    pthread_setattr_default_np(&before_);
-    pthread_attr_destroy(&before_);
-  }
-  WithoutThreads(const WithoutThreads&) = delete;
-  WithoutThreads& operator=(const WithoutThreads&) = delete;
-
-private:
-  pthread_attr_t before_;
-};
 
 TEST(Rendezvous, AProcessWithoutAThreadIsGoneBeforeTheOthersConnect) {
   Host host;
