@@ -177,6 +177,12 @@ Id make_dataset(hid_t group, const std::string& name, hid_t type, const std::vec
           path, (std::string("make dataset ") + name).c_str()};
 }
 
+/// All of a dataset is in the file: HDF5 keeps up to 1 MiB of it, and a close that cannot write that loses it.
+/// @throws Error{io_failure}
+void finish(const Id& dataset, const std::string& path) {
+  if (dataset && H5Dflush(dataset.get()) < 0) fail(path, "HDF5 cannot write a dataset (is the disk full?)");
+}
+
 /// Everything written to a file or a folder so far is on the disk when this returns. @throws Error{io_failure}
 void make_durable(const std::string& name, const std::string& path) {
   const base::FileDescriptor file(open(name.c_str(), O_RDONLY | O_CLOEXEC));
@@ -295,6 +301,7 @@ void CheckpointWriter::describe(const SavedState& state) {
     put_text(data.get(), "name", name, path);
     if (size > 0 && H5Dwrite(data.get(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, content) < 0)
       fail(path, "HDF5 cannot write \"" + name + "\"");
+    finish(data, path);
   };
   std::vector<char> words;
   for (const std::string& word : state.command) {
@@ -309,6 +316,7 @@ void CheckpointWriter::describe(const SavedState& state) {
 void CheckpointWriter::begin_matrix(const SavedMatrix& a, const Slab& first) {
   const Quiet quiet;
   File& f = *file_;
+  finish(f.dataset, f.path);
   f.dataset.reset();
   f.type = element_type(a.type, f.path);
   // column-major, so the axes stand in the file the other way round

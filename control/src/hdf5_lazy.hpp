@@ -44,6 +44,7 @@ template <class Symbol> Symbol* in_hdf5(const char* name) {
 #define H5Awrite DYNGRID_IN_HDF5(H5Awrite)
 #define H5Dclose DYNGRID_IN_HDF5(H5Dclose)
 #define H5Dcreate2 DYNGRID_IN_HDF5(H5Dcreate2)
+#define H5Dflush DYNGRID_IN_HDF5(H5Dflush)
 #define H5Dget_space DYNGRID_IN_HDF5(H5Dget_space)
 #define H5Dopen2 DYNGRID_IN_HDF5(H5Dopen2)
 #define H5Dread DYNGRID_IN_HDF5(H5Dread)

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoint files by themselves: writers that meet at one path, and files whose fields contradict themselves.
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,6 +113,57 @@ TEST_F(CheckpointFile, NothingIsLeftWhereHdf5CannotCreateIt) {
   int status = -1;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0) << "the writer began, or this is a root that cannot become somebody else";
+  EXPECT_TRUE(is_clean());
+}
+
+/// During its life nothing can be written to a file.
+class FullDisk {
+public:
+  FullDisk() : before_signal_(signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit none = before_;
+    none.rlim_cur = 1;
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, before_signal_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+private:
+  using Handler = void (*)(int);
+  Handler before_signal_;
+  rlimit before_{};
+};
+
+/// HDF5 keeps small ones until they are closed.
+TEST_F(CheckpointFile, WhatFoundNoRoomIsNotLeftOut) {
+  begin(1).commit();
+  std::vector<double> elements(100 * 100, 7);
+  const auto refuses = [](auto&& step) {
+    const FullDisk disk;
+    const base::Error error = thrown_by(step);
+    EXPECT_EQ(error.status(), base::Status::io_failure) << error.what();
+  };
+  {
+    CheckpointWriter writer(path_);
+    writer.describe({});
+    const control::Slab all{0, 0, 100, 100};
+    writer.begin_matrix(of_size(100, 100), all);
+    writer.write(all, elements.data());
+    SavedMatrix next = of_size(1, 1);
+    next.name = "v";
+    refuses([&] { writer.begin_matrix(next, {0, 0, 1, 1}); });
+  }
+  {
+    CheckpointWriter writer(path_);
+    SavedState state;
+    state.shared.push_back({"s", static_cast<std::int64_t>(elements.size() * sizeof(double)), elements.data()});
+    refuses([&] { writer.describe(state); });
+  }
+  EXPECT_EQ(points(), 1) << "the whole file is still there";
   EXPECT_TRUE(is_clean());
 }
 
