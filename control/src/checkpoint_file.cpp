@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -177,12 +178,6 @@ Id make_dataset(hid_t group, const std::string& name, hid_t type, const std::vec
           path, (std::string("make dataset ") + name).c_str()};
 }
 
-/// All of a dataset is in the file: HDF5 keeps up to 1 MiB of it, and a close that cannot write that loses it.
-/// @throws Error{io_failure}
-void finish(const Id& dataset, const std::string& path) {
-  if (dataset && H5Dflush(dataset.get()) < 0) fail(path, "HDF5 cannot write a dataset (is the disk full?)");
-}
-
 /// Everything written to a file or a folder so far is on the disk when this returns. @throws Error{io_failure}
 void make_durable(const std::string& name, const std::string& path) {
   const base::FileDescriptor file(open(name.c_str(), O_RDONLY | O_CLOEXEC));
@@ -224,6 +219,9 @@ struct CheckpointWriter::File {
 
   ~File();
   void begin();
+  void finish(const Id& of);
+  [[noreturn]] void give_up(const std::string& what);
+  void discard() noexcept;
   bool is_ours() const {
     struct stat now {};
     return lstat(partial.c_str(), &now) == 0 && now.st_dev == device && now.st_ino == inode;
@@ -234,11 +232,36 @@ struct CheckpointWriter::File {
 CheckpointWriter::File::~File() {
   if (is_committed || inode == 0) return;
   const Quiet quiet;
+  if (file && H5Fflush(file.get(), H5F_SCOPE_LOCAL) < 0) discard();
   dataset.reset();
   type.reset();
   matrices.reset();
   file.reset();
   if (is_ours()) unlink(partial.c_str());
+}
+
+/// HDF5 keeps up to 1 MiB of a dataset, and a close that cannot write that loses it. @throws Error{io_failure}
+void CheckpointWriter::File::finish(const Id& of) {
+  if (of && H5Dflush(of.get()) < 0) give_up("HDF5 cannot write a dataset (is the disk full?)");
+}
+
+/// Before anything is closed. @throws Error{io_failure}
+void CheckpointWriter::File::give_up(const std::string& what) {
+  try {
+    fail(path, what);
+  } catch (const Error&) {
+    discard();
+    throw;
+  }
+}
+
+/// What HDF5 has still to write goes nowhere: a close that fails frees an object and keeps its identifier, and the
+/// process ends by SIGSEGV at its exit (h5py issue 914, HDF5 1.10).
+void CheckpointWriter::File::discard() noexcept {
+  void* descriptor = nullptr; // the address of HDF5's own
+  if (H5Fget_vfd_handle(file.get(), H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return;
+  const base::FileDescriptor nowhere(memfd_create("dyngrid", MFD_CLOEXEC));
+  if (nowhere) dup3(nowhere.get(), *static_cast<int*>(descriptor), O_CLOEXEC);
 }
 
 void CheckpointWriter::File::begin() {
@@ -300,8 +323,8 @@ void CheckpointWriter::describe(const SavedState& state) {
     Id data = make_dataset(group, name, H5T_STD_U8LE, {size}, {std::min<hsize_t>(size, 1 << 20)}, path);
     put_text(data.get(), "name", name, path);
     if (size > 0 && H5Dwrite(data.get(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, content) < 0)
-      fail(path, "HDF5 cannot write \"" + name + "\"");
-    finish(data, path);
+      file_->give_up("HDF5 cannot write \"" + name + "\"");
+    file_->finish(data);
   };
   std::vector<char> words;
   for (const std::string& word : state.command) {
@@ -316,7 +339,7 @@ void CheckpointWriter::describe(const SavedState& state) {
 void CheckpointWriter::begin_matrix(const SavedMatrix& a, const Slab& first) {
   const Quiet quiet;
   File& f = *file_;
-  finish(f.dataset, f.path);
+  f.finish(f.dataset);
   f.dataset.reset();
   f.type = element_type(a.type, f.path);
   // column-major, so the axes stand in the file the other way round
@@ -370,6 +393,7 @@ void CheckpointWriter::commit() {
   const Quiet quiet;
   File& f = *file_;
   put_number(f.file.get(), "complete", 1, f.path);
+  if (H5Fflush(f.file.get(), H5F_SCOPE_LOCAL) < 0) f.give_up("HDF5 cannot write it (is the disk full?)");
   if (f.dataset.reset() < 0 || f.matrices.reset() < 0 || f.file.reset() < 0)
     fail(f.path, "HDF5 cannot close it (is the disk full?)");
   make_durable(f.partial, f.path);

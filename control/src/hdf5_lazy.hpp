@@ -54,6 +54,8 @@ template <class Symbol> Symbol* in_hdf5(const char* name) {
 #define H5Ewalk2 DYNGRID_IN_HDF5(H5Ewalk2)
 #define H5Fclose DYNGRID_IN_HDF5(H5Fclose)
 #define H5Fcreate DYNGRID_IN_HDF5(H5Fcreate)
+#define H5Fflush DYNGRID_IN_HDF5(H5Fflush)
+#define H5Fget_vfd_handle DYNGRID_IN_HDF5(H5Fget_vfd_handle)
 #define H5Fopen DYNGRID_IN_HDF5(H5Fopen)
 #define H5Gclose DYNGRID_IN_HDF5(H5Gclose)
 #define H5Gcreate2 DYNGRID_IN_HDF5(H5Gcreate2)

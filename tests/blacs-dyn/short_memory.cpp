@@ -115,7 +115,7 @@ void wakes_without_memory() {
     const int status = dyngrid_resize(1, 2, DYNGRID_OPTIMAL);
     fails = refused_one.left < 0;
     refused_one = {};
-    expect(status == (fails ? DYNGRID_ERR_MEMORY : DYNGRID_RESIZED),
+    expect(status == (fails ? int{DYNGRID_ERR_MEMORY} : int{DYNGRID_RESIZED}),
            "allocation " + std::to_string(tries) + ": " + std::to_string(status) + ", " + dyngrid_last_message());
   }
   expect(!is_first || tries > 3, "allocations fail");
