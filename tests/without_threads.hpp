@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-/// During its life no thread starts: there are not so many addresses as its stack wants.
+/// During its life no thread starts: its stack would want more addresses than there are.
 class WithoutThreads {
 public:
   WithoutThreads() {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +19,7 @@
 #include "dyngrid/control.h"
 #include "dyngrid/factor.h"
 #include "dyngrid/layout.h"
+#include "dyngrid/phases.h"
 #include "follow.hpp"
 
 namespace {
@@ -108,7 +110,7 @@ void wakes_without_memory() {
   expect(!dyngrid_matrix_create_by("uneven", 'd', 1, wide, uneven, nullptr, &a), "create by a rule");
   follow::fill(a, 'd', 4);
   const bool is_first = dyngrid_process_id() == 0;
-  expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "asleep, and woken");
+  expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "parked, and woken");
   int tries = 0;
   for (bool fails = is_first; fails; ++tries) {
     refused_one = {least, any, tries};
@@ -144,6 +146,48 @@ void balances_without_memory() {
       MPI_Bcast(&fails, 1, MPI_INT, who, MPI_COMM_WORLD);
     }
     expect(tries > 1, "allocations fail");
+  }
+  expect(!dyngrid_matrix_free(&a), "free");
+}
+
+/// A matrix moves between the layouts of two phases, as it did before. Each larger allocation of one process meanwhile
+/// fails in turn.
+void phases_without_memory() {
+  constexpr std::size_t least = 40000, any = SIZE_MAX / 2;
+  dyngrid_matrix* a = nullptr;
+  expect(!dyngrid_matrix_create_by("phased", 'd', 1, wide, uneven, nullptr, &a), "create by a rule");
+  follow::fill(a, 'd', 5);
+  std::array<dyngrid_phase*, 2> phases{};
+  expect(!dyngrid_phase_create("uneven", &phases[0]) && !dyngrid_phase_create("even", &phases[1]), "phases");
+  const auto declare = [&] { // whenever it is called, all begins anew
+    for (dyngrid_phase* phase : phases)
+      expect(!dyngrid_phase_uses(phase, a, DYNGRID_READ | DYNGRID_WRITE), "phase_uses");
+  };
+  const auto run = [&](std::size_t phase) {
+    const int status = dyngrid_phase_begin(phases[phase]);
+    return status != 0 ? status : dyngrid_phase_end(phases[phase]);
+  };
+  declare();
+  expect(!dyngrid_phase_layout_by(phases[0], a, uneven, nullptr) && !dyngrid_phase_layout(phases[1], a, 1, 3),
+         "phase_layout");
+  for (const std::size_t phase : {0, 1, 0, 1, 0, 1}) expect(!run(phase), "a phase");
+  for (const int who : {0, 1}) {
+    int tries = 0;
+    for (int fails = 1; fails != 0; ++tries) {
+      declare();
+      if (dyngrid_process_id() == who) refused_one = {least, any, tries};
+      const int status = run(0);
+      fails = dyngrid_process_id() == who && refused_one.left < 0 ? 1 : 0;
+      refused_one = {};
+      int others = status;
+      MPI_Bcast(&fails, 1, MPI_INT, who, MPI_COMM_WORLD);
+      MPI_Bcast(&others, 1, MPI_INT, who, MPI_COMM_WORLD);
+      expect(status == others && (status == 0 || (fails != 0 && status == DYNGRID_ERR_MEMORY)),
+             "phase without allocation " + std::to_string(tries) + ": " + std::to_string(status));
+      expect(follow::wrong(a, 'd', 5) == 0, "elements");
+      if (status == 0) expect(!run(1), "back");
+    }
+    expect(tries > 3, "allocations fail");
   }
   expect(!dyngrid_matrix_free(&a), "free");
 }
@@ -268,6 +312,7 @@ int main(int argc, char** argv) {
     }
   wakes_without_memory();
   balances_without_memory();
+  phases_without_memory();
   for (const int shape : {DYNGRID_ON_ALL, DYNGRID_ON_EACH_COLUMN}) {
     dyngrid_matrix* copies = nullptr; // 128 MiB on each process: a third process needs as much again
     expect(!dyngrid_matrix_create_on("copies", 'd', 4096, 4096, 64, 64, shape, &copies), "create copies");
