@@ -105,7 +105,8 @@ Balancing::Decision Balancing::exchange(bool is_asked) {
   Record mine;
   mine.load = reports_.own();
   mine.wants_loads = is_requested_here_ ? 1 : 0;
-  const std::vector<char> my_items = items_.take(matrices_);
+  std::vector<char> my_items;
+  static_cast<void>(attempt([&] { my_items = items_.take(matrices_); })); // without memory: at the next exchange
   mine.item_bytes = static_cast<std::int64_t>(my_items.size());
   Asked asked;
   asked.by_program = is_asked;
@@ -161,13 +162,23 @@ std::vector<std::vector<char>> Balancing::gather(const std::vector<char>& mine,
                 "blacs-dyn: dyngrid_work_items: {} bytes of rows and columns, expected at most {}: use larger blocks",
                 end, INT_MAX);
   const bool is_0 = processes_.id() == 0;
-  std::vector<char> all(is_0 ? at(end) : 0);
+  std::vector<char> all;
+  std::vector<std::vector<char>> each;
+  int has_room = 1;
+  if (is_0) {
+    const std::optional<Error> wrong = attempt([&] {
+      all.resize(at(end));
+      for (const std::int64_t size : sizes) each.emplace_back(at(size));
+    });
+    if (wrong) std::fprintf(stderr, "dyngrid: costs of rows and columns are not gathered: %s\n", wrong->what());
+    has_room = wrong ? 0 : 1;
+  }
+  check_mpi(MPI_Bcast(&has_room, 1, MPI_INT, 0, grid_.comm()), "MPI_Bcast");
+  if (has_room == 0) return {};
   check_mpi(MPI_Gatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(), counts.data(), begins.data(),
                         MPI_BYTE, 0, grid_.comm()),
             "MPI_Gatherv");
-  std::vector<std::vector<char>> each;
-  for (std::size_t k = 0; is_0 && k < sizes.size(); ++k)
-    each.emplace_back(all.begin() + begins[k], all.begin() + begins[k] + counts[k]);
+  for (std::size_t k = 0; k < each.size(); ++k) std::copy_n(all.begin() + begins[k], counts[k], each[k].begin());
   return each;
 }
 
@@ -435,6 +446,9 @@ Balancing::Decision Balancing::decide(const Asked& asked) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "dyngrid: no balance was found: %s\n", error.what());
     return fail(error.what());
+  } catch (...) { // of a rule
+    std::fprintf(stderr, "dyngrid: no balance was found: an exception of an unknown type\n");
+    return fail("an exception of an unknown type");
   }
 }
 
@@ -523,7 +537,8 @@ void Balancing::print_stopped() {
   for (const ProcessLoad& load : loads_) {
     double& printed_s = printed_stop_s_[load.process];
     if (load.stopped_s <= printed_s) continue;
-    std::fprintf(stderr, "dyngrid: balance: process %d on %s was stopped for %.1f s; that counts as waiting\n",
+    std::fprintf(stderr,
+                 "dyngrid: balance: process %d on %s was stopped for %.1f s; only repeated stops count as waiting\n",
                  load.process, load.host.c_str(), load.stopped_s - printed_s);
     printed_s = load.stopped_s;
   }

@@ -140,7 +140,7 @@ private:
   bool is_now(const Seen& seen) const;
   /// Each with the host of its process.
   std::vector<advise::ProcessLoad> with_hosts(const std::vector<advise::LoadFigures>& loads) const;
-  /// Those of all on process 0, by place; collective over the grid.
+  /// Those of all on process 0, by place; none where it has no memory for them. Collective over the grid.
   std::vector<std::vector<char>> gather(const std::vector<char>& mine, const std::vector<std::int64_t>& sizes) const;
   void take_items(const std::vector<std::vector<char>>& items);
   Decision decide(const Asked& asked);

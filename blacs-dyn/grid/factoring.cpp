@@ -81,10 +81,19 @@ void Factoring::check() const {
          fmt::format("\"{}\" is {} x {}, expected as many rows as columns", a->name, a->rows.n, a->cols.n));
 }
 
-/// All are at the same factorization.
-void Factoring::agree() const {
+/// All that this process takes for the state, before it is shared.
+void Factoring::make_room() {
+  const std::int64_t pivots =
+      asked_.kind == FactorKind::lu ? std::min(asked_.matrix->rows.n, asked_.matrix->cols.n) : 0;
+  shared_state_.assign(static_cast<std::size_t>(pivots_ + pivots), 0);
+  progress_.pivots.reserve(static_cast<std::size_t>(pivots));
+}
+
+/// All are at the same factorization, and have room for it.
+void Factoring::agree() {
   const auto checked = [&] {
     check();
+    make_room();
     const auto kind = static_cast<std::int64_t>(asked_.kind);
     return base::Fnv1a().text(place_.text).text(asked_.matrix->name).number(kind).number(asked_.options).positive();
   };
@@ -96,12 +105,12 @@ void Factoring::agree() const {
 
 int Factoring::run() {
   const bool is_in_grid = parts_.grid.has_me();
-  if (is_in_grid)
+  if (is_in_grid) {
     agree();
-  else
+  } else {
     check();
-  const std::int64_t columns = std::min(asked_.matrix->rows.n, asked_.matrix->cols.n);
-  shared_state_.assign(static_cast<std::size_t>(pivots_ + (asked_.kind == FactorKind::lu ? columns : 0)), 0);
+    make_room();
+  }
   const InShared shared(parts_.registered.shared, place_.text, shared_state_, parts_.grid.comm(), *asked_.matrix);
   panels_.emplace(parts_.balancing, *asked_.matrix, place_);
   if (const std::optional<int> outcome = parts_.points.come_in(place_)) {

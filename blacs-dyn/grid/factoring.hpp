@@ -47,7 +47,8 @@ public:
 private:
   class InShared;
   void check() const;
-  void agree() const;
+  void make_room();
+  void agree();
   bool come_to_panel();
   void save_if_due();
   bool act(ResizePoints::Findings found);

@@ -377,10 +377,11 @@ Matrices::Layouts Matrices::missing_layouts(MPI_Comm comm, const std::vector<Mat
       packets[i].put(asked[i]->on(map));
     }
   });
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    broadcast(packets[i].bytes(), sender[i], comm);
-    if (asked[i]->lacks_rule()) received.emplace(asked[i], packets[i].get<redist::Layout>());
-  }
+  for (std::size_t i = 0; i < asked.size(); ++i) broadcast(packets[i].bytes(), sender[i], comm);
+  together(comm, [&] {
+    for (std::size_t i = 0; i < asked.size(); ++i)
+      if (asked[i]->lacks_rule()) received.emplace(asked[i], packets[i].get<redist::Layout>());
+  });
   return received;
 }
 

@@ -236,11 +236,13 @@ void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, blacs
   stretches_ = {};
   field_part_ = {};
   std::swap(local, array);
+  // long lists are written when they are asked for: a change that is agreed takes no memory for them
+  const bool has_lists = !(layout.rows.is_uniform() && layout.cols.is_uniform());
   const std::vector<int> written =
-      has_owners() ? std::vector<int>{redist::Descriptor::heterogeneous, context} : written_descriptor(context);
+      has_lists ? std::vector<int>{redist::Descriptor::heterogeneous, context} : written_descriptor(context);
   desc.resize(std::max<std::size_t>(10, written.size())); // of blocks of one size always ten: its address stays
   std::copy(written.begin(), written.end(), desc.begin());
-  is_descriptor_whole_ = !has_owners();
+  is_descriptor_whole_ = !has_lists;
   is_placed = true;
   // last, so that the program's allocator finds all as it is from here on. With null where it had none: it learns so
   // that the new array counts

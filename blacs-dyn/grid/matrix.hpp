@@ -68,7 +68,7 @@ struct dyngrid_matrix {
   blacs_dyn::ProgramMemory owner; ///< of the local arrays, where they are this process's program's
   bool is_adopted = false; ///< the program made it, with memory of its own; the same on all processes, though one that
                            ///< joins or wakes may have the library's memory
-  mutable std::vector<int> desc; ///< with its lists only after descriptor() where the axes have owners
+  mutable std::vector<int> desc; ///< whole only after descriptor() where blocks have different sizes or owners
   bool is_placed = false;        ///< false on a new process before its first resize point
   int order = 0;                 ///< DYNGRID_ORDER_*: dealt out by speed, in blocks of rows.nb x cols.nb; 0: it is not
   int relayouts = 0;             ///< how often the program gave it other block sizes or another rule
@@ -143,7 +143,6 @@ private:
   static std::int64_t next_number();
   /// How many dimensions are rows then; that of the field itself where that fits.
   std::optional<std::size_t> split_of(const blacs_dyn::MatrixExtents& extents) const;
-  bool has_owners() const { return !layout.rows.owners.empty() || !layout.cols.owners.empty(); }
   std::vector<int> written_descriptor(int context) const;
   mutable bool is_descriptor_whole_ = true;
   struct Known {

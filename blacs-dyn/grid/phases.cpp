@@ -165,7 +165,7 @@ int Phases::layout_number(Shared& shared, const OfferedLayout& offered) {
     if (other.rows == layout.rows && other.cols == layout.cols) return static_cast<int>(k);
   }
   const redist::LocalSize size = shared.matrix->local_size_on(layout, grid_.rank());
-  shared.copies.push_back({layout, size, {}});
+  shared.copies.push_back({layout, layout, size, {}});
   return static_cast<int>(shared.copies.size()) - 1;
 }
 
@@ -182,7 +182,7 @@ void Phases::lay_out() {
         if (m == shared_.size()) {
           const Matrix& a = *use.matrix;
           shared_.push_back(Shared{use.matrix, {}, 0, a.writes});
-          shared_.back().copies.push_back({a.layout, a.local_size, {}, true});
+          shared_.back().copies.push_back({a.layout, {}, a.local_size, {}, true});
         }
         for (const OfferedLayout& offered : use.offered) layout_number(shared_[m], offered);
       }
@@ -286,7 +286,14 @@ void Phases::begin(Phase* phase) {
   redist::Executor& executor = copier_.executor(); // collective the first time
   if (is_new) machine_.measure_once(comm, executor);
   const double t0 = MPI_Wtime();
-  if (is_new) recall();
+  if (is_new) {
+    try {
+      recall();
+    } catch (...) {
+      forget();
+      throw;
+    }
+  }
   for (Shared& shared : shared_)
     if (std::exchange(shared.writes, shared.matrix->writes) != shared.matrix->writes) shared.was_written();
   settle();
@@ -454,7 +461,8 @@ void Phases::take(int shared, int to) {
     before.array = std::move(s.matrix->local);
     before.is_allocated = true;
   }
-  s.matrix->place(now.layout, now.size, std::move(now.array), s.matrix->context());
+  before.spare = std::move(s.matrix->layout);
+  s.matrix->place(std::move(now.spare), now.size, std::move(now.array), s.matrix->context());
   now.is_valid = true;
   s.now = to;
   copier_.forget(); // not as a change of the matrices: to a balance a step is a step

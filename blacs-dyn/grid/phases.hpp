@@ -81,6 +81,7 @@ private:
   /// declared, whichever is in use.
   struct Copy {
     redist::Layout layout;
+    redist::Layout spare; ///< the same while it is not in use: the matrix takes it without memory
     redist::LocalSize size;
     LocalArray array;
     bool is_valid = false, is_allocated = false; ///< the same on all processes

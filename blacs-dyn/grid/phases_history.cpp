@@ -107,15 +107,18 @@ void Phases::recall() {
   });
   broadcast(packet.bytes(), 0, comm);
   list = packet.get_vector<Recalled>();
-  for (const Recalled& r : list) {
-    if (r.from < 0) {
-      trials_.knows(r.which, r.to, r.seconds);
-      continue;
+  if (list.empty()) return;
+  together(comm, [&] {
+    for (const auto& [which, from, to, seconds] : list) {
+      if (from < 0) {
+        trials_.knows(which, to, seconds);
+        continue;
+      }
+      const std::vector<double> each = move_seconds(which, from, to, grid_.shape().size());
+      const double predicted = *std::max_element(each.begin(), each.end()) / trials_.move_factor({which, from, to});
+      if (predicted > 0) trials_.knows_move({which, from, to}, seconds / predicted);
     }
-    const std::vector<double> each = move_seconds(r.which, r.from, r.to, grid_.shape().size());
-    const double predicted = *std::max_element(each.begin(), each.end()) / trials_.move_factor({r.which, r.from, r.to});
-    if (predicted > 0) trials_.knows_move({r.which, r.from, r.to}, r.seconds / predicted);
-  }
+  });
 }
 
 /// For the clients that watch: what is expected of each phase of a cycle.

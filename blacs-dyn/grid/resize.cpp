@@ -311,15 +311,19 @@ void Resize::require_memory() const {
 }
 
 void Resize::gather() {
+  SpawnOptions options;
   if (change_.is_growth()) {
     try {
-      together(parts_->grid.comm(), [&] { require_memory(); });
+      together(parts_->grid.comm(), [&] {
+        require_memory();
+        options = parts_->newcomers.options();
+      });
     } catch (const Error&) {
       parts_->processes.call_off();
       throw;
     }
   }
-  gathered_ = parts_->processes.gather(change_, parts_->newcomers.options());
+  gathered_ = parts_->processes.gather(change_, options);
   turn_.end();
   who_.emplace(gathered_->before, change_, parts_->processes.id());
 }

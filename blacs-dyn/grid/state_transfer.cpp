@@ -40,27 +40,34 @@ bool StateTransfer::share_with_joining(Processes::Union& gathered, const Partici
                                        std::optional<Packet>& led) {
   const MPI_Comm comm = gathered.comm.get();
   const bool was_led = led.has_value(), is_sender = who.my_rank == who.old_ranks[0];
-  Packet state;
+  Packet state; // empty: its sender has an error
+  std::optional<base::Error> wrong;
   if (was_led) {
     state = std::move(*led);
   } else {
-    if (is_sender) state = write(!gathered.change.wake.empty());
+    if (is_sender) wrong = attempt([&] { state = write(!gathered.change.wake.empty()); });
     broadcast(state.bytes(), who.old_ranks[0], comm);
   }
-  Packet received(state.bytes());
-  const bool may_lack_rules = received.get<bool>();
-  const auto shared = received.get_vector<SavedShared>();
-  const auto content = received.get_vector<char>(); // none: it follows
-  const Place others = received.get<Place>();
+  bool may_lack_rules = false;
+  std::vector<SavedShared> shared;
+  std::vector<char> content; // none: it follows
+  Place others;
   using Where = ProgramPosition::Where;
-  const Where where = who.is_joining ? program_position_.compare(others, !was_led) : Where::here;
+  Where where = Where::here;
   std::vector<char> buffer;
-  const std::optional<base::Error> wrong = attempt([&] {
+  const auto look = [&] {
+    Packet received(state.bytes());
+    received.get(may_lack_rules);
+    received.get(shared);
+    received.get(content);
+    received.get(others);
+    if (who.is_joining) where = program_position_.compare(others, !was_led);
     if (where == Where::elsewhere) return;
     if (where == Where::nowhere) program_position_.refuse(others, processes_.is_newcomer() ? "new" : "woken");
     if (content.empty()) buffer = SharedState::buffer_for(shared);
     if (who.is_joining) read(received, shared, is_outside);
-  });
+  };
+  if (!state.bytes().empty()) wrong = attempt(look);
   bool is_one_led = was_led, is_one_wrong = false;
   if (!was_led) { // the worst of all; a process with an error is led nowhere
     const auto worst =

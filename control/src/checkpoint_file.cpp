@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -229,6 +230,9 @@ struct CheckpointWriter::File {
 
   ~File();
   void begin(hid_t access);
+  void finish(const Id& of);
+  [[noreturn]] void give_up(const std::string& what);
+  void discard() noexcept;
   bool is_ours() const {
     struct stat now {};
     return lstat(partial.c_str(), &now) == 0 && now.st_dev == device && now.st_ino == inode;
@@ -239,11 +243,36 @@ struct CheckpointWriter::File {
 CheckpointWriter::File::~File() {
   if (is_committed || inode == 0) return;
   const Quiet quiet;
+  if (file && H5Fflush(file.get(), H5F_SCOPE_LOCAL) < 0) discard();
   dataset.reset();
   type.reset();
   matrices.reset();
   file.reset();
   if (is_ours()) unlink(partial.c_str());
+}
+
+/// HDF5 keeps up to 1 MiB of a dataset, and a close that cannot write that loses it. @throws Error{io_failure}
+void CheckpointWriter::File::finish(const Id& of) {
+  if (of && H5Dflush(of.get()) < 0) give_up("HDF5 cannot write a dataset (is the disk full?)");
+}
+
+/// Before anything is closed. @throws Error{io_failure}
+void CheckpointWriter::File::give_up(const std::string& what) {
+  try {
+    fail(path, what);
+  } catch (const Error&) {
+    discard();
+    throw;
+  }
+}
+
+/// What HDF5 has still to write goes nowhere: a close that fails frees an object and keeps its identifier, and the
+/// process ends by SIGSEGV at its exit (h5py issue 914, HDF5 1.10).
+void CheckpointWriter::File::discard() noexcept {
+  void* descriptor = nullptr; // the address of HDF5's own
+  if (H5Fget_vfd_handle(file.get(), H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return;
+  const base::FileDescriptor nowhere(memfd_create("dyngrid", MFD_CLOEXEC));
+  if (nowhere) dup3(nowhere.get(), *static_cast<int*>(descriptor), O_CLOEXEC);
 }
 
 void CheckpointWriter::File::begin(hid_t access) {
@@ -306,7 +335,8 @@ void CheckpointWriter::describe(const SavedState& state) {
     Id data = make_dataset(group, name, H5T_STD_U8LE, {size}, {std::min<hsize_t>(size, 1 << 20)}, path);
     put_text(data.get(), "name", name, path);
     if (size > 0 && H5Dwrite(data.get(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, content) < 0)
-      fail(path, "HDF5 cannot write \"" + name + "\"");
+      file_->give_up("HDF5 cannot write \"" + name + "\"");
+    file_->finish(data);
   };
   std::vector<char> words;
   for (const std::string& word : state.command) {
@@ -321,6 +351,7 @@ void CheckpointWriter::describe(const SavedState& state) {
 void CheckpointWriter::begin_matrix(const SavedMatrix& a, const Slab& first) {
   const Quiet quiet;
   File& f = *file_;
+  f.finish(f.dataset);
   f.dataset.reset();
   f.type = element_type(a.type, f.path);
   // column-major, so the axes stand in the file the other way round
@@ -374,6 +405,7 @@ void CheckpointWriter::commit() {
   const Quiet quiet;
   File& f = *file_;
   put_number(f.file.get(), "complete", 1, f.path);
+  if (H5Fflush(f.file.get(), H5F_SCOPE_LOCAL) < 0) f.give_up("HDF5 cannot write it (is the disk full?)");
   if (f.dataset.reset() < 0 || f.matrices.reset() < 0 || f.file.reset() < 0)
     fail(f.path, "HDF5 cannot close it (is the disk full?)");
   make_durable(f.partial, f.path);
@@ -507,6 +539,10 @@ SavedMatrix get_matrix(hid_t data, const std::string& path) {
   a.n = get_number(data, "n", path);
   a.mb = get_number(data, "mb", path);
   a.nb = get_number(data, "nb", path);
+  for (const std::int64_t size : {a.m, a.n, a.mb, a.nb})
+    if (size < 0 || size > INT32_MAX) // which no descriptor can hold
+      fail(path, fmt::format("matrix \"{}\" is {} x {} in blocks of {} x {}, expected sizes of 0 .. {}", a.name, a.m,
+                             a.n, a.mb, a.nb, INT32_MAX));
   if (H5Aexists(data, "shape") > 0) { // older files have none: all matrices lay over the whole grid
     a.shape = static_cast<int>(get_number(data, "shape", path));
     a.nprow = static_cast<int>(get_number(data, "nprow_at_most", path));

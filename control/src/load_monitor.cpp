@@ -62,8 +62,12 @@ double MarkedRate::value() const {
 bool LoadJournal::add(const Load& load, double now_s) {
   constexpr double first_seen_s = (rules.needed - 1) * rules.period_s; // before the sample that decides
   last_ = load;
-  ++samples_;
   if (!load.is_calm) calm_since_s_ = now_s;
+  const bool is_stop = load.stopped > 0;
+  const bool is_single_stop = is_stop && since_stop_ >= rules.of;
+  since_stop_ = is_stop ? 0 : since_stop_ + 1;
+  if (is_single_stop) return false; // by a debugger, say: it does not predict what the process will get
+  ++samples_;
   if (!watch_.add(load.share)) return false;
   watch_.settle();
   since_s_ = now_s - first_seen_s;

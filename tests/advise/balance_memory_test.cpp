@@ -776,6 +776,35 @@ TEST(LoadJournal, SeesAChangeInTwoSecondsAndNoneInNoise) {
   EXPECT_FALSE(journal.add(load, now += 0.5)) << "reported once";
 }
 
+TEST(LoadJournal, ASingleStopIsNoLoad) {
+  Load stop;
+  stop.share = 1e-3;
+  stop.stopped = 0.8;
+  stop.is_calm = false;
+  double now = 100;
+  LoadJournal journal(now);
+  ProcessLoad load;
+  const auto share_after = [&](const Load& sample) {
+    now += 0.4;
+    journal.add(sample, now);
+    journal.write(load, now);
+    return load.share;
+  };
+  EXPECT_EQ(share_after(stop), 1); // before anything is known
+  EXPECT_EQ(load.samples, 0);
+  EXPECT_EQ(load.calm_s, 0);
+  for (int k = 0; k < 5; ++k) EXPECT_EQ(share_after(Load{}), 1);
+  EXPECT_EQ(share_after(stop), 1);
+  EXPECT_EQ(load.samples, 5);
+  for (int k = 0; k < 2; ++k) { // it repeats
+    share_after(Load{});
+    share_after(stop);
+  }
+  EXPECT_EQ(load.samples, 9);
+  for (int k = 0; k < 20; ++k) share_after(k % 2 == 0 ? Load{} : stop);
+  EXPECT_LT(load.share, 0.9);
+}
+
 TEST(LoadJournal, CalmIsWithoutACompetitor) {
   double now = 0;
   LoadJournal journal(now);

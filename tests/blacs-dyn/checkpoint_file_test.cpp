@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,6 +21,28 @@
 #include "../temporary_folder.hpp"
 #include "../without_pidfd.hpp"
 #include "control/checkpoint_file.hpp"
+
+namespace {
+std::string without_room; ///< the file that lies on a full disk; empty: none
+
+ssize_t write_where_there_is_room(int fd, const void* bytes, std::size_t count, std::int64_t at) {
+  struct stat mine {
+  }, full{};
+  const bool is_full = !without_room.empty() && fstat(fd, &mine) == 0 && stat(without_room.c_str(), &full) == 0 &&
+                       mine.st_dev == full.st_dev && mine.st_ino == full.st_ino;
+  if (!is_full) return syscall(SYS_pwrite64, fd, bytes, count, at);
+  errno = ENOSPC;
+  return -1;
+}
+} // namespace
+
+// HDF5 writes by one of them
+extern "C" ssize_t pwrite(int fd, const void* bytes, std::size_t count, off_t at) {
+  return write_where_there_is_room(fd, bytes, count, at);
+}
+extern "C" ssize_t pwrite64(int fd, const void* bytes, std::size_t count, off64_t at) {
+  return write_where_there_is_room(fd, bytes, count, at);
+}
 
 namespace {
 
@@ -67,6 +91,30 @@ protected:
       EXPECT_EQ(error.status(), base::Status::io_failure);
       return error.what();
     }
+  }
+
+  /// Of matrices, of shared state, of the rest.
+  bool refuse_without_room() const {
+    std::vector<double> elements(100 * 100, 7);
+    const control::Slab all{0, 0, 100, 100};
+    SavedMatrix next = of_size(1, 1);
+    next.name = "v";
+    SavedState state;
+    state.shared.push_back({"s", static_cast<std::int64_t>(elements.size() * sizeof(double)), elements.data()});
+    bool is_refused = true;
+    const auto refuses = [&](std::unique_ptr<CheckpointWriter> writer, auto&& step) {
+      without_room = path_ + ".writing";
+      is_refused = is_refused && status_of([&] { step(*writer); }) == base::Status::io_failure;
+      writer.reset();
+      without_room.clear();
+    };
+    auto with_matrix = std::make_unique<CheckpointWriter>(begin(2));
+    with_matrix->begin_matrix(of_size(100, 100), all);
+    with_matrix->write(all, elements.data());
+    refuses(std::move(with_matrix), [&](CheckpointWriter& writer) { writer.begin_matrix(next, {0, 0, 1, 1}); });
+    refuses(std::make_unique<CheckpointWriter>(path_), [&](CheckpointWriter& writer) { writer.describe(state); });
+    refuses(std::make_unique<CheckpointWriter>(begin(3)), [](CheckpointWriter& writer) { writer.commit(); });
+    return is_refused;
   }
 
   const TemporaryFolder folder_;
@@ -135,6 +183,31 @@ TEST_F(CheckpointFile, OnAFileSystemWithoutLocks) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "system calls cannot be filtered here";
   EXPECT_EQ(status, 0);
+}
+
+/// HDF5 keeps small ones until they are closed, and a close that fails leaves it with an object that it has freed.
+TEST_F(CheckpointFile, WhatFindsNoRoomIsNotLeftOut) {
+  begin(1).commit();
+  std::fflush(nullptr);
+  const pid_t child = fork(); // to its exit, when HDF5 closes all
+  if (child == 0) std::exit(refuse_without_room() ? 0 : 1);
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(points(), 1) << "the whole file is still there";
+  EXPECT_TRUE(is_clean());
+}
+
+TEST_F(CheckpointFile, SizesFitIntoADescriptor) {
+  constexpr std::int64_t too_large = std::int64_t{1} << 31;
+  EXPECT_EQ(reading(of_size(too_large - 1, 0)), "");
+  EXPECT_TRUE(says(reading(of_size(too_large, 0)), "matrix \"u\" is 2147483648 x 0"));
+  SavedMatrix matrix = of_size(12, 5);
+  matrix.mb = too_large;
+  matrix.nb = 4;
+  EXPECT_TRUE(says(reading(matrix), "in blocks of 2147483648 x 4, expected sizes of 0 .. 2147483647"));
+  matrix.mb = -1;
+  EXPECT_TRUE(says(reading(matrix), "in blocks of -1 x 4"));
 }
 
 TEST_F(CheckpointFile, TheDimensionsOfAFieldMakeItsMatrix) {

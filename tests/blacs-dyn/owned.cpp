@@ -33,7 +33,18 @@ std::int64_t below(std::int64_t limit, std::int64_t number, std::int64_t salt) {
                                    static_cast<std::uint64_t>(limit));
 }
 
-enum class Fault { none, too_far, negative_owner, short_sum, long_sum, negative_size, fails, fails_later, other_owner };
+enum class Fault {
+  none,
+  too_far,
+  negative_owner,
+  short_sum,
+  long_sum,
+  negative_size,
+  fails,
+  fails_later,
+  throws,
+  other_owner
+};
 
 /// How the blocks of a matrix lie: the number of them is the same on all grids, and so are their sizes.
 struct Rule {
@@ -57,6 +68,7 @@ std::int64_t any_owner(void* context, char axis, std::int64_t length, int nprow,
   const int nprocs = axis == 'R' ? nprow : npcol;
   expect((sizes == nullptr) == (owners == nullptr), "both or none");
   if (rule.fault == Fault::fails || (rule.fault == Fault::fails_later && sizes)) return -1;
+  if (rule.fault == Fault::throws) throw 42; // no std::exception
   if (!sizes) return rule.blocks;
   const std::vector<std::int64_t> given = rule.sizes(length);
   std::copy(given.begin(), given.end(), sizes);
@@ -290,12 +302,15 @@ int refused() {
          "no place on one");
   agreed(dyngrid_matrix_set_owner_rule(a.handle, is_bad ? nullptr : any_owner, &bad), DYNGRID_ERR_NULL,
          "no other rule on one");
-  for (const Fault fault : {Fault::too_far, Fault::negative_owner, Fault::short_sum, Fault::long_sum,
-                            Fault::negative_size, Fault::fails, Fault::fails_later, Fault::other_owner}) {
+  for (const Fault fault :
+       {Fault::too_far, Fault::negative_owner, Fault::short_sum, Fault::long_sum, Fault::negative_size, Fault::fails,
+        Fault::fails_later, Fault::throws, Fault::other_owner}) {
     const std::string what = "fault " + std::to_string(static_cast<int>(fault));
     for (const bool on_all : {false, true}) {
       if (on_all && fault == Fault::other_owner) continue;
-      const int wanted = fault == Fault::other_owner ? DYNGRID_ERR_MISMATCH : DYNGRID_ERR_ARGUMENT;
+      const int wanted = fault == Fault::other_owner ? DYNGRID_ERR_MISMATCH
+                         : fault == Fault::throws    ? DYNGRID_ERR_INTERNAL
+                                                     : DYNGRID_ERR_ARGUMENT;
       const Fault mine = is_bad || on_all ? fault : Fault::none;
       bad.fault = mine;
       agreed(dyngrid_matrix_create_owned("b", 'd', m, n, any_owner, &bad, &made), wanted, what + ", create");

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "../errors.hpp"
+#include "../without_threads.hpp"
 #include "control/strangers.hpp"
 #include "processes/launchers/rendezvous.hpp"
 
@@ -191,6 +192,25 @@ TEST(Rendezvous, ProcessesWithoutAGroupAreNotifiedOfTheEnd) {
   { const Peer leaves(host.rendezvous.invite_without_group(1), 0, 10); }
   EXPECT_EQ(host.losses, 0);
   host.rendezvous.let_go(group);
+}
+
+TEST(Rendezvous, AProcessWithoutAThreadIsGoneBeforeTheOthersConnect) {
+  Host host;
+  {
+    const WithoutThreads none;
+    std::string text;
+    EXPECT_EQ(status_of([&] { const Peer first(host.invitation, 0, 10); }, &text), base::Status::io_failure);
+    EXPECT_TRUE(says(text, "cannot start a thread"));
+  }
+  EXPECT_TRUE(eventually([&] { return host.presence() == Presence::gone; }));
+  EXPECT_EQ(host.losses, 0);
+}
+
+TEST(Rendezvous, APeerThatDoesNotWatchEnds) {
+  Host host;
+  { const Peer leaves(host.rendezvous.invite_without_group(1), 0, 10); }
+  Peer breaks_off(host.rendezvous.invite_without_group(1), 0, 10);
+  breaks_off.break_off();
 }
 
 TEST(Rendezvous, AUnitThatIsNotWantedAnyMoreIsTold) {

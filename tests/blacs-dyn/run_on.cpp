@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "../without_threads.hpp"
 #include "base/mpi/blacs.hpp"
 #include "dyngrid.h"
 #include "dyngrid.hpp"
@@ -180,6 +182,15 @@ TEST_F(RunOn, TheNextCallOnly) {
   dyngrid::run_on(1, 4, 16, "pdgemm,pdgetrf"); // either: used up
   EXPECT_EQ(place(), "row");
   EXPECT_EQ(place(), "own");
+}
+
+TEST_F(RunOn, WithoutAThreadForTheMessage) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::optional<WithoutThreads> none;
+  if (rank == 1) none.emplace();
+  ASSERT_EQ(dyngrid_run_on(1, 4, 16, "pdgetrf"), DYNGRID_SUCCESS);
+  EXPECT_EQ(place(), "row");
 }
 
 TEST_F(RunOn, ZerosAreTheCallers) {

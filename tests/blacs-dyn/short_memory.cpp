@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // short_memory FILE: one process may allocate a few MiB more and no others (RLIMIT_AS), or its host or container has
-// only a few MiB left. A joint operation works, or is the same status on all processes; the matrix is whole, and the
-// application goes on. FILE: for checkpoints; "-": none.
+// only a few MiB left, or one of its allocations fails. A joint operation works, or is the same status on all
+// processes; the matrix is whole, and the application goes on. FILE: for checkpoints; "-": none.
 #include <dlfcn.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <new>
 
+#include "dyngrid/balance.h"
 #include "dyngrid/checkpoint.h"
 #include "dyngrid/control.h"
+#include "dyngrid/factor.h"
 #include "dyngrid/layout.h"
+#include "dyngrid/phases.h"
 #include "follow.hpp"
 
 namespace {
@@ -70,6 +78,120 @@ template <class Call> int limited(int who, int mib, Call&& call) {
   return call();
 }
 
+/// Of the allocations of least .. most bytes in this thread one fails: that after `left` others. Below 0: none, or none
+/// any more.
+struct Refused {
+  std::size_t least = 0, most = 0;
+  int left = -1;
+};
+thread_local Refused refused_one;
+
+template <class Call> int refused(int who, std::size_t bytes, Call&& call) {
+  if (dyngrid_process_id() == who) refused_one = {bytes, bytes, 0};
+  const int status = call();
+  expect(refused_one.left < 0, "nothing of " + std::to_string(bytes) + " bytes was allocated");
+  return status;
+}
+
+constexpr int many = 6000, wide = 3 * many / 2;
+
+/// Columns in blocks of 1, 2, 1, 2 ...: what describes the layout is no small piece of memory.
+std::int64_t uneven(void*, char axis, std::int64_t length, int, int, std::int64_t* sizes) {
+  const int count = axis == 'R' ? 1 : many;
+  for (int k = 0; k < count && sizes != nullptr; ++k) sizes[k] = axis == 'R' ? length : 1 + k % 2;
+  return count;
+}
+
+/// Process 1 sleeps and is woken. Each larger allocation of process 0 meanwhile fails in turn: nothing has changed
+/// then.
+void wakes_without_memory() {
+  constexpr std::size_t least = 40000, any = SIZE_MAX / 2;
+  dyngrid_matrix* a = nullptr;
+  expect(!dyngrid_matrix_create_by("uneven", 'd', 1, wide, uneven, nullptr, &a), "create by a rule");
+  follow::fill(a, 'd', 4);
+  const bool is_first = dyngrid_process_id() == 0;
+  expect(dyngrid_resize(1, 1, DYNGRID_OPTIMAL) == DYNGRID_RESIZED, "parked, and woken");
+  int tries = 0;
+  for (bool fails = is_first; fails; ++tries) {
+    refused_one = {least, any, tries};
+    const int status = dyngrid_resize(1, 2, DYNGRID_OPTIMAL);
+    fails = refused_one.left < 0;
+    refused_one = {};
+    expect(status == (fails ? int{DYNGRID_ERR_MEMORY} : int{DYNGRID_RESIZED}),
+           "allocation " + std::to_string(tries) + ": " + std::to_string(status) + ", " + dyngrid_last_message());
+  }
+  expect(!is_first || tries > 3, "allocations fail");
+  expect(follow::wrong(a, 'd', 4) == 0, "elements");
+  expect(!dyngrid_matrix_free(&a), "free");
+}
+
+/// Costs of columns are reported and gathered, and each larger allocation of one process meanwhile fails in turn.
+void balances_without_memory() {
+  constexpr std::size_t least = 60000, any = SIZE_MAX / 2;
+  constexpr int n_items = 40000;
+  dyngrid_matrix* a = nullptr;
+  expect(!dyngrid_matrix_create_weighted("items", 'd', 1, n_items, 1, 1, DYNGRID_ORDER_BLOCK, &a), "create by speed");
+  std::int64_t first = 0, last = 0;
+  expect(dyngrid_my_range(a, 'C', 0, &first, &last) == 1, "my columns");
+  const std::vector<double> seconds(static_cast<std::size_t>(last - first), 1e-3);
+  for (const int who : {0, 1}) {
+    int tries = 0;
+    for (int fails = 1; fails != 0; ++tries) {
+      expect(!dyngrid_work_items(a, 'C', first, last - first, seconds.data()), "work_items");
+      if (dyngrid_process_id() == who) refused_one = {least, any, tries};
+      const int status = dyngrid_rebalance();
+      fails = dyngrid_process_id() == who && refused_one.left < 0 ? 1 : 0;
+      refused_one = {};
+      expect(status == DYNGRID_SAME, "balance without memory: " + std::to_string(status));
+      MPI_Bcast(&fails, 1, MPI_INT, who, MPI_COMM_WORLD);
+    }
+    expect(tries > 1, "allocations fail");
+  }
+  expect(!dyngrid_matrix_free(&a), "free");
+}
+
+/// A matrix moves between the layouts of two phases, as it did before. Each larger allocation of one process meanwhile
+/// fails in turn.
+void phases_without_memory() {
+  constexpr std::size_t least = 40000, any = SIZE_MAX / 2;
+  dyngrid_matrix* a = nullptr;
+  expect(!dyngrid_matrix_create_by("phased", 'd', 1, wide, uneven, nullptr, &a), "create by a rule");
+  follow::fill(a, 'd', 5);
+  std::array<dyngrid_phase*, 2> phases{};
+  expect(!dyngrid_phase_create("uneven", &phases[0]) && !dyngrid_phase_create("even", &phases[1]), "phases");
+  const auto declare = [&] { // whenever it is called, all begins anew
+    for (dyngrid_phase* phase : phases)
+      expect(!dyngrid_phase_uses(phase, a, DYNGRID_READ | DYNGRID_WRITE), "phase_uses");
+  };
+  const auto run = [&](std::size_t phase) {
+    const int status = dyngrid_phase_begin(phases[phase]);
+    return status != 0 ? status : dyngrid_phase_end(phases[phase]);
+  };
+  declare();
+  expect(!dyngrid_phase_layout_by(phases[0], a, uneven, nullptr) && !dyngrid_phase_layout(phases[1], a, 1, 3),
+         "phase_layout");
+  for (const std::size_t phase : {0, 1, 0, 1, 0, 1}) expect(!run(phase), "a phase");
+  for (const int who : {0, 1}) {
+    int tries = 0;
+    for (int fails = 1; fails != 0; ++tries) {
+      declare();
+      if (dyngrid_process_id() == who) refused_one = {least, any, tries};
+      const int status = run(0);
+      fails = dyngrid_process_id() == who && refused_one.left < 0 ? 1 : 0;
+      refused_one = {};
+      int others = status;
+      MPI_Bcast(&fails, 1, MPI_INT, who, MPI_COMM_WORLD);
+      MPI_Bcast(&others, 1, MPI_INT, who, MPI_COMM_WORLD);
+      expect(status == others && (status == 0 || (fails != 0 && status == DYNGRID_ERR_MEMORY)),
+             "phase without allocation " + std::to_string(tries) + ": " + std::to_string(status));
+      expect(follow::wrong(a, 'd', 5) == 0, "elements");
+      if (status == 0) expect(!run(1), "back");
+    }
+    expect(tries > 3, "allocations fail");
+  }
+  expect(!dyngrid_matrix_free(&a), "free");
+}
+
 /// "a" in memory of the program.
 dyngrid_matrix* in_own_memory() {
   const int desc[9] = {1, dyngrid_context(), n, n, n, n / 2, 0, 0, n};
@@ -85,6 +207,20 @@ dyngrid_matrix* in_own_memory() {
 }
 
 } // namespace
+
+void* operator new(std::size_t bytes) {
+  Refused& r = refused_one;
+  if (bytes >= r.least && bytes <= r.most && r.left >= 0 && r.left-- == 0) throw std::bad_alloc();
+  void* const memory = std::malloc(std::max<std::size_t>(1, bytes));
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 // dyngrid opens files by the first one, the C++ library by the second
 extern "C" std::FILE* fopen(const char* path, const char* mode) {
@@ -128,7 +264,7 @@ int main(int argc, char** argv) {
       expect(dyngrid_checkpoint(argv[1]) == 0, "checkpoint");
       check(limited(who, mib, [&] { return dyngrid_restore(argv[1]); }), who, mib, "restore");
     }
-  const auto refused = [&](int who, const std::string& what, int status) {
+  const auto full = [&](int who, const std::string& what, int status) {
     check(status, who, 1, what);
     const std::string text = dyngrid_last_message();
     expect(status == DYNGRID_ERR_MEMORY, what + ": it is refused: " + text);
@@ -138,9 +274,9 @@ int main(int argc, char** argv) {
   };
   for (const int who : {0, 1}) {
     const FullHost host(dyngrid_process_id() == who, 1);
-    refused(who, "reblock on a full host", dyngrid_matrix_reblock(a, 40, 40));
-    refused(who, "another grid on a full host", dyngrid_resize(2, 1, DYNGRID_OPTIMAL));
-    if (who != 0) refused(who, "growth on a full host", dyngrid_resize(1, 3, DYNGRID_OPTIMAL));
+    full(who, "reblock on a full host", dyngrid_matrix_reblock(a, 40, 40));
+    full(who, "another grid on a full host", dyngrid_resize(2, 1, DYNGRID_OPTIMAL));
+    if (who != 0) full(who, "growth on a full host", dyngrid_resize(1, 3, DYNGRID_OPTIMAL));
   }
   for (const int who : {0, 1}) { // enough for slabs, not for two copies
     const FullHost host(dyngrid_process_id() == who, 17);
@@ -165,6 +301,18 @@ int main(int argc, char** argv) {
     expect(!dyngrid_borders_update(borders, nullptr), "borders with enough memory");
     expect(!dyngrid_borders_free(&borders), "free borders");
   }
+  for (const int who : {0, 1})
+    for (const std::size_t numbers : {std::size_t{n} + 6, std::size_t{n}}) { // the shared state, the pivots
+      std::vector<int> pivots(n);
+      int info = 0;
+      const std::size_t bytes = numbers * sizeof(std::int64_t);
+      const int status = refused(who, bytes, [&] { return dyngrid_lu(a, 0, pivots.data(), &info); });
+      check(status, who, 0, "dyngrid_lu without " + std::to_string(bytes) + " bytes");
+      expect(status == DYNGRID_ERR_MEMORY, "dyngrid_lu is refused");
+    }
+  wakes_without_memory();
+  balances_without_memory();
+  phases_without_memory();
   for (const int shape : {DYNGRID_ON_ALL, DYNGRID_ON_EACH_COLUMN}) {
     dyngrid_matrix* copies = nullptr; // 128 MiB on each process: a third process needs as much again
     expect(!dyngrid_matrix_create_on("copies", 'd', 4096, 4096, 64, 64, shape, &copies), "create copies");

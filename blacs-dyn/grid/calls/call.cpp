@@ -8,6 +8,8 @@
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
+#include <optional>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 
@@ -42,29 +44,34 @@ int aspect_of(const Routine& routine, const Arguments& a, std::int64_t largest) 
 /// ScaLAPACK's routine already, and never comes: a message says so once it takes long.
 class Watch {
 public:
-  explicit Watch(const std::string& routine)
-      : thread_(base::thread_without_signals([this, &routine] {
-          std::unique_lock<std::mutex> lock(mutex_);
-          constexpr int long_s = 10;
-          if (!over_.wait_for(lock, std::chrono::seconds(long_s), [this] { return is_over_; }))
-            std::fprintf(
-                stderr,
-                "dyngrid: %s: since %d s this process waits for the others of the context, to agree on where "
-                "the call runs. dyngrid_run_on was called on this process, expected on all that make the call\n",
-                routine.c_str(), long_s);
-        })) {}
+  explicit Watch(const std::string& routine) {
+    try {
+      thread_ = base::thread_without_signals([this, &routine] { watch(routine); });
+    } catch (const std::system_error&) { // no more threads can be had: the message alone is missing then
+    }
+  }
   ~Watch() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       is_over_ = true;
     }
     over_.notify_one();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
 private:
+  void watch(const std::string& routine) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    constexpr int long_s = 10;
+    if (!over_.wait_for(lock, std::chrono::seconds(long_s), [this] { return is_over_; }))
+      std::fprintf(stderr,
+                   "dyngrid: %s: since %d s this process waits for the others of the context, to agree on where "
+                   "the call runs. dyngrid_run_on was called on this process, expected on all that make the call\n",
+                   routine.c_str(), long_s);
+  }
+
   std::mutex mutex_;
   std::condition_variable over_;
   bool is_over_ = false;

@@ -13,7 +13,8 @@ namespace blacs_dyn {
 ///     linger_wait();      // sleeps until the launcher has closed its end, 5 s at most; does nothing when nothing was
 ///     prepared
 ///
-/// Local. linger_prepare also arranges for linger_wait at exit, in case it is not called.
+/// Local. linger_prepare also arranges for linger_wait at exit, in case it is not called. A fork of the process waits
+/// for nothing.
 void linger_prepare();
 void linger_wait();
 

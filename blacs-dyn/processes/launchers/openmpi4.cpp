@@ -27,6 +27,7 @@ namespace blacs_dyn {
 namespace {
 
 int kept_socket = -1;
+pid_t keeper = 0; ///< the process that keeps it: a fork has a copy, on which nobody waits
 
 /// Port numbers at the end of the launcher's addresses, PMIX_SERVER_URI* = name;tcp4://127.0.0.1:PORT.
 std::set<int> launcher_ports() {
@@ -64,11 +65,12 @@ void linger_prepare() {
     break;
   }
   closedir(descriptors);
+  keeper = getpid();
   if (kept_socket >= 0) std::atexit(linger_wait);
 }
 
 void linger_wait() {
-  if (kept_socket < 0) return;
+  if (kept_socket < 0 || getpid() != keeper) return;
   for (int ms = 0; ms < 5000; ++ms) {
     tcp_info info{};
     socklen_t length = sizeof info;

@@ -510,11 +510,59 @@ struct Peer::State {
   using Clock = std::chrono::steady_clock;
   Socket socket;
   Input input;
+  // made with the rest, since what fails later fails while others connect
+  Socket begin{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, wake{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::thread thread;
-  Socket wake{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}; ///< made with the rest: what fails later, fails while others
-                                                       ///< connect
+  std::mutex mutex;
+  Rendezvous::Loss on_loss; ///< empty: not watching yet
   State() {
-    if (!wake) fail("no eventfd");
+    if (!begin || !wake) fail("no eventfd");
+  }
+  ~State() { end_thread(); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  void start_thread() {
+    try {
+      thread = base::thread_without_signals([this] { run(); });
+    } catch (const std::exception& error) {
+      throw Error(Status::io_failure, "blacs-dyn: rendezvous: cannot start a thread: {}", error.what());
+    }
+  }
+  void end_thread() {
+    if (!thread.joinable()) return;
+    eventfd_write(wake.get(), 1);
+    if (thread.get_id() == std::this_thread::get_id())
+      thread.detach();
+    else
+      thread.join();
+  }
+  /// From watch() on.
+  void run() {
+    std::array<pollfd, 2> polled{{{begin.get(), POLLIN, 0}, {wake.get(), POLLIN, 0}}};
+    while (polled[0].revents == 0 && polled[1].revents == 0) poll(polled.data(), polled.size(), -1);
+    polled[0].fd = socket.get();
+    Rendezvous::Loss notice;
+    {
+      const std::lock_guard lock(mutex);
+      notice = on_loss;
+    }
+    for (;;) {
+      poll(polled.data(), polled.size(), -1);
+      if (polled[1].revents) return;
+      input.take(socket.get());
+      while (const auto line = input.line()) {
+        if (*line == goodbye_line) return;
+        if (line->compare(0, std::strlen(end_line), end_line) == 0) {
+          notice(line->substr(std::strlen(end_line)));
+          return;
+        }
+      }
+      if (input.has_ended) {
+        notice("process 0 of the application ended");
+        return;
+      }
+    }
   }
 
   /// 0 or errno.
@@ -573,7 +621,10 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s, const std::s
     if (failed == 0) {
       send(fmt::format("hello {} {} {} {} {} {}", place.token, group, rank, base::host_name(), getpid(), mpirun));
       const std::string answer = state_->first_line(end_by);
-      if (answer == welcome_line) return;
+      if (answer == welcome_line) {
+        state_->start_thread();
+        return;
+      }
       trouble = !answer.empty()           ? answer.substr(0, 200)
                 : state_->input.has_ended ? "it closed the connection"
                                           : "it did not answer in time";
@@ -608,38 +659,15 @@ std::optional<std::string> Peer::listen() {
 }
 
 void Peer::watch(Rendezvous::Loss on_loss) {
-  if (state_->thread.joinable()) return;
-  state_->thread = base::thread_without_signals([this, on_loss = std::move(on_loss)] {
-    State& s = *state_;
-    for (;;) {
-      std::array<pollfd, 2> polled{{{s.socket.get(), POLLIN, 0}, {s.wake.get(), POLLIN, 0}}};
-      poll(polled.data(), polled.size(), -1);
-      if (polled[1].revents) return;
-      s.input.take(s.socket.get());
-      while (const auto line = s.input.line()) {
-        if (*line == goodbye_line) return;
-        if (line->compare(0, std::strlen(end_line), end_line) == 0) {
-          on_loss(line->substr(std::strlen(end_line)));
-          return;
-        }
-      }
-      if (s.input.has_ended) {
-        on_loss("process 0 of the application ended");
-        return;
-      }
-    }
-  });
+  const std::lock_guard lock(state_->mutex);
+  if (state_->on_loss) return;
+  state_->on_loss = std::move(on_loss);
+  eventfd_write(state_->begin.get(), 1);
 }
 
 void Peer::goodbye() {
   if (!state_->socket) return;
-  if (state_->thread.joinable()) {
-    eventfd_write(state_->wake.get(), 1);
-    if (state_->thread.get_id() == std::this_thread::get_id())
-      state_->thread.detach();
-    else
-      state_->thread.join();
-  }
+  state_->end_thread();
   send_line(state_->socket.get(), goodbye_line);
   state_->socket.close();
 }

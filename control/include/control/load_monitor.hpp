@@ -39,7 +39,8 @@ private:
   std::deque<double> last_;
 };
 
-/// Evaluates the samples of one process. Pure.
+/// Evaluates the samples of one process. One with a stop (SIGSTOP) counts where another stop is among the last
+/// advise::LoadRules().of before it. Pure.
 class LoadJournal {
 public:
   explicit LoadJournal(double now_s) : since_s_(now_s), calm_since_s_(now_s) {}
@@ -53,6 +54,7 @@ private:
   LoadWatch watch_;
   Load last_;
   int samples_ = 0;
+  int since_stop_ = advise::LoadRules().of; ///< samples
   double since_s_, calm_since_s_;
 };
 

@@ -30,6 +30,8 @@ template <class Step> std::optional<Error> attempt(Step&& step) {
     return Error(Status::out_of_memory, "dyngrid: out of memory: " + memory_left());
   } catch (const std::exception& error) {
     return Error(Status::internal, error.what());
+  } catch (...) { // of a routine of the program's
+    return Error(Status::internal, "dyngrid: an exception that is no std::exception");
   }
   return std::nullopt;
 }
