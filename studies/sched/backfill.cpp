@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/status.hpp"
-#include "profile.hpp"
+#include "sched/free_processors.hpp"
 
 namespace sched {
 namespace {
@@ -68,7 +68,7 @@ private:
 class Backfilling {
 public:
   Backfilling(const std::vector<TraceJob>& jobs, int procs)
-      : jobs_(jobs), profile_(procs), free_(procs), start_s_(jobs.size(), never) {}
+      : jobs_(jobs), estimated_(procs), free_(procs), start_s_(jobs.size(), never) {}
   virtual ~Backfilling() = default;
 
   std::vector<double> run() {
@@ -78,7 +78,7 @@ public:
                                     arrived < jobs_.size() ? jobs_[arrived].submit_s : never});
       if (at_s == never) return std::move(start_s_);
       now_s_ = at_s;
-      profile_.forget_before(at_s);
+      estimated_.forget_before(at_s);
       bool has_ended = false, is_early = false;
       for (; !ends_.empty() && ends_.top().first <= at_s; ends_.pop()) {
         has_ended = true;
@@ -96,17 +96,17 @@ protected:
   /// Jobs first_new up to, and without, end_new have come.
   virtual void schedule(bool has_ended, bool is_early, std::size_t first_new, std::size_t end_new) = 0;
 
-  /// Its processors are taken in the profile already, or are by `takes`.
+  /// Its processors are taken in `estimated_` already, or are by `takes`.
   void start(std::size_t i, bool takes) {
     const TraceJob& job = jobs_[i];
     start_s_[i] = now_s_;
     free_ -= job.procs;
     ends_.emplace(now_s_ + job.run_s, i);
-    if (takes) profile_.add(now_s_, now_s_ + job.estimate_s, -job.procs);
+    if (takes) estimated_.add(now_s_, now_s_ + job.estimate_s, -job.procs);
   }
 
   const std::vector<TraceJob>& jobs_;
-  Profile profile_;
+  FreeProcessors estimated_; ///< by the estimates
   int free_;
   double now_s_ = 0;
 
@@ -115,7 +115,7 @@ private:
   bool end(std::size_t i) {
     const TraceJob& job = jobs_[i];
     free_ += job.procs;
-    profile_.add(now_s_, start_s_[i] + job.estimate_s, job.procs);
+    estimated_.add(now_s_, start_s_[i] + job.estimate_s, job.procs);
     return job.run_s < job.estimate_s;
   }
 
@@ -135,8 +135,8 @@ protected:
     while (next_of_queue() && jobs_[head_].procs <= free_) start_waiting(head_);
     if (!next_of_queue()) return;
     const TraceJob& head = jobs_[head_];
-    const double reserved_s = profile_.first_with(head.procs, now_s_);
-    int extra = profile_.free_at(reserved_s) - head.procs;
+    const double reserved_s = estimated_.earliest(head.procs, 0, now_s_);
+    int extra = estimated_.free_at(reserved_s) - head.procs;
     // where nothing has ended and the first is the same, those that could not start before cannot now
     std::size_t at = has_ended || head_ != head_before ? head_ + 1 : std::max(first_new, head_ + 1);
     const double limit_s = reserved_s - now_s_;
@@ -177,7 +177,7 @@ protected:
       for (const std::size_t i : waiting_) move_up(i);
     for (std::size_t i = first_new; i < end_new; ++i) {
       waiting_.push_back(i);
-      reserve(i, profile_.earliest(jobs_[i].procs, jobs_[i].estimate_s, now_s_));
+      reserve(i, estimated_.earliest(jobs_[i].procs, jobs_[i].estimate_s, now_s_));
     }
     if (next_start() > now_s_) return;
     for (auto at = waiting_.begin(); at != waiting_.end();) {
@@ -195,14 +195,14 @@ private:
   void reserve(std::size_t i, double at_s) {
     reserved_s_[i] = at_s;
     starts_.emplace(at_s, i);
-    profile_.add(at_s, at_s + jobs_[i].estimate_s, -jobs_[i].procs);
+    estimated_.add(at_s, at_s + jobs_[i].estimate_s, -jobs_[i].procs);
   }
   /// From the time that it has on, its own processors are free for it.
   void move_up(std::size_t i) {
     const TraceJob& job = jobs_[i];
-    const double from_s = reserved_s_[i], to_s = profile_.earliest(job.procs, job.estimate_s, now_s_, from_s);
+    const double from_s = reserved_s_[i], to_s = estimated_.earliest(job.procs, job.estimate_s, now_s_, from_s);
     if (to_s >= from_s) return;
-    profile_.add(from_s, from_s + job.estimate_s, job.procs);
+    estimated_.add(from_s, from_s + job.estimate_s, job.procs);
     reserve(i, to_s);
   }
 
