@@ -311,7 +311,7 @@ void Resize::require_memory() const {
 }
 
 void Resize::gather() {
-  if (change_.is_growth()) {
+  if (must_await()) { // the program has computed, or processes have started, since the decision
     try {
       together(parts_->grid.comm(), [&] { require_memory(); });
     } catch (const Error&) {
