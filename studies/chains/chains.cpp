@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,8 +26,8 @@ namespace {
 
 constexpr double out_of_reach = std::numeric_limits<double>::infinity();
 
-[[noreturn]] void bad_chain(const std::string& message) {
-  throw Error(Status::bad_argument, "chains: " + message);
+template <class... Values> [[noreturn]] void bad_chain(fmt::format_string<Values...> message, Values&&... values) {
+  throw Error(Status::bad_argument, "chains: " + fmt::format(message, std::forward<Values>(values)...));
 }
 
 /// The exact stretches for the order that is given.
@@ -75,9 +76,9 @@ void check(const ChainRequest& request, const ChainOwners& now) {
   const int processes = static_cast<int>(request.speeds.size());
   for (std::size_t k = 0; k < now.owners.size(); ++k)
     if (now.owners[k] < -1 || now.owners[k] >= processes)
-      bad_chain(fmt::format("owner of item {} is {}, expected -1 .. {}", k, now.owners[k], processes - 1));
+      bad_chain("owner of item {} is {}, expected -1 .. {}", k, now.owners[k], processes - 1);
   for (std::size_t k = 0; k < now.weights.size(); ++k)
-    if (now.weights[k] < 0) bad_chain(fmt::format("weight of item {} is {}, expected at least 0", k, now.weights[k]));
+    if (now.weights[k] < 0) bad_chain("weight of item {} is {}, expected at least 0", k, now.weights[k]);
   if (static_cast<double>(request.costs.size() + 1) * processes > 0x1p24)
     throw Error(Status::unsupported, fmt::format("chains: {} items on {} processes are too many, expected at "
                                                  "most 2^24 together; give blocks as items",
@@ -205,7 +206,7 @@ Chain least_movement(const ChainRequest& request, const ChainOwners& now, double
 
 std::vector<Chain> chain_front(const ChainRequest& request, const ChainOwners& now, int most) {
   check(request, now);
-  if (most < 2) bad_chain(fmt::format("most is {}, expected at least 2", most));
+  if (most < 2) bad_chain("most is {}, expected at least 2", most);
   const Mover mover(request, now);
   const double least = in_given_order(request).seconds;
   const Chain nearest = mover.fastest(mover.run(out_of_reach));
