@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <cstddef>
-#include <vector>
+#include <map>
 
 #include "time.hpp"
 
@@ -10,7 +9,7 @@ namespace sched {
 /// Free processors of a machine over future time: a step function. Pure.
 class FreeProcessors {
 public:
-  /// `procs` are free from `begin_s` on, for ever.
+  /// `procs` are free from `begin_s` on, for ever. No earlier time is asked for.
   explicit FreeProcessors(int procs, double begin_s = 0) : steps_{{begin_s, procs}} {}
 
   /// From `from` up to, and without, `to` (which may be `never`) there are `procs` more; fewer when it is negative.
@@ -24,16 +23,7 @@ public:
   double earliest(int procs, double length, double from, double limit = never) const;
 
 private:
-  struct Step {
-    double at;
-    int free; ///< until the next step
-  };
-
-  std::size_t step_at(double time) const;
-  std::size_t cut(double time);
-  void heal(double time);
-
-  std::vector<Step> steps_; ///< in the order of time
+  std::map<double, int> steps_; ///< how many are free from a time on, until the next
 };
 
 } // namespace sched
