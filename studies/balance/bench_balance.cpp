@@ -197,57 +197,6 @@ std::string verdict(bool is_good) {
   return is_good ? "yes" : "no";
 }
 
-void power(Report& report) {
-  struct Case {
-    GridShape grid;
-    int slow;
-    double speed, uniform, shares, removed; ///< expected
-  };
-  const Case cases[] = {{{2, 2}, 1, 0.5, 2, 3, 3},   {{2, 2}, 1, 0.25, 1, 2.5, 3}, {{3, 3}, 1, 0.5, 4.5, 7.5, 8},
-                        {{4, 4}, 1, 0.5, 8, 14, 15}, {{4, 4}, 2, 0.25, 4, 13, 12}, {{4, 4}, 4, 0.5, 8, 14, 12},
-                        {{8, 8}, 1, 0.5, 32, 60, 63}};
-  Table table{"Power that can be used, all speeds 1 but for the slow ones",
-              {"grid", "slow", "equal parts", "best shares", "without slow", "its grid", "chosen", "all power",
-               "as worked out"},
-              {},
-              "Chosen: the better one, as decide_balance says. Communication is left out, grids at most 3 to 1."};
-  for (const Case& c : cases) {
-    BalanceRequest r;
-    r.grid = c.grid;
-    r.m = r.n = 5040;
-    r.work_s = 1;
-    r.change = [](const advise::BalanceChoice&) { return advise::Cost{}; };
-    double all = 0;
-    for (int k = 0; k < c.grid.size(); ++k) {
-      BalanceProcess p;
-      p.speed = k < c.grid.size() - c.slow ? 1 : c.speed;
-      p.place = k;
-      all += p.speed;
-      r.processes.push_back(p);
-    }
-    const Balance removed = advise::decide_balance(r);
-    r.is_weighted = true;
-    const Balance chosen = advise::decide_balance(r);
-    r.may_remove = false;
-    r.allowed = [&](GridShape g) { return g == c.grid; };
-    const Balance shares = advise::decide_balance(r);
-    const bool is_good = std::abs(removed.now.power - c.uniform) < 1e-6 &&
-                         std::abs(removed.then.power - c.removed) < 1e-6 &&
-                         std::abs(shares.then.power - c.shares) < 0.002 * c.shares &&
-                         chosen.then.power > 0.998 * std::max(c.shares, c.removed);
-    table.rows.push_back({to_string(c.grid), fmt::format("{} at {}", c.slow, c.speed), Cell(removed.now.power, 3),
-                          Cell(shares.then.power, 3), Cell(removed.then.power, 3), to_string(removed.then.grid),
-                          fmt::format("{:.3g} on {}", chosen.then.power, to_string(chosen.then.grid)), Cell(all, 4),
-                          verdict(is_good)});
-    const std::string name = fmt::format("{} with {} at {}", to_string(c.grid), c.slow, c.speed);
-    for (const auto& [method, balance] :
-         {std::pair{"shares by speed", &shares}, std::pair{"without the slow", &removed}, std::pair{"chosen", &chosen}})
-      add_sample(report, "power", name, method, balance->then.step_s());
-    add_sample(report, "power", name, "equal parts", removed.now.step_s());
-  }
-  report.add(table);
-}
-
 void successive(Report& report) {
   const auto printed = [](int competing, double) { return competing == 2 ? 0.17 : 0.265; };
   const auto b = published::successive_balancing(800, 50, {2, 1, 0, 0}, printed, 0.01);
@@ -693,7 +642,6 @@ int main(int argc, char** argv) {
       whole_loop(report, noise);
       return report.finish() && failures == 0 ? 0 : 1;
     }
-    power(report);
     successive(report);
     nearest_neighbour(report);
     removal(report);
