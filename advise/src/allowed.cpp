@@ -24,7 +24,7 @@ using base::trimmed;
 constexpr std::size_t longest_text = 4096;
 
 [[noreturn]] void bad(const std::string& clause, const std::string& why) {
-  refuse(fmt::format("allowed grids: '{}': {}", clause, why));
+  refuse("allowed grids: '{}': {}", clause, why);
 }
 
 std::vector<int> set_of(const std::string& clause, const std::string& text) {

@@ -18,6 +18,7 @@
 #include "gridmap/axis.hpp"
 #include "gridmap/mapping.hpp"
 #include "gridmap/placement.hpp"
+#include "refusal.hpp"
 
 namespace advise {
 
@@ -31,10 +32,6 @@ constexpr int most_mapped = 40; ///< choices with unequal parts that are worked 
 
 using base::at;
 
-[[noreturn]] void bad_balance(const std::string& message) {
-  throw Error(Status::bad_argument, "advise: balance: " + message);
-}
-
 void check_parts(std::string_view name, const std::vector<std::int64_t>& parts, int count, std::int64_t all) {
   if (parts.empty()) return;
   if (static_cast<int>(parts.size()) != count ||
@@ -46,9 +43,9 @@ void check_parts(std::string_view name, const std::vector<std::int64_t>& parts, 
 
 void check_costs(std::string_view name, const ItemCosts& items, std::int64_t nb, bool is_weighted) {
   if (items.are_alike()) return;
-  if (!is_weighted) bad_balance(fmt::format("{} are of parts that may be unequal, but all are equal", name));
+  if (!is_weighted) refuse("balance: {} are of parts that may be unequal, but all are equal", name);
   if (items.group < 1 || items.group % std::max<std::int64_t>(1, nb) != 0)
-    bad_balance(fmt::format("{} are of groups of {} items, expected whole blocks of {}", name, items.group, nb));
+    refuse("balance: {} are of groups of {} items, expected whole blocks of {}", name, items.group, nb);
 }
 
 void check_processes(const BalanceRequest& r) {
@@ -56,15 +53,13 @@ void check_processes(const BalanceRequest& r) {
   for (std::size_t k = 0; k < r.processes.size(); ++k) {
     const BalanceProcess& p = r.processes[k];
     if (!std::isfinite(p.speed) || p.speed <= 0)
-      bad_balance(fmt::format("speed of process {} is {}, expected a finite number above 0", k, p.speed));
+      refuse("balance: speed of process {} is {}, expected a finite number above 0", k, p.speed);
     if (!(p.share > 0 && p.share <= 1))
-      bad_balance(
-          fmt::format("share of process {} is {}, expected a part of its processor, above 0, at most 1", k, p.share));
+      refuse("balance: share of process {} is {}, expected a part of its processor, above 0, at most 1", k, p.share);
     if (!std::isfinite(p.waits_s) || p.waits_s < 0)
-      bad_balance(fmt::format("waits_s of process {} is {}, expected a finite number of seconds from 0", k, p.waits_s));
+      refuse("balance: waits_s of process {} is {}, expected a finite number of seconds from 0", k, p.waits_s);
     if (std::isnan(p.away_s) || std::isnan(p.calm_s))
-      bad_balance(
-          fmt::format("away_s and calm_s of process {} are {} and {}, expected numbers", k, p.away_s, p.calm_s));
+      refuse("balance: away_s and calm_s of process {} are {} and {}, expected numbers", k, p.away_s, p.calm_s);
     if (p.place < -1 || p.place >= r.grid.size() || (p.place >= 0 && at_place[at(p.place)] >= 0))
       throw Error(Status::shape_mismatch,
                   "advise: balance: place of process {} is {}, expected -1 or a free one of a {} grid", k, p.place,
@@ -79,18 +74,18 @@ void check_processes(const BalanceRequest& r) {
 
 void check(const BalanceRequest& r) {
   base::check_grid_shape(r.grid, "advise: balance: grid");
-  if (r.m < 1 || r.n < 1) bad_balance(fmt::format("matrix is {} x {}, expected at least 1 x 1", r.m, r.n));
+  if (r.m < 1 || r.n < 1) refuse("balance: matrix is {} x {}, expected at least 1 x 1", r.m, r.n);
   if (r.m > std::numeric_limits<std::int64_t>::max() / 4 / r.n)
-    bad_balance(fmt::format("matrix is {} x {}, expected fewer than 2^61 elements", r.m, r.n));
-  if (r.mb < 0 || r.nb < 0) bad_balance(fmt::format("blocks are {} x {}, expected at least 0 x 0", r.mb, r.nb));
-  if (r.element_bytes < 1) bad_balance(fmt::format("element_bytes is {}, expected at least 1", r.element_bytes));
+    refuse("balance: matrix is {} x {}, expected fewer than 2^61 elements", r.m, r.n);
+  if (r.mb < 0 || r.nb < 0) refuse("balance: blocks are {} x {}, expected at least 0 x 0", r.mb, r.nb);
+  if (r.element_bytes < 1) refuse("balance: element_bytes is {}, expected at least 1", r.element_bytes);
   for (const auto& [name, value] : {std::pair{"error", r.error}, std::pair{"measured_error", r.measured_error}})
-    if (!(value >= 0)) bad_balance(fmt::format("{} is {}, expected a part of a step, from 0", name, value));
+    if (!(value >= 0)) refuse("balance: {} is {}, expected a part of a step, from 0", name, value);
   for (const MeasuredStep& known : r.measured)
     if (!(known.step_s > 0) || static_cast<int>(known.order.size()) != known.grid.size())
-      bad_balance(fmt::format("a measured step takes {} s on {} processes of a {} grid, expected a time above 0 "
-                              "and one process for each position",
-                              known.step_s, known.order.size(), to_string(known.grid)));
+      refuse("balance: a measured step takes {} s on {} processes of a {} grid, expected a time above 0 "
+             "and one process for each position",
+             known.step_s, known.order.size(), to_string(known.grid));
   check_parts("rows", r.rows, r.grid.nprow, r.m);
   check_parts("cols", r.cols, r.grid.npcol, r.n);
   check_costs("row_costs", r.row_costs, r.mb, r.is_weighted);
@@ -100,14 +95,13 @@ void check(const BalanceRequest& r) {
        {std::pair{"fixed_s", r.fixed_s}, std::pair{"work_s", r.work_s}, std::pair{"border_s", r.border_s},
         std::pair{"volume_s", r.volume_s}, std::pair{"messages_s", r.messages_s}, std::pair{"step_s", r.step_s}})
     if (!std::isfinite(value) || value < 0)
-      bad_balance(fmt::format("{} is {}, expected a finite number of seconds from 0", name, value));
+      refuse("balance: {} is {}, expected a finite number of seconds from 0", name, value);
   if (!(r.processor_part >= 0 && r.processor_part <= 1))
-    bad_balance(fmt::format("processor_part is {}, expected 0 .. 1", r.processor_part));
-  if (r.steps_left < -1)
-    bad_balance(fmt::format("steps_left is {}, expected at least 0 (-1: not known)", r.steps_left));
-  if (!(r.held_s >= 0)) bad_balance(fmt::format("held_s is {}, expected seconds from 0", r.held_s));
+    refuse("balance: processor_part is {}, expected 0 .. 1", r.processor_part);
+  if (r.steps_left < -1) refuse("balance: steps_left is {}, expected at least 0 (-1: not known)", r.steps_left);
+  if (!(r.held_s >= 0)) refuse("balance: held_s is {}, expected seconds from 0", r.held_s);
   if (!(r.max_aspect == 0 || r.max_aspect >= 1))
-    bad_balance(fmt::format("max_aspect is {}, expected at least 1 (0: any)", r.max_aspect));
+    refuse("balance: max_aspect is {}, expected at least 1 (0: any)", r.max_aspect);
 }
 
 /// The search for the best choice.

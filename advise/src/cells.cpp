@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include <fmt/format.h>
-
 #include "base/index.hpp"
 #include "base/status.hpp"
 #include "refusal.hpp"
@@ -100,8 +98,8 @@ void check_count(std::string_view what, const std::vector<double>& values, std::
 
 void check(const CellsRequest& r) {
   if (r.m < 0 || r.n < 0 || r.nprow < 1 || r.npcol < 1)
-    refuse(fmt::format("cells: {} x {} cells on a {}x{} grid, expected cells from 0 and a grid from 1x1", r.m, r.n,
-                       r.nprow, r.npcol));
+    refuse("cells: {} x {} cells on a {}x{} grid, expected cells from 0 and a grid from 1x1", r.m, r.n, r.nprow,
+           r.npcol);
   check_count("cost", r.costs, r.m * r.n);
   check_all("cells: cost", r.costs, true);
   check_count("speed", r.speeds, std::int64_t{r.nprow} * r.npcol);

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include <fmt/format.h>
-
 #include "refusal.hpp"
 
 namespace advise {
@@ -45,13 +43,13 @@ void check(const std::vector<HostSpeed>& hosts, int processes) {
   std::int64_t cores = 0;
   for (const HostSpeed& host : hosts) {
     if (host.cores < 1 || !(host.alone > 0) || !(host.full > 0) || !std::isfinite(host.alone + host.full))
-      refuse(fmt::format("hosts: host {} has {} cores of speed {} and {}, expected at least one core and speeds "
-                         "above 0",
-                         host.name, host.cores, host.alone, host.full));
+      refuse("hosts: host {} has {} cores of speed {} and {}, expected at least one core and speeds "
+             "above 0",
+             host.name, host.cores, host.alone, host.full);
     cores += host.cores;
   }
   if (processes < 1 || processes > cores)
-    refuse(fmt::format("hosts: {} processes for hosts of {} cores, expected 1 to {}", processes, cores, cores));
+    refuse("hosts: {} processes for hosts of {} cores, expected 1 to {}", processes, cores, cores);
 }
 
 } // namespace

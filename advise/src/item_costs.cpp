@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "base/index.hpp"
 #include "base/status.hpp"
 #include "refusal.hpp"
@@ -26,7 +24,7 @@ WorkAlong::WorkAlong(std::int64_t n, const ItemCosts& items) : n_(n), group_(ite
   for (std::size_t k = 0; k < items.costs.size(); ++k) {
     const double cost = items.costs[k];
     if (!std::isfinite(cost) || cost < 0)
-      refuse(fmt::format("balance: cost {} is {}, expected a finite number of at least 0", k, cost));
+      refuse("balance: cost {} is {}, expected a finite number of at least 0", k, cost);
     before_.push_back(before_.back() + cost);
   }
   const double all = before_.back();

@@ -24,11 +24,11 @@ constexpr std::int64_t any_size = 1 << 20;  ///< of a matrix: shares are what co
 
 void check(const OfferedHost& host, const std::string& where) {
   if (!base::is_host_name(host.name))
-    refuse(fmt::format("{}: a host is called \"{}\", expected a name", where, host.name.substr(0, 60)));
+    refuse("{}: a host is called \"{}\", expected a name", where, host.name.substr(0, 60));
   if (host.slots < 1 || host.slots > base::most_slots)
-    refuse(fmt::format("{}: {} has {} slots, expected 1 .. {}", where, host.name, host.slots, base::most_slots));
+    refuse("{}: {} has {} slots, expected 1 .. {}", where, host.name, host.slots, base::most_slots);
   if (!std::isfinite(host.speed) || host.speed <= 0)
-    refuse(fmt::format("{}: the speed of {} is {}, expected a finite number above 0", where, host.name, host.speed));
+    refuse("{}: the speed of {} is {}, expected a finite number above 0", where, host.name, host.speed);
 }
 
 /// The capacity of a grid of these speeds, in speeds: no process waits for a slower one in its row or column.
@@ -70,9 +70,9 @@ Choice choice_of(const gridmap::Selection& selection, const Offer& offer, const 
 
 void check_hosts(const std::vector<OfferedHost>& hosts, const std::string& where) {
   if (hosts.empty() || hosts.size() > most_hosts)
-    refuse(fmt::format("{}: {} hosts, expected 1 .. {}", where, hosts.size(), most_hosts));
+    refuse("{}: {} hosts, expected 1 .. {}", where, hosts.size(), most_hosts);
   for (const OfferedHost& host : hosts) check(host, where);
-  if (const auto twice = base::named_twice(hosts)) refuse(fmt::format("{}: {} is there twice", where, *twice));
+  if (const auto twice = base::named_twice(hosts)) refuse("{}: {} is there twice", where, *twice);
 }
 
 int slots_of(const std::vector<OfferedHost>& hosts) {

@@ -3,8 +3,6 @@
 
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "refusal.hpp"
 
 namespace advise {
@@ -12,7 +10,7 @@ namespace {
 
 void check(const char* name, double seconds) {
   if (!std::isfinite(seconds) || seconds < 0)
-    refuse(fmt::format("payoff: {} is {}, expected a finite number of seconds, at least 0", name, seconds));
+    refuse("payoff: {} is {}, expected a finite number of seconds, at least 0", name, seconds);
 }
 
 std::int64_t ceil_of(double steps) {

@@ -2,8 +2,8 @@
 #pragma once
 #include <cmath>
 #include <cstddef>
-#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,10 +12,11 @@
 
 namespace advise {
 
-/// What a request from outside asks for is not possible; `why` says what is wrong with it.
+/// What a request from outside asks for is not possible; `why` says what is wrong with it, in the form of
+/// fmt::format().
 /// @throws Error{bad_argument}
-[[noreturn]] inline void refuse(const std::string& why) {
-  throw base::Error(base::Status::bad_argument, "advise: " + why);
+template <class... Values> [[noreturn]] void refuse(fmt::format_string<Values...> why, Values&&... values) {
+  throw base::Error(base::Status::bad_argument, "advise: " + fmt::format(why, std::forward<Values>(values)...));
 }
 
 /// Finite numbers of at least 0, or above 0. what: "balance: speed".
@@ -23,8 +24,7 @@ namespace advise {
 inline void check_all(std::string_view what, const std::vector<double>& values, bool may_be_0) {
   for (std::size_t k = 0; k < values.size(); ++k)
     if (!std::isfinite(values[k]) || values[k] < 0 || (values[k] == 0 && !may_be_0))
-      refuse(
-          fmt::format("{} {} is {}, expected a finite number {}", what, k, values[k], may_be_0 ? "from 0" : "above 0"));
+      refuse("{} {} is {}, expected a finite number {}", what, k, values[k], may_be_0 ? "from 0" : "above 0");
 }
 
 } // namespace advise

@@ -11,6 +11,7 @@
 #include "advise/step_time.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
+#include "refusal.hpp"
 
 namespace advise {
 
@@ -18,42 +19,34 @@ using base::Error;
 using base::Status;
 namespace {
 
-[[noreturn]] void bad_topology(const std::string& message) {
-  throw Error(Status::bad_argument, "advise: topology: " + message);
-}
-
 void check(const TopologyRequest& r) {
-  if (r.procs < 1 || r.procs > most_procs)
-    bad_topology(fmt::format("procs is {}, expected 1 .. {}", r.procs, most_procs));
+  if (r.procs < 1 || r.procs > most_procs) refuse("topology: procs is {}, expected 1 .. {}", r.procs, most_procs);
   for (const auto& [name, value] : {std::pair{"aspect_p", r.aspect_p}, std::pair{"aspect_q", r.aspect_q}})
     if (!std::isfinite(value) || value < 0)
-      bad_topology(fmt::format("{} is {}, expected a finite number above 0 (0: no limit)", name, value));
+      refuse("topology: {} is {}, expected a finite number above 0 (0: no limit)", name, value);
   if (r.aspect_p > 0 && r.aspect_q > 0 && r.aspect_p * r.aspect_q < 1)
-    bad_topology(
-        fmt::format("npcol <= {} nprow and nprow <= {} npcol exclude each other, expected a product of at least 1",
-                    r.aspect_p, r.aspect_q));
+    refuse("topology: npcol <= {} nprow and nprow <= {} npcol exclude each other, expected a product of at least 1",
+           r.aspect_p, r.aspect_q);
   if ((r.from_nprow > 0) != (r.from_npcol > 0) || r.from_nprow < 0 || r.from_npcol < 0)
-    bad_topology(fmt::format("grid to start from is {}x{}, expected at least 1x1", r.from_nprow, r.from_npcol));
+    refuse("topology: grid to start from is {}x{}, expected at least 1x1", r.from_nprow, r.from_npcol);
   if (r.from_nprow > 0 && std::int64_t{r.from_nprow} * r.from_npcol > r.procs)
     throw Error(Status::shape_mismatch,
                 "advise: topology: grid to start from is {}x{}, expected at most the {} processes available",
                 r.from_nprow, r.from_npcol, r.procs);
   if (r.data_m < 0 || r.data_n < 0 || (r.data_m > 0) != (r.data_n > 0))
-    bad_topology(fmt::format("data is {} x {}, expected at least 1 x 1", r.data_m, r.data_n));
-  if (!(r.data_aspect >= 1)) bad_topology(fmt::format("data_aspect is {}, expected at least 1", r.data_aspect));
+    refuse("topology: data is {} x {}, expected at least 1 x 1", r.data_m, r.data_n);
+  if (!(r.data_aspect >= 1)) refuse("topology: data_aspect is {}, expected at least 1", r.data_aspect);
   if (r.prefer != Dominance::columns && r.prefer != Dominance::rows)
-    bad_topology(fmt::format("prefer is {}, expected 0 or 1", static_cast<int>(r.prefer)));
+    refuse("topology: prefer is {}, expected 0 or 1", static_cast<int>(r.prefer));
   for (const auto* set : {&r.valid_procs, &r.valid_rows, &r.valid_cols})
     for (const int value : *set)
-      if (value < 1) bad_topology(fmt::format("a valid set holds {}, expected at least 1", value));
+      if (value < 1) refuse("topology: a valid set holds {}, expected at least 1", value);
   for (const ShapeTime& t : r.times) {
-    if (t.nprow < 1 || t.npcol < 1)
-      bad_topology(fmt::format("measured grid is {}x{}, expected at least 1x1", t.nprow, t.npcol));
+    if (t.nprow < 1 || t.npcol < 1) refuse("topology: measured grid is {}x{}, expected at least 1x1", t.nprow, t.npcol);
     if (std::int64_t{t.nprow} * t.npcol > most_procs)
-      bad_topology(fmt::format("measured grid is {}x{}, expected at most {} processes", t.nprow, t.npcol, most_procs));
+      refuse("topology: measured grid is {}x{}, expected at most {} processes", t.nprow, t.npcol, most_procs);
     if (!std::isfinite(t.seconds) || t.seconds <= 0)
-      bad_topology(
-          fmt::format("measured time of {}x{} is {}, expected a finite number above 0", t.nprow, t.npcol, t.seconds));
+      refuse("topology: measured time of {}x{} is {}, expected a finite number above 0", t.nprow, t.npcol, t.seconds);
   }
 }
 
@@ -207,8 +200,7 @@ private:
 
 int number(const std::string& text, const std::string& whole) {
   const auto value = base::whole_number<int>(text);
-  if (!value || *value < 1)
-    bad_topology(fmt::format("'{}' in the set '{}', expected a whole number above 0", text, whole));
+  if (!value || *value < 1) refuse("topology: '{}' in the set '{}', expected a whole number above 0", text, whole);
   return *value;
 }
 
@@ -231,20 +223,19 @@ double aspect(GridShape s) {
 
 std::vector<int> parse_set(const std::string& text) {
   std::vector<int> set;
-  if (base::trimmed(text).empty()) bad_topology("the set is empty, expected e.g. 4:32:*2");
+  if (base::trimmed(text).empty()) refuse("topology: the set is empty, expected e.g. 4:32:*2");
   for (const std::string& item : base::split(text, ',')) {
     const std::vector<std::string> parts = base::split(item, ':');
     if (parts.empty() || parts.size() > 3)
-      bad_topology(fmt::format("'{}' in the set '{}', expected a number, a:b, a:b:step or a:b:*factor", item, text));
+      refuse("topology: '{}' in the set '{}', expected a number, a:b, a:b:step or a:b:*factor", item, text);
     const int first = number(parts[0], text);
     const int last = parts.size() > 1 ? number(parts[1], text) : first;
-    if (last < first) bad_topology(fmt::format("'{}' in the set '{}' runs backwards", item, text));
+    if (last < first) refuse("topology: '{}' in the set '{}' runs backwards", item, text);
     const bool multiply = parts.size() == 3 && !parts[2].empty() && parts[2][0] == '*';
     const int step = parts.size() == 3 ? number(multiply ? parts[2].substr(1) : parts[2], text) : 1;
-    if (multiply && step < 2)
-      bad_topology(fmt::format("'{}' in the set '{}', expected a factor of at least 2", item, text));
+    if (multiply && step < 2) refuse("topology: '{}' in the set '{}', expected a factor of at least 2", item, text);
     if (!multiply && (last - first) / step > most_procs)
-      bad_topology(fmt::format("'{}' in the set '{}' has more than {} numbers", item, text, most_procs));
+      refuse("topology: '{}' in the set '{}' has more than {} numbers", item, text, most_procs);
     for (std::int64_t value = first; value <= last; value = multiply ? value * step : value + step)
       set.push_back(static_cast<int>(value));
   }

@@ -48,16 +48,15 @@ int slowest_of(const std::vector<ProcessInfo>& all, const std::vector<int>& name
   }
   if (!slowest) refuse("without the slowest: no process but process 0 is left in the grid, and it stays there");
   if (slowest->speed >= fastest)
-    refuse(fmt::format("without the slowest: no process but process 0, which stays, is slower than the others (speed "
-                       "{:.6g}); name it by its id",
-                       fastest));
+    refuse("without the slowest: no process but process 0, which stays, is slower than the others (speed "
+           "{:.6g}); name it by its id",
+           fastest);
   return slowest->id;
 }
 
 /// For processes that are named one by one, or by their host.
 [[noreturn]] void refuse_process0(const std::string& what, const std::string& advice) {
-  refuse(
-      fmt::format("without {}: process 0 stays in every grid, since it answers for the application; {}", what, advice));
+  refuse("without {}: process 0 stays in every grid, since it answers for the application; {}", what, advice);
 }
 
 std::string advice_for_host(const std::string& host, const std::vector<ProcessInfo>& all) {

@@ -414,10 +414,11 @@ Received receive_matrix(Packet& packet) {
 /// forms differ.
 void compare_with_known(const Received& received, bool is_new, bool is_newcomer) {
   Matrix &a = *received.matrix, &known = *received.known;
-  if (is_new) known.made = a.made; // it counted its own
-  if (a.relayouts > 0 || a.made != known.made)
-    known.follow(a, received.rows_have_rule, received.cols_have_rule, is_newcomer);
-  known.relayouts = a.relayouts; // a new process counted its own
+  const bool is_made_again = !is_new && a.made != known.made; // a new process counted its own
+  const bool missed_one = !is_newcomer && (is_made_again || a.relayouts != known.relayouts);
+  if (a.relayouts > 0 || is_made_again) known.follow(a, received.rows_have_rule, received.cols_have_rule, missed_one);
+  known.relayouts = a.relayouts;
+  known.made = a.made;
   const auto take_rule = [](AxisRule& axis, const AxisRule& from) {
     axis.rule = from.rule;
     axis.owner_rule = from.owner_rule;

@@ -129,8 +129,7 @@ bool dyngrid_matrix::has_same_form(const dyngrid_matrix& other) const {
          same(cols, other.cols);
 }
 
-void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_newcomer) {
-  const bool missed_one = !is_newcomer && (relayouts != others.relayouts || made != others.made);
+void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool missed_one) {
   const auto take = [&](blacs_dyn::AxisRule& mine, const blacs_dyn::AxisRule& theirs, bool have_rule) {
     if (have_rule && !missed_one) return;
     mine.rule = have_rule ? blacs_dyn::rule_of_others : nullptr;
@@ -140,8 +139,6 @@ void dyngrid_matrix::follow(const dyngrid_matrix& others, bool rows_have_rule, b
   take(rows, others.rows, rows_have_rule);
   take(cols, others.cols, cols_have_rule);
   order = others.order;
-  relayouts = others.relayouts;
-  made = others.made;
   is_rule_missing = false;
 }
 

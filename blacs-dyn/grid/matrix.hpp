@@ -99,9 +99,9 @@ struct dyngrid_matrix {
   const blacs_dyn::FieldPart& field_part(int rank) const;
   bool has_same_form(const dyngrid_matrix& other) const;
   /// The layout that the others gave the matrix since then, or with which they made it again, replaces that which this
-  /// process declared, or had when it was parked. Where that is a rule that it missed, theirs counts from here on; a
-  /// new process has given its own.
-  void follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool is_newcomer);
+  /// process declared, or had when it was parked. Where that is a rule, theirs counts from here on if this process
+  /// missed it.
+  void follow(const dyngrid_matrix& others, bool rows_have_rule, bool cols_have_rule, bool missed_one);
   std::string extents_text() const; ///< "100 x 100"; of a field all its extents
   std::string form() const;         ///< "'d' 100 x 100 in 8 x 8 blocks"
   /// The matrix on another grid. @throws Error{bad_argument}

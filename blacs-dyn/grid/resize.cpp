@@ -315,7 +315,7 @@ void Resize::gather() {
   if (change_.is_growth()) {
     try {
       together(parts_->grid.comm(), [&] {
-        require_memory();
+        if (must_await()) require_memory(); // the program has computed, or processes have started, since the decision
         options = parts_->newcomers.options();
       });
     } catch (const Error&) {

@@ -3,8 +3,6 @@
 
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "base/parse_json.hpp"
 
 namespace control {
@@ -14,17 +12,16 @@ double number_in(const Json& object, const char* member, double otherwise, const
   const auto at = object.find(member);
   if (at == object.end()) return otherwise;
   if (!at->is_number())
-    refuse(fmt::format("{}: \"{}\" is {}, expected a number", where, member, base::json_text(*at).substr(0, 60)));
+    refuse("{}: \"{}\" is {}, expected a number", where, member, base::json_text(*at).substr(0, 60));
   return at->get<double>();
 }
 
 advise::OfferedHost host_in(const Json& object, const std::string& where) {
   if (!object.is_object() || !object.contains("name") || !object.at("name").is_string())
-    refuse(fmt::format("{} has {}, expected {{\"name\", \"slots\", \"speed\"}}", where,
-                       base::json_text(object).substr(0, 60)));
+    refuse("{} has {}, expected {{\"name\", \"slots\", \"speed\"}}", where, base::json_text(object).substr(0, 60));
   const double slots = number_in(object, "slots", 1, where);
   if (slots != std::floor(slots) || std::abs(slots) > 1e9)
-    refuse(fmt::format("{}: \"slots\" is {}, expected a whole number", where, slots));
+    refuse("{}: \"slots\" is {}, expected a whole number", where, slots);
   return {object.at("name").get<std::string>(), static_cast<int>(slots), number_in(object, "speed", 1, where)};
 }
 
@@ -63,22 +60,22 @@ std::optional<advise::Offer> offer_of(const Request& request) {
   const std::string where = request.op + ": \"hosts\"";
   const auto list = request.body->find("hosts");
   if (list == request.body->end()) {
-    if (request.body->contains("tpp")) refuse(fmt::format("{}: \"tpp\" without \"hosts\"; expected both", request.op));
+    if (request.body->contains("tpp")) refuse("{}: \"tpp\" without \"hosts\"; expected both", request.op);
     if (const auto form = form_of(request); form && form != gridmap::Strategy::local)
-      refuse(fmt::format("{}: \"form\" is \"{}\" without \"hosts\"; expected both, or \"local\"", request.op,
-                         gridmap::to_string(*form)));
+      refuse("{}: \"form\" is \"{}\" without \"hosts\"; expected both, or \"local\"", request.op,
+             gridmap::to_string(*form));
     return std::nullopt;
   }
   if (!list->is_array() || list->size() > advise::most_hosts)
-    refuse(fmt::format("{} is {}, expected a list of at most {} hosts", where, base::json_text(*list).substr(0, 60),
-                       advise::most_hosts));
+    refuse("{} is {}, expected a list of at most {} hosts", where, base::json_text(*list).substr(0, 60),
+           advise::most_hosts);
   advise::Offer offer;
   for (const Json& host : *list) offer.hosts.push_back(host_in(host, where));
   advise::check_hosts(offer.hosts, where);
   if (request.body->contains("tpp")) {
     offer.tpp = number_in(*request.body, "tpp", 0, request.op);
     if (!std::isfinite(offer.tpp) || offer.tpp <= 0)
-      refuse(fmt::format("{}: \"tpp\" is {}, expected a number above 0", request.op, offer.tpp));
+      refuse("{}: \"tpp\" is {}, expected a number above 0", request.op, offer.tpp);
   }
   offer.form = form_of(request).value_or(gridmap::Strategy::best);
   return offer;

@@ -62,8 +62,8 @@ std::vector<std::int64_t> groups_in(const Request& request) {
   const auto is_number = [](const Json& value) { return value.is_number_integer() && value.get<std::int64_t>() > 0; };
   if (!is_there || !given->is_array() || given->empty() || given->size() > 1024 ||
       !std::all_of(given->begin(), given->end(), is_number))
-    refuse(fmt::format("{}: \"units\" is {}, expected a list of numbers from 1", request.op,
-                       is_there ? base::json_text(*given).substr(0, 80) : "missing"));
+    refuse("{}: \"units\" is {}, expected a list of numbers from 1", request.op,
+           is_there ? base::json_text(*given).substr(0, 80) : "missing");
   return given->get<std::vector<std::int64_t>>();
 }
 
@@ -233,8 +233,8 @@ Json JobState::submit(const Request& request, double now) {
   for (const auto& [member, is_used] : // that of a growth: offer_of()
        {std::pair{"without", is_resize}, std::pair{"form", is_resize || requested.op == Operation::grow}})
     if (!is_used && request.body->contains(member))
-      refuse(fmt::format("{}: \"{}\" is given, expected it only with resize{}", request.op, member,
-                         std::string_view(member) == "form" ? ", grow and offer" : ""));
+      refuse("{}: \"{}\" is given, expected it only with resize{}", request.op, member,
+             std::string_view(member) == "form" ? ", grow and offer" : "");
   if (requested.op == Operation::resize && request.body->contains("without")) {
     requested.without = advise::Without::parse(text(request, "without", ""), "resize: \"without\"");
     requested.undo = false; // the grid before contains the processes that are to leave

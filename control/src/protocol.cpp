@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "base/names.hpp"
 #include "base/parse_json.hpp"
 
@@ -41,10 +39,6 @@ const base::Names& operation_names() {
 
 } // namespace
 
-void refuse(const std::string& why) {
-  throw Error(Status::bad_argument, "control: " + why);
-}
-
 const char* to_string(Operation operation) {
   return base::name_of(operation, operation_names());
 }
@@ -52,8 +46,7 @@ const char* to_string(Operation operation) {
 Operation operation_of(const Request& request) {
   const base::Names& names = operation_names();
   const auto name = std::find(names.begin(), names.end(), request.op);
-  if (name == names.end())
-    refuse(fmt::format("op \"{}\" is not known, expected {}", request.op.substr(0, 40), base::any_of(names)));
+  if (name == names.end()) refuse("op \"{}\" is not known, expected {}", request.op.substr(0, 40), base::any_of(names));
   return static_cast<Operation>(name - names.begin());
 }
 
@@ -64,13 +57,13 @@ Request parse_request(std::string_view line) {
   } catch (const Json::exception&) {
     refuse("request is not JSON, expected one object on one line");
   } catch (const std::runtime_error&) {
-    refuse(fmt::format("request nested deeper than {}", deepest_nesting));
+    refuse("request nested deeper than {}", deepest_nesting);
   }
-  if (!body.is_object()) refuse(fmt::format("request is {}, expected an object", shown(body)));
+  if (!body.is_object()) refuse("request is {}, expected an object", shown(body));
   Request request;
   const auto id = body.find("id");
   if (id != body.end() && !id->is_null()) {
-    if (!id->is_number_integer()) refuse(fmt::format("id is {}, expected a whole number of 64 bits", shown(*id)));
+    if (!id->is_number_integer()) refuse("id is {}, expected a whole number of 64 bits", shown(*id));
     if (id->is_number_unsigned())
       request.id = id->get<std::uint64_t>();
     else
@@ -107,8 +100,7 @@ std::int64_t whole_number(const Request& request, const char* member, std::int64
   const bool fits = value.is_number_integer() &&
                     !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
   if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
-    refuse(fmt::format("{}: \"{}\" is {}, expected a whole number {} .. {}", request.op, member, shown(value), least,
-                       most));
+    refuse("{}: \"{}\" is {}, expected a whole number {} .. {}", request.op, member, shown(value), least, most);
   return value.get<std::int64_t>();
 }
 
@@ -116,22 +108,21 @@ double seconds(const Request& request, const char* member, double otherwise) {
   const Json value = member_of(request, member);
   if (value.is_null()) return otherwise;
   if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() <= 0)
-    refuse(fmt::format("{}: \"{}\" is {}, expected seconds above 0", request.op, member, shown(value)));
+    refuse("{}: \"{}\" is {}, expected seconds above 0", request.op, member, shown(value));
   return value.get<double>();
 }
 
 bool flag(const Request& request, const char* member) {
   const Json value = member_of(request, member);
   if (value.is_null()) return false;
-  if (!value.is_boolean())
-    refuse(fmt::format("{}: \"{}\" is {}, expected true or false", request.op, member, shown(value)));
+  if (!value.is_boolean()) refuse("{}: \"{}\" is {}, expected true or false", request.op, member, shown(value));
   return value.get<bool>();
 }
 
 std::string text(const Request& request, const char* member, const std::string& otherwise) {
   const Json value = member_of(request, member);
   if (value.is_null()) return otherwise;
-  if (!value.is_string()) refuse(fmt::format("{}: \"{}\" is {}, expected text", request.op, member, shown(value)));
+  if (!value.is_string()) refuse("{}: \"{}\" is {}, expected text", request.op, member, shown(value));
   return value.get<std::string>();
 }
 
@@ -143,8 +134,8 @@ base::GridShape grid(const Request& request, const char* member) {
   };
   if (!value.is_array() || value.size() != 2 || !is_side(value[0]) || !is_side(value[1]) ||
       value[0].get<std::int64_t>() * value[1].get<std::int64_t>() > most)
-    refuse(fmt::format("{}: \"{}\" is {}, expected [rows, columns] from 1, at most {} processes", request.op, member,
-                       shown(value), most));
+    refuse("{}: \"{}\" is {}, expected [rows, columns] from 1, at most {} processes", request.op, member, shown(value),
+           most);
   return {value[0].get<int>(), value[1].get<int>()};
 }
 

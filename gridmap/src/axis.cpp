@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,8 +18,8 @@ using base::Error;
 using base::Status;
 namespace {
 
-[[noreturn]] void bad_axis(const std::string& message) {
-  throw Error(Status::bad_argument, "gridmap: axis: " + message);
+template <class... Values> [[noreturn]] void bad_axis(fmt::format_string<Values...> message, Values&&... values) {
+  throw Error(Status::bad_argument, "gridmap: axis: " + fmt::format(message, std::forward<Values>(values)...));
 }
 
 std::int64_t period_of(const Axis& axis) {
@@ -192,25 +193,25 @@ Axis Axis::in_turn() const {
 }
 
 void Axis::validate() const {
-  if (n < 0) bad_axis(fmt::format("n is {}, expected at least 0", n));
-  if (nprocs < 1) bad_axis(fmt::format("nprocs is {}, expected at least 1", nprocs));
-  if (src < 0 || src >= nprocs) bad_axis(fmt::format("src is {}, expected 0 .. {}", src, nprocs - 1));
+  if (n < 0) bad_axis("n is {}, expected at least 0", n);
+  if (nprocs < 1) bad_axis("nprocs is {}, expected at least 1", nprocs);
+  if (src < 0 || src >= nprocs) bad_axis("src is {}, expected 0 .. {}", src, nprocs - 1);
   if (sizes.empty()) bad_axis("no block sizes, expected at least one");
   if (static_cast<std::int64_t>(sizes.size()) > most_sizes)
-    bad_axis(fmt::format("{} block sizes, expected at most {}", sizes.size(), most_sizes));
+    bad_axis("{} block sizes, expected at most {}", sizes.size(), most_sizes);
   std::int64_t sum = 0;
   for (std::size_t j = 0; j < sizes.size(); ++j) {
-    if (sizes[j] < 0) bad_axis(fmt::format("block size {} is {}, expected at least 0", j, sizes[j]));
+    if (sizes[j] < 0) bad_axis("block size {} is {}, expected at least 0", j, sizes[j]);
     if (__builtin_add_overflow(sum, sizes[j], &sum)) bad_axis("the block sizes add up to more than 2^63");
   }
   if (std::int64_t whole = 0; __builtin_mul_overflow(sum, std::int64_t{nprocs}, &whole))
-    bad_axis(fmt::format("the block sizes add up to {}, expected fewer than 2^63 over {} positions", sum, nprocs));
+    bad_axis("the block sizes add up to {}, expected fewer than 2^63 over {} positions", sum, nprocs);
   if (!owners.empty() && owners.size() != sizes.size())
-    bad_axis(fmt::format("{} owners, expected one for each of {} blocks", owners.size(), sizes.size()));
+    bad_axis("{} owners, expected one for each of {} blocks", owners.size(), sizes.size());
   for (std::size_t j = 0; j < owners.size(); ++j)
     if (owners[j] < 0 || owners[j] >= nprocs)
-      bad_axis(fmt::format("owner of block {} is {}, expected 0 .. {}", j, owners[j], nprocs - 1));
-  if (n > 0 && sum == 0) bad_axis(fmt::format("all block sizes are 0, but n is {}", n));
+      bad_axis("owner of block {} is {}, expected 0 .. {}", j, owners[j], nprocs - 1);
+  if (n > 0 && sum == 0) bad_axis("all block sizes are 0, but n is {}", n);
 }
 
 void check_counts(const Axis& rows, const Axis& cols, const char* where) {

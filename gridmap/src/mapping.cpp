@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,13 +22,13 @@ using base::at;
 /// Floating-point operations that the search may spend; about 0.1 s.
 constexpr double search_work = 5e7;
 
-[[noreturn]] void bad_mapping(const std::string& message) {
-  throw Error(Status::bad_argument, "gridmap: map: " + message);
+template <class... Values> [[noreturn]] void bad_mapping(fmt::format_string<Values...> message, Values&&... values) {
+  throw Error(Status::bad_argument, "gridmap: map: " + fmt::format(message, std::forward<Values>(values)...));
 }
 
 void check(const MappingRequest& request) {
   if (request.nprow < 1 || request.npcol < 1)
-    bad_mapping(fmt::format("grid is {}x{}, expected at least 1x1", request.nprow, request.npcol));
+    bad_mapping("grid is {}x{}, expected at least 1x1", request.nprow, request.npcol);
   if (request.speeds.empty()) bad_mapping("the list of speeds is empty, expected one per grid position");
   const auto count = static_cast<std::int64_t>(request.speeds.size());
   if (std::int64_t{request.nprow} * request.npcol != count)
@@ -35,17 +36,16 @@ void check(const MappingRequest& request) {
                 request.npcol, std::int64_t{request.nprow} * request.npcol);
   for (std::size_t k = 0; k < request.speeds.size(); ++k)
     if (!std::isfinite(request.speeds[k]) || request.speeds[k] <= 0)
-      bad_mapping(fmt::format("speed {} is {}, expected a finite number above 0", k, request.speeds[k]));
+      bad_mapping("speed {} is {}, expected a finite number above 0", k, request.speeds[k]);
   const auto [least, most] = std::minmax_element(request.speeds.begin(), request.speeds.end());
   if (*least < detail::least_speed || *most > detail::largest_speed)
-    bad_mapping(fmt::format("speeds are {} to {}, expected {} to {}", *least, *most, detail::least_speed,
-                            detail::largest_speed));
+    bad_mapping("speeds are {} to {}, expected {} to {}", *least, *most, detail::least_speed, detail::largest_speed);
   if (*most > *least * 1e12)
-    bad_mapping(fmt::format("speeds differ from {} to {}, expected at most a factor of 1e12", *least, *most));
+    bad_mapping("speeds differ from {} to {}, expected at most a factor of 1e12", *least, *most);
   if (request.m < 0 || request.n < 0 || request.m > detail::largest_size || request.n > detail::largest_size)
-    bad_mapping(fmt::format("matrix is {} x {}, expected from 0 x 0 to 2^53 x 2^53", request.m, request.n));
+    bad_mapping("matrix is {} x {}, expected from 0 x 0 to 2^53 x 2^53", request.m, request.n);
   if (request.method != MapMethod::best && request.method != MapMethod::svd && request.method != MapMethod::natural)
-    bad_mapping(fmt::format("method is {}, expected 0 .. 2", static_cast<int>(request.method)));
+    bad_mapping("method is {}, expected 0 .. 2", static_cast<int>(request.method));
 }
 
 double largest_time(const Mapping& map) {
@@ -249,11 +249,11 @@ Mapping map_in_place(const MappingRequest& request) {
 }
 
 std::vector<std::int64_t> natural_blocks(std::int64_t n, const std::vector<double>& speeds) {
-  if (n < 0 || n > detail::largest_size) bad_mapping(fmt::format("n is {}, expected 0 to 2^53", n));
+  if (n < 0 || n > detail::largest_size) bad_mapping("n is {}, expected 0 to 2^53", n);
   if (speeds.empty()) bad_mapping("the list of speeds is empty, expected at least one");
   for (std::size_t k = 0; k < speeds.size(); ++k)
     if (!std::isfinite(speeds[k]) || speeds[k] <= 0)
-      bad_mapping(fmt::format("speed {} is {}, expected a finite number above 0", k, speeds[k]));
+      bad_mapping("speed {} is {}, expected a finite number above 0", k, speeds[k]);
   return detail::largest_remainder(n, speeds);
 }
 

@@ -23,13 +23,13 @@ namespace {
 using base::at;
 using detail::Arrangement;
 
-[[noreturn]] void bad_selection(const std::string& message) {
-  throw Error(Status::bad_argument, "gridmap: select: " + message);
+template <class... Values> [[noreturn]] void bad_selection(fmt::format_string<Values...> message, Values&&... values) {
+  throw Error(Status::bad_argument, "gridmap: select: " + fmt::format(message, std::forward<Values>(values)...));
 }
 
 void check(const SelectionRequest& request) {
   if (request.nprow < 1 || request.npcol < 1)
-    bad_selection(fmt::format("grid is {}x{}, expected at least 1x1", request.nprow, request.npcol));
+    bad_selection("grid is {}x{}, expected at least 1x1", request.nprow, request.npcol);
   if (static_cast<std::int64_t>(request.grid.size()) != std::int64_t{request.nprow} * request.npcol)
     throw Error(Status::shape_mismatch, "gridmap: select: {} speeds for a {}x{} grid, expected {}", request.grid.size(),
                 request.nprow, request.npcol, std::int64_t{request.nprow} * request.npcol);
@@ -38,17 +38,16 @@ void check(const SelectionRequest& request) {
       const char* const which = list == &request.grid ? "grid" : "available";
       const double speed = (*list)[k];
       if (!std::isfinite(speed) || speed <= 0)
-        bad_selection(fmt::format("{} speed {} is {}, expected a finite number above 0", which, k, speed));
+        bad_selection("{} speed {} is {}, expected a finite number above 0", which, k, speed);
       if (speed < detail::least_speed || speed > detail::largest_speed)
-        bad_selection(fmt::format("{} speed {} is {}, expected {} to {}", which, k, speed, detail::least_speed,
-                                  detail::largest_speed));
+        bad_selection("{} speed {} is {}, expected {} to {}", which, k, speed, detail::least_speed,
+                      detail::largest_speed);
     }
   if (!std::isfinite(request.tpp) || request.tpp < 0)
-    bad_selection(fmt::format("tpp is {}, expected a finite number, at least 0", request.tpp));
+    bad_selection("tpp is {}, expected a finite number, at least 0", request.tpp);
   if (request.m < 0 || request.n < 0 || request.m > detail::largest_size || request.n > detail::largest_size)
-    bad_selection(fmt::format("matrix is {} x {}, expected from 0 x 0 to 2^53 x 2^53", request.m, request.n));
-  if (!(request.max_aspect >= 1))
-    bad_selection(fmt::format("max_aspect is {}, expected at least 1", request.max_aspect));
+    bad_selection("matrix is {} x {}, expected from 0 x 0 to 2^53 x 2^53", request.m, request.n);
+  if (!(request.max_aspect >= 1)) bad_selection("max_aspect is {}, expected at least 1", request.max_aspect);
 }
 
 int smaller_side(int count) { // of the grid nearest to square
@@ -82,7 +81,7 @@ public:
     case Strategy::best:
       return finish(best(), MapMethod::best);
     }
-    bad_selection(fmt::format("strategy is {}, expected 0 .. 3", static_cast<int>(request_.strategy)));
+    bad_selection("strategy is {}, expected 0 .. 3", static_cast<int>(request_.strategy));
   }
 
 private:

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,8 +26,8 @@ namespace {
 
 constexpr double out_of_reach = std::numeric_limits<double>::infinity();
 
-[[noreturn]] void bad_chain(const std::string& message) {
-  throw Error(Status::bad_argument, "chains: " + message);
+template <class... Values> [[noreturn]] void bad_chain(fmt::format_string<Values...> message, Values&&... values) {
+  throw Error(Status::bad_argument, "chains: " + fmt::format(message, std::forward<Values>(values)...));
 }
 
 /// The exact stretches for the order that is given.
@@ -70,18 +71,19 @@ bool probe_any_order(const Times& time, double seconds, std::vector<std::int64_t
 void check(const ChainRequest& request, const ChainOwners& now) {
   advise::balance_chain(request); // the library checks costs and speeds
   if (now.owners.size() != request.costs.size() || (!now.weights.empty() && now.weights.size() != now.owners.size()))
-    throw Error(Status::shape_mismatch, fmt::format("chains: {} owners and {} weights for {} items", now.owners.size(),
-                                                    now.weights.size(), request.costs.size()));
+    throw Error(Status::shape_mismatch, "chains: {} owners and {} weights for {} items", now.owners.size(),
+                now.weights.size(), request.costs.size());
   const int processes = static_cast<int>(request.speeds.size());
   for (std::size_t k = 0; k < now.owners.size(); ++k)
     if (now.owners[k] < -1 || now.owners[k] >= processes)
-      bad_chain(fmt::format("owner of item {} is {}, expected -1 .. {}", k, now.owners[k], processes - 1));
+      bad_chain("owner of item {} is {}, expected -1 .. {}", k, now.owners[k], processes - 1);
   for (std::size_t k = 0; k < now.weights.size(); ++k)
-    if (now.weights[k] < 0) bad_chain(fmt::format("weight of item {} is {}, expected at least 0", k, now.weights[k]));
+    if (now.weights[k] < 0) bad_chain("weight of item {} is {}, expected at least 0", k, now.weights[k]);
   if (static_cast<double>(request.costs.size() + 1) * processes > 0x1p24)
-    throw Error(Status::unsupported, fmt::format("chains: {} items on {} processes are too many, expected at "
-                                                 "most 2^24 together; give blocks as items",
-                                                 request.costs.size(), processes));
+    throw Error(Status::unsupported,
+                "chains: {} items on {} processes are too many, expected at "
+                "most 2^24 together; give blocks as items",
+                request.costs.size(), processes);
 }
 
 /// Least movement under a limit of time.
@@ -198,14 +200,14 @@ Chain least_movement(const ChainRequest& request, const ChainOwners& now, double
   check(request, now);
   Chain chain = Mover(request, now).run(seconds);
   if (chain.first.empty())
-    throw Error(Status::not_found, fmt::format("chains: nothing takes {} s or less, the least is {} s", seconds,
-                                               in_given_order(request).seconds));
+    throw Error(Status::not_found, "chains: nothing takes {} s or less, the least is {} s", seconds,
+                in_given_order(request).seconds);
   return chain;
 }
 
 std::vector<Chain> chain_front(const ChainRequest& request, const ChainOwners& now, int most) {
   check(request, now);
-  if (most < 2) bad_chain(fmt::format("most is {}, expected at least 2", most));
+  if (most < 2) bad_chain("most is {}, expected at least 2", most);
   const Mover mover(request, now);
   const double least = in_given_order(request).seconds;
   const Chain nearest = mover.fastest(mover.run(out_of_reach));

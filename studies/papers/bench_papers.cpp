@@ -400,14 +400,7 @@ void ampi(Papers& papers) {
   papers.table("2.3.1, shares by speed, three competitors on one of four, %",
                {{"alone", 30.77, 100 * shares[0], 0.01}, {"loaded", 7.69, 100 * shares[1], 0.01}}, {2, 0, 0});
 
-  const auto printed = [](int competing, double) { return competing == 2 ? 0.17 : 0.265; };
-  const auto b = published::successive_balancing(800, 50, {2, 1, 0, 0}, printed, 0.01);
-  const double round[] = {68, 106, 313, 313};
-  entries.clear();
-  for (std::size_t k = 0; k < 4; ++k) entries.push_back({fmt::format("P{}, ms", k), round[k], b.rounds[0][k]});
-  papers.table("Figure 4.7, successive balancing, first round", entries, {4, 0, 0},
-               "the work functions are printed for this round only");
-  papers.text("Figures 5.2, 5.4, 5.5 and 5.6 on a model of the nodes: bench_balance, with Figure 10 below.");
+  papers.text("Figures 4.7, 5.2, 5.4, 5.5 and 5.6 on a model of the nodes: bench_balance, with Figure 10 below.");
 }
 
 void suif_adapt(Papers& papers) {

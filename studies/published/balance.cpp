@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,8 +16,8 @@ using base::Error;
 using base::Status;
 namespace {
 
-[[noreturn]] void bad_rule(const std::string& message) {
-  throw Error(Status::bad_argument, "published balance: " + message);
+template <class... Values> [[noreturn]] void bad_rule(fmt::format_string<Values...> message, Values&&... values) {
+  throw Error(Status::bad_argument, "published balance: " + fmt::format(message, std::forward<Values>(values)...));
 }
 
 } // namespace
@@ -25,7 +26,7 @@ std::vector<double> naive_shares(const std::vector<double>& speeds) {
   if (speeds.empty()) bad_rule("the list of speeds is empty, expected one per process");
   for (std::size_t k = 0; k < speeds.size(); ++k)
     if (!std::isfinite(speeds[k]) || speeds[k] <= 0)
-      bad_rule(fmt::format("speed {} is {}, expected a finite number above 0", k, speeds[k]));
+      bad_rule("speed {} is {}, expected a finite number above 0", k, speeds[k]);
   const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
   std::vector<double> shares;
   for (const double speed : speeds) shares.push_back(speed / all);
@@ -34,10 +35,9 @@ std::vector<double> naive_shares(const std::vector<double>& speeds) {
 
 SuccessiveBalance successive_balancing(double work_s, double comm_s, const std::vector<int>& competing,
                                        const WorkFunction& work_function, double tolerance_s) {
-  if (!std::isfinite(work_s) || work_s < 0)
-    bad_rule(fmt::format("work is {} s, expected a finite number from 0", work_s));
+  if (!std::isfinite(work_s) || work_s < 0) bad_rule("work is {} s, expected a finite number from 0", work_s);
   if (!std::isfinite(comm_s) || comm_s <= 0)
-    bad_rule(fmt::format("communication is {} s, expected a finite number above 0", comm_s));
+    bad_rule("communication is {} s, expected a finite number above 0", comm_s);
   const auto unloaded = std::count(competing.begin(), competing.end(), 0);
   if (unloaded == 0) bad_rule("every process has competitors, expected at least one without");
   SuccessiveBalance result;

@@ -39,15 +39,13 @@ struct Settings {
 std::pair<std::int64_t, std::int64_t> blocks_from(const std::string& text) {
   long long from = 0, to = 0;
   if (std::sscanf(text.c_str(), "%lld-%lld", &from, &to) != 2 || from < 1 || to < 1)
-    throw base::Error(base::Status::bad_argument,
-                      fmt::format("blocks are \"{}\", expected two sizes as in 37-80", text));
+    throw base::Error(base::Status::bad_argument, "blocks are \"{}\", expected two sizes as in 37-80", text);
   return {from, to};
 }
 
 Settings settings_from(int argc, char** argv) {
   if (argc < 6)
-    throw base::Error(base::Status::bad_argument,
-                      fmt::format("{} words, expected N GRIDS BLOCKS GBIT WAY...", argc - 1));
+    throw base::Error(base::Status::bad_argument, "{} words, expected N GRIDS BLOCKS GBIT WAY...", argc - 1);
   Settings settings;
   Change& change = settings.change;
   change.n = std::atoll(argv[1]);
@@ -225,8 +223,8 @@ int run(int argc, char** argv) {
   try {
     Settings settings = settings_from(argc, argv);
     if (settings.change.ranks() != size)
-      throw base::Error(base::Status::bad_argument, fmt::format("{} simulated processes, expected {} for {}", size,
-                                                                settings.change.ranks(), argv[2]));
+      throw base::Error(base::Status::bad_argument, "{} simulated processes, expected {} for {}", size,
+                        settings.change.ranks(), argv[2]);
     return Simulation(std::move(settings), rank).run() ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "exchange_in_simulation: %s [rank %d of %d]\n", error.what(), rank, size);

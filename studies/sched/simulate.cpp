@@ -215,7 +215,6 @@ private:
       if (ended_ >= options_.warm_up) begin_counting();
       return;
     }
-    count_finish_by(job);
     const double response_s = state_.now_s - job.arrival_s;
     const auto category = static_cast<std::size_t>(job.app->category);
     if (categories_.size() <= category) categories_.resize(category + 1);
@@ -233,14 +232,6 @@ private:
       stop_ = true;
     }
     if (ended_ >= options_.most_jobs) stop_ = true;
-  }
-
-  void count_finish_by(const SimJob& job) {
-    if (job.finish_by_s == never || job.crash_step < job.steps) return;
-    const std::vector<double>& times = step_times(*job.app);
-    if (job.arrival_s + job.steps * *std::min_element(times.begin(), times.end()) > job.finish_by_s) return;
-    ++feasible_;
-    kept_ += state_.now_s <= job.finish_by_s * (1 + 1e-12);
   }
 
   void begin_counting() {
@@ -287,8 +278,6 @@ private:
     r.simulated_s = state_.now_s;
     r.ignored = ignored_;
     r.crashed = crashed_;
-    r.feasible = feasible_;
-    r.kept = kept_;
     const double counted_s = state_.now_s - counting_since_s_;
     if (counting_ && counted_s > 0) r.used = used_s_ / (counted_s * options_.procs);
     if (r.jobs > 0) r.resizes_per_job = static_cast<double>(resizes_) / static_cast<double>(r.jobs);
@@ -321,8 +310,7 @@ private:
   BatchMeans responses_;
   std::vector<CategoryResult> categories_;
   mutable std::map<const App*, std::vector<double>> on_cores_; ///< filled as apps come
-  std::int64_t arrived_ = 0, started_ = 0, ended_ = 0, resizes_ = 0, ignored_ = 0, crashed_ = 0, feasible_ = 0,
-               kept_ = 0;
+  std::int64_t arrived_ = 0, started_ = 0, ended_ = 0, resizes_ = 0, ignored_ = 0, crashed_ = 0;
   double held_ = 0, used_s_ = 0, counting_since_s_ = 0;
   bool counting_ = false, stop_ = false, converged_ = false, overloaded_ = false;
 };

@@ -34,8 +34,6 @@ struct SimulationResult {
   double used = 0;            ///< part of the processor time that jobs had
   double resizes_per_job = 0; ///< changes of size
   std::int64_t ignored = 0, crashed = 0;
-  /// Of jobs with a finish-by time that could keep it on an empty machine: how many, and how many did.
-  std::int64_t feasible = 0, kept = 0;
   bool converged = false, overloaded = false;
   int batches = 0;
   double correlation = 0;    ///< of neighbouring batch means

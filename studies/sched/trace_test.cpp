@@ -12,7 +12,6 @@
 
 #include "backfill.hpp"
 #include "base/status.hpp"
-#include "profile.hpp"
 #include "replay.hpp"
 #include "speedup.hpp"
 #include "synthetic.hpp"
@@ -309,28 +308,6 @@ TEST(Backfill, TheSameAsBruteForce) {
 TEST(Backfill, RefusesWhatIsNoTrace) {
   EXPECT_THROW(backfill({job(0, 5, 1, 1)}, 4, Backfill::easy), base::Error);
   EXPECT_THROW(backfill({job(1, 1, 1, 1), job(0, 1, 1, 1)}, 4, Backfill::conservative), base::Error);
-}
-
-TEST(Profile, TheSameAsAnArray) {
-  std::mt19937 random(9);
-  constexpr int span = 1000;
-  std::vector<int> free(span, 50);
-  Profile profile(50);
-  const auto pick = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
-  for (int k = 0; k < 4000; ++k) {
-    const int from = pick(0, span - 2), to = pick(from + 1, span - 1), n = pick(-3, 3);
-    profile.add(from, to, n);
-    for (int t = from; t < to; ++t) free[static_cast<std::size_t>(t)] += n;
-    const int at = pick(0, span - 1), procs = pick(40, 60), length = pick(1, 30), limit = pick(at, span - 1);
-    ASSERT_EQ(profile.free_at(at), free[static_cast<std::size_t>(at)]);
-    int first = at;
-    while (first < span && free[static_cast<std::size_t>(first)] < procs) ++first;
-    ASSERT_EQ(profile.first_with(procs, at), first == span ? sched::never : first);
-    int begin = at;
-    for (int t = at; t < begin + length && t < limit; ++t)
-      if (free[static_cast<std::size_t>(t)] < procs) begin = t + 1;
-    ASSERT_EQ(profile.earliest(procs, length, at, limit), std::min(begin, limit));
-  }
 }
 
 // ---- speed-up

@@ -77,13 +77,6 @@ bool RandomArrivals::next(Newcomers& arrival) {
   return true;
 }
 
-bool ArrivalsToFinish::next(Newcomers& arrival) {
-  if (!jobs_.next(arrival)) return false;
-  const double smallest_s = arrival.steps * arrival.app->step_s.front();
-  arrival.finish_by_s = arrival.at_s + smallest_s * random_.uniform(least_, most_);
-  return true;
-}
-
 RecordedArrivals::RecordedArrivals(std::vector<Newcomers> list) : list_(std::move(list)) {
   std::stable_sort(list_.begin(), list_.end(), [](const Newcomers& a, const Newcomers& b) { return a.at_s < b.at_s; });
 }

@@ -69,20 +69,6 @@ private:
   double now_s_ = 0, ignoring_, crashing_;
 };
 
-/// Gives the jobs of others a finish-by time: from `least` to `most` times the time on their smallest size after they
-/// come, uniform.
-class ArrivalsToFinish : public Arrivals {
-public:
-  ArrivalsToFinish(Arrivals& jobs, double least, double most, std::uint64_t seed)
-      : jobs_(jobs), least_(least), most_(most), random_(seed) {}
-  bool next(Newcomers& arrival) override;
-
-private:
-  Arrivals& jobs_;
-  double least_, most_;
-  Random random_;
-};
-
 class RecordedArrivals : public Arrivals {
 public:
   explicit RecordedArrivals(std::vector<Newcomers> list);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "../errors.hpp"
+#include "../every_partition.hpp"
 #include "base/index.hpp"
 
 namespace {
@@ -523,69 +524,7 @@ TEST(Balance, BadInputIsRefusedInWords) {
   EXPECT_TRUE(says(refusal([](auto& r) { r.max_aspect = 0.5; }), "max_aspect"));
 }
 
-// ---- a published figure
-
-// SUIF-Adapt [MorrisLowenthal2001], Figure 10: Jacobi on 2, 4 and 8 nodes for 100 iterations; from iteration 20, 60 or
-// 90 on somebody competes with half of the nodes. Its seconds are not printed, only which decision was right: to
-// redistribute at 20 and not at 90; at 60 both were close, and on 8 nodes it was 2 % better without, which it got
-// wrong. So a redistribution cost about what 40 iterations gained, and on 8 nodes more. Tried here for every price from
-// nothing to 100 iterations' gain: whatever is decided loses less than 2 %.
-class Figure10 {
-public:
-  bool redistributes = false;
-  double loss = 0; ///< part of the quicker run
-
-  Figure10(int nodes, int iteration, double price_in_gains) {
-    std::vector<double> speeds(at(nodes), 1.0);
-    std::fill(speeds.begin() + nodes / 2, speeds.end(), 0.5);
-    BalanceRequest r = request_for({nodes, 1}, speeds, 1024);
-    r.is_weighted = true;
-    r.may_remove = false;
-    r.allowed = [](GridShape g) { return g.npcol == 1; };
-    r.steps_left = 100 - iteration;
-    const double loaded = 2, balanced = 4.0 / 3; // iterations alone take 1; of the speed three quarters are left
-    const double price = price_in_gains * (loaded - balanced), left = 100 - iteration;
-    r.change = [&](const advise::BalanceChoice&) { return advise::Cost{{{"exchange", price}}}; };
-    redistributes = advise::decide_balance(r).action != BalanceAction::stay;
-    const double stay = iteration + left * loaded, go = iteration + left * balanced + price;
-    loss = (redistributes ? go : stay) / std::min(go, stay) - 1;
-  }
-};
-
-TEST(PublishedBalance, Figure10NeverLosesTwoPercent) {
-  double worst = 0;
-  int wrong = 0, cases = 0;
-  for (const int nodes : {2, 4, 8})
-    for (const int iteration : {20, 60, 90})
-      for (double price = 0; price <= 100; price += 0.5, ++cases) {
-        const Figure10 one(nodes, iteration, price);
-        worst = std::max(worst, one.loss);
-        wrong += one.loss > 0 ? 1 : 0;
-      }
-  EXPECT_LT(worst, 0.02);
-  EXPECT_LT(wrong, cases / 30);
-  // the published nine: on 2 and 4 nodes a little below the gain of 40 iterations, on 8 nodes 2 % of a run above
-  for (const auto& [nodes, price] : {std::pair{2, 36.0}, std::pair{4, 37.0}, std::pair{8, 44.2}}) {
-    EXPECT_TRUE(Figure10(nodes, 20, price).redistributes);
-    EXPECT_EQ(Figure10(nodes, 60, price).redistributes, nodes < 8);
-    EXPECT_EQ(Figure10(nodes, 60, price).loss, 0);
-    EXPECT_FALSE(Figure10(nodes, 90, price).redistributes);
-  }
-}
-
-/// Calls f(parts) for all ways to cut n items into this many stretches, none of which needs an item.
-template <class F> void each_cut(std::int64_t n, int count, F&& f) {
-  std::vector<std::int64_t> parts(at(count), 0);
-  const auto choose = [&](auto self, std::size_t k, std::int64_t left) -> void {
-    if (k + 1 == parts.size()) {
-      parts[k] = left;
-      f(parts);
-      return;
-    }
-    for (parts[k] = 0; parts[k] <= left; ++parts[k]) self(self, k + 1, left - parts[k]);
-  };
-  choose(choose, 0, n);
-}
+// ---- unequal items
 
 double sum_of(const std::vector<double>& costs, std::int64_t first, std::int64_t count) {
   return std::accumulate(costs.begin() + first, costs.begin() + first + count, 0.0);
@@ -631,7 +570,9 @@ struct Unequal {
   }
   double least(const advise::BalanceChoice& c, bool is_row) const { // the other axis stays
     double least = std::numeric_limits<double>::infinity();
-    each_cut(is_row ? request.m : request.n, is_row ? c.grid.nprow : c.grid.npcol, [&](const auto& parts) {
+    std::vector<std::int64_t> parts(at(is_row ? c.grid.nprow : c.grid.npcol));
+    every_partition(is_row ? request.m : request.n, parts.size(), [&](const base::Borders& first) {
+      for (std::size_t k = 0; k < parts.size(); ++k) parts[k] = first[k + 1] - first[k];
       least = std::min(least, step_s(c, is_row ? parts : c.rows, is_row ? c.cols : parts));
     });
     return least;

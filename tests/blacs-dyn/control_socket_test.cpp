@@ -30,6 +30,7 @@
 #include "control/line_server.hpp"
 #include "control/protocol.hpp"
 #include "control/runtime_dir.hpp"
+#include "raw_socket.hpp"
 
 namespace {
 
@@ -91,21 +92,6 @@ int raw_connection(const std::string& path) {
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
   close(fd);
   return -1;
-}
-
-std::string all_that_comes(int fd) {
-  std::string text;
-  char buffer[4096];
-  for (ssize_t n; (n = recv(fd, buffer, sizeof buffer, 0)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
-  return text;
-}
-
-bool eventually(const std::function<bool()>& what) {
-  for (int i = 0; i < 60000; ++i) { // ten minutes: it hangs
-    if (what()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
 }
 
 std::string say(Client& client, const std::string& text) {

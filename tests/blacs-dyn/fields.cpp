@@ -168,12 +168,8 @@ int sequence(int argc, char** argv) {
 
 constexpr int most_fields = 5;
 
-struct State {
-  std::uint32_t seed = 0; ///< of the next step
-  int sequence = -1, steps_left = 0;
-  int fields = 0;
-  Form forms[most_fields];
-  std::int64_t owners = 1, changes = 0, copies = 0, relayouts = 0, restores = 0;
+struct State : follow::Sequences<Form, most_fields> {
+  std::int64_t owners = 1;
 };
 
 /// Beside the fields: an ordinary matrix, one with any owners, one of each shape, one in the program's own memory, and
@@ -318,24 +314,8 @@ void check_borders(const std::string& name, dyngrid_matrix* a, const Form& f, st
   expect(dyngrid_borders_free(&borders) == 0, "free");
 }
 
-std::string name_of(const State& state, int k) {
-  return "f" + std::to_string(state.sequence) + "." + std::to_string(k);
-}
-dyngrid_matrix* field_of(const State& state, int k) {
-  return dyngrid_matrix_find(name_of(state, k).c_str());
-}
-
 void begin_sequence(State& state, std::mt19937& random) {
-  for (int k = 0; k < state.fields; ++k) {
-    dyngrid_matrix* a = field_of(state, k);
-    expect(dyngrid_matrix_free(&a) == 0, "free");
-  }
-  ++state.sequence;
-  state.steps_left = 6;
-  state.fields = most_fields;
-  for (int k = 0; k < state.fields; ++k) {
-    Form& f = state.forms[k];
-    f = Form{};
+  state.begin([&](int k, Form& f) {
     f.dims = k < 3 ? 3 + k : 1 + static_cast<int>(below(random, 4));
     for (int d = 0; d < f.dims; ++d) {
       f.extents[d] = below(random, 30) == 0 ? 0 : 1 + below(random, f.dims > 3 ? 6 : 12);
@@ -351,14 +331,10 @@ void begin_sequence(State& state, std::mt19937& random) {
     }
     f.process_dims[below(random, f.dims)] = 0;
     f.salt = static_cast<int>(below(random, 1000));
-    fill(make(name_of(state, k), f), f);
-  }
+  });
 }
 
-/// One step; a change of the grid is requested, not made. The same draws on all processes.
-void take_step(State& state, int most, const char* file) {
-  std::mt19937 random(state.seed);
-  state.seed = static_cast<std::uint32_t>(random());
+void take_step(State& state, std::mt19937& random, int most, const char* file) {
   if (state.steps_left-- == 0) begin_sequence(state, random);
   switch (below(random, file ? 7 : 6)) {
   case 0:
@@ -368,13 +344,13 @@ void take_step(State& state, int most, const char* file) {
     ++state.changes;
     break;
   case 3:
-    expect(dyngrid_copy(field_of(state, 3), field_of(state, 4)) == 0, "copy");
+    expect(dyngrid_copy(state.matrix(3), state.matrix(4)) == 0, "copy");
     state.forms[4].salt = state.forms[3].salt;
     ++state.copies;
     break;
   case 4: { // b = 2 b - a
     const double two = 2, minus = -1;
-    expect(dyngrid_add('N', &minus, field_of(state, 4), &two, field_of(state, 3)) == 0, "add");
+    expect(dyngrid_add('N', &minus, state.matrix(4), &two, state.matrix(3)) == 0, "add");
     state.forms[3].salt = 2 * state.forms[3].salt - state.forms[4].salt;
     break;
   }
@@ -383,29 +359,25 @@ void take_step(State& state, int most, const char* file) {
     expect(dyngrid_relayout() >= 0, "relayout");
     ++state.relayouts;
     break;
-  default: {
-    State kept = state;
-    ++kept.restores;
-    expect(dyngrid_checkpoint(file) == 0, "checkpoint");
-    for (int k = 0; k < state.fields; ++k) {
-      Form spoilt = state.forms[k];
-      spoilt.salt = -1;
-      fill(field_of(state, k), spoilt);
-    }
-    for (const Other& o : others)
-      dyngrid::for_each<double>(dyngrid_matrix_find(o.name.c_str()), [](auto, auto, double& x) { x = -1; });
-    expect(dyngrid_restore(file) == 0, "restore");
-    state = kept;
-  }
+  default:
+    follow::restore_all(state, file, [&] {
+      for (int k = 0; k < state.made; ++k) {
+        Form spoilt = state.forms[k];
+        spoilt.salt = -1;
+        fill(state.matrix(k), spoilt);
+      }
+      for (const Other& o : others)
+        dyngrid::for_each<double>(dyngrid_matrix_find(o.name.c_str()), [](auto, auto, double& x) { x = -1; });
+    });
   }
 }
 
 void check_all(const State& state, const Kept& kept) {
-  for (int k = 0; k < state.fields; ++k) {
-    const std::string name = "seed " + std::to_string(state.seed) + ", " + name_of(state, k);
-    check(name, field_of(state, k), state.forms[k]);
+  for (int k = 0; k < state.made; ++k) {
+    const std::string name = "seed " + std::to_string(state.seed) + ", " + state.name(k);
+    check(name, state.matrix(k), state.forms[k]);
     if (k == static_cast<int>(state.seed % most_fields)) // of one in turn
-      check_borders(name, field_of(state, k), state.forms[k], state.seed);
+      check_borders(name, state.matrix(k), state.forms[k], state.seed);
   }
   check_others(kept);
 }
@@ -419,21 +391,13 @@ int at_random(std::uint32_t seed, int count, int most, const char* file) {
     Kept kept;
     make_others(state, kept);
     if (!dyngrid_is_newcomer()) fill_others();
-    const bool stays = follow::on_each_grid([&] {
-      check_all(state, kept);
-      if (state.sequence + 1 == count && state.steps_left == 0) return false;
-      take_step(state, most, file);
-      check_all(state, kept);
-      return true;
-    });
+    const bool stays = follow::at_random(
+        state, count, [&] { check_all(state, kept); },
+        [&](std::mt19937& random) { take_step(state, random, most, file); });
     if (!stays) return dyngrid_finalize();
     expect(dyngrid_borders_free(&kept.borders) == 0, "free");
   }
-  if (dyngrid_is_first())
-    std::printf("all right: %d sequences, %lld changes of the grid, %lld copies, %lld relayouts, %lld restores\n",
-                count, static_cast<long long>(state.changes), static_cast<long long>(state.copies),
-                static_cast<long long>(state.relayouts), static_cast<long long>(state.restores));
-  return dyngrid_finalize();
+  return follow::all_right(state);
 }
 
 // ---- statuses

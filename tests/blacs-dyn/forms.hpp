@@ -50,4 +50,63 @@ template <class Forms, class IsMade> int read_all(const char* file, const Forms&
   return dyngrid_finalize();
 }
 
+/// Sequences of six steps each, drawn at random on `count` matrices. Shared, so that new processes have it.
+template <class Form, int count> struct Sequences {
+  std::uint32_t seed = 0; ///< of the next step
+  int sequence = -1, steps_left = 0, made = 0;
+  Form forms[count];
+  std::int64_t changes = 0, copies = 0, relayouts = 0, restores = 0;
+
+  std::string name(int k) const { return "a" + std::to_string(sequence) + "." + std::to_string(k); }
+  dyngrid_matrix* matrix(int k) const { return dyngrid_matrix_find(name(k).c_str()); }
+  /// Other matrices, in place of those of the last sequence. draw(k, form)
+  template <class Draw> void begin(Draw&& draw) {
+    for (int k = 0; k < made; ++k) {
+      dyngrid_matrix* a = matrix(k);
+      expect(dyngrid_matrix_free(&a) == 0, "free");
+    }
+    ++sequence;
+    steps_left = 6;
+    made = count;
+    for (int k = 0; k < count; ++k) {
+      forms[k] = Form{};
+      draw(k, forms[k]);
+      fill(make(name(k), forms[k]), forms[k]);
+    }
+  }
+};
+
+/// What spoil() overwrites comes back from a checkpoint.
+template <class State, class Spoil> void restore_all(State& state, const char* file, Spoil&& spoil) {
+  State kept = state;
+  ++kept.restores;
+  expect(dyngrid_checkpoint(file) == 0, "checkpoint");
+  spoil();
+  expect(dyngrid_restore(file) == 0, "restore");
+  state = kept;
+}
+
+/// take_step(random) begins the sequences; a change of the grid is requested there, not made. The same draws on all
+/// processes. @return false: this process has left
+template <class State, class Check, class Step>
+bool at_random(State& state, int count, Check&& check_all, Step&& take_step) {
+  return on_each_grid([&] {
+    check_all();
+    if (state.sequence + 1 == count && state.steps_left == 0) return false;
+    std::mt19937 random(state.seed);
+    state.seed = static_cast<std::uint32_t>(random());
+    take_step(random);
+    check_all();
+    return true;
+  });
+}
+
+template <class State> int all_right(const State& state) {
+  if (dyngrid_is_first())
+    std::printf("all right: %d sequences, %lld changes of the grid, %lld copies, %lld relayouts, %lld restores\n",
+                state.sequence + 1, static_cast<long long>(state.changes), static_cast<long long>(state.copies),
+                static_cast<long long>(state.relayouts), static_cast<long long>(state.restores));
+  return dyngrid_finalize();
+}
+
 } // namespace follow

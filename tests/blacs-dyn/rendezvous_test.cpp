@@ -9,14 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <set>
 #include <thread>
 
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -25,8 +22,10 @@
 
 #include "../errors.hpp"
 #include "../without_threads.hpp"
+#include "base/tcp.hpp"
 #include "control/strangers.hpp"
 #include "processes/launchers/rendezvous.hpp"
+#include "raw_socket.hpp"
 
 using blacs_dyn::Peer;
 using blacs_dyn::Presence;
@@ -36,14 +35,6 @@ using blacs_dyn::RendezvousAddress;
 namespace {
 
 constexpr int group = 7, processes = 3;
-
-bool eventually(const std::function<bool()>& what) {
-  for (int i = 0; i < 60000; ++i) { // ten minutes: it hangs
-    if (what()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
 
 /// A rendezvous that group 7 of three processes was invited to.
 struct Host {
@@ -67,21 +58,7 @@ struct Host {
 };
 
 int raw_connection(const RendezvousAddress& place) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(place.port));
-  inet_pton(AF_INET, place.host.c_str(), &address.sin_addr);
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
-  close(fd);
-  return -1;
-}
-
-std::string all_that_comes(int fd) {
-  std::string text;
-  char buffer[256];
-  for (ssize_t got; (got = recv(fd, buffer, sizeof buffer, 0)) > 0;) text.append(buffer, static_cast<std::size_t>(got));
-  return text;
+  return base::connect_tcp(place.host, place.port, base::Deadline(-1)).release();
 }
 
 /// The answer to a connection that sends this line, before it is closed.
@@ -349,17 +326,8 @@ TEST(Rendezvous, WithoutADescriptorLeftItWaitsUntilThereIsOne) {
 }
 
 TEST(Strangers, PauseWithoutADescriptorLeft) {
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  ASSERT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(listen(listener, 8), 0);
-  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length);
-  RendezvousAddress place;
-  place.host = "127.0.0.1";
-  place.port = ntohs(address.sin_port);
+  const base::TcpListener tcp = base::listen_tcp("127.0.0.1");
+  const int listener = tcp.fd.get();
   control::StrangerLimits limits;
   limits.pause_s = 0.3;
   control::Strangers strangers(limits);
@@ -369,7 +337,7 @@ TEST(Strangers, PauseWithoutADescriptorLeft) {
     strangers.add_to(all, listener);
     return all;
   };
-  const int fd = raw_connection(place);
+  const int fd = base::connect_tcp("127.0.0.1", tcp.port, base::Deadline(-1)).release();
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
   rlimit low = before;
@@ -385,7 +353,6 @@ TEST(Strangers, PauseWithoutADescriptorLeft) {
   close(fd);
   strangers.serve(listener, nobody);
   EXPECT_EQ(polled().size(), 1u);
-  close(listener);
 }
 
 TEST(Strangers, SilenceAndSlownessAreGivenUp) {

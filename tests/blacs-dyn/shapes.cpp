@@ -219,35 +219,12 @@ int sequence(int argc, char** argv) {
 
 // ---- random
 
-struct State {
-  std::uint32_t seed = 0; ///< of the next step
-  int sequence = -1, steps_left = 0;
-  int matrices = 0;
-  Form forms[10];
-  std::int64_t copies = 0, changes = 0, reblocks = 0, restores = 0;
-};
-
-std::string name_of(const State& state, int k) {
-  return "a" + std::to_string(state.sequence) + "." + std::to_string(k);
-}
-
-dyngrid_matrix* matrix_of(const State& state, int k) {
-  return dyngrid_matrix_find(name_of(state, k).c_str());
-}
+using State = follow::Sequences<Form, 10>;
 
 void begin_sequence(State& state, std::mt19937& random) {
-  for (int k = 0; k < state.matrices; ++k) {
-    dyngrid_matrix* a = matrix_of(state, k);
-    expect(dyngrid_matrix_free(&a) == 0, "free");
-  }
-  ++state.sequence;
-  state.steps_left = 6;
-  state.matrices = 10;
   const bool are_vectors = below(random, 3) == 0;
   const std::int64_t m = below(random, 50), n = are_vectors ? 1 : below(random, 30); // of all: they are copied
-  for (int k = 0; k < state.matrices; ++k) {
-    Form& f = state.forms[k];
-    f = Form{};
+  state.begin([&](int k, Form& f) {
     f.shape = k < 7 ? k : k == 7 ? on_part : static_cast<int>(below(random, 8)) - 1; // one of each, and two more
     f.nprow = 1 + static_cast<int>(below(random, 4));
     f.npcol = 1 + static_cast<int>(below(random, 4));
@@ -256,16 +233,12 @@ void begin_sequence(State& state, std::mt19937& random) {
     f.mb = 1 + below(random, 9);
     f.nb = 1 + below(random, 9);
     f.salt = static_cast<int>(below(random, 1000));
-    fill(make(name_of(state, k), f), f);
-  }
+  });
 }
 
-/// One step; a change of the grid is requested, not made. The same draws on all processes.
-void take_step(State& state, int most, const char* file) {
-  std::mt19937 random(state.seed);
-  state.seed = static_cast<std::uint32_t>(random());
+void take_step(State& state, std::mt19937& random, int most, const char* file) {
   if (state.steps_left-- == 0) begin_sequence(state, random);
-  const int k = static_cast<int>(below(random, state.matrices)), l = static_cast<int>(below(random, state.matrices));
+  const int k = static_cast<int>(below(random, state.made)), l = static_cast<int>(below(random, state.made));
   Form& f = state.forms[k];
   switch (below(random, file ? 8 : 7)) {
   case 0:
@@ -277,36 +250,32 @@ void take_step(State& state, int most, const char* file) {
   case 3:
     f.mb = 1 + below(random, 9);
     f.nb = 1 + below(random, 9);
-    expect(dyngrid_matrix_reblock(matrix_of(state, k), f.mb, f.nb) >= 0, "reblock");
-    ++state.reblocks;
+    expect(dyngrid_matrix_reblock(state.matrix(k), f.mb, f.nb) >= 0, "reblock");
+    ++state.relayouts;
     break;
   case 4:
   case 5:
-    expect(dyngrid_copy(matrix_of(state, k), matrix_of(state, l)) == 0, "copy");
+    expect(dyngrid_copy(state.matrix(k), state.matrix(l)) == 0, "copy");
     state.forms[l].salt = f.salt;
     ++state.copies;
     break;
   case 6:
     f.salt = static_cast<int>(below(random, 1000));
-    fill(matrix_of(state, k), f);
+    fill(state.matrix(k), f);
     expect(dyngrid_relayout() == DYNGRID_SAME, "relayout");
     break;
-  default: {
-    State kept = state;
-    ++kept.restores;
-    expect(dyngrid_checkpoint(file) == 0, "checkpoint");
-    for (int i = 0; i < state.matrices; ++i) fill(matrix_of(state, i), Form{0, 1, 1, 0, 0, 1, 1, 7});
-    expect(dyngrid_restore(file) == 0, "restore");
-    state = kept;
-  }
+  default:
+    follow::restore_all(state, file, [&] {
+      for (int i = 0; i < state.made; ++i) fill(state.matrix(i), Form{0, 1, 1, 0, 0, 1, 1, 7});
+    });
   }
 }
 
 void check_all(const State& state) {
-  for (int k = 0; k < state.matrices; ++k) {
+  for (int k = 0; k < state.made; ++k) {
     const Form& f = state.forms[k];
-    check("seed " + std::to_string(state.seed) + ", " + name_of(state, k) + " of shape " + std::to_string(f.shape),
-          matrix_of(state, k), f);
+    check("seed " + std::to_string(state.seed) + ", " + state.name(k) + " of shape " + std::to_string(f.shape),
+          state.matrix(k), f);
   }
 }
 
@@ -315,19 +284,9 @@ int at_random(std::uint32_t seed, int count, int most, const char* file) {
   State state;
   state.seed = seed;
   expect(dyngrid_share("state", &state, sizeof state) == 0, "share");
-  const bool stays = follow::on_each_grid([&] {
-    check_all(state);
-    if (state.sequence + 1 == count && state.steps_left == 0) return false;
-    take_step(state, most, file);
-    check_all(state);
-    return true;
-  });
-  if (!stays) return dyngrid_finalize();
-  if (dyngrid_is_first())
-    std::printf("all right: %d sequences, %lld changes of the grid, %lld copies, %lld reblocks, %lld restores\n", count,
-                static_cast<long long>(state.changes), static_cast<long long>(state.copies),
-                static_cast<long long>(state.reblocks), static_cast<long long>(state.restores));
-  return dyngrid_finalize();
+  const bool stays = follow::at_random(
+      state, count, [&] { check_all(state); }, [&](std::mt19937& random) { take_step(state, random, most, file); });
+  return stays ? follow::all_right(state) : dyngrid_finalize();
 }
 
 // ---- statuses

@@ -83,37 +83,7 @@ std::vector<std::vector<int>> rounded_speeds(const Selection& s) {
   return grid;
 }
 
-struct Row {
-  double tpp, global, global_used, local, local_used, mixed;
-};
-constexpr double wrong = 0; // REFERENCES.md: no rule found, or the printed value cannot be reached
-const Row table_6_7[] = {
-    {1600, 188.2, 1597.5, 184.0, 1528.2, 183.3}, {1400, wrong, wrong, 215.9, 1325.7, 214.9},
-    {1200, 250.5, 1198.7, 217.8, 1180.9, 215.9}, {1000, 274.3, 999.1, 273.5, 924.9, 272.7},
-    {800, wrong, 799.9, 282.1, 760.8, 282.1},    {600, 357.4, 590.6, 326.0, 564, 326.2},
-    {400, 488.2, 398.6, 396.3, 374.5, 396.3},    {200, 508.5, 186.6, wrong, 161.8, wrong},
-};
-
-void expect_printed(double tpp, Strategy strategy, double time, double used) {
-  const SelectionRequest r = of(tpp, strategy);
-  const Selection s = select_processors(r);
-  expect_sound(r, s);
-  EXPECT_TRUE(time == wrong || std::abs(ms * s.mapping.t_theory / time - 1) <= 0.005)
-      << tpp << ": " << ms * s.mapping.t_theory;
-  EXPECT_TRUE(used == wrong || std::abs(s.tpp_used - used) <= 0.1) << tpp << ": " << s.tpp_used;
-}
-
-TEST(Selection, Table67) {
-  for (const Row& row : table_6_7) {
-    expect_printed(row.tpp, Strategy::global, row.global, row.global_used);
-    expect_printed(row.tpp, Strategy::local, row.local, row.local_used);
-    expect_printed(row.tpp, Strategy::mixed, row.mixed, row.local_used);
-  }
-  // global 800, printed 309.6, comes out 1.3 % shorter; local 200, printed 487.3, cannot be below 489.9
-  EXPECT_NEAR(ms * select_processors(of(800, Strategy::global)).mapping.t_theory / 309.6, 0.987, 0.002);
-  EXPECT_GT(ms * select_processors(of(200, Strategy::local)).mapping.t_theory, 489.9);
-}
-
+// Table 6.7: studies/papers.
 TEST(Selection, Tables610To614) {
   const Selection global = select_processors(of(600, Strategy::global));
   EXPECT_EQ(global.mapping.rows, (Sizes{1639, 361}));

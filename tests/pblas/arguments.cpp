@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with the arguments of the factorizations is said as ScaLAPACK says it: the same info for the same
-// mistake, on all processes, also when one process alone makes it.
+// What is wrong with the arguments of the factorizations on one process, or of a kind that ScaLAPACK does not know, is
+// the same error on all. Mistakes of all processes are compared with ScaLAPACK's in error_exits.cpp.
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,6 +15,8 @@ void pdpotrs_(DYNGRID_POTRS_ARGS(double));
 }
 
 namespace {
+
+using spread::list;
 
 struct Arguments {
   char letter = 'L';
@@ -60,25 +62,6 @@ int potrf(decltype(&pdpotrf_) routine, Arguments x) {
   return info;
 }
 
-TEST(Arguments, AreRefusedAsStockRefuses) {
-  const spread::Grid grid(2, 2);
-  for (const Mistake& mistake : mistakes) {
-    SCOPED_TRACE(mistake.what);
-    Arguments x(grid.ctxt);
-    mistake.make(x);
-    const int expected = getrf(pdgetrf_, x);
-    EXPECT_LT(expected, 0);
-    EXPECT_EQ(getrf(dyngrid_pdgetrf_, x), expected);
-    if (x.m == 8) {
-      EXPECT_EQ(potrf(dyngrid_pdpotrf_, x), potrf(pdpotrf_, x));
-    }
-  }
-  Arguments x(grid.ctxt);
-  x.letter = 'X';
-  EXPECT_EQ(potrf(dyngrid_pdpotrf_, x), -1);
-  EXPECT_EQ(potrf(dyngrid_pdpotrf_, x), potrf(pdpotrf_, x));
-}
-
 int getrs(decltype(&pdgetrs_) routine, Arguments x) {
   int info = 99;
   routine("N", &x.n, &x.nrhs, x.a.data(), &x.ia, &x.ja, x.desc.data(), x.ipiv.data(), x.b.data(), &x.ib, &x.jb,
@@ -97,56 +80,12 @@ int potrs(decltype(&pdpotrs_) routine, Arguments x) {
   return info;
 }
 
-/// The same in lists.
-void list(std::vector<int>& desc) {
-  const int mb = desc[4], nb = desc[5];
-  desc[0] = 601, desc[4] = desc[5] = 1;
-  desc.insert(desc.end(), {mb, nb});
-}
-
-/// What `mistake` is said to be is what ScaLAPACK says of it, whichever of the two descriptors are lists.
-template <class Solve, class Routine>
-void refused_alike(const char* name, Solve&& solve, Routine own, Routine ordinary, const Arguments& x) {
-  SCOPED_TRACE(name);
-  const int expected = solve(ordinary, x);
-  EXPECT_LT(expected, 0);
-  for (int lists = 0; lists < 4; ++lists) {
-    SCOPED_TRACE(lists);
-    Arguments y = x;
-    if (lists % 2 == 1) list(y.desc);
-    if (lists >= 2) list(y.descb);
-    EXPECT_EQ(solve(own, y), expected);
-    if (lists > 0) {
-      EXPECT_EQ(solve(ordinary, y), expected) << "the ordinary name leads here";
-    }
-  }
-}
-
-/// The right-hand sides do not fit the matrix.
-TEST(Arguments, OfTwoDescriptorsThatDoNotFit) {
+/// ScaLAPACK does not look, and its PDTRSM ends the program.
+TEST(Arguments, OfTwoContexts) {
   const spread::Grid grid(2, 2), other(2, 2);
-  const Mistake misfits[] = {
-      {"too many right-hand sides", [](Arguments& x) { x.nrhs = 11; }},
-      {"too few rows", [](Arguments& x) { x.descb[2] = 7; }},
-      {"a row of B that is none", [](Arguments& x) { x.ib = 0; }},
-      {"a row of B behind the end", [](Arguments& x) { x.ib = 11; }},
-      {"rows of B beyond the end", [](Arguments& x) { x.ib = 5; }},
-      {"columns of B beyond the end", [](Arguments& x) { x.jb = 8; }},
-      {"another context", [&](Arguments& x) { x.descb[1] = other.ctxt; }},
-      {"csrc", [](Arguments& x) { x.descb[7] = 2; }},
-      {"lld", [](Arguments& x) { x.descb[8] = 1; }},
-  };
-  for (const Mistake& misfit : misfits) {
-    SCOPED_TRACE(misfit.what);
-    Arguments x(grid.ctxt);
-    misfit.make(x);
-    refused_alike("getrs", getrs, dyngrid_pdgetrs_, pdgetrs_, x);
-    refused_alike("gesv", gesv, dyngrid_pdgesv_, pdgesv_, x);
-    if (x.descb[1] == grid.ctxt)
-      refused_alike("potrs", potrs, dyngrid_pdpotrs_, pdpotrs_, x);
-    else // ScaLAPACK does not look, and its PDTRSM ends the program
-      EXPECT_EQ(potrs(dyngrid_pdpotrs_, x), -1102);
-  }
+  Arguments x(grid.ctxt);
+  x.descb[1] = other.ctxt;
+  EXPECT_EQ(potrs(dyngrid_pdpotrs_, x), -1102);
 }
 
 /// Axes that are cut in other places ScaLAPACK cannot bring together; we can.

@@ -45,6 +45,7 @@ void pzherk_(DYNGRID_RANK_K_ARGS(void, double));
 
 namespace {
 
+using spread::list;
 using spread::pick;
 using spread::Random;
 
@@ -245,13 +246,6 @@ bool mistake(Random& random, const Kernel& kernel, Call& x, int other_ctxt) {
     matrix.desc[8] = one_of<int>(random, {-1, 0, 3});
   }
   return entry > 3;
-}
-
-/// The same in a list.
-void list(std::vector<int>& desc) {
-  const int mb = desc[4], nb = desc[5];
-  desc[0] = 601, desc[4] = desc[5] = 1;
-  desc.insert(desc.end(), {mb, nb});
 }
 
 TEST(ErrorExits, AreThoseOfStock) {

@@ -137,4 +137,11 @@ template <class T> Matrix<T> random_matrix(Random& random, const Grid& grid, int
           {}, &grid};
 }
 
+/// An ordinary descriptor, written in lists.
+inline void list(std::vector<int>& desc) {
+  const int mb = desc[4], nb = desc[5];
+  desc[0] = 601, desc[4] = desc[5] = 1;
+  desc.insert(desc.end(), {mb, nb});
+}
+
 } // namespace spread

@@ -30,11 +30,7 @@ namespace {
 using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>; ///< sorted
 
 Pairs pieces(const RunList& list) {
-  Pairs pairs;
-  for (const redist::Run& run : list.runs)
-    for (std::int64_t t = 0; t < run.count; ++t)
-      for (std::int64_t i = 0; i < run.len; ++i)
-        pairs.emplace_back(run.from + t * run.from_step + i, run.to + t * run.to_step + i);
+  Pairs pairs = brute::pairs_of(list);
   std::sort(pairs.begin(), pairs.end());
   return pairs;
 }

@@ -19,6 +19,7 @@
 
 #include "../errors.hpp"
 #include "../sanitized.hpp"
+#include "base/control_groups.hpp"
 #include "exec/liveness.hpp"
 #include "redist/executor.hpp"
 #include "redist/measure.hpp"
@@ -31,11 +32,8 @@ namespace {
 using resources::open_files;
 
 /// A line of /proc/self/status in bytes.
-long status_bytes(const std::string& name) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.rfind(name + ":", 0) == 0) return std::stol(line.substr(name.size() + 1)) * 1024;
-  return -1;
+std::int64_t status_bytes(const char* name) {
+  return base::entry_in("/proc/self/status", name) * 1024;
 }
 
 void reset_peak() {
@@ -69,9 +67,9 @@ TEST_P(InPlace, HoldsLittleMoreThanOneCopy) {
     executor.execute({}, {}); // its buffers are there now
     MPI_Barrier(MPI_COMM_WORLD);
     reset_peak();
-    const long before = status_bytes("VmRSS");
+    const std::int64_t before = status_bytes("VmRSS:");
     executor.execute_in_place({&plan}, {{a.data(), plan.m_loc_from, b.data(), plan.m_loc_to}});
-    const long peak = status_bytes("VmHWM");
+    const std::int64_t peak = status_bytes("VmHWM:");
     // Pages of other ranks' arrays that are mapped here count too, so this bound is for private memory only.
     if (GetParam() == redist::Sharing::no) {
       EXPECT_LT(peak - before, share * 2 / 5) << "two copies would be " << share;
@@ -92,7 +90,7 @@ TEST_P(InPlace, HoldsLittleMoreThanOneCopy) {
 TEST(Executors, ComeAndGoWithoutATrace) {
   for (int k = 0; k < 3; ++k) redist::Executor(MPI_COMM_WORLD).close();
   const int files = open_files();
-  const long resident = status_bytes("VmRSS");
+  const std::int64_t resident = status_bytes("VmRSS:");
   for (int k = 0; k < 100; ++k) {
     redist::Executor executor(MPI_COMM_WORLD);
     executor.execute({}, {});
@@ -100,7 +98,7 @@ TEST(Executors, ComeAndGoWithoutATrace) {
   }
   EXPECT_EQ(open_files(), files); // segments in shared memory are files without a name
   if (!is_sanitized) {
-    EXPECT_LE(status_bytes("VmRSS"), resident + (2 << 20));
+    EXPECT_LE(status_bytes("VmRSS:"), resident + (2 << 20));
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Element-exact moves through MPI for every executor and every order of steps.
-#include <sched.h>
-
+// Element-exact moves through MPI for every executor. Random problems under every schedule: exec_schedules.cpp.
+#include <map>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -19,47 +18,26 @@ using namespace brute;
 using redist::Executor;
 using redist::Pointers;
 using redist::RankPlan;
-
-constexpr const char* types = "sdczi";
+using redist::Schedule;
 
 Home home = Home::ordinary;
 
-void move_and_compare(Executor& executor, const std::vector<Problem>& problems, const std::string& type_letters,
-                      Order order, const std::string& what) {
+void move_and_compare(Executor& executor, const Problem& x, Schedule schedule, const std::string& what) {
   const int rank = world_rank();
-  std::vector<redist::RankPlan> plans;
-  std::vector<Share> from, to, want;
-  for (std::size_t k = 0; k < problems.size(); ++k) {
-    const char type = type_letters[k % type_letters.size()];
-    plans.push_back(plan_of(problems[k], rank, type, order));
-    from.push_back(share_of(problems[k].from, rank, type, 3, true));
-    to.push_back(share_of(problems[k].to, rank, type, 2, false));
-    want.push_back(expected(problems[k], rank, type, 2));
+  const RankPlan plan = plan_of(x, rank, 'd', schedule);
+  Share from = share_of(x.from, rank, 'd', 3, true), to = share_of(x.to, rank, 'd', 2, false);
+  const Share before = from;
+  redist::SharedArray array;
+  void* source = from.data();
+  if (!from.bytes.empty() && (home == Home::shared || (home == Home::mixed && rank % 2 == 0))) {
+    array = redist::SharedArray(from.bytes.size() + 64, redist::Sharing::yes);
+    source = static_cast<char*>(array.data()) + 64;
+    std::memcpy(source, from.data(), from.bytes.size());
   }
-  std::vector<redist::SharedArray> arrays(problems.size());
-  std::vector<const void*> source;
-  for (std::size_t k = 0; k < problems.size(); ++k) {
-    source.push_back(from[k].data());
-    const bool in_array =
-        home == Home::shared || (home == Home::mixed && (k + static_cast<std::size_t>(rank)) % 2 == 0);
-    if (!in_array || from[k].bytes.empty()) continue;
-    arrays[k] = redist::SharedArray(from[k].bytes.size() + 64, redist::Sharing::yes);
-    char* at = static_cast<char*>(arrays[k].data()) + 64;
-    std::memcpy(at, from[k].data(), from[k].bytes.size());
-    source.back() = at;
-  }
-  std::vector<const RankPlan*> moved;
-  std::vector<Pointers> pointers;
-  for (std::size_t k = 0; k < problems.size(); ++k) {
-    moved.push_back(&plans[k]);
-    pointers.push_back({source[k], from[k].lld, to[k].data(), to[k].lld});
-  }
-  const std::vector<Share> before = from;
-  executor.execute(moved, pointers);
-  for (std::size_t k = 0; k < problems.size(); ++k) {
-    EXPECT_TRUE(to[k].bytes == want[k].bytes) << what << ", transfer " << k << " type " << from[k].type;
-    EXPECT_TRUE(from[k].bytes == before[k].bytes) << what << ": the source changed";
-  }
+  executor.execute({&plan}, {{source, from.lld, to.data(), to.lld}});
+  EXPECT_TRUE(to.bytes == expected(x, rank, 'd', 2).bytes) << what;
+  EXPECT_TRUE(from.bytes.empty() || std::memcmp(source, before.bytes.data(), before.bytes.size()) == 0)
+      << what << ": the source changed";
 }
 
 /// A whole matrix in block columns over all ranks, to block rows.
@@ -75,29 +53,6 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(Executors, EveryTransport, transports(), name_of_transport);
-
-TEST_P(EveryTransport, RandomProblemsInEveryOrder) {
-  Executor executor(MPI_COMM_WORLD, options());
-  std::mt19937 random(20261121);
-  for (int round = 0; round < 120; ++round) {
-    const Problem x = random_problem(random, world_size());
-    const auto order = static_cast<Order>(round % 4);
-    move_and_compare(executor, {x}, std::string(1, types[round % 5]), order, "round " + std::to_string(round));
-    if (HasFailure()) break;
-  }
-  executor.close();
-}
-
-TEST_P(EveryTransport, SeveralMatricesOfSeveralTypesInOneRound) {
-  Executor executor(MPI_COMM_WORLD, options());
-  std::mt19937 random(7);
-  for (int round = 0; round < 25; ++round) {
-    std::vector<Problem> problems;
-    for (int k = 0; k < 5; ++k) problems.push_back(random_problem(random, world_size()));
-    move_and_compare(executor, problems, types, static_cast<Order>(round % 4), "round " + std::to_string(round));
-  }
-  executor.close();
-}
 
 TEST_P(EveryTransport, OnePlanForMatricesOfSeveralTypes) {
   // as the library plans: messages that leave the same columns share their lists and go together
@@ -147,33 +102,21 @@ TEST_P(EveryTransport, LargePanelsOverDisjointNestedAndOverlappingGrids) {
   problems.push_back(
       whole(uniform(1000, 800, 1000, 200, line(0, p)), uniform(1000, 800, 1000, 400, line(0, p)))); // contiguous pieces
   for (std::size_t k = 0; k < problems.size(); ++k)
-    for (Order order : {Order::none, Order::by_rank, Order::split})
-      move_and_compare(executor, {problems[k]}, "d", order, "grids " + std::to_string(k));
-  executor.close();
-}
-
-TEST_P(EveryTransport, MoreThanOneExchangeMayBeOutstandingElsewhere) {
-  // fast ranks begin the next exchange while slow ones are still in this one
-  Executor executor(MPI_COMM_WORLD, options());
-  const int p = world_size();
-  const Problem x =
-      whole(uniform(40, 40, 3, 5, redist::Grid::row_major(1, p)), uniform(40, 40, 4, 2, redist::Grid::row_major(p, 1)));
-  const Problem y =
-      whole(uniform(30, 50, 7, 5, redist::Grid::row_major(p, 1)), uniform(30, 50, 4, 9, redist::Grid::row_major(1, p)));
-  for (int round = 0; round < 200; ++round)
-    move_and_compare(executor, {round % 2 == 0 ? x : y}, "z", Order::none, "round");
+    for (const Schedule schedule : {Schedule::async, Schedule::caterpillar, Schedule::matching})
+      move_and_compare(executor, problems[k], schedule, "grids " + std::to_string(k));
   executor.close();
 }
 
 TEST_P(EveryTransport, ArraysThatAreOfferedInSomeExchangesOnly) {
-  // a rank that nobody reads from may be in its next exchange, and offer there, while others begin to read
+  // fast ranks begin the next exchange while slow ones are still in this one; one that nobody reads from may offer its
+  // array there, while others begin to read
   Executor executor(MPI_COMM_WORLD, options());
   const int p = world_size();
   const Problem x =
       whole(uniform(40, 40, 3, 5, redist::Grid::row_major(1, p)), uniform(40, 40, 4, 2, redist::Grid::row_major(p, 1)));
   for (int round = 0; round < 200; ++round) {
     if (home != Home::ordinary) home = round % 2 == 0 ? Home::mixed : Home::shared;
-    move_and_compare(executor, {x}, "d", Order::none, "round " + std::to_string(round));
+    move_and_compare(executor, x, Schedule::async, "round " + std::to_string(round));
   }
   executor.close();
 }
@@ -198,40 +141,15 @@ TEST_P(EveryTransport, StartAndFinish) {
   EXPECT_THROW(executor.execute({}, {}), base::Error);
 }
 
-TEST_P(EveryTransport, AdvanceWhileComputing) {
+TEST_P(EveryTransport, ClosesAfterWhatIsUnderWay) {
   Executor executor(MPI_COMM_WORLD, options());
   const int rank = world_rank();
   const Problem x = columns_to_rows(300, 16, 8);
-  const RankPlan plan = plan_of(x, rank, 'z', Order::split);
-  for (int round = 0; round < 20; ++round) {
-    Share from = share_of(x.from, rank, 'z', 0, true), to = share_of(x.to, rank, 'z', 0, false);
-    executor.start({&plan}, {{from.data(), from.lld, to.data(), to.lld}});
-    while (!executor.advance()) sched_yield();
-    executor.finish();
-    EXPECT_TRUE(to.bytes == expected(x, rank, 'z', 0).bytes);
-  }
+  const RankPlan plan = plan_of(x, rank, 'z', Schedule::matching);
   Share from = share_of(x.from, rank, 'z', 0, true), to = share_of(x.to, rank, 'z', 0, false);
   executor.start({&plan}, {{from.data(), from.lld, to.data(), to.lld}});
-  executor.close(); // waits for what is under way
-  EXPECT_TRUE(to.bytes == expected(x, rank, 'z', 0).bytes);
-}
-
-TEST_P(EveryTransport, InPlaceInAnyNumberOfSlabs) {
-  Executor executor(MPI_COMM_WORLD, options());
-  std::mt19937 random(99);
-  const int rank = world_rank();
-  for (int round = 0; round < 40; ++round) {
-    const Problem x = random_problem(random, world_size());
-    const char type = types[round % 5];
-    const RankPlan plan = plan_of(x, rank, type, static_cast<Order>(round % 4));
-    const Share from = share_of(x.from, rank, type, 3, true);
-    Share to = share_of(x.to, rank, type, 2, false);
-    redist::SharedArray array(from.bytes.size(), home == Home::ordinary ? redist::Sharing::no : redist::Sharing::yes);
-    if (array.data() != nullptr) std::memcpy(array.data(), from.bytes.data(), from.bytes.size());
-    executor.execute_in_place({&plan}, {{array.data(), from.lld, to.data(), to.lld}}, 1 + round % 7);
-    EXPECT_TRUE(to.bytes == expected(x, rank, type, 2).bytes) << "round " << round;
-  }
   executor.close();
+  EXPECT_TRUE(to.bytes == expected(x, rank, 'z', 0).bytes);
 }
 
 /// Columns of more than a page that are turned into rows, beside others in the columns of one array.

@@ -21,7 +21,6 @@
 #include "exec_brute.hpp"
 #include "redist/exchange.hpp"
 #include "redist/executor.hpp"
-#include "redist/plan.hpp"
 #include "redist/shared_array.hpp"
 #include "resources.hpp"
 #include "world.hpp"
@@ -81,11 +80,8 @@ struct Matrices {
     problems.push_back(brute::whole(brute::uniform(100, 100, 3, 5, column), brute::uniform(100, 100, 50, 2, row)));
     problems.push_back(brute::whole(brute::uniform(80, 60, 8, 16, row), brute::uniform(60, 80, 16, 8, column)));
     problems.back().op = redist::Op::conjugate_transpose;
-    for (const Problem& x : problems) {
-      redist::PlanOptions options;
-      options.op = x.op;
-      plans.push_back(redist::Plan(x.from, x.to, options).for_rank(world_rank(), types[plans.size()]));
-    }
+    for (const Problem& x : problems)
+      plans.push_back(brute::plan_of(x, world_rank(), types[plans.size()], redist::Schedule::automatic));
   }
 
   std::vector<const RankPlan*> what() const {

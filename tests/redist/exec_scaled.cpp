@@ -142,7 +142,7 @@ TEST_P(ScaledOnEveryTransport, RandomProblemsWithAllFactors) {
   for (int round = 0; round < 60; ++round) {
     const Problem x = random_problem(random, world_size());
     const char type = types[round % 5];
-    const RankPlan plan = plan_of(x, rank, type, static_cast<Order>(round % 4));
+    const RankPlan plan = plan_of(x, rank, type, static_cast<redist::Schedule>(round % 5));
     const Source from(x, rank, type, GetParam().home);
     const redist::Exchange exchange = redist::Exchange::prepare({&plan}, executor); // one for all factors
     for (int k = 0; k < 4; ++k) {
@@ -241,7 +241,7 @@ TEST_P(ScaledOnEveryTransport, InSlabsAndInTwoHalves) {
   for (int round = 0; round < 20; ++round) {
     const Problem x = random_problem(random, world_size());
     const char type = types[round % 5];
-    const RankPlan plan = plan_of(x, rank, type, static_cast<Order>(round % 4));
+    const RankPlan plan = plan_of(x, rank, type, static_cast<redist::Schedule>(round % 5));
     const Element a(type, factors[3]), b(type, factors[2]);
     const Share want = wanted(x, rank, type, 2, factors[3], factors[2]);
     const Source from(x, rank, type, GetParam().home);
@@ -373,9 +373,7 @@ TEST_P(ScaledAgainstScalapack, AddsAndTransposesAlike) {
         const bool is_turned = op != Op::none;
         Problem x = whole(uniform(is_turned ? n : m, is_turned ? m : n, 5, 4, grid, 1, 0), uniform(m, n, 3, 7, grid));
         x.op = op;
-        redist::PlanOptions planned;
-        planned.op = op;
-        const RankPlan plan = redist::Plan(x.from, x.to, planned).for_rank(rank, type);
+        const RankPlan plan = plan_of(x, rank, type);
         Share from = filled(x.from, rank, type, 1, value_in_a), to = filled(x.to, rank, type, 2, value_in_b);
         Share theirs = to;
         const Element a(type, alpha), b(type, beta);

@@ -18,11 +18,7 @@ namespace {
 constexpr std::int64_t outside = -7;
 
 std::vector<std::int64_t> pieces(const RunList& list, bool source) {
-  std::vector<std::int64_t> indices;
-  for (const Run& run : list.runs)
-    for (std::int64_t t = 0; t < run.count; ++t)
-      for (std::int64_t i = 0; i < run.len; ++i)
-        indices.push_back(source ? run.from + t * run.from_step + i : run.to + t * run.to_step + i);
+  std::vector<std::int64_t> indices = brute::indices_of(list, source);
   EXPECT_EQ(static_cast<std::int64_t>(indices.size()), list.total);
   return indices;
 }

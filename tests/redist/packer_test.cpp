@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "brute.hpp"
 #include "pack/together.hpp"
 
 using redist::Run;
@@ -22,16 +23,6 @@ std::mt19937 random_bits(20261121);
 
 std::int64_t any(std::int64_t low, std::int64_t high) {
   return std::uniform_int_distribution<std::int64_t>(low, high)(random_bits);
-}
-
-/// Where the packed elements of a list lie in the source and in the target, in packed order.
-std::vector<std::pair<std::int64_t, std::int64_t>> places(const RunList& list) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> all;
-  for (const Run& run : list.runs)
-    for (std::int64_t t = 0; t < run.count; ++t)
-      for (std::int64_t i = 0; i < run.len; ++i)
-        all.emplace_back(run.from + t * run.from_step + i, run.to + t * run.to_step + i);
-  return all;
 }
 
 /// Deals rows 0 .. height-1 out to `members` lists in blocks of `nb`, in turn, with a last block that may be shorter;
@@ -109,9 +100,9 @@ void check(const Case& c) {
   pack_together(outgoing, runs, 0, first);
   pack_together(outgoing, runs, first, c.width - first);
 
-  const auto col_places = places(cols);
+  const auto col_places = brute::pairs_of(cols);
   for (std::size_t k = 0; k < rows.size(); ++k) {
-    const auto row_places = places(rows[k]);
+    const auto row_places = brute::pairs_of(rows[k]);
     for (std::int64_t j = 0; j < c.width; ++j)
       for (std::size_t i = 0; i < row_places.size(); ++i) {
         const auto [from_col, to_col] = col_places[static_cast<std::size_t>(j)];

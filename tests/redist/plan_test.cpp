@@ -24,15 +24,6 @@ namespace {
 
 using Share = std::vector<double>;
 
-std::vector<std::int64_t> indices(const RunList& list, bool target) {
-  std::vector<std::int64_t> all;
-  for (const Run& run : list.runs)
-    for (std::int64_t t = 0; t < run.count; ++t)
-      for (std::int64_t i = 0; i < run.len; ++i)
-        all.push_back(target ? run.to + t * run.to_step + i : run.from + t * run.from_step + i);
-  return all;
-}
-
 /// Shares of the matrix value(i, j), by rank, column-major with the least leading dimension.
 template <class Value> std::map<int, Share> deal(const Layout& layout, Value&& value) {
   std::map<int, Share> shares;
@@ -74,8 +65,8 @@ void check(const Layout& from, const Layout& to, const PlanOptions& options) {
   const auto pack = [&](const RankPlan& mine, const Message& message) {
     std::vector<double> wire;
     const Share& share = source.at(mine.rank);
-    for (const std::int64_t c : indices(*message.cols, false))
-      for (const std::int64_t r : indices(*message.rows, false))
+    for (const std::int64_t c : brute::indices_of(*message.cols, true))
+      for (const std::int64_t r : brute::indices_of(*message.rows, true))
         wire.push_back(
             share.at(static_cast<std::size_t>(transposed ? c + r * mine.m_loc_from : r + c * mine.m_loc_from)));
     return wire;
@@ -83,8 +74,8 @@ void check(const Layout& from, const Layout& to, const PlanOptions& options) {
   const auto unpack = [&](const RankPlan& mine, const Message& message, const std::vector<double>& wire) {
     Share& share = target.at(mine.rank);
     auto next = wire.begin();
-    for (const std::int64_t c : indices(*message.cols, true))
-      for (const std::int64_t r : indices(*message.rows, true)) {
+    for (const std::int64_t c : brute::indices_of(*message.cols, false))
+      for (const std::int64_t r : brute::indices_of(*message.rows, false)) {
         double& element = share.at(static_cast<std::size_t>(r + c * mine.m_loc_to));
         ASSERT_EQ(element, -1.0) << "written twice";
         element = *next++;
@@ -267,7 +258,8 @@ TEST(Plan, SparseColumnsOnRandomOwners) {
     ASSERT_EQ(mine.m_loc_from, static_cast<std::int64_t>(here[static_cast<std::size_t>(rank)].size()));
     for (const std::vector<Message>* messages : {&mine.sends, &mine.keeps})
       for (const Message& message : *messages) {
-        const std::vector<std::int64_t> first = indices(*message.rows, false), last = indices(*message.rows, true);
+        const std::vector<std::int64_t> first = brute::indices_of(*message.rows, true),
+                                        last = brute::indices_of(*message.rows, false);
         for (std::size_t k = 0; k < first.size(); ++k) {
           const auto i =
               static_cast<std::size_t>(here[static_cast<std::size_t>(rank)][static_cast<std::size_t>(first[k])]);

@@ -4,14 +4,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <limits>
 #include <map>
+#include <random>
 #include <utility>
 #include <vector>
 
 #include "advise/topology.hpp"
 #include "base/status.hpp"
+#include "sched/free_processors.hpp"
 #include "sched/promise.hpp"
 #include "sched/time.hpp"
 
@@ -465,6 +468,28 @@ TEST(FinishBy, WhoWouldBeLateGrows) {
   m.known(a, {4, 2, 1.5}, 10, 1); // 40, 20, 15 s left
   a.finish_by_s = 30;
   EXPECT_EQ(m.decide("qos"), (Decisions{{1, 4}})); // no larger than it has to be, at first
+}
+
+TEST(FreeProcessors, TheSameAsAnArray) {
+  std::mt19937 random(9);
+  constexpr int span = 1000;
+  std::vector<int> free(span, 50);
+  FreeProcessors processors(50);
+  const auto pick = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
+  for (int k = 0; k < 4000; ++k) {
+    const int from = pick(0, span - 2), to = pick(from + 1, span - 1), n = pick(-3, 3);
+    processors.add(from, to, n);
+    for (int t = from; t < to; ++t) free[static_cast<std::size_t>(t)] += n;
+    const int at = pick(0, span - 1), procs = pick(40, 60), length = pick(1, 30), limit = pick(at, span - 1);
+    ASSERT_EQ(processors.free_at(at), free[static_cast<std::size_t>(at)]);
+    int first = at;
+    while (first < span && free[static_cast<std::size_t>(first)] < procs) ++first;
+    ASSERT_EQ(processors.earliest(procs, 0, at), first == span ? never : first);
+    int begin = at;
+    for (int t = at; t < begin + length && t < limit; ++t)
+      if (free[static_cast<std::size_t>(t)] < procs) begin = t + 1;
+    ASSERT_EQ(processors.earliest(procs, length, at, limit), std::min(begin, limit));
+  }
 }
 
 // 8 processors; a job of 80, 40, 20, 10 s on 1, 2, 4, 8.

@@ -4,52 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
 #include <string>
 
 #include "base/status.hpp"
 #include "base/text.hpp"
+#include "free_processors.hpp"
 #include "time.hpp"
 
 namespace sched {
 namespace {
-
-/// The free processors of a machine from now on, as far as it is known which jobs hold them.
-class FreeProcessors {
-public:
-  FreeProcessors(int procs, double now_s) : steps_{{now_s, procs}} {}
-
-  /// From `from` up to, and without, `to`, which may be `never`.
-  void hold(double from, double to, int procs) {
-    cut(from);
-    if (to < never) cut(to);
-    for (Step& step : steps_)
-      if (step.at_s >= from && step.at_s < to) step.free -= procs;
-  }
-  /// The first time from which `procs` are free for `length` seconds; `never` when there is none.
-  double earliest(int procs, double length) const {
-    double begin_s = never;
-    for (const Step& step : steps_) {
-      if (step.at_s >= begin_s + length) break;
-      begin_s = step.free < procs ? never : std::min(begin_s, step.at_s);
-    }
-    return begin_s;
-  }
-
-private:
-  struct Step {
-    double at_s;
-    int free; ///< until the next step
-  };
-  /// A step begins at `time` afterwards, which is not before the first one.
-  void cut(double time) {
-    const auto next =
-        std::upper_bound(steps_.begin(), steps_.end(), time, [](double t, const Step& step) { return t < step.at_s; });
-    const int free = std::prev(next)->free;
-    if (std::prev(next)->at_s != time) steps_.insert(next, {time, free});
-  }
-  std::vector<Step> steps_; ///< in the order of time
-};
 
 void hold_running(FreeProcessors& free, const Job& job, double now_s) {
   const double left = seconds_left(job, job.procs);
@@ -57,20 +20,20 @@ void hold_running(FreeProcessors& free, const Job& job, double now_s) {
   const int in_time = smallest_in_time(job, now_s + job.resize_s);
   const int least = !may_shrink ? job.procs : in_time != 0 ? in_time : job.sizes->smallest();
   if (least >= job.procs) {
-    free.hold(now_s, left >= 0 ? now_s + left : never, std::max(job.procs, job.target));
+    free.add(now_s, left >= 0 ? now_s + left : never, -std::max(job.procs, job.target));
     return;
   }
   const double changed_s = now_s + std::max(0.0, job.resize_s), left_then = seconds_left(job, least);
-  free.hold(now_s, changed_s, job.procs);
-  free.hold(changed_s, left_then >= 0 ? changed_s + left_then : never, least);
+  free.add(now_s, changed_s, -job.procs);
+  free.add(changed_s, left_then >= 0 ? changed_s + left_then : never, -least);
 }
 
 void hold_waiting(FreeProcessors& free, const Job& job, int procs, double now_s) {
   const int in_time = smallest_in_time(job, now_s), n = in_time != 0 ? in_time : job.sizes->smallest();
   if (n > procs) return;
   const double left = seconds_left(job, n);
-  const double begin_s = free.earliest(n, left >= 0 ? left : never);
-  if (begin_s < never) free.hold(begin_s, left >= 0 ? begin_s + left : never, n);
+  const double begin_s = free.earliest(n, left >= 0 ? left : never, now_s);
+  if (begin_s < never) free.add(begin_s, left >= 0 ? begin_s + left : never, -n);
 }
 
 } // namespace
@@ -136,7 +99,7 @@ Promise promise_for(const State& state, const Job& job) {
   for (const int n : job.sizes->list()) {
     const double takes_s = seconds_left(job, n);
     if (takes_s < 0 || n > state.procs) continue;
-    const double end_s = free.earliest(n, takes_s) + takes_s;
+    const double end_s = free.earliest(n, takes_s, state.now_s) + takes_s;
     if (end_s <= job.finish_by_s) return {n, end_s};
     promise.end_s = std::min(promise.end_s, end_s);
   }

@@ -2,9 +2,6 @@
 #include "link.hpp"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <cerrno>
 #include <chrono>
@@ -15,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "base/tcp.hpp"
 #include "base/text.hpp"
 #include "control/host.hpp"
 #include "shared/failure.hpp"
@@ -58,15 +56,10 @@ bool Link::say(const std::string& line) {
 }
 
 Listener::Listener(const std::string& address) {
-  fd_ = base::FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  socklen_t length = sizeof at;
-  if (!fd_ || inet_pton(AF_INET, address.c_str(), &at.sin_addr) != 1 ||
-      bind(fd_.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 || listen(fd_.get(), 64) != 0 ||
-      getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&at), &length) != 0)
-    throw Failure(fmt::format("cannot listen on {}: {}", address, std::strerror(errno)), 1);
-  place_ = {address, ntohs(at.sin_port), ""};
+  base::TcpListener tcp = base::listen_tcp(address);
+  if (!tcp.fd) throw Failure(fmt::format("cannot listen on {}: {}", address, std::strerror(errno)), 1);
+  fd_ = std::move(tcp.fd);
+  place_ = {address, tcp.port, ""};
 }
 
 Place Listener::invitation() const {
@@ -75,34 +68,17 @@ Place Listener::invitation() const {
 
 void Listener::receive(const std::function<void(Link, const std::string& line)>& take_in) {
   strangers_.serve(fd_.get(), [&](int fd, const std::string& line, std::string rest) {
-    const int on = 1;
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    base::keep_alive(fd);
     take_in(Link(base::FileDescriptor(fd), std::move(rest)), line);
   });
 }
 
 Link connect_to(const Place& place, double limit_s) {
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_port = htons(static_cast<std::uint16_t>(place.port));
-  inet_pton(AF_INET, place.host.c_str(), &at.sin_addr);
   const base::Deadline deadline(limit_s);
   for (;;) {
-    Link link(base::FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)));
-    int failed = connect(link.fd(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0 ? 0 : errno;
-    if (failed == EINPROGRESS) {
-      socklen_t length = sizeof failed;
-      if (base::wait_for(link.fd(), POLLOUT, deadline))
-        getsockopt(link.fd(), SOL_SOCKET, SO_ERROR, &failed, &length);
-      else
-        failed = ETIMEDOUT;
-    }
-    if (failed == 0) {
-      const int on = 1;
-      setsockopt(link.fd(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-      fcntl(link.fd(), F_SETFL, 0);
-      return link;
-    }
+    base::FileDescriptor fd = base::connect_tcp(place.host, place.port, deadline);
+    if (fd) return Link(std::move(fd));
+    const int failed = errno;
     const bool may_get_better =
         failed == ETIMEDOUT || failed == EHOSTUNREACH || failed == ENETUNREACH || failed == EAGAIN;
     if (!may_get_better || deadline.is_over())

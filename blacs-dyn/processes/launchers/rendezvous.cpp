@@ -12,9 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -29,6 +26,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/lines.hpp"
 #include "base/status.hpp"
+#include "base/tcp.hpp"
 #include "base/text.hpp"
 #include "base/thread.hpp"
 #include "control/host.hpp"
@@ -175,32 +173,22 @@ struct Rendezvous::State {
     place.name = "@dyngrid-join-" + control::random_word();
     listener = Socket(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const UnixAddress address(place.name);
-    if (!listener || bind(listener.get(), address.get(), address.length) != 0)
-      fail("cannot open the socket " + place.name);
+    if (!listener || bind(listener.get(), address.get(), address.length) != 0 || listen(listener.get(), 128) != 0)
+      fail("cannot listen on the socket " + place.name);
   }
   void listen_tcp(const std::string& host, bool is_asked_for) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    if (inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1)
+    base::TcpListener tcp = base::listen_tcp(host);
+    if (!tcp.fd && errno == EINVAL)
       throw Error(Status::bad_argument,
                   "blacs-dyn: DYNGRID_START has \"listen=tcp:{}\", expected unix, tcp, or tcp: and a numeric address",
                   host);
-    const auto is_bound = [&] {
-      listener = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-      return listener && bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-    };
-    bool is_good = is_bound();
-    if (!is_good &&
-        !is_asked_for) { // no interface of this host has the address by which others reach it: a translated one
-      address.sin_addr.s_addr = htonl(INADDR_ANY);
-      is_good = is_bound();
-    }
-    if (!is_good) fail("cannot open a TCP socket on \"" + host + "\"");
-    socklen_t length = sizeof address;
-    getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length);
+    // no interface of this host has the address by which others reach it: a translated one
+    if (!tcp.fd && !is_asked_for) tcp = base::listen_tcp("0.0.0.0");
+    if (!tcp.fd) fail("cannot listen on \"" + host + "\" by TCP");
+    listener = std::move(tcp.fd);
     place.is_tcp = true;
     place.host = host;
-    place.port = ntohs(address.sin_port);
+    place.port = tcp.port;
   }
 
   void run() {
@@ -262,8 +250,7 @@ struct Rendezvous::State {
     c->group = id;
     c->rank = rank;
     c->who = fmt::format("process {} of process group {} on {} (pid {})", rank, id, host, pid);
-    const int on = 1;
-    if (place.is_tcp) setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    if (place.is_tcp) base::keep_alive(socket.get());
     send_line(socket.get(), welcome_line);
     c->socket = std::move(socket);
     c->input = Input(std::move(rest));
@@ -372,7 +359,6 @@ Rendezvous::Rendezvous(const std::string& listen_on, Loss on_loss, const std::st
     throw Error(Status::bad_argument,
                 "blacs-dyn: DYNGRID_START has \"listen={}\", expected unix, tcp, or tcp: and a numeric address",
                 listen_on);
-  if (listen(s.listener.get(), 128) != 0) fail("cannot listen");
   s.wake = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!s.wake) fail("no eventfd");
   s.thread = base::thread_without_signals([&s] { s.run(); });
@@ -507,7 +493,6 @@ void Rendezvous::close(double seconds) {
 // ---- the others
 
 struct Peer::State {
-  using Clock = std::chrono::steady_clock;
   Socket socket;
   Input input;
   // made with the rest, since what fails later fails while others connect
@@ -566,36 +551,21 @@ struct Peer::State {
   }
 
   /// 0 or errno.
-  int connect_to(const RendezvousAddress& place, Clock::time_point end_by) {
+  int connect_to(const RendezvousAddress& place, const base::Deadline& deadline) {
     input = {};
-    if (!place.is_tcp) {
-      socket = Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-      if (!socket) return errno;
-      const UnixAddress address(place.name);
-      return connect(socket.get(), address.get(), address.length) == 0 ? 0 : errno;
+    if (place.is_tcp) {
+      socket = base::connect_tcp(place.host, place.port, deadline);
+      return socket ? 0 : errno;
     }
-    socket = Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    socket = Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!socket) return errno;
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(place.port));
-    inet_pton(AF_INET, place.host.c_str(), &address.sin_addr);
-    timeval limit{
-        std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::seconds>(end_by - Clock::now()).count()), 0};
-    setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit); // of connect too
-    const int failed =
-        connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
-    limit = {0, 0};
-    setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    const int on = 1;
-    setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    return failed;
+    const UnixAddress address(place.name);
+    return connect(socket.get(), address.get(), address.length) == 0 ? 0 : errno;
   }
   /// Empty: the connection is closed, or nothing came in time.
-  std::string first_line(Clock::time_point end_by) {
+  std::string first_line(const base::Deadline& deadline) {
     for (;;) {
-      const bool is_last = Clock::now() >= end_by; // one look more: this process itself may have stood still
+      const bool is_last = deadline.is_over(); // one look more: this process itself may have stood still
       input.take(socket.get());
       if (const auto line = input.line()) return *line;
       if (input.has_ended || is_last) return {};
@@ -614,13 +584,13 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s, const std::s
     throw Error(Status::bad_argument, "blacs-dyn: DYNGRID_JOIN is set and not of the form PLACE|NUMBER, which dyngrid "
                                       "gives to the processes that it starts; unset it");
   const RendezvousAddress place = RendezvousAddress::parse(invitation.substr(0, bar));
-  const auto end_by = State::Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(1000 * limit_s));
+  const base::Deadline deadline(limit_s);
   std::string trouble;
   do {
-    const int failed = state_->connect_to(place, end_by);
+    const int failed = state_->connect_to(place, deadline);
     if (failed == 0) {
       send(fmt::format("hello {} {} {} {} {} {}", place.token, group, rank, base::host_name(), getpid(), mpirun));
-      const std::string answer = state_->first_line(end_by);
+      const std::string answer = state_->first_line(deadline);
       if (answer == welcome_line) {
         state_->start_thread();
         return;
@@ -635,10 +605,10 @@ Peer::Peer(const std::string& invitation, int rank, double limit_s, const std::s
       trouble = std::strerror(failed);
       if (failed == ECONNREFUSED && !place.is_tcp)
         throw NotWanted(Status::not_found, "blacs-dyn: the application that requested this process has ended");
-      if (failed != EAGAIN && failed != EINTR && failed != ETIMEDOUT && failed != EINPROGRESS) break;
+      if (failed != EAGAIN && failed != EINTR && failed != ETIMEDOUT) break;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  } while (State::Clock::now() < end_by);
+  } while (!deadline.is_over());
   throw Error(Status::not_found, "blacs-dyn: cannot connect to the application that requested this process ({}): {}",
               place.is_tcp ? fmt::format("{}:{}", place.host, place.port) : place.name, trouble);
 }

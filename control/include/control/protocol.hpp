@@ -11,6 +11,8 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/core.h>
+
 #include "base/grid_shape.hpp"
 #include "base/json_fwd.hpp"
 #include "base/status.hpp"
@@ -52,8 +54,11 @@ struct Request {
   std::shared_ptr<const Json> body; ///< the whole object
 };
 
-/// Declines a request; `why` says what is wrong with it. @throws base::Error{bad_argument}
-[[noreturn]] void refuse(const std::string& why);
+/// Declines a request; `why` says what is wrong with it, in the form of fmt::format(). @throws
+/// base::Error{bad_argument}
+template <class... Values> [[noreturn]] void refuse(fmt::format_string<Values...> why, Values&&... values) {
+  throw base::Error(base::Status::bad_argument, "control: " + fmt::format(why, std::forward<Values>(values)...));
+}
 
 /// @throws base::Error{bad_argument} that says what is wrong: no JSON, no object, no "op", "id" is no whole number,
 /// nested too deep.

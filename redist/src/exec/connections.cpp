@@ -5,8 +5,6 @@
 #include <new>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "exec/mpi_check.hpp"
 #include "redist/grid_life.hpp"
 
@@ -135,7 +133,7 @@ std::optional<bool> Connections::agreed(const std::optional<Error>& wrong,
   const auto worst = static_cast<Status>(static_cast<int>((all[0] - who) / (std::int64_t{1} << 32)));
   if (worst != Status::success) {
     if (wrong && wrong->status() == worst) throw *wrong;
-    throw Error(worst, fmt::format("redist: rank {} of {} reports: {}", who, size, base::to_string(worst)));
+    throw Error(worst, "redist: rank {} of {} reports: {}", who, size, base::to_string(worst));
   }
   if (may_differ && (all[1] != -all[2] || all[1] < 0)) return std::nullopt;
   if (all[1] != -all[2])

@@ -1,42 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "processes/launchers/join/name_server.hpp"
 
-#include <cerrno>
 #include <fstream>
 #include <string_view>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-
-#include "base/file_descriptor.hpp"
-#include "base/lines.hpp"
 #include "base/status.hpp"
+#include "base/tcp.hpp"
 #include "base/text.hpp"
 
 namespace blacs_dyn {
 
 using base::Error;
 using base::Status;
-
-namespace {
-
-bool answers_at(const std::string& host, int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  const base::FileDescriptor peer(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!peer || inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) return false;
-  int failed = connect(peer.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  if (failed && errno == EINPROGRESS && base::wait_for(peer.get(), POLLOUT, base::Deadline(2))) {
-    socklen_t length = sizeof failed;
-    getsockopt(peer.get(), SOL_SOCKET, SO_ERROR, &failed, &length);
-  }
-  return !failed;
-}
-
-} // namespace
 
 NameServer NameServer::parse(const std::string& uri) {
   const auto bad = [&] {
@@ -68,7 +43,7 @@ std::string server_uri(const std::string& setting) {
 
 bool answers(const NameServer& server) {
   for (const std::string& host : server.hosts)
-    if (answers_at(host, server.port)) return true;
+    if (base::connect_tcp(host, server.port, base::Deadline(2))) return true;
   return false;
 }
 
