@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <climits>
+#include <mutex>
 #include <new>
 
 #include <fmt/format.h>
@@ -261,6 +262,9 @@ std::vector<int> dyngrid_matrix::written_descriptor(int context) const {
 }
 
 const std::vector<int>& dyngrid_matrix::descriptor() const {
+  if (is_descriptor_whole_) return desc;
+  static std::mutex writing;
+  const std::lock_guard lock(writing);
   if (!is_descriptor_whole_) desc = written_descriptor(desc[1]);
   is_descriptor_whole_ = true;
   return desc;

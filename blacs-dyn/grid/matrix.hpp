@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -144,7 +145,7 @@ private:
   /// How many dimensions are rows then; that of the field itself where that fits.
   std::optional<std::size_t> split_of(const blacs_dyn::MatrixExtents& extents) const;
   std::vector<int> written_descriptor(int context) const;
-  mutable bool is_descriptor_whole_ = true;
+  mutable std::atomic<bool> is_descriptor_whole_{true}; ///< threads of the program may ask at the same time
   struct Known {
     bool is_known = false;
     std::vector<gridmap::Axis::Stretch> list;

@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,8 +56,13 @@ private:
 }
 
 /// HDF5 locks a file that it opens, and fails where the file system has no locks, such as some NFS and Lustre.
-void leave_out_locks(int fd, hid_t access) {
-  if (flock(fd, LOCK_SH | LOCK_NB) == 0 || errno == EWOULDBLOCK || errno == EINTR) return; // until `fd` is closed
+/// kind: NFS gives LOCK_SH of a file that can be read, LOCK_EX of one that can be written.
+void leave_out_locks(int fd, int kind, hid_t access) {
+  if (flock(fd, kind | LOCK_NB) == 0) {
+    flock(fd, LOCK_UN); // a fork may still have the descriptor
+    return;
+  }
+  if (errno == EWOULDBLOCK || errno == EINTR) return;
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
   H5Pset_file_locking(access, false, true); // HDF5_USE_FILE_LOCKING counts more
 #else
@@ -271,8 +275,11 @@ void CheckpointWriter::File::give_up(const std::string& what) {
 void CheckpointWriter::File::discard() noexcept {
   void* descriptor = nullptr; // the address of HDF5's own
   if (H5Fget_vfd_handle(file.get(), H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return;
-  const base::FileDescriptor nowhere(memfd_create("dyngrid", MFD_CLOEXEC));
-  if (nowhere) dup3(nowhere.get(), *static_cast<int*>(descriptor), O_CLOEXEC);
+  try {
+    const base::FileDescriptor nowhere = base::memory_file("dyngrid");
+    dup3(nowhere.get(), *static_cast<int*>(descriptor), O_CLOEXEC);
+  } catch (const Error&) { // there is nothing to write to
+  }
 }
 
 void CheckpointWriter::File::begin(hid_t access) {
@@ -283,7 +290,7 @@ void CheckpointWriter::File::begin(hid_t access) {
                 std::strerror(errno));
   device = info.st_dev;
   inode = info.st_ino;
-  leave_out_locks(made.get(), access);
+  leave_out_locks(made.get(), LOCK_EX, access);
 }
 
 CheckpointWriter::CheckpointWriter(std::string path) : file_(std::make_unique<File>()) {
@@ -441,7 +448,7 @@ Id open_checkpoint(const std::string& path) {
   if (!readable) throw Error(Status::io_failure, "blacs-dyn: checkpoint {}: {}", path, std::strerror(errno));
   const Id how(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path, "make a property list");
   H5Pset_fclose_degree(how.get(), H5F_CLOSE_STRONG);
-  leave_out_locks(readable.get(), how.get());
+  leave_out_locks(readable.get(), LOCK_SH, how.get());
   Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, how.get()), H5Fclose, path,
           "open it; it is not a checkpoint, or not a whole one");
   const hid_t root = file.get();

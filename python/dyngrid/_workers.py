@@ -134,10 +134,11 @@ class _Pool:
             if self._process.poll() is not None:
                 self.fail("the workers ended")
             progress.again()
-        self.is_busy = False
+        if not errors:
+            self._in_grid = done
+        self.is_busy = False  # last: an exception of a signal handler before it ends the workers
         if errors:
             raise errors[0]
-        self._in_grid = done
         return result
 
     def fail(self, what: str) -> NoReturn:

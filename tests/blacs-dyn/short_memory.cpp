@@ -208,17 +208,18 @@ dyngrid_matrix* in_own_memory() {
 
 } // namespace
 
-void* operator new(std::size_t bytes) {
+// not inline: the compiler would compare free() with the operator new that it knows
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   Refused& r = refused_one;
   if (bytes >= r.least && bytes <= r.most && r.left >= 0 && r.left-- == 0) throw std::bad_alloc();
   void* const memory = std::malloc(std::max<std::size_t>(1, bytes));
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 

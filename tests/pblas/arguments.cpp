@@ -88,6 +88,25 @@ TEST(Arguments, OfTwoContexts) {
   EXPECT_EQ(potrs(dyngrid_pdpotrs_, x), -1102);
 }
 
+/// CSRC_ and LLD_ of B, which lists have too, are judged alike there.
+TEST(Arguments, OfListsAsOfOrdinaryOnes) {
+  const spread::Grid grid(2, 2);
+  for (const auto& [entry, wrong] : {std::pair{7, 2}, std::pair{8, 1}}) {
+    Arguments x(grid.ctxt);
+    x.descb[static_cast<std::size_t>(entry)] = wrong;
+    const int by_lu = getrs(pdgetrs_, x), solved = gesv(pdgesv_, x), by_cholesky = potrs(pdpotrs_, x);
+    EXPECT_LT(by_lu, 0);
+    for (int lists = 1; lists < 4; ++lists) {
+      Arguments y = x;
+      if (lists % 2 == 1) list(y.desc);
+      if (lists >= 2) list(y.descb);
+      EXPECT_EQ(getrs(dyngrid_pdgetrs_, y), by_lu) << entry << ", " << lists;
+      EXPECT_EQ(gesv(dyngrid_pdgesv_, y), solved) << entry << ", " << lists;
+      EXPECT_EQ(potrs(dyngrid_pdpotrs_, y), by_cholesky) << entry << ", " << lists;
+    }
+  }
+}
+
 /// Axes that are cut in other places ScaLAPACK cannot bring together; we can.
 TEST(Arguments, OfOtherBlocksAreTaken) {
   const spread::Grid grid(2, 2);

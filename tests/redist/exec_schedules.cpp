@@ -100,6 +100,12 @@ TEST_P(EverySchedule, MovesEveryElement) {
               << name << ", matrix " << k << " of type " << plans[k].type << ": " << problems[k].from.rows.describe()
               << " x " << problems[k].from.cols.describe() << " -> " << problems[k].to.rows.describe() << " x "
               << problems[k].to.cols.describe();
+        for (std::size_t k = 0; way != Way::in_place && k < problems.size(); ++k) {
+          const Share before = share_of(problems[k].from, world_rank(), plans[k].type, 3, true);
+          const void* source = arrays[k].data() != nullptr ? arrays[k].data() : from[k].data();
+          EXPECT_TRUE(before.bytes.empty() || std::memcmp(source, before.bytes.data(), before.bytes.size()) == 0)
+              << name << ": the source changed";
+        }
       }
   // the test reaches what it is for
   MPI_Allreduce(MPI_IN_PLACE, &split, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);

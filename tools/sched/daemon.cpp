@@ -21,6 +21,7 @@
 #include "base/environment.hpp"
 #include "base/files.hpp"
 #include "base/fnv1a.hpp"
+#include "base/host_list.hpp"
 #include "base/lines.hpp"
 #include "base/parse_json.hpp"
 #include "base/printable.hpp"
@@ -93,7 +94,7 @@ int shut_down(bool cancel) {
 }
 
 Daemon::Daemon(DaemonOptions options)
-    : options_(std::move(options)), boot_(boot_id()), machine_(machine_id()), signals_(options_.shell, warn),
+    : options_(std::move(options)), boot_(boot_id()), signals_(options_.shell, warn),
       loads_(std::min(load_patience_s, options_.deadline_s)), began_s_(monotonic_s()) {
   policy_ = make_policy(options_.policy, options_.policy_options);
   options_.launch.scheduler =
@@ -163,11 +164,13 @@ void Daemon::open_journal() {
 
 /// In a folder that several hosts share: their processes cannot be seen from here, and would count as ended.
 void Daemon::refuse_jobs_elsewhere() const {
-  const bool is_known = !table_.machine().empty() && !machine_.empty() && !table_.boot().empty() && !boot_.empty();
-  if (!is_known || table_.machine() == machine_ || table_.boot() == boot_ || options_.other_host_ended) return;
+  const bool is_known = !table_.host().empty() && !table_.boot().empty() && !boot_.empty();
+  const bool is_here = base::is_same_host(table_.host(), base::host_name()) || table_.boot() == boot_;
+  if (!is_known || is_here || options_.other_host_ended) return;
   const auto& jobs = table_.jobs();
-  const auto running =
-      std::count_if(jobs.begin(), jobs.end(), [](const auto& job) { return job.second.phase == Phase::running; });
+  const auto running = std::count_if(jobs.begin(), jobs.end(), [this](const auto& job) {
+    return job.second.phase == Phase::running && base::content_of(file_of(job.first) + ".status").empty();
+  });
   if (running > 0)
     throw Error(Status::bad_state,
                 "scheduler: {} job(s) of '{}' run on host {}, and this is {}; start it there, or with "
@@ -207,7 +210,7 @@ void Daemon::recover() {
     if (job.phase == Phase::running) running.push_back(id);
   }
   has_had_job_ = !live_.empty();
-  commit(table_.open(unix_time_s(), options_.procs, options_.policy, boot_, machine_, base::host_name()));
+  commit(table_.open(unix_time_s(), options_.procs, options_.policy, boot_, base::host_name()));
   for (const std::int64_t id : running) {
     const JobRecord& job = *table_.find(id);
     Live& live = live_.at(id);

@@ -200,7 +200,7 @@ private:
   Fd lock_;
   JournalFile journal_;
   JobTable table_;
-  std::string boot_, machine_;
+  std::string boot_;
   std::map<std::int64_t, Live> live_;
   std::vector<Waiter> waiters_;
   mutable std::optional<Outlook> outlook_;

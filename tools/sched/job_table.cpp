@@ -102,8 +102,7 @@ void JobTable::apply(const Entry& e) {
     policy_ = e.fields[1];
     next_id_ = std::max(next_id_, whole(e.fields[2]));
     boot_ = e.fields[3];
-    machine_ = e.fields.size() > 5 ? e.fields[4] : "";
-    host_ = e.fields.size() > 5 ? e.fields[5] : "";
+    host_ = e.fields.size() > 4 ? e.fields[4] : "";
     break;
   case Entry::Kind::submit:
     if (jobs_.count(e.job) != 0) damaged(e, "two jobs with one number");
@@ -260,9 +259,9 @@ std::vector<int> JobTable::keep(const JobRecord& job, int n) {
 }
 
 Entry JobTable::open(double at_s, int procs, const std::string& policy, const std::string& boot,
-                     const std::string& machine, const std::string& host) const {
+                     const std::string& host) const {
   Entry e{Entry::Kind::open, at_s, 0, {std::to_string(procs), policy, std::to_string(next_id_), boot}};
-  if (!machine.empty()) e.fields.insert(e.fields.end(), {machine, host});
+  if (!host.empty()) e.fields.push_back(host);
   return e;
 }
 

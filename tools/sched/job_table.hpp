@@ -62,8 +62,7 @@ public:
   int procs() const { return procs_; }
   const std::string& policy() const { return policy_; }
   const std::string& boot() const { return boot_; }
-  const std::string& machine() const { return machine_; } ///< of the last scheduler; empty: not known
-  const std::string& host() const { return host_; }
+  const std::string& host() const { return host_; } ///< of the last scheduler; empty: not known
   std::int64_t next_id() const { return next_id_; }
   const std::map<std::int64_t, JobRecord>& jobs() const { return jobs_; }
   const JobRecord* find(std::int64_t id) const;
@@ -82,7 +81,7 @@ public:
 
   // entries, ready to be written
   Entry open(double at_s, int procs, const std::string& policy, const std::string& boot,
-             const std::string& machine = "", const std::string& host = "") const;
+             const std::string& host = "") const;
   Entry submit(double at_s, const JobSpec& spec) const;
   /// Of the job that was submitted last.
   Entry finish(double at_s, std::int64_t job, const JobSpec& spec) const;
@@ -127,7 +126,7 @@ private:
   void close_segment(std::int64_t job, double at_s);
 
   int procs_ = 0;
-  std::string policy_, boot_, machine_, host_;
+  std::string policy_, boot_, host_;
   std::int64_t next_id_ = 1;
   std::map<std::int64_t, JobRecord> jobs_;
   std::vector<Segment> segments_;

@@ -86,10 +86,6 @@ std::string boot_id() {
   return std::string(base::trimmed(base::content_of("/proc/sys/kernel/random/boot_id")));
 }
 
-std::string machine_id() {
-  return std::string(base::trimmed(base::content_of("/etc/machine-id")));
-}
-
 Leader::Leader(const std::string& file, const std::string& folder, const std::vector<std::string>& command,
                const std::vector<std::string>& variables) {
   // all allocations before the fork

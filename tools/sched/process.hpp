@@ -27,8 +27,6 @@ std::optional<std::int64_t> start_time_of(std::int64_t pid);
 bool is_running(std::int64_t pid, std::int64_t started); ///< certainly: it may be signalled
 bool may_run(std::int64_t pid, std::int64_t started);    ///< also when it is unknown: its processors are not given away
 std::string boot_id();
-/// Of this installation of the system; empty: not known.
-std::string machine_id();
 
 /// The leader of a job, made and waiting: it begins with go(). It never begins when this object, or this whole process,
 /// ends before. It leads a session of its own, so that nothing that happens to the scheduler reaches it.

@@ -49,7 +49,7 @@ struct Given {
     daemon.launch.mpirun = DYNGRID_MPIRUN;
     daemon.launch.is_mpich = DYNGRID_IS_MPICH;
     if (daemon.launch.is_mpich) daemon.launch.mpirun_options.clear(); // it starts the number that is given
-    daemon.procs = control::usable_cores(control::CoresOf::caller);
+    daemon.procs = control::allowed_cores(control::CoresOf::caller);
   }
 };
 

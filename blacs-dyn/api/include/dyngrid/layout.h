@@ -21,7 +21,7 @@ extern "C" {
  * returns the same number. The sizes repeat: block j lies on grid row j mod nprow (grid column j mod npcol). Sizes may
  * be 0: nprow (npcol) sizes that add up to length are one block for each. Negative, or above 2^31 - 1: such a layout is
  * not possible. The same on all processes. dyngrid_rule_speed returns the speed of each process. A C++ exception that
- * leaves it on one process is DYNGRID_ERR_INTERNAL on all. */
+ * leaves it on one process is DYNGRID_ERR_INTERNAL on all, std::bad_alloc DYNGRID_ERR_MEMORY; a balance is not made. */
 typedef int64_t (*dyngrid_distribution)(void* context, char axis, int64_t length, int nprow, int npcol, int64_t* sizes);
 /* As dyngrid_matrix_create, with the layout that `rule` gives on every grid it comes to. A rule that gives one size for
  * the rows and one for the columns makes an ordinary descriptor, which ScaLAPACK takes. Otherwise it is of DTYPE_
