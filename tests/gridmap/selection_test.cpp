@@ -91,7 +91,9 @@ TEST(Selection, SpeedUsedInTable67) {
   for (const Row& row :
        {Row{1600, 1597.5, 1528.2}, Row{1400, 0, 1325.7}, Row{1200, 1198.7, 1180.9}, Row{1000, 999.1, 924.9},
         Row{800, 799.9, 760.8}, Row{600, 590.6, 564}, Row{400, 398.6, 374.5}, Row{200, 186.6, 161.8}}) {
-    if (row.global != 0) EXPECT_NEAR(select_processors(of(row.tpp, Strategy::global)).tpp_used, row.global, 0.1);
+    if (row.global != 0) {
+      EXPECT_NEAR(select_processors(of(row.tpp, Strategy::global)).tpp_used, row.global, 0.1) << row.tpp;
+    }
     for (const Strategy strategy : {Strategy::local, Strategy::mixed})
       EXPECT_NEAR(select_processors(of(row.tpp, strategy)).tpp_used, row.local, 0.1) << row.tpp;
   }
