@@ -216,6 +216,10 @@ dyngrid_matrix* in_own_memory() {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+// never refused: std::stable_sort goes on without that memory
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return std::malloc(std::max<std::size_t>(1, bytes));
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
