@@ -92,8 +92,8 @@ int run(int argc, char** argv) {
     for (const int n : settings.orders)
       for (const int nb : settings.blocks)
         for (const std::string& routine : settings.routines) {
-          const bench::EqualCase what{
-              "equal blocks", routine, "", grid, n, nb, settings.reps, settings.check, methods_for(routine)};
+          const bench::EqualCase what{"equal blocks",      routine, "", grid, n, nb, settings.reps, settings.check,
+                                      methods_for(routine)};
           const auto seconds = bench::measure(what, MPI_COMM_WORLD, report);
           const double stock = seconds.at("stock"), own = seconds.at("own"), listed = seconds.at("listed");
           for (const double ours : {own, listed}) ratios.add(stock / ours);

@@ -409,7 +409,7 @@ Balancing::Decision Balancing::decide(const Asked& asked) {
     if (asked) note_nothing(reason);
     return nothing;
   };
-  try {
+  const auto find = [&]() -> Decision {
     for (ProcessLoad& load : with_hosts(reports_.of_sleepers())) loads_.push_back(std::move(load));
     if (!processes_.is_speed_given()) control::take_marked_speeds(loads_);
     if (control_) control_->state().board.show(loads_, now);
@@ -443,13 +443,12 @@ Balancing::Decision Balancing::decide(const Asked& asked) {
     doing_ = std::move(decided);
     asked_ = question;
     return decision;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "dyngrid: no balance was found: %s\n", error.what());
-    return fail(error.what());
-  } catch (...) { // of a rule
-    std::fprintf(stderr, "dyngrid: no balance was found: an exception of an unknown type\n");
-    return fail("an exception of an unknown type");
-  }
+  };
+  Decision decision;
+  const std::optional<Error> wrong = attempt([&] { decision = find(); });
+  if (!wrong) return decision;
+  std::fprintf(stderr, "dyngrid: no balance was found: %s\n", wrong->what());
+  return fail(wrong->what());
 }
 
 /// Records the decision, before anything is done.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ._application import Application
-from ._library import Error, Status, Transfer, check, encoded, library
+from ._library import Status, Transfer, check, encoded, library
 
 _LETTERS = {"f4": b"s", "f8": b"d", "c8": b"c", "c16": b"z", "i4": b"i"}
 _Index = Union[int, slice]
@@ -98,7 +98,7 @@ class Matrix:
         """ScaLAPACK's descriptor, a copy: int32, 9 elements, more of a matrix by a rule. Ask again after a change."""
         address = library.dyngrid_desc(self._handle)
         if not address:
-            raise Error(Status.UNSUPPORTED, library.dyngrid_last_message().decode(errors="replace"))
+            check(Status.UNSUPPORTED)  # too many sizes for one
         length = 9 if address[0] == 1 else 9 + address[4] + address[5]
         return np.array(address[:length], np.intc)
 

@@ -14,7 +14,7 @@
 #include <functional>
 
 #include "../errors.hpp"
-#include "../without_pidfd.hpp"
+#include "../refused_system_calls.hpp"
 #include "shared/failure.hpp"
 #include "shared/launch.hpp"
 #include "slurm/check.hpp"

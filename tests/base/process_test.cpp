@@ -16,8 +16,8 @@
 #include <string>
 
 #include "../errors.hpp"
+#include "../refused_system_calls.hpp"
 #include "../temporary_folder.hpp"
-#include "../without_pidfd.hpp"
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/files.hpp"

@@ -18,8 +18,8 @@
 #include <gtest/gtest.h>
 
 #include "../errors.hpp"
+#include "../refused_system_calls.hpp"
 #include "../temporary_folder.hpp"
-#include "../without_pidfd.hpp"
 #include "control/checkpoint_file.hpp"
 
 namespace {

@@ -31,7 +31,7 @@
 #include <fmt/format.h>
 
 #include "../errors.hpp"
-#include "../without_pidfd.hpp"
+#include "../refused_system_calls.hpp"
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/parse_json.hpp"
