@@ -2,8 +2,10 @@
 /* `warm [killed|killed_one]`: run with `DYNGRID_START=warm=2` on 1x2. A growth by processes that sleep already happens
  * at the resize point of its request, which no other growth in the background can. killed: first all that sleep are
  * killed, or one of them, which only makes the growth later. */
+#define _GNU_SOURCE /* POLLRDHUP */
 #include <ctype.h>
 #include <dirent.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,20 +36,24 @@ static int is_dead(const char* pid) {
   return !name_ends || name_ends[1] == '\0' || name_ends[2] == 'Z';
 }
 
-static int open_files(void) {
-  int files = 0;
+/* Has this process a connection whose other end is closed? */
+static int has_lost_one(void) {
+  int lost = 0;
+  struct dirent* entry;
   DIR* all = opendir("/proc/self/fd");
-  while (all && readdir(all)) ++files;
+  while (all && (entry = readdir(all)) != NULL) {
+    struct pollfd file = {atoi(entry->d_name), POLLRDHUP, 0};
+    lost = lost || (isdigit((unsigned char)entry->d_name[0]) && poll(&file, 1, 0) == 1 && (file.revents & POLLRDHUP));
+  }
   if (all) closedir(all);
-  return files;
+  return lost;
 }
 
 /* Until this process, the first of the application, has closed its connection to the other one: a process that dies
  * while it joins ends the application as well (docs/mpi.md). */
 static void kill_and_wait(const char* pid) {
-  const int before = open_files();
   if (kill(atoi(pid), SIGKILL)) return;
-  while (!is_dead(pid) || open_files() >= before) usleep(10000);
+  while (!is_dead(pid) || has_lost_one()) usleep(10000);
 }
 
 /* Processes that my mpirun has started in the background. */
