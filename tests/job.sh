@@ -27,8 +27,8 @@ has_status() {
   [ "$status" -eq "$expected" ] || fail "$*: status $status, expected $expected: $(cat "$dir/answer")"
   wants "$words" "$(cat "$dir/answer")"
 }
-# until_no_job: waits until `dyngrid ps` has taken away what a killed job left, whose process 0 may outlive mpirun and its
-# own connections by a moment
+# until_no_job: waits until `dyngrid ps` has taken away what a killed job left, whose process 0 may outlive mpirun and
+# its own connections by a moment
 until_no_job() {
   for _ in $(seq 6000); do
     [ "$("$dyngrid" ps 2>/dev/null)" != "no jobs" ] || return 0
