@@ -104,7 +104,7 @@ endfunction()
 
 # dyngrid_test(<module.behaviour> SOURCES a.cpp ... | COMMAND cmd args...
 #              [NP n] [SPAWN k] [MUST_SPAWN] [SANITIZED] [LABELS ...] [LINK ...] [ARGS ...]
-#              [ENV A=B ...] [TARGET name] [IN program] [PROCESSORS n] [LOCK lock])
+#              [ENV A=B ...] [TARGET name] [IN program] [PROCESSORS n] [LOCK lock] [PRINTS pattern])
 # IN: the sources belong to a program that several tests share, since a compiler takes them together in half the time;
 # each test runs the suites of its own sources. A later dyngrid_test of the same name, without SOURCES, runs them again.
 # SANITIZED: a test with NP that CI runs under the sanitizers too (label sanitized); those without NP all are.
@@ -115,10 +115,11 @@ endfunction()
 # The name gets .npN or .npN_spawnK. SOURCES builds the program (target test_<module_behaviour>, or TARGET); TARGET
 # without SOURCES runs one that exists.
 # PROCESSORS: of a COMMAND that starts processes itself. It takes the lock LOCK or, with the label spawn, that one.
+# PRINTS: what it has to print besides (tests/prints).
 # Under an MPI that cannot start processes all n + k are started at once and k of them sleep until they are needed
 # (.npN_spareK), but for a test of what is started itself (MUST_SPAWN), which is skipped.
 function(dyngrid_test name)
-  cmake_parse_arguments(arg "MUST_SPAWN;SANITIZED" "NP;SPAWN;TARGET;IN;PROCESSORS;LOCK"
+  cmake_parse_arguments(arg "MUST_SPAWN;SANITIZED" "NP;SPAWN;TARGET;IN;PROCESSORS;LOCK;PRINTS"
     "SOURCES;COMMAND;LABELS;LINK;ARGS;ENV" ${ARGN})
   if(arg_IN)
     set(arg_TARGET ${arg_IN})
@@ -153,6 +154,10 @@ function(dyngrid_test name)
   else()
     set(program $<TARGET_FILE:${arg_TARGET}> ${arg_ARGS})
   endif()
+  set(prints "")
+  if(arg_PRINTS)
+    set(prints "${PROJECT_SOURCE_DIR}/tests/prints" "${arg_PRINTS}")
+  endif()
   if(arg_NP)
     set(test_name "${name}.np${arg_NP}")
     set(processors ${arg_NP})
@@ -170,8 +175,8 @@ function(dyngrid_test name)
     if(arg_MUST_SPAWN AND NOT DYNGRID_MPI_CAN_SPAWN)
       dyngrid_skipped_test(${test_name})
     else()
-      add_test(NAME ${test_name} COMMAND ${DYNGRID_TEST_MPIRUN} --oversubscribe --timeout ${DYNGRID_TEST_MPIRUN_LIMIT}
-        -np ${started} ${program})
+      add_test(NAME ${test_name} COMMAND ${prints} ${DYNGRID_TEST_MPIRUN} --oversubscribe
+        --timeout ${DYNGRID_TEST_MPIRUN_LIMIT} -np ${started} ${program})
     endif()
     set_tests_properties(${test_name} PROPERTIES PROCESSORS ${processors} LABELS "mpi;${arg_LABELS}")
     if(arg_SPAWN)
@@ -183,7 +188,7 @@ function(dyngrid_test name)
     endif()
   else()
     set(test_name "${name}")
-    add_test(NAME ${test_name} COMMAND ${program})
+    add_test(NAME ${test_name} COMMAND ${prints} ${program})
     set(labels ${arg_LABELS})
     if(NOT "mpi" IN_LIST labels AND NOT "spawn" IN_LIST labels AND NOT "app" IN_LIST labels)
       list(PREPEND labels pure)
@@ -213,7 +218,9 @@ function(dyngrid_test name)
       add_dependencies(${arg_TARGET} dyngrid_yield)
     endif()
   endif()
-  set_tests_properties(${test_name} PROPERTIES ENVIRONMENT "${environment};${arg_ENV}" SKIP_RETURN_CODE 77)
+  # a GoogleTest program passes when no test has the name that it is to run
+  set_tests_properties(${test_name} PROPERTIES ENVIRONMENT "${environment};${arg_ENV}" SKIP_RETURN_CODE 77
+    FAIL_REGULAR_EXPRESSION "Running 0 tests from 0 test suites")
   if(DYNGRID_HAS_UCX AND test_name IN_LIST DYNGRID_TESTS_OVER_UCX)
     if(arg_COMMAND)
       set(program COMMAND ${arg_COMMAND})

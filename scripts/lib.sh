@@ -119,24 +119,25 @@ configure_and_build() {
 # under_timeout SECONDS COMMAND...: ends a job that hangs, mpirun's processes included. It runs in the background, since
 # Ctrl-C does not reach the process group that timeout makes: SIGINT and SIGTERM end it, and then the script.
 under_timeout() {
-  local seconds="$1" traps runner status=0
+  local seconds="$1" traps before="${!:-}" runner='' status=0
   shift
   traps="$(trap -p INT TERM)"
+  # first: a signal may come as soon as the job runs, of which $! knows then
+  trap '[ "${!:-}" = "$before" ] || runner=$!; end_with "$runner" INT 130' INT
+  trap '[ "${!:-}" = "$before" ] || runner=$!; end_with "$runner" TERM 143' TERM
   timeout --kill-after=10 "$seconds" "$@" <&0 &
   runner=$!
-  trap 'end_with "$runner" INT 130' INT
-  trap 'end_with "$runner" TERM 143' TERM
   wait "$runner" || status=$?
   trap - INT TERM
   eval "$traps"
   return "$status"
 }
 
-# end_with PID SIGNAL STATUS: ends a background job and this shell. A subshell ends by the signal itself, because the
-# shell that waits for it goes on after any other end.
+# end_with PID SIGNAL STATUS: ends a background job, if there is one, and this shell. A subshell ends by the signal
+# itself, because the shell that waits for it goes on after any other end.
 end_with() {
-  kill "$1" 2>/dev/null || true
-  wait "$1" || true
+  [ -z "$1" ] || { kill "$1" 2>/dev/null || true; }
+  [ -z "$1" ] || wait "$1" || true
   if [ "$BASHPID" -ne $$ ]; then
     trap - "$2"
     kill -s "$2" "$BASHPID"

@@ -27,6 +27,23 @@ has_status() {
   [ "$status" -eq "$expected" ] || fail "$*: status $status, expected $expected: $(cat "$dir/answer")"
   wants "$words" "$(cat "$dir/answer")"
 }
+# until_no_job: waits until `dyngrid ps` has taken away what a killed job left, whose process 0 may outlive mpirun and
+# its own connections by a moment
+until_no_job() {
+  for _ in $(seq 6000); do
+    [ "$("$dyngrid" ps 2>/dev/null)" != "no jobs" ] || return 0
+    sleep 0.1
+  done
+  fail "there is a job: $("$dyngrid" ps)"
+}
+# until_file_has FILE PATTERN: waits for what a program in the background prints there, later than it acts
+until_file_has() {
+  for _ in $(seq 6000); do
+    ! grep -q "$2" "$1" 2>/dev/null || return 0
+    sleep 0.1
+  done
+  fail "expected '$2' in: $(cat "$1")"
+}
 # until_listed LINE: waits for a line of `dyngrid ps`
 until_listed() {
   for _ in $(seq 6000); do

@@ -46,10 +46,8 @@ void JobState::step_ended(double now) {
   is_in_step_ = false;
   const double step_s = std::max(0.0, now - begun_);
   const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-  owed_.push_back({step_s, panel_size_});
-  if (!lock.owns_lock()) return; // the other thread reads: the application does not wait for it
-  add_owed();
-  events_.step(step_ - 1, grid_, step_s, now - started_);
+  owed_.push_back({step_s, panel_size_, now - started_});
+  if (lock.owns_lock()) add_owed(); // otherwise the other thread reads: the application does not wait for it
 }
 
 void JobState::want_steps(bool requested) {
@@ -59,7 +57,10 @@ void JobState::want_steps(bool requested) {
 
 /// The caller has the lock.
 void JobState::add_owed() {
-  for (const TimedStep& step : owed_) add_step(step);
+  for (const TimedStep& step : owed_) {
+    add_step(step);
+    events_.step(step_ - 1, grid_, step.step_s, step.t);
+  }
   owed_.clear();
 }
 

@@ -56,7 +56,7 @@ TEST(Processes, VariablesGivenReplaceThoseOfThisProcess) {
 }
 
 TEST(Processes, WhatIsLateIsEndedWithAllItStarted) {
-  const base::Outcome outcome = base::run(shell("echo $$; sleep 100000 & sleep 100000"), 0.3);
+  const base::Outcome outcome = base::run(shell("echo $$; sleep 100000 & sleep 100000"), 3); // by then it has begun
   EXPECT_TRUE(outcome.timed_out);
   const pid_t group = std::atoi(outcome.output.c_str());
   ASSERT_GT(group, 1);

@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
   dyngrid_matrix* another = nullptr;
   if (kind == "declares_more" && spoil)
     expect(!dyngrid_matrix_create("another", 'd', 13, 13, 2, 2, &another), "create");
-  if (spoil && kind == "late") sleep(12);
+  if (spoil && kind == "late") sleep(20);
   if (spoil && kind == "never") pause();
   if (spoil && kind == "deserter") return dyngrid_finalize();
   if (dyngrid_is_newcomer()) {

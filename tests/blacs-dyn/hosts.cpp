@@ -53,8 +53,7 @@ int main(int argc, char** argv) {
       dyngrid_request(wanted_nprow, wanted_npcol);
     }
     int outcome = dyngrid_resize_point_at("hosts");
-    for (int waited = 0; wanted_nprow > 0 && outcome == DYNGRID_SAME && waited < 4000;
-         ++waited) { // new processes that join are being started
+    while (wanted_nprow > 0 && outcome == DYNGRID_SAME) { // new processes that join are being started
       usleep(5000);
       outcome = dyngrid_resize_point_at("hosts");
     }

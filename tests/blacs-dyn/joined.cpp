@@ -466,8 +466,8 @@ int granted(dyngrid_matrix* a) {
         const base::Json asks = client.call("status", {}).at("asks");
         if (!asks.is_object() || !asks.at("granted").is_null()) continue;
         const base::Json host{{"name", base::host_name()}, {"slots", 2}};
+        ++grants; // first: the program may have come to its end before this thread goes on
         client.call("grant", {{"ask", asks.at("ask")}, {"procs", 4}, {"hosts", base::Json::array({host})}});
-        ++grants;
       }
     });
   for (const int nprow : {2, 2, 1}) {

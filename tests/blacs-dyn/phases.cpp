@@ -134,7 +134,7 @@ void sequence(const std::vector<std::string>& grids) {
 
 /// The time of a phase is a sleep that only its layout decides, far longer than moving some kilobytes. A layout that
 /// took three times as long is tried once, the other one twice; then all is planned, unless an earlier run has left its
-/// times.
+/// times. The short one may take a second on a busy machine.
 void chosen(bool is_remembered) {
   dyngrid_matrix *a = follow::create("a", 'd', 200, 200, 8, 8), *b = follow::create("b", 'd', 200, 200, 8, 8);
   std::array<dyngrid_phase*, 2> phases{};
@@ -154,12 +154,12 @@ void chosen(bool is_remembered) {
       if (report.is_planned != 0) expect(is_wide == (p == 0), "each phase in the layout in which it is quick");
       expect((report.is_planned != 0) == (cycle >= 3 || is_remembered), "planned when all was tried, or is known");
       if (is_remembered && cycle == 0)
-        expect(report.predicted_s > 0.0005 && report.predicted_s < 1, "predicted by the history");
+        expect(report.predicted_s > 0.0005 && report.predicted_s < 2, "predicted by the history");
       if (cycle == 7 && p == 1) expect(report.moved_bytes > 0, "the matrix that is written moves in each cycle");
       dyngrid_matrix* other = nullptr; // matrices made and freed beside them change nothing
       expect(dyngrid_matrix_create("other", 'd', 10, 10, 2, 2, &other) == 0, "another matrix");
       expect(dyngrid_matrix_free(&other) == 0, "free");
-      usleep(is_wide == (p == 0) ? 1000 : 1500000);
+      usleep(is_wide == (p == 0) ? 1000 : 3000000);
       expect(dyngrid_phase_end(phases[p]) == 0, "end");
     }
 }
@@ -184,7 +184,7 @@ void weighted() {
     expect(follow::wrong_as<double>(a, salt) == 0, "a, lying by speed or not");
     std::int64_t rows = 0, cols = 0;
     dyngrid_matrix_shape(a, &rows, &cols, nullptr);
-    usleep(static_cast<unsigned>(static_cast<double>(rows * cols) * 30 / speed)); // 0.43 s alike, 0.11 s by speed
+    usleep(static_cast<unsigned>(static_cast<double>(rows * cols) * 60 / speed)); // 0.86 s alike, 0.22 s by speed
     dyngrid_phase_report report;
     dyngrid_last_phase(&report);
     const bool is_even = rows == 120 && cols == 120;

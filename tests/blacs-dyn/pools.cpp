@@ -297,7 +297,7 @@ void turn() {
     MPI_Barrier(MPI_COMM_WORLD);
     if (pool.number == 0) {
       refused(dyngrid_resize(2, 2, DYNGRID_OPTIMAL), DYNGRID_ERR_TIMEOUT,
-              "another pool of this mpirun has been starting some for 2 s");
+              "another pool of this mpirun has been starting some for 8 s");
       pool.check(1, 2);
     }
     MPI_Barrier(MPI_COMM_WORLD);

@@ -60,9 +60,10 @@ struct Matrices {
   std::string each = {}; ///< "2*d2000x2000/64x64+d2000x1/64x1@column": size, and where they lie; empty: as size
 };
 
-/// The time of a step; for a panel of a factorization also its size relative to the first one.
+/// The time of a step; for a panel of a factorization also its size relative to the first one. It ended at `t`, in
+/// seconds since the application began.
 struct TimedStep {
-  double step_s, size = 1;
+  double step_s, size, t;
 };
 
 /// The state of this application on its process 0, shared by the application's thread and the listener's thread. The
