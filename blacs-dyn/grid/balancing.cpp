@@ -252,7 +252,8 @@ GridMap Balancing::map_of(const advise::BalanceChoice& choice, std::int64_t mb, 
   return map;
 }
 
-/// The cost of moving all matrices, by redist's plan, and the other costs of a change.
+/// The cost of moving all matrices, by redist's plan, and the other costs of a change. Process 0 lacks no rule: it
+/// never sleeps (docs/decisions/0033).
 advise::Cost Balancing::price(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const {
   const GridMap to = map_of(choice, mb, nb);
   const GridMap& from = processes_.process_set().grid;
