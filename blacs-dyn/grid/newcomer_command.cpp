@@ -72,6 +72,14 @@ std::vector<std::string> own_variables() {
   return all;
 }
 
+/// For the shell of a new process: the OPENBLAS_CORETYPE that dyngrid run has chosen is for the processor of this host.
+/// The user's own holds on all.
+std::string words_about_core() {
+  const char *core = base::environment("OPENBLAS_CORETYPE"), *chosen = base::environment("DYNGRID_CORETYPE");
+  if (!core || !chosen || std::string_view(core) != chosen) return {};
+  return fmt::format("[ \"$(uname -n)\" = {} ] || unset OPENBLAS_CORETYPE; ", base::shell_line({base::host_name()}));
+}
+
 /// Changes a new process in a shell before it becomes the program: umask, soft limits and niceness of this one, and a
 /// standard input that ends. (A limit above the hard one there, or a smaller niceness, is not available.) mpirun leaves
 /// it a pipe without a writer; so it gets the file that mpirun reads, from its beginning, or nothing.
@@ -150,7 +158,7 @@ SpawnOptions NewcomerCommand::options() const {
   options.shown = program();
   options.variables = own_variables();
   options.folder = start_folder();
-  std::string first = first_words(settings_.way);
+  std::string first = words_about_core() + first_words(settings_.way);
   if (settings_.way == LauncherKind::blocking && options.folder.size() >= MPI_MAX_INFO_VAL) // MPI_Info_set refuses it
     first = fmt::format("cd {} || exit; {}", base::shell_line({std::exchange(options.folder, "")}), first);
   for (const std::string& word : {std::string("sh"), std::string("-c"), first}) options.arguments.push_back(word);

@@ -432,6 +432,7 @@ TEST(Launch, CoreOfOpenBlas) {
   site.better_core = "SkylakeX";
   const Launch launch = plan_launch(request(2), site);
   EXPECT_EQ(value_of(launch, "OPENBLAS_CORETYPE"), "SkylakeX");
+  EXPECT_EQ(value_of(launch, "DYNGRID_CORETYPE"), "SkylakeX"); // new processes on other hosts do without it
   ASSERT_EQ(launch.notices.size(), 1u);
   EXPECT_TRUE(says(launch.notices[0], "takes this processor for Prescott; OPENBLAS_CORETYPE=SkylakeX set"));
   RunRequest far = request(2);
@@ -443,6 +444,7 @@ TEST(Launch, CoreOfOpenBlas) {
   EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "SkylakeX");
   site.environment["OPENBLAS_CORETYPE"] = "Haswell";
   EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "(not set)");
+  EXPECT_EQ(value_of(plan_launch(request(2), site), "DYNGRID_CORETYPE"), "(not set)"); // the user's goes along
 }
 
 std::string cpuinfo(const std::string& vendor, const std::string& flags) {

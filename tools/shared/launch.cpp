@@ -242,6 +242,8 @@ void add_environment(const RunRequest& request, const Site& site, int started, L
   if (site.better_core.empty() || has(site, "OPENBLAS_CORETYPE") || !is_alone) return;
   launch.environment.push_back({"OPENBLAS_CORETYPE", site.better_core,
                                 fmt::format("OpenBLAS takes this processor for {}, which is slower", site.blas_core)});
+  launch.environment.push_back(
+      {"DYNGRID_CORETYPE", site.better_core, "a growth onto another host leaves this OPENBLAS_CORETYPE out"});
   launch.notices.push_back(fmt::format("OpenBLAS takes this processor for {}; OPENBLAS_CORETYPE={} set (dyngrid doctor "
                                        "measures both; export one to choose)",
                                        site.blas_core, site.better_core));
