@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/allocation.hpp"
 #include "base/environment.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
@@ -47,7 +48,7 @@ bool goes_along(std::string_view name) {
 bool is_of_one_process(std::string_view name) {
   constexpr std::array<std::string_view, 4> of_a_shell{"PWD", "OLDPWD", "SHLVL", "_"};
   return std::find(of_a_shell.begin(), of_a_shell.end(), name) != of_a_shell.end() || control::is_of_an_mpirun(name) ||
-         name.find("_MCA_") != std::string_view::npos || base::begins_with(name, "SLURM_");
+         name.find("_MCA_") != std::string_view::npos || base::is_of_an_allocation(name);
 }
 
 std::set<std::string> environment_at_start(const std::string& process) {

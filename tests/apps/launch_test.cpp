@@ -442,6 +442,10 @@ TEST(Launch, CoreOfOpenBlas) {
   EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "(not set)");
   site.environment["SLURM_JOB_NUM_NODES"] = "1";
   EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "SkylakeX");
+  site.environment.erase("SLURM_JOB_NUM_NODES");
+  site.environment["LSB_MCPU_HOSTS"] = "n1 4 n2 4"; // another batch system
+  EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "(not set)");
+  site.environment.erase("LSB_MCPU_HOSTS");
   site.environment["OPENBLAS_CORETYPE"] = "Haswell";
   EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "(not set)");
   EXPECT_EQ(value_of(plan_launch(request(2), site), "DYNGRID_CORETYPE"), "(not set)"); // the user's goes along

@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/allocation.hpp"
 #include "base/elf.hpp"
 #include "base/environment.hpp"
 #include "base/file_descriptor.hpp"
@@ -71,9 +72,8 @@ bool can_preload(const std::string& libraries) {
 }
 
 bool is_on_one_host(const RunRequest& request, const Site& site) {
-  const std::string nodes = site.variable("SLURM_JOB_NUM_NODES");
   return request.hosts.empty() && !has_hosts_of_mpirun(request) && !has(site, "DYNGRID_HOSTS") &&
-         (nodes.empty() || nodes == "1");
+         base::count_allocated_hosts([&](const char* name) { return site.variable(name); }) <= 1;
 }
 
 namespace {
