@@ -7,6 +7,7 @@
 
 #include "../errors.hpp"
 #include "base/command_line.hpp"
+#include "base/environment.hpp"
 #include "base/text.hpp"
 #include "control/variables.hpp"
 #include "dyngrid/command.hpp"
@@ -358,6 +359,8 @@ TEST(Launch, SpareProcessesOnSeveralHostsOfOpenMpi5) {
   r.resize_at = "1:4x4,2:2x2";
   EXPECT_EQ(starts(r), "-np 4, 0"); // on one host the others are started when they are needed
   r.hosts = "a:8";
+  EXPECT_EQ(starts(r), "-np 4, 0");
+  r.hosts = "localhost:1," + base::host_name() + ":3"; // one host by two names
   EXPECT_EQ(starts(r), "-np 4, 0");
   r.hosts = "a:1,b:1";
   EXPECT_EQ(starts(r), "-np 16, 12"); // of the timetable

@@ -26,6 +26,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/files.hpp"
 #include "base/grid_shape.hpp"
+#include "base/host_list.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
@@ -139,7 +140,8 @@ Allocation allocation_of(const std::string& list) {
   for (const std::string& entry : base::split(list, ',')) {
     if (entry.empty()) continue;
     const std::size_t colon = entry.find(':');
-    found.hosts.insert(entry.substr(0, colon));
+    const std::string host = entry.substr(0, colon);
+    found.hosts.insert(base::is_this_host(host) ? "localhost" : host);
     const int slots = colon == std::string::npos ? 1 : std::max(0, std::atoi(entry.c_str() + colon + 1));
     found.slots = static_cast<int>(std::min(std::int64_t{found.slots} + slots, base::max_processes));
   }
