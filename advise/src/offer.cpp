@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/grid_shape.hpp"
 #include "base/host_list.hpp"
 #include "gridmap/mapping.hpp"
@@ -72,7 +73,7 @@ void check_hosts(const std::vector<OfferedHost>& hosts, const std::string& where
   if (hosts.empty() || hosts.size() > most_hosts)
     refuse("{}: {} hosts, expected 1 .. {}", where, hosts.size(), most_hosts);
   for (const OfferedHost& host : hosts) check(host, where);
-  if (const auto twice = base::named_twice(hosts)) refuse("{}: {} is there twice", where, *twice);
+  if (const auto twice = base::named_twice(hosts, base::host_name())) refuse("{}: {} is there twice", where, *twice);
 }
 
 int slots_of(const std::vector<OfferedHost>& hosts) {

@@ -68,8 +68,11 @@ bool is_this_host(std::string_view name) {
   return name.empty() || name == "localhost" || is_same_host(name, host_name());
 }
 
-std::optional<std::string> named_twice(std::vector<std::string> names) {
+std::optional<std::string> named_twice(std::vector<std::string> names, std::string_view local) {
   std::sort(names.begin(), names.end());
+  const auto is_it = [&](const std::string& name) { return name != "localhost" && is_same_host(name, local); };
+  if (std::binary_search(names.begin(), names.end(), "localhost"))
+    if (const auto it = std::find_if(names.begin(), names.end(), is_it); it != names.end()) return *it + " (localhost)";
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice != names.end()) return *twice;
   for (const std::string& name : names)

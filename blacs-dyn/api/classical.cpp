@@ -20,7 +20,7 @@ using base::Status;
 namespace {
 
 /// blacs_setup.dat of process 0, with the program to start looked at. Collective over the grid.
-SetupFile read_setup_file(MPI_Comm grid, bool is_process0) {
+SetupFile read_setup_file(MPI_Comm grid, bool is_process0, const std::string& local) {
   const std::string name = setup_file_name();
   std::ostringstream text;
   together(grid, [&] {
@@ -32,7 +32,7 @@ SetupFile read_setup_file(MPI_Comm grid, bool is_process0) {
   const std::string all = value_of_root(text.str(), 0, grid);
   SetupFile setup;
   together(grid, [&] {
-    setup = parse_setup_file(all, name);
+    setup = parse_setup_file(all, name, local);
     if (setup.executable == "self") setup.executable = own_program();
     if (is_process0) check_program(find_program(setup.executable));
   });
@@ -73,7 +73,8 @@ void Application::classical_setup(int* iam, int* nprocs) {
 }
 
 void Application::grow_as_setup_says() {
-  const SetupFile setup = read_setup_file(grid.comm(), processes.id() == 0);
+  const std::vector<std::string>& known = hosts.of_ranks(); // none on a new process
+  const SetupFile setup = read_setup_file(grid.comm(), processes.id() == 0, known.empty() ? "" : known[0]);
   newcomers.set(setup.executable, setup.has_arguments ? std::optional(setup.arguments) : std::nullopt);
   GroupPolicy policy = settings.group_policy;
   if (!setup.hosts.empty()) policy.set_hosts(setup.hosts);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mpi/agree.hpp"
 #include "base/status.hpp"
 #include "dyngrid.h"
 #include "dyngrid/balance.h"
@@ -185,12 +186,24 @@ FORTRAN77(void, dyngrid_borders_create,
 FORTRAN77(void, dyngrid_borders_update,
           (const std::int64_t* borders, std::int64_t* address, int* ghosted_extents, int* info)) {
   void* ghosted = nullptr;
-  *info = dyngrid_borders_update(borders_of(borders), &ghosted);
+  std::int64_t extents[DYNGRID_FIELD_DIMS] = {};
+  int dims = 0;
+  *info = guard([&] {
+    const int status = dyngrid_borders_update(borders_of(borders), &ghosted);
+    if (status != DYNGRID_SUCCESS || !ghosted) return status;
+    dims = dyngrid_halo_extents(dyngrid_borders_halo(borders_of(borders)), extents);
+    base::together(dyngrid_comm(), [&] { // those of other processes may fit
+      const std::int64_t most = *std::max_element(std::begin(extents), std::end(extents));
+      if (most > INT_MAX)
+        throw base::Error(base::Status::unsupported,
+                          "blacs-dyn: DYNGRID_BORDERS_UPDATE: an extent of the array with borders is {}, expected at "
+                          "most {}, the largest INTEGER. Use dyngrid_borders_update of the Fortran module",
+                          most, INT_MAX);
+    });
+    return status;
+  });
   if (*info != DYNGRID_SUCCESS) return;
   *address = handle_of(ghosted);
-  if (!ghosted) return;
-  std::int64_t extents[DYNGRID_FIELD_DIMS] = {};
-  const int dims = dyngrid_halo_extents(dyngrid_borders_halo(borders_of(borders)), extents);
   for (int d = 0; d < dims; ++d) ghosted_extents[d] = static_cast<int>(extents[d]);
 }
 FORTRAN77(void, dyngrid_work_items,

@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstdio>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -97,6 +98,15 @@ std::vector<ProcessLoad> Balancing::with_hosts(const std::vector<LoadFigures>& l
 Balancing::Decision Balancing::exchange(bool is_asked) {
   const MPI_Comm grid = grid_.comm();
   const bool is_0 = processes_.id() == 0;
+  const std::size_t places = at(grid_.shape().size());
+  std::vector<Record> all;
+  std::vector<LoadFigures> in_grid;
+  std::vector<std::int64_t> sizes;
+  together(grid, [&] { // before anything is taken, since it may be refused
+    all.resize(places);
+    in_grid.reserve(places);
+    sizes.reserve(places);
+  });
   // observe
   if (is_asked) {
     reports_.turn_on();
@@ -117,19 +127,16 @@ Balancing::Decision Balancing::exchange(bool is_asked) {
   }
   // gather
   if (!is_0) processes_.receive_reports(base::tag_load); // passed on
-  const std::size_t places = at(grid_.shape().size());
-  std::vector<Record> all(places);
   check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, grid), "MPI_Allgather");
   reports_.was_sent();
-  std::vector<LoadFigures> in_grid;
-  std::vector<std::int64_t> sizes;
   for (std::size_t k = 0; k < places; ++k) {
     in_grid.push_back(all[k].load);
     in_grid.back().place = static_cast<std::int32_t>(k);
     sizes.push_back(all[k].item_bytes);
     is_requested_here_ = is_requested_here_ || all[k].wants_loads != 0;
   }
-  loads_ = with_hosts(in_grid);
+  loads_.clear();
+  static_cast<void>(attempt([&] { loads_ = with_hosts(in_grid); })); // without memory: at the next exchange
   grid_of_loads_ = grid_.shape();
   if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size > 0; }))
     asked.items = gather(my_items, sizes);
@@ -150,23 +157,22 @@ Balancing::Decision Balancing::exchange(bool is_asked) {
 
 std::vector<std::vector<char>> Balancing::gather(const std::vector<char>& mine,
                                                  const std::vector<std::int64_t>& sizes) const {
-  std::vector<int> counts, begins;
-  std::int64_t end = 0;
-  for (const std::int64_t size : sizes) {
-    counts.push_back(static_cast<int>(size)); // at most 1 MiB each
-    begins.push_back(static_cast<int>(end));
-    end += size;
-  }
+  const std::int64_t end = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
   if (end > INT_MAX)
     throw Error(base::Status::unsupported,
                 "blacs-dyn: dyngrid_work_items: {} bytes of rows and columns, expected at most {}: use larger blocks",
                 end, INT_MAX);
   const bool is_0 = processes_.id() == 0;
+  std::vector<int> counts, begins;
   std::vector<char> all;
   std::vector<std::vector<char>> each;
   int has_room = 1;
   if (is_0) {
     const std::optional<Error> wrong = attempt([&] {
+      for (const std::int64_t size : sizes) {
+        begins.push_back(counts.empty() ? 0 : begins.back() + counts.back());
+        counts.push_back(static_cast<int>(size)); // at most 1 MiB each
+      }
       all.resize(at(end));
       for (const std::int64_t size : sizes) each.emplace_back(at(size));
     });
@@ -252,7 +258,8 @@ GridMap Balancing::map_of(const advise::BalanceChoice& choice, std::int64_t mb, 
   return map;
 }
 
-/// The cost of moving all matrices, by redist's plan, and the other costs of a change.
+/// The cost of moving all matrices, by redist's plan, and the other costs of a change. Process 0 lacks no rule: it
+/// never sleeps (docs/decisions/0033).
 advise::Cost Balancing::price(const advise::BalanceChoice& choice, std::int64_t mb, std::int64_t nb) const {
   const GridMap to = map_of(choice, mb, nb);
   const GridMap& from = processes_.process_set().grid;

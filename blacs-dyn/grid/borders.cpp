@@ -57,9 +57,11 @@ void dyngrid_borders::close() {
 namespace blacs_dyn {
 
 dyngrid_borders* Borders::create(dyngrid_matrix* matrix, const Asked& asked, const void* boundary) {
-  auto made = std::make_unique<dyngrid_borders>();
+  std::unique_ptr<dyngrid_borders> made;
   const auto read = [&] {
     require("dyngrid_borders_create", matrix, asked);
+    made = std::make_unique<dyngrid_borders>();
+    all_.reserve(all_.size() + 1);
     made->matrix = matrix;
     made->matrix_number = matrix->number;
     made->sides = redist::sides_of(matrix->dims(), asked.lo, asked.hi, asked.periodic);

@@ -357,7 +357,9 @@ SavedState look_into_checkpoint(MPI_Comm grid, const std::string& path) {
     packet.put(CheckpointReader(path).state());
   });
   broadcast(packet.bytes(), root, grid);
-  return Packet(packet.bytes()).get<SavedState>();
+  SavedState state;
+  together(grid, [&] { state = Packet(packet.bytes()).get<SavedState>(); });
+  return state;
 }
 
 void read_checkpoint(MPI_Comm grid, const std::string& path, const std::vector<SpreadMatrix>& matrices,

@@ -68,11 +68,15 @@ void Copier::move(redist::Op op, const void* alpha, const Matrix& from, const vo
     }
   }
   Kept& kept = kept_.front();
-  if (!kept.exchange) kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, *executor_));
-  redist::Pointers where{from.local.data(), kept.from_lld, to.local.data(), kept.to_lld};
+  if (!kept.exchange) kept.exchange.emplace(redist::Exchange::prepare(kept.plans, *executor_));
+  redist::Pointers& where = kept.pointers[0];
+  where.from = from.local.data();
+  where.lld_from = kept.from_lld;
+  where.to = to.local.data();
+  where.lld_to = kept.to_lld;
   where.alpha = alpha;
   where.beta = beta;
-  kept.exchange->run({where});
+  kept.exchange->run(kept.pointers);
   ++to.writes;
 }
 
@@ -99,7 +103,9 @@ void Copier::plan(redist::Op op, const Matrix& from, const Matrix& to) {
   const Matrix::View source = from.as(is_transposed ? extents.transposed() : extents, rank),
                      target = to.as(extents, rank);
   const redist::Plan plan(source.layout, target.layout, options);
-  kept_.push_front({op, &from, &to, source.lld, target.lld, plan.for_rank(rank, from.type), {}});
+  kept_.push_front({op, &from, &to, source.lld, target.lld, plan.for_rank(rank, from.type)});
+  kept_.front().plans.push_back(&kept_.front().plan);
+  kept_.front().pointers.resize(1);
   if (kept_.size() > exchanges_kept) kept_.pop_back();
 }
 

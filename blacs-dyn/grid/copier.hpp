@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <vector>
 
 #include "grid/grid.hpp"
 #include "grid/matrices.hpp"
@@ -44,7 +45,9 @@ private:
     const Matrix *from, *to;
     std::int64_t from_lld, to_lld;
     redist::RankPlan plan;
-    std::optional<redist::Exchange> exchange; ///< of the plan; prepared by the first copy
+    std::vector<const redist::RankPlan*> plans = {}; ///< this one
+    std::vector<redist::Pointers> pointers = {};     ///< of this copy: one, made beforehand
+    std::optional<redist::Exchange> exchange = {};   ///< of the plan; prepared by the first copy
   };
   static constexpr std::size_t exchanges_kept = 8;
 

@@ -40,10 +40,16 @@ namespace {
 using base::Error;
 using base::Status;
 
-/// The same on all processes of the grid? Collective. @throws agreed Error{rank_mismatch}
-void compare_forms(const Matrix& a, MPI_Comm grid) {
-  std::vector<std::pair<std::string, std::int64_t>> mine{{"name", base::Fnv1a().text(a.name).positive()},
-                                                         {"type", a.type}};
+/// What has to be the same on all processes of the grid, and room to compare it.
+struct Form {
+  std::vector<std::pair<std::string, std::int64_t>> mine;
+  std::vector<std::int64_t> range, extremes;
+};
+
+Form form_of(const Matrix& a) {
+  Form form;
+  auto& mine = form.mine;
+  mine = {{"name", base::Fnv1a().text(a.name).positive()}, {"type", a.type}};
   gridmap::FieldDimensions field = a.field_dimensions();
   mine.emplace_back("dims", field.size());
   field.resize(DYNGRID_FIELD_DIMS); // also of a matrix that is no field: as many numbers on all processes
@@ -62,11 +68,17 @@ void compare_forms(const Matrix& a, MPI_Comm grid) {
                            {"shape", static_cast<std::int64_t>(a.lies_on.kind)},
                            {"nprow_at_most", a.lies_on.most.nprow},
                            {"npcol_at_most", a.lies_on.most.npcol}});
-  std::vector<std::int64_t> range, extremes(2 * mine.size());
   for (const auto& [what, value] : mine) {
-    range.push_back(value);
-    range.push_back(-value);
+    form.range.push_back(value);
+    form.range.push_back(-value);
   }
+  form.extremes.resize(form.range.size());
+  return form;
+}
+
+/// Collective. @throws agreed Error{rank_mismatch}
+void compare_forms(const Matrix& a, Form& form, MPI_Comm grid) {
+  auto& [mine, range, extremes] = form;
   check_mpi(MPI_Allreduce(range.data(), extremes.data(), static_cast<int>(range.size()), MPI_INT64_T, MPI_MAX, grid),
             "MPI_Allreduce");
   for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -135,14 +147,20 @@ Matrix* Matrices::declare(std::unique_ptr<Matrix> matrix) {
 }
 
 Matrix* Matrices::create(const Asked& asked, const Site& site) {
-  auto a = std::make_unique<Matrix>();
-  const auto check = [&] { check_new(*a, asked); };
+  std::unique_ptr<Matrix> a;
+  Form form;
+  const auto check = [&] {
+    a = std::make_unique<Matrix>();
+    check_new(*a, asked);
+    form = form_of(*a);
+    matrices_.reserve(matrices_.size() + 1);
+  };
   if (site.grid == MPI_COMM_NULL) {
     check();
     return declare(std::move(a));
   }
   together(site.grid, check);
-  compare_forms(*a, site.grid);
+  compare_forms(*a, form, site.grid);
 
   redist::Layout layout;
   redist::LocalSize size;
@@ -200,18 +218,22 @@ void check_array(const Matrix& a, const Matrices::Adopted& array, redist::LocalS
 } // namespace
 
 Matrix* Matrices::adopt(Asked asked, const Adopted& array, const Site& site) {
-  auto a = std::make_unique<Matrix>();
+  std::unique_ptr<Matrix> a;
+  Form form;
   const bool is_in_grid = site.grid != MPI_COMM_NULL;
   int at = -1;
   if (is_in_grid) MPI_Comm_rank(site.grid, &at);
   redist::Descriptor desc;
   const auto check = [&] {
+    a = std::make_unique<Matrix>();
     if (!asked.lacks) {
       desc = read_adopted(array.desc, at, site);
       asked.rows = {'R', desc.rows.n, desc.rows.sizes[0]};
       asked.cols = {'C', desc.cols.n, desc.cols.sizes[0]};
     }
     check_new(*a, asked);
+    form = form_of(*a);
+    matrices_.reserve(matrices_.size() + 1);
   };
   if (is_in_grid)
     together(site.grid, check);
@@ -223,7 +245,7 @@ Matrix* Matrices::adopt(Asked asked, const Adopted& array, const Site& site) {
     a->local = LocalArray(array.owner, array.local); // which is freed when the first one that counts is there
     return declare(std::move(a));
   }
-  compare_forms(*a, site.grid);
+  compare_forms(*a, form, site.grid);
   together(site.grid, [&] {
     redist::Layout layout = a->on(*site.map);
     const redist::LocalSize size = a->local_size_on(layout, at);
@@ -346,25 +368,32 @@ bool Matrices::may_lack_rules(bool some_wake) const {
 
 void Matrices::compare_rules(MPI_Comm gathered) {
   std::vector<int> missing;
-  for (const auto& a : matrices_) missing.push_back(a->lacks_rule() ? 1 : 0);
+  together(gathered, [&] {
+    for (const auto& a : matrices_) missing.push_back(a->lacks_rule() ? 1 : 0);
+  });
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, missing.data(), static_cast<int>(missing.size()), MPI_INT, MPI_MAX, gathered),
             "MPI_Allreduce");
   for (std::size_t k = 0; k < missing.size(); ++k) matrices_[k]->is_rule_missing = missing[k] != 0;
 }
 
 Matrices::Layouts Matrices::missing_layouts(MPI_Comm comm, const std::vector<Matrix*>& list, const GridMap& map) {
-  std::vector<Matrix*> asked;
-  for (Matrix* a : list)
-    if (a->is_rule_missing) asked.push_back(a);
   Layouts received;
-  if (asked.empty()) return received;
+  if (std::none_of(list.begin(), list.end(), [](const Matrix* a) { return a->is_rule_missing; })) return received;
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
+  std::vector<Matrix*> asked;
   std::vector<int> sender;
-  for (const Matrix* a : asked) sender.push_back(a->lacks_rule() ? INT_MAX : rank);
+  std::vector<Packet> packets;
+  together(comm, [&] {
+    for (Matrix* a : list) {
+      if (!a->is_rule_missing) continue;
+      asked.push_back(a);
+      sender.push_back(a->lacks_rule() ? INT_MAX : rank);
+    }
+    packets.resize(asked.size());
+  });
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, sender.data(), static_cast<int>(sender.size()), MPI_INT, MPI_MIN, comm),
             "MPI_Allreduce");
-  std::vector<Packet> packets(asked.size());
   together(comm, [&] {
     for (std::size_t i = 0; i < asked.size(); ++i) {
       if (sender[i] == INT_MAX)

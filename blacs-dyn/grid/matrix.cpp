@@ -2,6 +2,7 @@
 #include "grid/matrix.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <climits>
 #include <mutex>
@@ -235,11 +236,18 @@ void dyngrid_matrix::place(redist::Layout on_grid, redist::LocalSize size, blacs
   field_part_ = {};
   std::swap(local, array);
   // long lists are written when they are asked for: a change that is agreed takes no memory for them
-  const bool has_lists = !(layout.rows.is_uniform() && layout.cols.is_uniform());
-  const std::vector<int> written =
-      has_lists ? std::vector<int>{redist::Descriptor::heterogeneous, context} : written_descriptor(context);
-  desc.resize(std::max<std::size_t>(10, written.size())); // of blocks of one size always ten: its address stays
-  std::copy(written.begin(), written.end(), desc.begin());
+  const gridmap::Axis &rows_now = layout.rows, &cols_now = layout.cols;
+  const bool has_lists = !(rows_now.is_uniform() && cols_now.is_uniform());
+  desc.resize(entries_of_desc); // its address stays
+  desc[0] = has_lists ? redist::Descriptor::heterogeneous : redist::Descriptor::block_cyclic;
+  desc[1] = context;
+  if (!has_lists) {
+    const auto entry = [](std::int64_t value) { return static_cast<int>(value); }; // checked when it was laid out
+    const std::array<int, 7> rest{entry(rows_now.n),        entry(cols_now.n), entry(rows_now.sizes[0]),
+                                  entry(cols_now.sizes[0]), rows_now.src,      cols_now.src,
+                                  entry(this->lld())};
+    std::copy(rest.begin(), rest.end(), desc.begin() + 2);
+  }
   is_descriptor_whole_ = !has_lists;
   is_placed = true;
   // last, so that the program's allocator finds all as it is from here on. With null where it had none: it learns so

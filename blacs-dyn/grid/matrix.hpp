@@ -80,7 +80,8 @@ struct dyngrid_matrix {
   std::int64_t placements = 0;               ///< how often it got a local array of a layout: each is another one
   std::int64_t writes = 0;                   ///< how often its elements got other values, as far as dyngrid knows
 
-  dyngrid_matrix() = default;
+  static constexpr std::size_t entries_of_desc = 10;  ///< in blocks of one size: one more than ScaLAPACK's nine
+  dyngrid_matrix() { desc.reserve(entries_of_desc); } // a change that is agreed takes no memory for it
   dyngrid_matrix(const dyngrid_matrix&) = delete;
   dyngrid_matrix& operator=(const dyngrid_matrix&) = delete;
   ~dyngrid_matrix() { local.leave_to_program(); } ///< an array that is the program's outlives the matrix

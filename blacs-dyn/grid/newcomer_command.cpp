@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/allocation.hpp"
 #include "base/environment.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
@@ -47,7 +48,7 @@ bool goes_along(std::string_view name) {
 bool is_of_one_process(std::string_view name) {
   constexpr std::array<std::string_view, 4> of_a_shell{"PWD", "OLDPWD", "SHLVL", "_"};
   return std::find(of_a_shell.begin(), of_a_shell.end(), name) != of_a_shell.end() || control::is_of_an_mpirun(name) ||
-         name.find("_MCA_") != std::string_view::npos || base::begins_with(name, "SLURM_");
+         name.find("_MCA_") != std::string_view::npos || base::is_of_an_allocation(name);
 }
 
 std::set<std::string> environment_at_start(const std::string& process) {
@@ -70,6 +71,14 @@ std::vector<std::string> own_variables() {
       all.emplace_back(*variable);
   }
   return all;
+}
+
+/// For the shell of a new process: the OPENBLAS_CORETYPE that dyngrid run has chosen is for the processor of this host.
+/// The user's own holds on all.
+std::string words_about_core() {
+  const char *core = base::environment("OPENBLAS_CORETYPE"), *chosen = base::environment("DYNGRID_CORETYPE");
+  if (!core || !chosen || std::string_view(core) != chosen) return {};
+  return fmt::format("[ \"$(uname -n)\" = {} ] || unset OPENBLAS_CORETYPE; ", base::shell_line({base::host_name()}));
 }
 
 /// Changes a new process in a shell before it becomes the program: umask, soft limits and niceness of this one, and a
@@ -150,7 +159,7 @@ SpawnOptions NewcomerCommand::options() const {
   options.shown = program();
   options.variables = own_variables();
   options.folder = start_folder();
-  std::string first = first_words(settings_.way);
+  std::string first = words_about_core() + first_words(settings_.way);
   if (settings_.way == LauncherKind::blocking && options.folder.size() >= MPI_MAX_INFO_VAL) // MPI_Info_set refuses it
     first = fmt::format("cd {} || exit; {}", base::shell_line({std::exchange(options.folder, "")}), first);
   for (const std::string& word : {std::string("sh"), std::string("-c"), first}) options.arguments.push_back(word);

@@ -381,17 +381,22 @@ void Phases::fill_and_take(int phase, const Candidate& candidate) {
 
 /// Arrays for the layouts that have none. Collective where one has: all know it.
 void Phases::make_room(int phase, const Candidate& candidate) {
+  const auto each_missing = [&](auto&& call) {
+    for (const Phase::Use& use : phases_[at(phase)]->uses) {
+      const std::size_t m = shared_of(use.matrix);
+      const int to = candidate.layouts[m];
+      if (to == shared_[m].now) continue;
+      Copy& copy = shared_[m].copies[at(to)];
+      if (!copy.is_allocated) call(shared_[m], copy);
+    }
+  };
+  bool is_one_missing = false;
+  each_missing([&](Shared&, Copy&) { is_one_missing = true; });
+  if (!is_one_missing) return;
   std::vector<std::pair<Shared*, Copy*>> missing;
-  for (const Phase::Use& use : phases_[at(phase)]->uses) {
-    const std::size_t m = shared_of(use.matrix);
-    const int to = candidate.layouts[m];
-    if (to == shared_[m].now) continue;
-    Copy& copy = shared_[m].copies[at(to)];
-    if (!copy.is_allocated) missing.emplace_back(&shared_[m], &copy);
-  }
-  if (missing.empty()) return;
   std::vector<LocalArray> arrays;
   together(grid_.comm(), [&] {
+    each_missing([&](Shared& shared, Copy& copy) { missing.emplace_back(&shared, &copy); });
     for (const auto& [shared, copy] : missing) arrays.push_back(shared->matrix->array_of(copy->size));
   });
   for (std::size_t k = 0; k < missing.size(); ++k) {
@@ -414,17 +419,20 @@ Phases::Move& Phases::move_between(int shared, int from, int to) {
   const auto known = moves_.find({shared, from, to});
   if (known != moves_.end() && known->second.exchange) return known->second;
   const char type = shared_[at(shared)].matrix->type;
-  Move made;
+  Move* kept = nullptr;
   together(grid_.comm(), [&] {
+    Move made;
     const redist::Plan plan = plan_between(shared, from, to);
     const std::vector<double> each = predicted_seconds(plan, grid_.shape().size());
     made.predicted_s = *std::max_element(each.begin(), each.end());
     made.moved_bytes = plan.totals().moved_elements * plan.options().element_bytes;
     made.plan = plan.for_rank(grid_.rank(), type);
+    made.pointers.resize(1);
+    kept = &(moves_[{shared, from, to}] = std::move(made));
+    kept->plans.push_back(&kept->plan);
   });
-  Move& kept = moves_[{shared, from, to}] = std::move(made);
-  kept.exchange.emplace(redist::Exchange::prepare({&kept.plan}, copier_.executor()));
-  return kept;
+  kept->exchange.emplace(redist::Exchange::prepare(kept->plans, copier_.executor()));
+  return *kept;
 }
 
 /// On the slowest process. Collective.
@@ -441,8 +449,9 @@ void Phases::fill(int shared, int from, int to) {
   Copy &source = s.copies[at(from)], &copy = s.copies[at(to)];
   const bool is_in_use = from == s.now;
   const double t0 = MPI_Wtime();
-  move.exchange->run({{is_in_use ? s.matrix->local.data() : source.array.data(),
-                       is_in_use ? s.matrix->lld() : source.size.lld(), copy.array.data(), copy.size.lld()}});
+  move.pointers[0] = {is_in_use ? s.matrix->local.data() : source.array.data(),
+                      is_in_use ? s.matrix->lld() : source.size.lld(), copy.array.data(), copy.size.lld()};
+  move.exchange->run(move.pointers);
   const double seconds = longest_of(MPI_Wtime() - t0);
   copy.is_valid = true;
   last_.moved_bytes += move.moved_bytes;

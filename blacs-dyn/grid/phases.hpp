@@ -100,6 +100,8 @@ private:
   };
   struct Move { ///< between two layouts of one matrix
     redist::RankPlan plan;
+    std::vector<const redist::RankPlan*> plans; ///< this one
+    std::vector<redist::Pointers> pointers;     ///< of one exchange: one, made beforehand
     std::optional<redist::Exchange> exchange;
     double predicted_s = 0; ///< of the process that takes longest, on all processes
     std::int64_t moved_bytes = 0;

@@ -2,6 +2,7 @@
 #include "grid/relayout.hpp"
 
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -73,7 +74,11 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
   const GridMap& grid = parts_.grid.map();
   const Matrices::Layouts received = Matrices::missing_layouts(parts_.grid.comm(), asked, grid);
   base::Fnv1a hash;
+  std::string differs;
   const std::optional<Error> objection = attempt([&] {
+    differs = fmt::format("blacs-dyn: {}: the processes of the grid name different matrices or give different block "
+                          "sizes or owners; expected the same on all",
+                          routine);
     check();
     for (Matrix* a : asked) {
       const redist::Layout layout = received.count(a) != 0 ? received.at(a) : a->on(grid);
@@ -89,11 +94,7 @@ std::vector<Matrix*> Relayout::those_that_move(const char* routine, const std::v
     if (objection) throw *objection;
     return hash.positive();
   };
-  together_on_number(parts_.grid.comm(), compared,
-                     fmt::format("blacs-dyn: {}: the processes of the grid name different matrices or give different "
-                                 "block sizes or owners; expected the same on all",
-                                 routine)
-                         .c_str());
+  together_on_number(parts_.grid.comm(), compared, differs.c_str());
   return moving;
 }
 
@@ -112,8 +113,9 @@ void Relayout::move(std::vector<Matrix*> moving) {
   const double started = MPI_Wtime();
   const Grid& grid = parts_.grid;
   ChangeRoutines& routines = parts_.registered.routines;
-  const Participants who = grid.participants();
-  MatrixMove move(who);
+  std::optional<Participants> who;
+  together(grid.comm(), [&] { who.emplace(grid.participants()); });
+  MatrixMove move(*who);
   move.spare = &spare_;
   try {
     move.received = Matrices::missing_layouts(grid.comm(), moving, grid.map());

@@ -42,9 +42,19 @@ void SharedState::check_share(const char* name, const void* data, std::size_t by
 }
 
 void SharedState::share(const char* name, void* data, std::size_t bytes, MPI_Comm grid, bool has_gaps) {
-  const auto check = [&] { check_share(name, data, bytes, has_gaps); };
+  Item item;
+  std::string other_names, other_bytes; // said where they differ
+  const auto check = [&] {
+    check_share(name, data, bytes, has_gaps);
+    other_names =
+        fmt::format("blacs-dyn: dyngrid_share: name differs between the processes of the grid (\"{}\" here)", name);
+    other_bytes = fmt::format(
+        "blacs-dyn: dyngrid_share: bytes of \"{}\" differ between the processes of the grid ({} here)", name, bytes);
+    item = {name, true, data, bytes, {}};
+    items_.reserve(items_.size() + 1);
+  };
   if (has_early(name)) {
-    check();
+    check_share(name, data, bytes, has_gaps);
     Item* const early = find(name);
     early->has_place = true;
     early->data = data;
@@ -56,14 +66,10 @@ void SharedState::share(const char* name, void* data, std::size_t bytes, MPI_Com
     check();
   } else {
     together(grid, check);
-    const auto same = [&](std::int64_t mine, const std::string& message) { check_same(grid, mine, message.c_str()); };
-    same(base::Fnv1a().text(name).positive(),
-         fmt::format("blacs-dyn: dyngrid_share: name differs between the processes of the grid (\"{}\" here)", name));
-    same(static_cast<std::int64_t>(bytes),
-         fmt::format("blacs-dyn: dyngrid_share: bytes of \"{}\" differ between the processes of the grid ({} here)",
-                     name, bytes));
+    check_same(grid, base::Fnv1a().text(name).positive(), other_names.c_str());
+    check_same(grid, static_cast<std::int64_t>(bytes), other_bytes.c_str());
   }
-  items_.push_back({name, true, data, bytes, {}});
+  items_.push_back(std::move(item));
 }
 
 bool SharedState::has_early(const char* name) const {

@@ -49,6 +49,8 @@ int Hosts::find(MPI_Comm world, GroupPolicy& policy) {
     policy.hosts = hosts;
     policy.slots.assign(hosts.size(), 0);
   }
+  if (const auto twice = base::named_twice(policy.hosts, of_ranks_[0]))
+    throw base::Error(base::Status::bad_argument, "blacs-dyn: DYNGRID_HOSTS: {} is there twice", *twice);
   for (const std::string& host : policy.hosts) policy.started.push_back(started[known_as(host)]);
   const auto is_known = [&](const std::string& host) { return cores_.count(known_as(host)) > 0; };
   const bool all_known =

@@ -16,7 +16,7 @@ public:
   /// On several hosts every group gets one of them, since children of one spawn must not span hosts: `policy` receives
   /// the hosts. Collective over world, the processes of mpirun or the part of them that begins a pool. @return cores of
   /// the hosts where processes are or may come; 0: of one of them it is not known. Each process asks what
-  /// started it, and may get another answer
+  /// started it, and may get another answer. @throws Error{bad_argument}, the same on all, for a host with two names
   int find(MPI_Comm world, GroupPolicy& policy);
   bool are_several() const { return are_several_; } ///< of mpirun; those of other pools too
   /// Of a host; one that was not seen yet is taken for one like this. 0: not known.

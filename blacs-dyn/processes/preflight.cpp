@@ -19,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "base/allocation.hpp"
 #include "base/elf.hpp"
 #include "base/environment.hpp"
 #include "base/status.hpp"
@@ -223,9 +224,11 @@ void check_host(const std::string& host) {
 }
 
 bool has_other_hosts(const std::vector<std::string>& known) {
-  if (const char* nodes = std::getenv("SLURM_JOB_NUM_NODES");
-      nodes && std::strtol(nodes, nullptr, 10) > static_cast<long>(known.size()))
-    return true;
+  const auto variable = [](const char* name) {
+    const char* value = base::environment(name);
+    return std::string(value ? value : "");
+  };
+  if (base::count_allocated_hosts(variable) > static_cast<int>(known.size())) return true;
   if (base::environment("DYNGRID_START", "command")) return true; // it knows where
   const auto hosts = launchers_hosts();
   return !hosts || std::any_of(hosts->begin(), hosts->end(), [&](const std::string& host) {

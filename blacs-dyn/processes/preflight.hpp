@@ -27,7 +27,7 @@ std::optional<std::vector<std::string>> hosts_given_to(const std::vector<std::st
                                                        const std::vector<std::string>& arguments);
 
 /// Whether the launcher on this host may start processes on others than those of `known`. That is so in three cases: it
-/// was given a host file or a list with more; it runs in an allocation of Slurm that has more nodes; new processes are
+/// was given a host file or a list with more; it runs in a batch system's allocation that has more; new processes are
 /// started by DYNGRID_START=command. Local.
 bool has_other_hosts(const std::vector<std::string>& known);
 

@@ -19,7 +19,7 @@ std::string setup_file_name() {
   return base::environment("DYNGRID_START", "setup").value_or("blacs_setup.dat");
 }
 
-SetupFile parse_setup_file(std::string_view text, std::string_view name) {
+SetupFile parse_setup_file(std::string_view text, std::string_view name, std::string_view local) {
   SetupFile setup;
   std::istringstream lines{std::string(text)};
   int number = 0;
@@ -49,7 +49,7 @@ SetupFile parse_setup_file(std::string_view text, std::string_view name) {
       setup.processes = static_cast<int>(
           base::parse_whole_number(parts[0], fmt::format("blacs-dyn: {}: processes", where), 1, max_processes));
   }
-  if (const auto twice = base::named_twice(setup.hosts))
+  if (const auto twice = base::named_twice(setup.hosts, local))
     throw Error(Status::bad_argument, "blacs-dyn: {}: host {} is there twice", name, *twice);
   if (setup.executable.empty()) throw Error(Status::bad_argument, "blacs-dyn: {} names no executable", name);
   if (setup.processes == 0) throw Error(Status::bad_argument, "blacs-dyn: {} has no line \"processes N\"", name);

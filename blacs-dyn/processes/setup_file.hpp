@@ -27,8 +27,9 @@ struct SetupFile {
   std::vector<base::HostEntry> hosts;
 };
 
-/// @throws Error{bad_argument} with the number of the line
-SetupFile parse_setup_file(std::string_view text, std::string_view name);
+/// local: the host of process 0, which is called localhost, too; empty: not known. @throws Error{bad_argument} with the
+/// number of the line
+SetupFile parse_setup_file(std::string_view text, std::string_view name, std::string_view local = {});
 
 /// DYNGRID_START=setup=PATH, else blacs_setup.dat.
 std::string setup_file_name();

@@ -7,6 +7,7 @@
 
 #include "../errors.hpp"
 #include "base/command_line.hpp"
+#include "base/environment.hpp"
 #include "base/text.hpp"
 #include "control/variables.hpp"
 #include "dyngrid/command.hpp"
@@ -359,6 +360,8 @@ TEST(Launch, SpareProcessesOnSeveralHostsOfOpenMpi5) {
   EXPECT_EQ(starts(r), "-np 4, 0"); // on one host the others are started when they are needed
   r.hosts = "a:8";
   EXPECT_EQ(starts(r), "-np 4, 0");
+  r.hosts = "localhost:1," + base::host_name() + ":3"; // one host by two names
+  EXPECT_EQ(starts(r), "-np 4, 0");
   r.hosts = "a:1,b:1";
   EXPECT_EQ(starts(r), "-np 16, 12"); // of the timetable
   EXPECT_EQ(plan_launch(r, site).notices.size(), 1u);
@@ -432,6 +435,7 @@ TEST(Launch, CoreOfOpenBlas) {
   site.better_core = "SkylakeX";
   const Launch launch = plan_launch(request(2), site);
   EXPECT_EQ(value_of(launch, "OPENBLAS_CORETYPE"), "SkylakeX");
+  EXPECT_EQ(value_of(launch, "DYNGRID_CORETYPE"), "SkylakeX"); // new processes on other hosts do without it
   ASSERT_EQ(launch.notices.size(), 1u);
   EXPECT_TRUE(says(launch.notices[0], "takes this processor for Prescott; OPENBLAS_CORETYPE=SkylakeX set"));
   RunRequest far = request(2);
@@ -441,8 +445,13 @@ TEST(Launch, CoreOfOpenBlas) {
   EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "(not set)");
   site.environment["SLURM_JOB_NUM_NODES"] = "1";
   EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "SkylakeX");
+  site.environment.erase("SLURM_JOB_NUM_NODES");
+  site.environment["LSB_MCPU_HOSTS"] = "n1 4 n2 4"; // another batch system
+  EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "(not set)");
+  site.environment.erase("LSB_MCPU_HOSTS");
   site.environment["OPENBLAS_CORETYPE"] = "Haswell";
   EXPECT_EQ(value_of(plan_launch(request(2), site), "OPENBLAS_CORETYPE"), "(not set)");
+  EXPECT_EQ(value_of(plan_launch(request(2), site), "DYNGRID_CORETYPE"), "(not set)"); // the user's goes along
 }
 
 std::string cpuinfo(const std::string& vendor, const std::string& flags) {

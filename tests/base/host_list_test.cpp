@@ -27,6 +27,17 @@ TEST(HostList, DomainsOnOneSide) {
   EXPECT_FALSE(base::is_same_host("", "node1"));
 }
 
+TEST(HostList, LocalhostIsAHostToo) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(base::named_twice(Names{"localhost", "b", "a"}, "a"), "a (localhost)");
+  EXPECT_EQ(base::named_twice(Names{"a.cluster", "localhost"}, "a"), "a.cluster (localhost)");
+  EXPECT_EQ(base::named_twice(Names{"localhost", "localhost"}, "a"), "localhost");
+  EXPECT_EQ(base::named_twice(Names{"localhost", "localhost"}, "localhost"), "localhost");
+  EXPECT_FALSE(base::named_twice(Names{"localhost", "b"}, "a"));
+  EXPECT_FALSE(base::named_twice(Names{"b", "a"}, "a"));
+  EXPECT_FALSE(base::named_twice(Names{"localhost", "a"})); // which host is local is not known
+}
+
 TEST(HostList, WhatIsWrongIsSaid) {
   const auto said = [](const std::string& text) -> std::string {
     const base::Error error = thrown_by([&] { base::parse_hosts(text, "--hosts"); });

@@ -1,14 +1,16 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! Borders without modules: a field of ones has four neighbours of one, but for those beyond its ends; on another grid.
+! Of a field without elements, a border that makes more rows than an INTEGER can hold is refused.
       PROGRAM BORDERS
       IMPLICIT NONE
       INCLUDE 'dyngrid.fh'
       INTEGER INFO, OUTCOME, STEP
       INTEGER EXTENT(2), NONE(2), ONE(2), N(2), PARTS(2), COORDS(2)
-      INTEGER NGHOST(2), DIMS
+      INTEGER NGHOST(2), DIMS, EMPTY(2), WIDE(2), FIRST(2)
       INTEGER*8 U, B, ADDR
       EXTERNAL ONES77, SUMS77
       DATA EXTENT /6, 7/, NONE /0, 0/, ONE /1, 1/
+      DATA EMPTY /6, 0/, WIDE /2147483647, 0/, FIRST /1, 0/
       CALL DYNGRID_INIT_GRID(2, 2, INFO)
       IF (INFO .NE. 0) STOP 1
       CALL DYNGRID_FIELD_CREATE('U', 'D', 2, EXTENT, NONE, NONE, U,
@@ -40,6 +42,16 @@
    10 CONTINUE
       CALL DYNGRID_BORDERS_FREE(B, INFO)
       IF (INFO .NE. 0 .OR. B .NE. 0) STOP 10
+      CALL DYNGRID_FIELD_CREATE('EMPTY', 'D', 2, EMPTY, NONE, NONE, U,
+     $                          INFO)
+      IF (INFO .NE. 0) STOP 12
+      CALL DYNGRID_BORDERS_CREATE(U, WIDE, FIRST, NONE,
+     $                      DYNGRID_NEIGHBOURS_FOUR, 0.5D0, B, INFO)
+      IF (INFO .NE. 0) STOP 13
+      NGHOST(1) = 7
+      CALL DYNGRID_BORDERS_UPDATE(B, ADDR, NGHOST, INFO)
+      IF (INFO .NE. DYNGRID_ERR_UNSUPPORTED) STOP 14
+      IF (NGHOST(1) .NE. 7) STOP 15
       CALL DYNGRID_FINALIZE(INFO)
       IF (INFO .NE. 0) STOP 11
       END

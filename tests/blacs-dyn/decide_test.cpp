@@ -133,6 +133,8 @@ TEST(SetupFile, BothForms) {
         "executable a b\nprocesses 1", "a\n3\nhost n:0", "a\n3\nhost :4", "a\n3\nhost n:1:", "a\n3\nhost n:1:0",
         "a\n3\nhost n:1:x", "a\n3\nhost n:1:1:1", "a\n3\nhost n\nhost n:2", "a\n99999999999"})
     EXPECT_EQ(status_of([&] { parse_setup_file(bad, "f"); }), Status::bad_argument) << bad;
+  const auto local_and_n = [] { parse_setup_file("a\n3\nhost localhost\nhost n\n", "f", "n"); };
+  EXPECT_EQ(status_of(local_and_n), Status::bad_argument);
 }
 
 TEST(Units, Policies) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // hosts PxQ...: changes to these grids in turn, compares every element of a matrix after each change, and prints the
 // number of processes of the grid on each host: "2x3: lab1 3 lab2 3". Of a growth that fails: "2x3: refused: " and why.
+// hosts refused: DYNGRID_HOSTS has the host of process 0 by two names.
 // hosts gone PxQ: the network of a new process's host fails before it can join: the growth fails, and the old grid has
 // all elements. As root, on hosts of scripts/netlab.
 #include <cstdlib>
 #include <cstring>
 #include <map>
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "dyngrid/control.h"
@@ -36,9 +38,19 @@ int host_is_gone(const char* grid) {
   return dyngrid_finalize();
 }
 
+int refused() {
+  utsname names{};
+  expect(uname(&names) == 0, "uname");
+  setenv("DYNGRID_HOSTS", (std::string("localhost:2,") + names.nodename + ":2").c_str(), 1);
+  expect(dyngrid_init() == DYNGRID_ERR_ARGUMENT, "dyngrid_init");
+  expect(std::strstr(dyngrid_last_message(), "is there twice") != nullptr, dyngrid_last_message());
+  return MPI_Finalize();
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "refused") == 0) return refused();
   if (argc > 2 && std::strcmp(argv[1], "gone") == 0) return host_is_gone(argv[2]);
   expect(dyngrid_init() == DYNGRID_SUCCESS, "dyngrid_init");
   dyngrid_matrix* a = nullptr;

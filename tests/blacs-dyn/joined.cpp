@@ -8,6 +8,7 @@
 //   is started again. FILE is a mark
 // - called: of two groups that were found ready the second ends before process 0 calls them in
 // - deaf: one of them cannot connect to the application; the others end with it, and the growth fails at once
+// - memory: process 0 has no memory for the invitation by which the others learn of the end of a group
 // - exits, aborts: one of them ends by itself before it is ready, by _exit or MPI_Abort
 // - end: the application ends while they are being started
 // - connect, hang: they end, or stop, while process 0 waits for them; the application ends with a message
@@ -31,9 +32,11 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -41,6 +44,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -58,8 +62,9 @@ namespace {
 using follow::expect;
 
 std::string kind;
-bool must_fail = false; ///< this process is a new process of the growth that is to fail
-bool is_deaf = false;   ///< no connection can be made
+bool must_fail = false;                  ///< this process is a new process of the growth that is to fail
+bool is_deaf = false;                    ///< no connection can be made
+thread_local bool has_no_memory = false; ///< this thread, for the next invitation
 void kill_marked();
 
 [[noreturn]] void die() {
@@ -111,6 +116,14 @@ extern "C" int connect(int fd, const sockaddr* address, socklen_t length) {
   static const auto next = reinterpret_cast<Connect>(dlsym(RTLD_NEXT, "connect"));
   errno = ECONNRESET;
   return is_deaf ? -1 : next(fd, address, length);
+}
+
+// each invitation has a random word
+extern "C" ssize_t getrandom(void* bytes, std::size_t count, unsigned flags) {
+  if (std::exchange(has_no_memory, false)) throw std::bad_alloc();
+  using GetRandom = ssize_t (*)(void*, std::size_t, unsigned);
+  static const auto next = reinterpret_cast<GetRandom>(dlsym(RTLD_NEXT, "getrandom"));
+  return next(bytes, count, flags);
 }
 
 // MPI's profiling interface: the moment in which process 0 waits for this process
@@ -597,6 +610,11 @@ int main(int argc, char** argv) {
         if (rank == 0) await_ends(2);
         MPI_Barrier(dyngrid_comm());
         while ((status = resize_point()) == DYNGRID_SAME) usleep(2000);
+      } else if (kind == "memory") { // the new processes have their invitation
+        expect(!dyngrid_request(2, 2) && resize_point() == DYNGRID_SAME, "sent for");
+        has_no_memory = rank == 0;
+        while ((status = resize_point()) == DYNGRID_SAME) usleep(2000);
+        expect(!has_no_memory, "an invitation failed");
       } else {
         status = change_to(2, 2, 2, &meanwhile);
       }
@@ -604,7 +622,10 @@ int main(int argc, char** argv) {
         std::printf("%s: status %d (%s) after %d steps: %s\n", kind.c_str(), status, dyngrid_status_string(status),
                     meanwhile, dyngrid_last_message());
       std::fflush(stdout);
-      expect(status == (kind == "never" ? DYNGRID_ERR_TIMEOUT : DYNGRID_ERR_SPAWN), "status of a growth that fails");
+      expect(status == (kind == "never"    ? DYNGRID_ERR_TIMEOUT
+                        : kind == "memory" ? DYNGRID_ERR_MEMORY
+                                           : DYNGRID_ERR_SPAWN),
+             "status of a growth that fails");
       check_grid(1, 2);
       setenv("DYNGRID_TEST_SECOND", "1", 1);
       if (kind == "unheard" && rank == 0) unlink(argv[2]);

@@ -9,6 +9,7 @@
 #include "../errors.hpp"
 #include "../sanitized.hpp"
 #include "advise/decide.hpp"
+#include "base/environment.hpp"
 #include "base/parse_json.hpp"
 #include "base/status.hpp"
 #include "control/ask.hpp"
@@ -76,6 +77,8 @@ TEST(Offer, IsReadAndRefusedInWords) {
     EXPECT_TRUE(says(said, expected)) << members;
   }
   EXPECT_EQ(text_of(advise::parse_hosts("a:8:1.4,b", "--hosts")), "a:8,b:1");
+  EXPECT_TRUE(says(message_of([] { advise::parse_hosts("localhost:2," + base::host_name() + ":2", "--hosts"); }),
+                   "is there twice"));
   for (const char* text : {"", "a:", "a:0", "a:1:", "a:1:x", "a:1:0", "a:1:2:3", "a,a", ":3"})
     EXPECT_NE(message_of([&] { advise::parse_hosts(text, "--hosts"); }), "no error") << text;
 }

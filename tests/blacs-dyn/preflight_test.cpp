@@ -65,6 +65,16 @@ TEST_F(Preflight, AnotherProgramIsLookedAtOnce) {
   EXPECT_FALSE(starts_a_process(other_));
 }
 
+TEST_F(Preflight, HostsOfABatchSystem) {
+  const std::string list = (folder_ / "hosts").string();
+  std::ofstream(list) << "n1\nn1\nn2\n";
+  setenv("PBS_NODEFILE", list.c_str(), 1);
+  EXPECT_TRUE(blacs_dyn::has_other_hosts({"n1"}));
+  EXPECT_FALSE(blacs_dyn::has_other_hosts({"n1", "n2"}));
+  unsetenv("PBS_NODEFILE");
+  EXPECT_FALSE(blacs_dyn::has_other_hosts({"n1"}));
+}
+
 TEST(Launcher, HostsOfItsOwnOptions) {
   using blacs_dyn::hosts_given_to;
   using Words = std::vector<std::string>;

@@ -5,6 +5,7 @@
 // rebalanced loads: dyngrid_loads after a change of the grid.
 // rebalanced row: where DYNGRID_ALLOW permits long grids, a new one may be as long as it permits.
 // rebalanced rule: a rule sees the speeds of the processes after a balance that only deals out anew.
+// rebalanced rule_fails: a rule that has no answer on process 0, which decides: the same outcome on each process.
 // rebalanced late: a step takes the time of the slowest process, though process 0 has done its part long before.
 // rebalanced soak 300 [--strict]: under DYNGRID_BALANCE=auto the slowest sleeps and returns that number of times;
 // memory, files and communicators are flat.
@@ -160,8 +161,11 @@ int row() {
   return follow::all_right();
 }
 
+bool has_no_answer = false; ///< the rule on this process
+
 /// Columns in proportion to the speeds of the grid columns, all rows to each.
 std::int64_t by_speed(void*, char axis, std::int64_t length, int nprow, int npcol, std::int64_t* sizes) {
+  if (has_no_answer) return -1;
   const int count = axis == 'R' ? nprow : npcol;
   double all = 0;
   for (int k = 0; k < npcol; ++k) all += dyngrid_rule_speed(0, k);
@@ -186,6 +190,23 @@ int rule() {
     expect(dyngrid_matrix_shape(ruled, nullptr, &cols, nullptr) == DYNGRID_SUCCESS, "the rule's matrix");
   }
   expect(cols == 10 * speed, "the rule gives " + std::to_string(cols) + " columns: " + last().why);
+  return follow::all_right();
+}
+
+int rule_fails() {
+  expect(dyngrid_init_grid(1, 2) == DYNGRID_SUCCESS && dyngrid_set_steps(1000000) == DYNGRID_SUCCESS, "dyngrid_init");
+  dyngrid_matrix *a = nullptr, *ruled = nullptr;
+  expect(dyngrid_matrix_create_weighted("A", 'd', n, n, nb, nb, DYNGRID_ORDER_BLOCK, &a) == DYNGRID_SUCCESS &&
+             dyngrid_matrix_create_by("ruled", 'd', 4, 40, by_speed, nullptr, &ruled) == DYNGRID_SUCCESS,
+         "matrices");
+  expect(dyngrid_set_speed(dyngrid_process_id() == 0 ? 1 : 3) == DYNGRID_SUCCESS, "speed");
+  has_no_answer = dyngrid_process_id() == 0;
+  for (int k = 0; k < 1000 && !says(last(), "the rule for the rows"); ++k) {
+    work(a, 0.01);
+    expect((k % 4 == 3 ? dyngrid_rebalance() : dyngrid_resize_point()) == DYNGRID_SAME, "nothing moves");
+  }
+  expect(says(last(), "the rule for the rows"), last().why);
+  same_everywhere("a rule without an answer");
   return follow::all_right();
 }
 
@@ -246,8 +267,10 @@ int main(int argc, char** argv) {
   if (what == "loads") status = loads();
   if (what == "row") status = row();
   if (what == "rule") status = rule();
+  if (what == "rule_fails") status = rule_fails();
   if (what == "late") status = late();
   if (what == "soak" && argc > 2) status = soak(std::atoi(argv[2]), argc > 3);
-  expect(status == DYNGRID_SUCCESS, "expected calls, loads, row, rule, late or soak COUNT, and dyngrid_finalize");
+  expect(status == DYNGRID_SUCCESS,
+         "expected calls, loads, row, rule, rule_fails, late or soak COUNT, and dyngrid_finalize");
   return 0;
 }

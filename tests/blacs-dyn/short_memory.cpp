@@ -13,6 +13,7 @@
 #include <cstring>
 #include <fstream>
 #include <new>
+#include <utility>
 
 #include "dyngrid/balance.h"
 #include "dyngrid/checkpoint.h"
@@ -192,6 +193,47 @@ void phases_without_memory() {
   expect(!dyngrid_matrix_free(&a), "free");
 }
 
+/// Each allocation of one process in `call` fails in turn, the smallest too: all processes get one status.
+template <class Call> void each_refused(const std::string& what, Call&& call) {
+  constexpr std::size_t any = SIZE_MAX / 2;
+  for (const int who : {0, 1}) {
+    int tries = 0;
+    for (int fails = 1; fails != 0; ++tries) {
+      if (dyngrid_process_id() == who) refused_one = {1, any, tries};
+      const int status = call();
+      fails = dyngrid_process_id() == who && refused_one.left < 0 ? 1 : 0;
+      refused_one = {};
+      int others = status;
+      MPI_Bcast(&fails, 1, MPI_INT, who, MPI_COMM_WORLD);
+      MPI_Bcast(&others, 1, MPI_INT, who, MPI_COMM_WORLD);
+      expect(status == others && (status == 0 || (fails != 0 && status == DYNGRID_ERR_MEMORY)),
+             what + " without allocation " + std::to_string(tries) + ": " + std::to_string(status));
+    }
+  }
+}
+
+/// A copy that was planned before, and shared state.
+void small_pieces_without_memory() {
+  dyngrid_matrix *from = follow::create("from", 'd', 40, 30, 4, 4), *to = follow::create("to", 'd', 40, 30, 3, 5);
+  follow::fill(from, 'd', 6);
+  expect(!dyngrid_copy(from, to), "the first copy");
+  each_refused("copy", [&] { return dyngrid_copy(from, to); });
+  expect(follow::wrong(to, 'd', 6) == 0, "elements of the copy");
+  const char* const name = "a name that no short string holds";
+  int value = 0;
+  bool is_shared = false;
+  each_refused("share", [&] {
+    const Refused armed = std::exchange(refused_one, Refused{}); // unsharing is no joint operation
+    if (is_shared) expect(!dyngrid_unshare(name), "unshare");
+    refused_one = armed;
+    const int status = dyngrid_share(name, &value, sizeof value);
+    is_shared = status == 0;
+    return status;
+  });
+  expect(is_shared && !dyngrid_unshare(name), "it is shared in the end");
+  expect(!dyngrid_matrix_free(&to) && !dyngrid_matrix_free(&from), "free");
+}
+
 /// "a" in memory of the program.
 dyngrid_matrix* in_own_memory() {
   const int desc[9] = {1, dyngrid_context(), n, n, n, n / 2, 0, 0, n};
@@ -318,6 +360,7 @@ int main(int argc, char** argv) {
   wakes_without_memory();
   balances_without_memory();
   phases_without_memory();
+  small_pieces_without_memory();
   for (const int shape : {DYNGRID_ON_ALL, DYNGRID_ON_EACH_COLUMN}) {
     dyngrid_matrix* copies = nullptr; // 128 MiB on each process: a third process needs as much again
     expect(!dyngrid_matrix_create_on("copies", 'd', 4096, 4096, 64, 64, shape, &copies), "create copies");

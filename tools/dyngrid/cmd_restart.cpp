@@ -19,6 +19,8 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "control/checkpoint_file.hpp"
+#include "control/history.hpp"
+#include "control/runtime_dir.hpp"
 #include "run_options.hpp"
 #include "shared/text.hpp"
 
@@ -68,12 +70,33 @@ std::vector<control::SavedState> states_in(std::string& file) {
   return states;
 }
 
+std::string absolute(const std::string& path) {
+  return std::filesystem::absolute(path).string();
+}
+
+/// Relative folders of variables mean the current one, also where the application gets another one. Returns those that
+/// were relative, for a shell, with a blank before each.
+std::string with_absolute_folders() {
+  std::string variables;
+  const auto settle = [&](const char* name, const std::string& path) {
+    if (path.empty() || path[0] == '/') return;
+    setenv(name, absolute(path).c_str(), 1);
+    variables += fmt::format(" {}={}", name, base::shell_quoted(absolute(path)));
+  };
+  settle("DYNGRID_RUNTIME_DIR", control::runtime_directory());
+  settle("DYNGRID_HISTORY", control::history_file());
+  return variables;
+}
+
 void restart(const RestartOptions& o) {
-  std::string file = std::filesystem::absolute(o.file).string();
+  std::string file = absolute(o.file);
   const std::vector<control::SavedState> states = states_in(file);
   const control::SavedState& state = states[0];
   RunOptions run = o.run;
-  if (run.mpirun.find('/') != std::string::npos) run.mpirun = std::filesystem::absolute(run.mpirun).string();
+  if (run.mpirun.find('/') != std::string::npos) run.mpirun = absolute(run.mpirun);
+  const std::string folders = with_absolute_folders();
+  const auto given = base::environment("DYNGRID_CHECKPOINT", "");
+  const std::string place = given ? absolute(*given) : file; // the next checkpoints replace it
   RunRequest& request = run.request;
   std::string change_folder; ///< for a shell
   if (request.program.empty()) {
@@ -94,17 +117,15 @@ void restart(const RestartOptions& o) {
   if (request.processes == 0 && !state.pool.empty()) request.processes = state.started; // divided as before
   if (request.grid.empty() && request.processes == 0) request.grid = fmt::format("{}x{}", state.nprow, state.npcol);
   setenv("DYNGRID_RESTORE", file.c_str(), 1);
-  std::string variables = "DYNGRID_RESTORE=" + base::shell_quoted(file);
-  const auto entries = base::entries_of(file);
-  const bool has_place = static_cast<bool>(base::environment("DYNGRID_CHECKPOINT", ""));
-  if (!has_place && entries.size() > 1) {
-    fmt::print(
-        stderr,
-        "dyngrid restart: {} cannot be the value of DYNGRID_CHECKPOINT, where \",{}=\" begins another entry; the "
-        "next checkpoints go where the program says\n",
-        o.file, entries[1].first);
-  } else if (!has_place) { // the next ones replace it
-    std::string checkpoint = file;
+  std::string variables = "DYNGRID_RESTORE=" + base::shell_quoted(file) + folders;
+  const auto entries = base::entries_of(place);
+  if (entries.size() > 1) {
+    const std::string what = fmt::format(
+        "{} cannot be the value of DYNGRID_CHECKPOINT, where \",{}=\" begins another entry", place, entries[1].first);
+    if (given) throw Failure(what + "; expected a file in a folder without it");
+    fmt::print(stderr, "dyngrid restart: {}; the next checkpoints go where the program says\n", what);
+  } else {
+    std::string checkpoint = place;
     for (const char* key : {"every", "signal"})
       if (const auto value = base::environment("DYNGRID_CHECKPOINT", key))
         checkpoint = base::with_entry(checkpoint.c_str(), key, *value);
@@ -135,6 +156,8 @@ void add_restart(CommandLine& root) {
   app.footer(
       "Without --grid and -np: the grid that the checkpoint was written on. The application goes on at its "
       "first resize point.\n"
+      "Without a program it runs in the folder where the checkpoint was written. Relative paths in "
+      "DYNGRID_CHECKPOINT, DYNGRID_HISTORY and DYNGRID_RUNTIME_DIR begin at the current folder.\n"
       "A program of several pools has files FILE.POOL, and FILE restores all of them. Without -np it starts with "
       "as many processes as before, and divides them among its pools.\n"
       "Becomes mpirun as dyngrid run does: the exit status is that of the application.\n"

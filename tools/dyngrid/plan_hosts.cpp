@@ -143,7 +143,7 @@ std::vector<Host> hosts_of(const std::string& path) {
     hosts.push_back(base::parse_host(text, fmt::format("--hosts: line {} of {}", number, path)));
   }
   if (hosts.empty()) throw Failure(fmt::format("--hosts: no host in '{}'", path));
-  if (const auto twice = base::named_twice(hosts))
+  if (const auto twice = base::named_twice(hosts, base::host_name()))
     throw Failure(fmt::format("--hosts: host {} is twice in '{}', expected it once", *twice, path));
   return hosts;
 }

@@ -6,20 +6,13 @@
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
-#include "base/host_list.hpp"
 #include "base/status.hpp"
 #include "talk.hpp"
 
 namespace sched {
 
 Hosts Hosts::parse(const std::string& text) {
-  Hosts hosts{advise::parse_hosts(text, "--hosts")};
-  const auto is_here = [](const Host& host) { return base::is_this_host(host.name); };
-  const auto is_local = [](const Host& host) { return host.name == "localhost"; };
-  if (std::any_of(hosts.list.begin(), hosts.list.end(), is_local) &&
-      std::count_if(hosts.list.begin(), hosts.list.end(), is_here) > 1)
-    throw base::Error(base::Status::bad_argument, "--hosts: {} is there twice, once as localhost", base::host_name());
-  return hosts;
+  return Hosts{advise::parse_hosts(text, "--hosts")};
 }
 
 namespace {

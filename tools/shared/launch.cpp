@@ -20,11 +20,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/allocation.hpp"
 #include "base/elf.hpp"
 #include "base/environment.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/files.hpp"
 #include "base/grid_shape.hpp"
+#include "base/host_list.hpp"
 #include "base/process.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
@@ -71,9 +73,8 @@ bool can_preload(const std::string& libraries) {
 }
 
 bool is_on_one_host(const RunRequest& request, const Site& site) {
-  const std::string nodes = site.variable("SLURM_JOB_NUM_NODES");
   return request.hosts.empty() && !has_hosts_of_mpirun(request) && !has(site, "DYNGRID_HOSTS") &&
-         (nodes.empty() || nodes == "1");
+         base::count_allocated_hosts([&](const char* name) { return site.variable(name); }) <= 1;
 }
 
 namespace {
@@ -139,7 +140,8 @@ Allocation allocation_of(const std::string& list) {
   for (const std::string& entry : base::split(list, ',')) {
     if (entry.empty()) continue;
     const std::size_t colon = entry.find(':');
-    found.hosts.insert(entry.substr(0, colon));
+    const std::string host = entry.substr(0, colon);
+    found.hosts.insert(base::is_this_host(host) ? "localhost" : host);
     const int slots = colon == std::string::npos ? 1 : std::max(0, std::atoi(entry.c_str() + colon + 1));
     found.slots = static_cast<int>(std::min(std::int64_t{found.slots} + slots, base::max_processes));
   }
@@ -242,6 +244,8 @@ void add_environment(const RunRequest& request, const Site& site, int started, L
   if (site.better_core.empty() || has(site, "OPENBLAS_CORETYPE") || !is_alone) return;
   launch.environment.push_back({"OPENBLAS_CORETYPE", site.better_core,
                                 fmt::format("OpenBLAS takes this processor for {}, which is slower", site.blas_core)});
+  launch.environment.push_back(
+      {"DYNGRID_CORETYPE", site.better_core, "a growth onto another host leaves this OPENBLAS_CORETYPE out"});
   launch.notices.push_back(fmt::format("OpenBLAS takes this processor for {}; OPENBLAS_CORETYPE={} set (dyngrid doctor "
                                        "measures both; export one to choose)",
                                        site.blas_core, site.better_core));

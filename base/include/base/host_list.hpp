@@ -31,13 +31,15 @@ HostEntry parse_host(std::string_view text, std::string_view where);
 /// twice, too
 std::vector<HostEntry> parse_hosts(std::string_view text, std::string_view where);
 
-/// A host that occurs twice, as is_same_host() compares them; none when all differ.
-std::optional<std::string> named_twice(std::vector<std::string> names);
+/// A host that occurs twice, as is_same_host() compares them; none when all differ. local: the host that is called
+/// localhost, too, "node1 (localhost)" then; empty: not known.
+std::optional<std::string> named_twice(std::vector<std::string> names, std::string_view local = {});
 /// The same of anything with a `name`.
-template <class Host> std::optional<std::string> named_twice(const std::vector<Host>& hosts) {
+template <class Host>
+std::optional<std::string> named_twice(const std::vector<Host>& hosts, std::string_view local = {}) {
   std::vector<std::string> names;
   for (const Host& host : hosts) names.push_back(host.name);
-  return named_twice(std::move(names));
+  return named_twice(std::move(names), local);
 }
 
 } // namespace base

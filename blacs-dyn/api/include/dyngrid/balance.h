@@ -54,8 +54,9 @@ enum { DYNGRID_BALANCE_OFF = 0, DYNGRID_BALANCE_ADVISE = 1, DYNGRID_BALANCE_AUTO
 DYNGRID_API int dyngrid_set_balance(int mode);
 /* Decides now, whatever the mode is, whether to distribute the work anew, to send processes to sleep or to wake them,
  * and does what is worth its cost. Collective. The outcome is that of dyngrid_resize. DYNGRID_SAME when nothing was to
- * be done, or when there are no measurements yet. The first call starts the measurement, which takes some steps between
- * resize points. dyngrid_last_balance reports which of the two. DYNGRID_ERR_STATE while new processes are starting. */
+ * be done, when there are no measurements yet, or when a rule of process 0, which decides, has no answer. The first
+ * call starts the measurement, which takes some steps between resize points. dyngrid_last_balance reports which of
+ * them. DYNGRID_ERR_STATE while new processes are starting. */
 DYNGRID_API int dyngrid_rebalance(void);
 /* The last decision about loaded processes, with predicted and measured values. Seconds of a step are medians. */
 typedef struct dyngrid_balance_report {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/allocation.hpp"
 #include "base/environment.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/host_list.hpp"
@@ -90,7 +91,7 @@ StartedMpirun start_group_mpirun(const NewGroup& group, int number, const std::s
 bool is_passed_on(std::string_view variable) {
   const std::string_view name = variable.substr(0, variable.find('='));
   if (name == "DYNGRID_NEWCOMER" || name == "DYNGRID_JOIN" || name == "DYNGRID_RESTORE") return false;
-  if (base::begins_with(name, "SLURM_"))
+  if (base::is_of_an_allocation(name))
     return name == "SLURM_CONF"; // the group's mpirun must not take itself for a step of this job
   return !openmpi4::is_of_its_mpirun(name);
 }

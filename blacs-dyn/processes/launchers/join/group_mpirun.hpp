@@ -11,8 +11,8 @@
 
 namespace blacs_dyn {
 
-/// Which variables a new process's mpirun gets of process 0's environment: all but those in which mpirun, PMIx or Slurm
-/// described this process.
+/// Which variables a new process's mpirun gets of process 0's environment: all but those in which mpirun, PMIx or a
+/// batch system described this process.
 bool is_passed_on(std::string_view variable);
 
 /// The command that starts a group's mpirun: words, no shell. It wants DYNGRID_JOIN, which is a secret and has no place

@@ -130,10 +130,11 @@ public:
     MPI_Comm_rank(base, &rank);
     MPI_Comm_size(base, &size);
     std::vector<char> text;
-    if (rank == root) {
+    together(base, [&] { // the others are not to wait for an invitation that process 0 cannot make
+      if (rank != root) return;
       const std::string invitation = rendezvous_->invite_without_group(size);
       text.assign(invitation.begin(), invitation.end());
-    }
+    });
     broadcast(text, root, base);
     if (rank == root || peer_) return; // a process left from an earlier growth is notified already
     peer_ = std::make_unique<Peer>(std::string(text.begin(), text.end()), rank, 10);
