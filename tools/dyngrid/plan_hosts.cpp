@@ -468,7 +468,7 @@ void add_plan_hosts(CommandLine& plan) {
   app.add_option("--timeout", o->timeout_s, "time that a host has to answer")
       .check(base::in_range(0.01, 86400.0))
       .show_default();
-  app.add_option("--shell", o->shell, "what reaches a host; its name and a command follow")
+  app.add_option("--shell", o->shell, "the command that reaches a host; its name and a command follow")
       .type_name("WORDS")
       .show_default();
   app.add_option("--file", o->file,

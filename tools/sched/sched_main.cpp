@@ -70,14 +70,16 @@ void add_options(base::CommandLine& cli, Given& given) {
                  "processors left over go to all jobs (even), or to the first of the queue (first)")
       .check(base::one_of({"even", "first"}))
       .show_default();
-  cli.add_flag("--payoff", o.policy_options.payoff, "rs: ask to grow only where history says that it pays");
+  cli.add_flag("--payoff", o.policy_options.payoff,
+               "rs: ask to grow only where the history shows that this saves time");
   cli.add_flag("--dictate", o.dictates,
                "choose the grids of jobs; otherwise they choose what to release, and what to take of an offer");
   cli.add_flag("--suspend", o.suspends,
                "stop a job that ignores a shrink beyond its deadline, until its processors are free again");
   cli.add_flag("--end-unresponsive", o.ends_unresponsive,
                "end a job that ignores a shrink beyond its deadline, as dyngrid cancel does");
-  cli.add_option("--shell", o.shell, "with --suspend and --hosts: what reaches a host; its name and a line follow")
+  cli.add_option("--shell", o.shell,
+                 "with --suspend and --hosts: the command that reaches a host; its name and a line follow")
       .type_name("WORDS")
       .show_default();
   cli.add_option("--folder", o.folder, "journal and output of jobs (default: dyngrid/sched in the user's state folder)")
@@ -88,7 +90,7 @@ void add_options(base::CommandLine& cli, Given& given) {
   cli.add_option("--unresponsive", o.unresponsive_s, "seconds a job is left alone after it did not answer or declined")
       .check(base::non_negative_number())
       .show_default();
-  cli.add_option("--mpirun", o.launch.mpirun, "what starts jobs").show_default();
+  cli.add_option("--mpirun", o.launch.mpirun, "the launcher of the jobs").show_default();
   cli.add_option(
          "--mpirun-options", [&o](const std::string& text) { o.launch.mpirun_options = base::words_in(text); },
          "its options, separated by blanks (default: --oversubscribe --bind-to none; no options with MPICH)")
