@@ -242,13 +242,11 @@ const std::string& Application::pool() {
 
 /// The message when a group that holds part of the matrices ends.
 LossText Application::loss_text() const {
-  LossText text;
-  text.where_to_go_on = [this] {
+  return [this] {
     if (settings.checkpoint.empty()) return std::string("; there is no checkpoint");
     if (access(settings.checkpoint.c_str(), R_OK) != 0) return std::string("; no checkpoint was written yet");
     return fmt::format("; to go on from the last checkpoint: dyngrid restart {}", settings.checkpoint);
   };
-  return text;
 }
 
 void Application::use(LauncherKind way) {

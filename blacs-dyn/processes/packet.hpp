@@ -38,7 +38,6 @@ public:
     reader.read(value);
   }
   template <class T> std::vector<T> get_vector() { return get<std::vector<T>>(); }
-  std::string get_text() { return get<std::string>(); }
 
   std::vector<char>& bytes() { return bytes_; }
   const std::vector<char>& bytes() const { return bytes_; }

@@ -317,7 +317,7 @@ void Processes::meet(Meeting& meeting, const Change& change, const SpawnOptions&
   broadcast(packet.bytes(), 0, base);
   Packet received(packet.bytes());
   const auto status = received.get<Status>();
-  const std::string why = received.get_text();
+  const std::string why = received.get<std::string>();
   if (status != Status::success) throw Error(status, why);
   const auto where = received.get<std::vector<std::string>>();
   together(base, [&] {

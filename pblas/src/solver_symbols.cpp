@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "base/spellings.hpp"
 #include "dyngrid/pblas.h"
 #include "factor.hpp"
 #include "pivots.hpp"
@@ -230,15 +229,3 @@ DYNGRID_SOLVERS(d, D, double, double)
 DYNGRID_SOLVERS(c, C, void, std::complex<float>)
 DYNGRID_SOLVERS(z, Z, void, std::complex<double>)
 }
-
-#define DYNGRID_SOLVER_SPELLINGS(x, X)                                                                                 \
-  DYNGRID_SPELLINGS_WITH_TWIN(p##x##trsm, P##X##TRSM)                                                                  \
-  DYNGRID_SPELLINGS_WITH_TWIN(p##x##getrf, P##X##GETRF)                                                                \
-  DYNGRID_SPELLINGS_WITH_TWIN(p##x##getrs, P##X##GETRS)                                                                \
-  DYNGRID_SPELLINGS_WITH_TWIN(p##x##gesv, P##X##GESV)                                                                  \
-  DYNGRID_SPELLINGS_WITH_TWIN(p##x##potrf, P##X##POTRF)                                                                \
-  DYNGRID_SPELLINGS_WITH_TWIN(p##x##potrs, P##X##POTRS)
-DYNGRID_SOLVER_SPELLINGS(s, S)
-DYNGRID_SOLVER_SPELLINGS(d, D)
-DYNGRID_SOLVER_SPELLINGS(c, C)
-DYNGRID_SOLVER_SPELLINGS(z, Z)

@@ -4,7 +4,6 @@
 #include <complex>
 
 #include "arguments.hpp"
-#include "base/spellings.hpp"
 #include "dyngrid/pblas.h"
 #include "gemm.hpp"
 #include "way.hpp"
@@ -122,13 +121,3 @@ DYNGRID_PRODUCTS(z, Z, void, std::complex<double>)
 DYNGRID_RANK_K(c, C, herk, HERK, true, void, float, std::complex<float>)
 DYNGRID_RANK_K(z, Z, herk, HERK, true, void, double, std::complex<double>)
 }
-
-#define DYNGRID_PRODUCT_SPELLINGS(x, X)                                                                                \
-  DYNGRID_SPELLINGS_WITH_TWIN(p##x##gemm, P##X##GEMM)                                                                  \
-  DYNGRID_SPELLINGS_WITH_TWIN(p##x##syrk, P##X##SYRK)
-DYNGRID_PRODUCT_SPELLINGS(s, S)
-DYNGRID_PRODUCT_SPELLINGS(d, D)
-DYNGRID_PRODUCT_SPELLINGS(c, C)
-DYNGRID_PRODUCT_SPELLINGS(z, Z)
-DYNGRID_SPELLINGS_WITH_TWIN(pcherk, PCHERK)
-DYNGRID_SPELLINGS_WITH_TWIN(pzherk, PZHERK)

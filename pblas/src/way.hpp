@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "arguments.hpp"
+#include "base/spellings.hpp"
 #include "pblas/stock_calls.hpp"
 #include "redist/closed_contexts.hpp"
 
@@ -95,8 +96,8 @@ void call_lapack(const char* name, const Call& call, std::initializer_list<Matri
 
 } // namespace pblas
 
-// One of ScaLAPACK's names and its twin. `answer`: call_pblas or call_lapack; `made` makes its call, `matrices` are
-// those of it, `pass` are its arguments.
+// One of ScaLAPACK's names and its twin, in all spellings. `answer`: call_pblas or call_lapack; `made` makes its call,
+// `matrices` are those of it, `pass` are its arguments.
 #define DYNGRID_ROUTINE(answer, x, XX, name, NAME, arguments, made, matrices, pass)                                    \
   void p##x##name##_ arguments;                                                                                        \
   DYNGRID_API void dyngrid_p##x##name##_ arguments {                                                                   \
@@ -109,7 +110,8 @@ void call_lapack(const char* name, const Call& call, std::initializer_list<Matri
       static void* const stock = pblas::stock_routine("p" #x #name "_");                                               \
       pblas::call_stock("p" #x #name "_", stock, pass, returns_to);                                                    \
     });                                                                                                                \
-  }
+  }                                                                                                                    \
+  DYNGRID_SPELLINGS_WITH_TWIN(p##x##name, P##XX##NAME)
 
 #define DYNGRID_COMMA ,
 #define DYNGRID_PASS(...)                                                                                              \

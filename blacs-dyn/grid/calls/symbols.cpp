@@ -18,45 +18,29 @@
 #define DYNGRID_GIVEN_17 DYNGRID_GIVEN_15, a15, a16
 #define DYNGRID_GIVEN_19 DYNGRID_GIVEN_17, a17, a18
 
-#define DYNGRID_CALL(name, count)                                                                                      \
+#define DYNGRID_CALL(name, NAME, count)                                                                                \
+  extern "C" {                                                                                                         \
   void name##_(DYNGRID_ADDRESSES_##count);                                                                             \
   DYNGRID_API void name##_(DYNGRID_ADDRESSES_##count) {                                                                \
     static void* const stock = pblas::stock_routine(#name "_");                                                        \
     pblas::call_stock(#name "_", stock, {DYNGRID_GIVEN_##count}, __builtin_return_address(0));                         \
-  }
+  }                                                                                                                    \
+  }                                                                                                                    \
+  DYNGRID_SPELLINGS(name, NAME)
 
-extern "C" {
-DYNGRID_CALL(psposv, 12)
-DYNGRID_CALL(pdposv, 12)
-DYNGRID_CALL(pcposv, 12)
-DYNGRID_CALL(pzposv, 12)
-DYNGRID_CALL(psgeqrf, 10)
-DYNGRID_CALL(pdgeqrf, 10)
-DYNGRID_CALL(pcgeqrf, 10)
-DYNGRID_CALL(pzgeqrf, 10)
-DYNGRID_CALL(pssyev, 15)
-DYNGRID_CALL(pdsyev, 15)
-DYNGRID_CALL(pssyevd, 17)
-DYNGRID_CALL(pdsyevd, 17)
-DYNGRID_CALL(pcheev, 17)
-DYNGRID_CALL(pzheev, 17)
-DYNGRID_CALL(pcheevd, 19)
-DYNGRID_CALL(pzheevd, 19)
-}
-
-DYNGRID_SPELLINGS(psposv, PSPOSV)
-DYNGRID_SPELLINGS(pdposv, PDPOSV)
-DYNGRID_SPELLINGS(pcposv, PCPOSV)
-DYNGRID_SPELLINGS(pzposv, PZPOSV)
-DYNGRID_SPELLINGS(psgeqrf, PSGEQRF)
-DYNGRID_SPELLINGS(pdgeqrf, PDGEQRF)
-DYNGRID_SPELLINGS(pcgeqrf, PCGEQRF)
-DYNGRID_SPELLINGS(pzgeqrf, PZGEQRF)
-DYNGRID_SPELLINGS(pssyev, PSSYEV)
-DYNGRID_SPELLINGS(pdsyev, PDSYEV)
-DYNGRID_SPELLINGS(pssyevd, PSSYEVD)
-DYNGRID_SPELLINGS(pdsyevd, PDSYEVD)
-DYNGRID_SPELLINGS(pcheev, PCHEEV)
-DYNGRID_SPELLINGS(pzheev, PZHEEV)
-DYNGRID_SPELLINGS(pcheevd, PCHEEVD)
-DYNGRID_SPELLINGS(pzheevd, PZHEEVD)
+DYNGRID_CALL(psposv, PSPOSV, 12)
+DYNGRID_CALL(pdposv, PDPOSV, 12)
+DYNGRID_CALL(pcposv, PCPOSV, 12)
+DYNGRID_CALL(pzposv, PZPOSV, 12)
+DYNGRID_CALL(psgeqrf, PSGEQRF, 10)
+DYNGRID_CALL(pdgeqrf, PDGEQRF, 10)
+DYNGRID_CALL(pcgeqrf, PCGEQRF, 10)
+DYNGRID_CALL(pzgeqrf, PZGEQRF, 10)
+DYNGRID_CALL(pssyev, PSSYEV, 15)
+DYNGRID_CALL(pdsyev, PDSYEV, 15)
+DYNGRID_CALL(pssyevd, PSSYEVD, 17)
+DYNGRID_CALL(pdsyevd, PDSYEVD, 17)
+DYNGRID_CALL(pcheev, PCHEEV, 17)
+DYNGRID_CALL(pzheev, PZHEEV, 17)
+DYNGRID_CALL(pcheevd, PCHEEVD, 19)
+DYNGRID_CALL(pzheevd, PZHEEVD, 19)

@@ -224,7 +224,7 @@ void RendezvousLauncher::watch_for_the_end() {
 
 /// Not MPI_Abort: this thread must not call MPI, and mpirun ends a job one of whose processes has exited.
 void RendezvousLauncher::end_all(const std::string& what, double grace_s) const {
-  const std::string go_on = loss_.where_to_go_on ? loss_.where_to_go_on() : "";
+  const std::string go_on = loss_ ? loss_() : "";
   std::fprintf(stderr, "dyngrid: %s; the application cannot go on and ends [pid %d]%s\n", what.c_str(),
                static_cast<int>(getpid()), go_on.c_str());
   std::fflush(stderr);

@@ -11,12 +11,9 @@
 
 namespace blacs_dyn {
 
-/// When a group ends that holds part of the matrices, or is joining: prints that on every process and ends it.
-/// `where_to_go_on`: called when it happens.
-struct LossText {
-  int id = -1; ///< of this process
-  std::function<std::string()> where_to_go_on;
-};
+/// When a group ends that holds part of the matrices, or is joining, every process prints that and ends. Called when it
+/// happens: what the message says about where to go on.
+using LossText = std::function<std::string()>;
 
 class RendezvousLauncher : public Launcher {
 public:

@@ -10,15 +10,8 @@ using base::Error;
 using base::Status;
 
 const char* to_string(LauncherKind kind) {
-  switch (kind) {
-  case LauncherKind::join:
-    return "join";
-  case LauncherKind::background:
-    return "background";
-  case LauncherKind::blocking:
-    break;
-  }
-  return "blocking";
+  constexpr const char* names[] = {"blocking", "join", "background"};
+  return names[static_cast<int>(kind)];
 }
 
 LauncherKind launcher_kind_from(const std::string& word) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdint>
+#include <utility>
 
 #include "base/mpi/blacs.hpp"
 #include "base/status.hpp"
@@ -210,11 +211,7 @@ int dyngrid_layout_local_size(const dyngrid_layout* layout, int rank, int64_t* r
 }
 
 int dyngrid_layout_destroy(dyngrid_layout** layout) {
-  return guard([&] {
-    not_null(layout, "redist: address of the layout");
-    delete *layout;
-    *layout = nullptr;
-  });
+  return guard([&] { delete std::exchange(not_null(layout, "redist: address of the layout"), nullptr); });
 }
 
 int dyngrid_plan_create(const dyngrid_layout* from, const dyngrid_layout* to, char transpose, int schedule,
@@ -276,9 +273,5 @@ int dyngrid_plan_describe(const dyngrid_plan* plan, const char** text) {
 }
 
 int dyngrid_plan_destroy(dyngrid_plan** plan) {
-  return guard([&] {
-    not_null(plan, "redist: address of the plan");
-    delete *plan;
-    *plan = nullptr;
-  });
+  return guard([&] { delete std::exchange(not_null(plan, "redist: address of the plan"), nullptr); });
 }

@@ -2,6 +2,7 @@
 // Arrays and executors of dyngrid/redist.h.
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/mpi/agree.hpp"
@@ -88,11 +89,7 @@ void* dyngrid_array_data(const dyngrid_array* array) {
 }
 
 int dyngrid_array_destroy(dyngrid_array** array) {
-  return guard([&] {
-    not_null(array, "redist: address of the array");
-    delete *array;
-    *array = nullptr;
-  });
+  return guard([&] { delete std::exchange(not_null(array, "redist: address of the array"), nullptr); });
 }
 
 int dyngrid_executor_create(MPI_Comm comm, const dyngrid_executor_options* options, dyngrid_executor** executor) {

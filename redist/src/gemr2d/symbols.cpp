@@ -53,8 +53,8 @@ template <class Function> Function* stock(const char* name) {
     C##name f_pass;                                                                                                    \
   }
 
-// x: letter of the type
-#define DYNGRID_COPIES(x)                                                                                              \
+// x: letter of the type, X: its capital
+#define DYNGRID_COPIES(x, X)                                                                                           \
   extern "C" {                                                                                                         \
   DYNGRID_COPY(p##x##gemr2d, (DYNGRID_GE_ARGS, int ctxt), (DYNGRID_GE_PASS, ctxt), (DYNGRID_GE_F_ARGS, int* ctxt),     \
                (DYNGRID_GE_F_PASS, *ctxt), copy_matrix({#x[0], {}, DYNGRID_GE_MATRICES}, ctxt))                        \
@@ -66,21 +66,13 @@ template <class Function> Function* stock(const char* name) {
   DYNGRID_COPY(p##x##trmr2do, (char* uplo, char* diag, DYNGRID_GE_ARGS), (uplo, diag, DYNGRID_GE_PASS),                \
                (char* uplo, char* diag, DYNGRID_GE_F_ARGS), (uplo, diag, DYNGRID_GE_F_PASS),                           \
                copy_matrix_everybody({#x[0], part_of(uplo, diag), DYNGRID_GE_MATRICES}))                               \
-  }
-DYNGRID_COPIES(s)
-DYNGRID_COPIES(d)
-DYNGRID_COPIES(c)
-DYNGRID_COPIES(z)
-DYNGRID_COPIES(i)
-
-#define DYNGRID_COPY_SPELLINGS(x, X)                                                                                   \
+  }                                                                                                                    \
   DYNGRID_SPELLINGS_WITH_TWIN(p##x##gemr2d, P##X##GEMR2D)                                                              \
   DYNGRID_SPELLINGS_WITH_TWIN(p##x##gemr2do, P##X##GEMR2DO)                                                            \
   DYNGRID_SPELLINGS_WITH_TWIN(p##x##trmr2d, P##X##TRMR2D)                                                              \
   DYNGRID_SPELLINGS_WITH_TWIN(p##x##trmr2do, P##X##TRMR2DO)
-
-DYNGRID_COPY_SPELLINGS(s, S)
-DYNGRID_COPY_SPELLINGS(d, D)
-DYNGRID_COPY_SPELLINGS(c, C)
-DYNGRID_COPY_SPELLINGS(z, Z)
-DYNGRID_COPY_SPELLINGS(i, I)
+DYNGRID_COPIES(s, S)
+DYNGRID_COPIES(d, D)
+DYNGRID_COPIES(c, C)
+DYNGRID_COPIES(z, Z)
+DYNGRID_COPIES(i, I)
