@@ -28,7 +28,9 @@ using base::Error;
 using base::Status;
 namespace {
 
-constexpr int most_mapped = 40; ///< choices with unequal parts that are worked out, each some milliseconds
+constexpr int most_mapped = 40;     ///< choices with unequal parts that are looked at
+constexpr int most_refined = 4;     ///< the best of them, which are looked at closely
+constexpr double search_work = 2e7; ///< floating-point operations of all searches for an arrangement; about 0.05 s
 
 using base::at;
 
@@ -456,15 +458,20 @@ private:
       if (may_be(known)) choices.push_back(as_it_was(known));
     if (r_.is_weighted) choices.push_back(new_parts());
     double least = steps_ * now_.step_s();
-    int mapped = 0;
-    for (const Candidate& candidate : candidates()) {
+    std::vector<std::pair<double, const Candidate*>> mapped; // seconds of all steps
+    const std::vector<Candidate> all = candidates();
+    for (const Candidate& candidate : all) {
       // what cannot save enough, or cannot win, ends the list: the bounds only grow
       if (candidate.bound > now_.step_s() * (1 - r_.rules.gain) || steps_ * candidate.bound >= least) break;
-      if (r_.is_weighted && ++mapped > most_mapped) break;
-      choices.push_back(r_.is_weighted ? with_parts(candidate) : with_equal_parts(candidate));
+      if (static_cast<int>(mapped.size()) == most_mapped) break;
+      choices.push_back(r_.is_weighted ? with_parts(candidate, false) : with_equal_parts(candidate));
       if (!has_recent(choices.back()) && refusal(choices.back(), now_.step_s()).empty())
         least = std::min(least, all_s(choices.back()));
+      if (r_.is_weighted) mapped.emplace_back(all_s(choices.back()), &candidate);
     }
+    std::sort(mapped.begin(), mapped.end());
+    if (static_cast<int>(mapped.size()) > most_refined) mapped.resize(most_refined);
+    for (const auto& [seconds, candidate] : mapped) choices.push_back(with_parts(*candidate, true));
     return choices;
   }
 
@@ -508,9 +515,15 @@ private:
     return speeds;
   }
 
+  bool do_messages_differ(GridShape grid, const std::vector<int>& members) const {
+    return r_.work_s > 0 && std::any_of(members.begin(), members.end(),
+                                        [&](int k) { return messages(grid, k) != messages(grid, members.front()); });
+  }
+
   /// The parts of an arrangement, by map_processors or map_in_place. Where messages differ the parts depend on how long
-  /// a step is: then bisection on that, on the arrangement there is.
-  template <class Map> BalanceChoice best_parts(GridShape grid, std::vector<int> members, Map map) const {
+  /// a step is: then, for refined ones, bisection on that, on the arrangement there is.
+  template <class Map>
+  BalanceChoice best_parts(GridShape grid, std::vector<int> members, Map map, bool is_refined) const {
     BalanceChoice best;
     best.grid = grid;
     const auto try_parts = [&](const gridmap::Mapping& mapping) {
@@ -526,16 +539,19 @@ private:
     };
     const std::int64_t m = blocks(r_.m, r_.mb), n = blocks(r_.n, r_.nb);
     const auto request = [&](const std::vector<double>& speeds) {
-      return gridmap::MappingRequest{speeds, grid.nprow, grid.npcol, m, n, gridmap::MapMethod::best};
+      return gridmap::MappingRequest{speeds,
+                                     grid.nprow,
+                                     grid.npcol,
+                                     m,
+                                     n,
+                                     gridmap::MapMethod::best,
+                                     search_work / 2 / (is_refined ? most_refined : most_mapped)};
     };
     const double infinity = std::numeric_limits<double>::infinity();
     try_parts(map(request(speeds(grid, members, infinity))));
-    double least = 0, shortest = infinity; // messages
-    for (const int k : members) {
-      least = std::max(least, messages(grid, k));
-      shortest = std::min(shortest, messages(grid, k));
-    }
-    if (least == shortest || r_.work_s == 0) return best;
+    if (!is_refined || !do_messages_differ(grid, members)) return best;
+    double least = 0; // messages
+    for (const int k : members) least = std::max(least, messages(grid, k));
     members = best.order;
     double most = best.step_s() - r_.fixed_s;
     const int rounds = grid.size() <= 16 || grid.nprow == 1 || grid.npcol == 1 ? 16 : 4;
@@ -626,15 +642,15 @@ private:
 
   /// All processes keep their places, the parts are new.
   BalanceChoice new_parts() const {
-    BalanceChoice choice = best_parts(r_.grid, now_.order, gridmap::map_in_place);
+    BalanceChoice choice = best_parts(r_.grid, now_.order, gridmap::map_in_place, true);
     cut_by_costs(choice);
     finish(choice, Axis::variable(choice.rows), Axis::variable(choice.cols));
     return choice;
   }
 
   /// Arranged by speed; then rows and columns in the order in which least moves.
-  BalanceChoice with_parts(const Candidate& candidate) const {
-    BalanceChoice choice = best_parts(candidate.grid, candidate.members, gridmap::map_processors);
+  BalanceChoice with_parts(const Candidate& candidate, bool is_refined) const {
+    BalanceChoice choice = best_parts(candidate.grid, candidate.members, gridmap::map_processors, is_refined);
     gridmap::GridOrderRequest request{rows_now_, cols_now_, choice.rows, choice.cols, {}};
     int next_new = r_.grid.size();
     for (const int k : choice.order) request.grid.push_back(is_now(k) ? process(k).place : next_new++);

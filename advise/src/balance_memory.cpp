@@ -318,7 +318,7 @@ bool BalanceMemory::is_settled(double now_s) const {
 }
 
 bool BalanceMemory::is_due(double now_s) const {
-  if (loads.empty() || !is_settled(now_s)) return false;
+  if (loads.empty() || !is_settled(now_s) || now_s < next_s) return false;
   if (!decided) return true;
   if (now_s - decided->at_s >= (are_costs_new ? rules.costs_s : rules.again_s)) return true;
   std::vector<double> speeds;
@@ -326,6 +326,10 @@ bool BalanceMemory::is_due(double now_s) const {
     if (load.place >= 0) speeds.push_back(speed_of(load));
   if (!are_near(speeds, decided->speeds)) return true;
   return now_s - steady_since(*this, now_s) >= rules.longer_held * decided->held_s;
+}
+
+void BalanceMemory::decision_took(double seconds, double now_s) {
+  next_s = now_s + seconds / rules.decision_part;
 }
 
 BalanceDecision decide_balance(BalanceRequest subject, BalanceMemory& memory, double now_s) {

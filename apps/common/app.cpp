@@ -286,9 +286,13 @@ void Run::print(const std::string& line) {
 
 int Run::resize_point(const int& step) {
   const bool is_newcomer = dyngrid_is_newcomer() != 0;
+  int nprow = 0, npcol = 0;
+  dyngrid_grid(&nprow, &npcol, nullptr, nullptr);
   requested_ = {};
   ask(step);
+  const double begun = MPI_Wtime();
   const int outcome = dyngrid_resize_point();
+  point_s_ = nprow > 0 ? MPI_Wtime() - begun : 0; // one that was outside the grid has slept
   if (outcome == DYNGRID_LEAVE) return outcome;
   share_changes();
   say_restart(step);
@@ -335,6 +339,7 @@ void Run::changed(int step, int outcome) {
   change.step = step;
   change.status = outcome;
   dyngrid_last_resize(&change.report);
+  if (outcome == DYNGRID_RESIZED) point_s_ = std::max(0.0, point_s_ - change.report.total_s);
   change.requested_nprow = outcome == DYNGRID_RESIZED ? change.report.to_nprow : asked_for.nprow;
   change.requested_npcol = outcome == DYNGRID_RESIZED ? change.report.to_npcol : asked_for.npcol;
   if (static_cast<std::size_t>(counts_.changes) < most_changes)
@@ -371,6 +376,7 @@ void Run::open_step(int step, double flops) {
   current_ = Step{};
   current_.step = step;
   current_.flops = flops;
+  current_.point_s = std::exchange(point_s_, 0);
   dyngrid_grid(&current_.nprow, &current_.npcol, nullptr, nullptr);
 }
 
@@ -479,11 +485,12 @@ void Run::print_changes() {
 int Run::finish(const std::string& more) {
   if (dyngrid_comm() == MPI_COMM_NULL) return 0;
   int wrong = 0, failed = 0, done = 0;
-  double resize_s = 0, step_s = 0;
+  double resize_s = 0, step_s = 0, point_s = 0;
   std::string path = fmt::format("{}x{}", counts_.first_nprow, counts_.first_npcol);
   for (int i = 0; i < counts_.steps; ++i) {
     wrong += steps_[static_cast<std::size_t>(i)].right == 0 ? 1 : 0;
     step_s += steps_[static_cast<std::size_t>(i)].seconds;
+    point_s += steps_[static_cast<std::size_t>(i)].point_s;
   }
   for (int i = 0; i < counts_.changes; ++i) {
     const auto& change = changes_[static_cast<std::size_t>(i)];
@@ -499,8 +506,9 @@ int Run::finish(const std::string& more) {
   const std::string checked = !options_.check ? "not checked"
                               : wrong == 0    ? "all right"
                                               : fmt::format("{} WRONG", wrong);
-  std::string summary = fmt::format("{}: {} {}s {}, {}; {:.2f} s in {}s, {:.2f} s in {} changes of the grid", name_,
-                                    counts_.steps, word_, checked, path, step_s, word_, resize_s, done);
+  std::string summary =
+      fmt::format("{}: {} {}s {}, {}; {:.2f} s in {}s, {:.2f} s in resize points, {:.2f} s in {} changes of the grid",
+                  name_, counts_.steps, word_, checked, path, step_s, word_, point_s, resize_s, done);
   if (failed > 0) summary += fmt::format(", {} refused", failed);
   if (!more.empty()) summary += "; " + more;
 
@@ -523,14 +531,15 @@ bool Run::write_csv() const {
   std::ofstream out(options_.csv);
   out << "app,what,step,from,to,n,nb,placement,schedule,seconds,gflops,right,residual,spawn_s,merge_s,plan_s,exchange_"
          "s,moved_bytes,kept_bytes,payoff_point,"
-         "resize_cost,version,commit\n";
+         "resize_cost,point_s,version,commit\n";
   const std::string common =
       fmt::format("{},{},{},{}", options_.n, block_text(options_), options_.placement, options_.schedule);
   for (int i = 0; i < counts_.steps; ++i) {
     const auto& s = steps_[static_cast<std::size_t>(i)];
-    out << fmt::format("{},step,{},{}x{},{}x{},{},{:.6f},{:.3f},{},{:.3e},,,,,,,,,{},{}\n", name_, s.step, s.nprow,
-                       s.npcol, s.nprow, s.npcol, common, s.seconds, s.seconds > 0 ? s.flops / s.seconds / 1e9 : 0.0,
-                       s.right < 0 ? "" : std::to_string(s.right), s.residual, dyngrid_version(), DYNGRID_COMMIT);
+    out << fmt::format("{},step,{},{}x{},{}x{},{},{:.6f},{:.3f},{},{:.3e},,,,,,,,,{:.6f},{},{}\n", name_, s.step,
+                       s.nprow, s.npcol, s.nprow, s.npcol, common, s.seconds,
+                       s.seconds > 0 ? s.flops / s.seconds / 1e9 : 0.0, s.right < 0 ? "" : std::to_string(s.right),
+                       s.residual, s.point_s, dyngrid_version(), DYNGRID_COMMIT);
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(counts_.changes); ++i) {
     const auto& c = changes_[i];
@@ -538,7 +547,7 @@ bool Run::write_csv() const {
     const auto& r = c.report;
     const auto [t_old, t_new] = mean_step_s(i);
     const bool known = !std::isnan(t_old) && !std::isnan(t_new);
-    out << fmt::format("{},resize,{},{}x{},{}x{},{},{:.6f},,,,{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{},{},{}\n", name_,
+    out << fmt::format("{},resize,{},{}x{},{}x{},{},{:.6f},,,,{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{},,{},{}\n", name_,
                        c.step, r.from_nprow, r.from_npcol, r.to_nprow, r.to_npcol, common, r.total_s, r.spawn_s,
                        r.merge_s, r.plan_s, r.exchange_s, r.moved_bytes, r.kept_bytes,
                        known ? std::to_string(dyngrid_payoff_point(r.total_s, t_old, t_new)) : "",
@@ -563,7 +572,7 @@ bool Run::write_json(const std::string& summary) const {
   doc["steps"] = base::Json::array();
   for (int i = 0; i < counts_.steps; ++i) {
     const auto& s = steps_[static_cast<std::size_t>(i)];
-    base::Json step{{"step", s.step}, {"grid", {s.nprow, s.npcol}}, {"seconds", s.seconds}};
+    base::Json step{{"step", s.step}, {"grid", {s.nprow, s.npcol}}, {"seconds", s.seconds}, {"point_s", s.point_s}};
     if (s.flops > 0) step["gflops"] = s.flops / s.seconds / 1e9;
     if (s.right >= 0) step["right"] = s.right == 1;
     if (s.residual != 0) step["residual"] = s.residual;

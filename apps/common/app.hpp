@@ -82,6 +82,7 @@ void require(int status, const char* what);
 struct Step {
   std::int32_t step = 0, nprow = 0, npcol = 0, right = -1; ///< right: 1, 0, or -1 for not checked
   double seconds = 0, flops = 0, residual = 0;
+  double point_s = 0; ///< in the resize point before it, but for a change of the grid
 };
 
 struct Change {
@@ -152,7 +153,7 @@ private:
   std::vector<Change> changes_; ///< as long as may be: shared memory stays where it is
   int changes_shared_ = 0;
   GridChange requested_; ///< requested last; 0 x 0 when it has been answered
-  double begun_ = 0;
+  double begun_ = 0, point_s_ = 0;
   bool restarts_ = false; ///< and it has not been reported yet
   Step current_;
   bool head_printed_ = false, progress_shown_ = false, on_terminal_ = false;

@@ -433,6 +433,8 @@ Balancing::Decision Balancing::decide(const Asked& asked) {
     if (!matrices_.largest())
       return fail("no matrix over the whole grid is registered, so there is no work to redistribute");
     BalanceDecision decided = decide_balance(subject(), memory_, now);
+    const double end = base::monotonic_s();
+    memory_.decision_took(end - now, end);
     if (!decided.balance) return fail(decided.why_not + ": ask again after a few steps", true);
     const bool would_stay = decided.balance->action == BalanceAction::stay;
     const std::optional<Balance> for_factors = would_stay ? factor_order(decided) : std::nullopt;

@@ -19,9 +19,6 @@ using base::Status;
 namespace {
 using base::at;
 
-/// Floating-point operations that the search may spend; about 0.1 s.
-constexpr double search_work = 5e7;
-
 template <class... Values> [[noreturn]] void bad_mapping(fmt::format_string<Values...> message, Values&&... values) {
   throw Error(Status::bad_argument, "gridmap: map: " + fmt::format(message, std::forward<Values>(values)...));
 }
@@ -214,7 +211,7 @@ Mapping map_processors(const MappingRequest& request) {
     in_order.shares = natural_shares({p, q, descending});
     return mapped(std::move(in_order));
   }
-  Mapping map = mapped(detail::best_arrangement(descending, p, q, search_work));
+  Mapping map = mapped(detail::best_arrangement(descending, p, q, request.search_work));
   if (map.proved) return map;
 
   // Rounding to whole rows may cost what the better shares gain: then the published arrangement, its rows improved as
@@ -237,7 +234,7 @@ Mapping map_in_place(const MappingRequest& request) {
     if (request.method == MapMethod::best) {
       detail::ascend(speeds, shares);
       const double work = detail::exact_work(speeds.p, speeds.q);
-      if (work > 0 && work * speeds.p * speeds.q <= search_work) {
+      if (work > 0 && work * speeds.p * speeds.q <= request.search_work) {
         detail::Shares exact = detail::exact_shares(speeds);
         if (exact.value > shares.value) shares = std::move(exact);
         map.proved = true;

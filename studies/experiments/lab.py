@@ -134,6 +134,12 @@ def steps_of(path: Path, skip: int = 2) -> float:
                            if line["what"] == "step" and int(line["step"]) >= skip)
 
 
+def seconds_of(record: Iterable[Mapping[str, str]], from_step: int = 0) -> float:
+    """Of steps, changes of the grid, and resize points without one, in which loads are exchanged and decided on."""
+    return sum(float(line["seconds"]) + float(line["point_s"] or 0) for line in record
+               if int(line["step"]) >= from_step)
+
+
 def processes_of(grid: str) -> int:
     rows, columns = grid.split("x")
     return int(rows) * int(columns)

@@ -3,7 +3,7 @@
 import time
 from typing import Dict, Iterable, List
 
-from .lab import Experiment, Lab, Row, over, part_of, read
+from .lab import Experiment, Lab, Row, over, part_of, read, seconds_of
 
 
 class Loaded:
@@ -19,10 +19,6 @@ class Loaded:
         loaded = range(self.nodes // 2, self.nodes) if load_at_s >= 0 else []
         self.lab.nodes(self.nodes, part_of(self.nodes), words, load=[f"{k}:1@{load_at_s:.2f}" for k in loaded])
         return read(table)
-
-
-def seconds_of(record: List[Dict[str, str]], from_step: int = 0) -> float:
-    return sum(float(line["seconds"]) for line in record if int(line["step"]) >= from_step)
 
 
 def suif_at(lab: Lab) -> Iterable[Row]:

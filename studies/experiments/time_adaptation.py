@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import median
 from typing import Dict, Iterable, List, NamedTuple, Tuple
 
-from .lab import Experiment, Lab, Row, over, part_of, read, steps_of
+from .lab import Experiment, Lab, Row, over, part_of, read, seconds_of, steps_of
 
 CELLS = {"wing": 128, "t60k": 256, "brack2": 512}  # in each dimension
 SHARED_NODES = 16
@@ -50,7 +50,7 @@ class Overlapped:
         beside = [f"{job.first_node}:{job.processes}@{job.delay_s:g} {shlex.join(line)}"
                   for job, line in zip(jobs[1:], words[1:])]
         self.lab.nodes(SHARED_NODES, self.part, words[0], np=jobs[0].processes, beside=beside, seconds=500)
-        return [sum(float(line["seconds"]) for line in read(table)) for table in tables]
+        return [seconds_of(read(table)) for table in tables]
 
 
 def overlapped(lab: Lab, pairs: List[Tuple[str, str]], overlaps: List[int], processes: int,

@@ -118,6 +118,19 @@ TEST(BalanceMemory, SaysWhatIsMissing) {
   EXPECT_EQ(run.decision.why_not, "the loads are of another grid");
 }
 
+TEST(BalanceMemory, DecisionsTakeASmallPartOfTheTime) {
+  Story run;
+  run.steps(3);
+  EXPECT_TRUE(run.decide());
+  run.memory.decision_took(2, run.now); // at 5 %: 40 s
+  run.load(1, 0.25);
+  run.steps(3);
+  EXPECT_LT(run.now, 100 + 3 + 40);
+  EXPECT_FALSE(run.memory.is_due(run.now)) << "a load, too soon";
+  run.steps(8);
+  EXPECT_TRUE(run.memory.is_due(run.now));
+}
+
 TEST(BalanceMemory, PanelsAreScaledByTheirSize) {
   Story run;
   run.memory.begin_panels(run.now);

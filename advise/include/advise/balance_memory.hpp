@@ -51,6 +51,8 @@ struct BalanceMemory {
   /// Whether decide_balance() may give a new result: speeds have changed, or have been the same for longer than at the
   /// last one, or a parked process can be examined again.
   bool is_due(double now_s) const;
+  /// A decision that ended at now_s took so long. None is due until that is a small part of the time since.
+  void decision_took(double seconds, double now_s);
   /// No share is changing: the last sample of each process is near the median of its last ones. Also true when nothing
   /// has changed for so long that this does not matter. A load that begins on all processes at once is not seen by all
   /// at once.
@@ -109,6 +111,7 @@ struct BalanceMemory {
   std::map<int, Alone> alone;
   std::map<int, double> left_s; ///< when a process left the grid
   std::optional<Decided> decided;
+  double next_s = 0;          ///< the next decision is not due before: see decision_took()
   bool are_costs_new = false; ///< of the subject's items: the next decision does not wait for another load
   Learned known;
   std::optional<Learned> outside;                         ///< while panels are under way: of the program's own steps

@@ -61,6 +61,7 @@ struct BalanceRules {
   double settled_s = 5;        ///< nothing has changed for so long: then a single sample does not matter
   double again_s = 10;         ///< since the last decision: which sleeping process may return changes with time alone
   double costs_s = 2;          ///< the same with new costs of rows or columns, which a program may report at each step
+  double decision_part = 0.05; ///< of the time at most, since all processes wait for a decision
   double longer_held = 1.25;   ///< times as long as at the last decision, a load has lasted: a change saves more
 
   // ---- which steps count

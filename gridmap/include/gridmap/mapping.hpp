@@ -20,6 +20,7 @@ struct MappingRequest {
   int nprow = 1, npcol = 1;   ///< nprow * npcol = number of speeds
   std::int64_t m = 0, n = 0;  ///< the matrix that is spread, in elements
   MapMethod method = MapMethod::best;
+  double search_work = 5e7; ///< floating-point operations that `best` may spend on its search; about 0.1 s
 };
 
 /// r_i * c_j never exceeds the speed at (i, j), except for `natural`, which scales only the sums.
