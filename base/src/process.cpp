@@ -20,6 +20,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/status.hpp"
 #include "base/text.hpp"
+#include "base/thread.hpp"
 
 namespace base {
 namespace {
@@ -78,14 +79,11 @@ pid_t start(const Command& command) {
   };
   if (made.program.empty()) throw cannot(Status::not_found, ENOENT);
   volatile int failed = 0;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   // the memory is not copied: a process with a large matrix starts a program as quickly as a small one
   const pid_t child = vfork();
   if (child == 0) become(made, failed);
   const int why = errno;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) throw cannot(Status::spawn_failure, why);
   if (failed == 0) return child;
   wait_for(child);

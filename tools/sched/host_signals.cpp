@@ -4,14 +4,13 @@
 #include <chrono>
 #include <thread>
 
-#include <signal.h>
-
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
 #include "base/environment.hpp"
 #include "base/host_list.hpp"
 #include "base/text.hpp"
+#include "base/thread.hpp"
 
 namespace sched {
 namespace {
@@ -103,12 +102,8 @@ std::future<base::Outcome> HostSignals::call(const Place& place, bool is_stopped
     command.words.push_back(host);
     command.words.push_back(base::shell_line(there));
   }
-  sigset_t all, before; // signals go to the thread that waits for them
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  auto future = std::async(std::launch::async, [command = std::move(command)] { return base::run(command, answer_s); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return future;
+  const base::SignalsBlocked blocked; // signals go to the thread that waits for them
+  return std::async(std::launch::async, [command = std::move(command)] { return base::run(command, answer_s); });
 }
 
 bool HostSignals::finish(double patience_s) {

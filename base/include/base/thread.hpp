@@ -9,18 +9,26 @@
 
 namespace base {
 
+/// While it lives this thread gets no signal. A thread inherits what its maker blocks.
+class SignalsBlocked {
+public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+  sigset_t before_;
+};
+
 /// A thread that gets none of the process's signals: they are for the application's own threads, and MPI's.
 /// @throws std::system_error
 template <class Body> std::thread thread_without_signals(Body&& body) {
-  struct Blocked { // a thread inherits what its maker blocks
-    sigset_t before;
-    Blocked() {
-      sigset_t all;
-      sigfillset(&all);
-      pthread_sigmask(SIG_SETMASK, &all, &before);
-    }
-    ~Blocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
-  } const blocked;
+  const SignalsBlocked blocked;
   return std::thread(std::forward<Body>(body));
 }
 
