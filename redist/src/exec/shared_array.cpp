@@ -71,18 +71,13 @@ SharedArray::SharedArray(std::size_t bytes, Sharing sharing) {
   detail::Segment segment;
   if (sharing == Sharing::yes || (sharing == Sharing::automatic && huge_pages_for_shared_memory()))
     segment = detail::Segment::create(bytes);
-  if (!segment) {
-    segment = detail::Segment::create_private(bytes);
-    data_ = segment.data();
-    bytes_ = segment.bytes();
-    segment.forget();
-    return;
-  }
-  struct stat what;
-  if (fstat(segment.fd(), &what) != 0) throw std::bad_alloc();
-  {
+  if (segment) {
+    struct stat what;
+    if (fstat(segment.fd(), &what) != 0) throw std::bad_alloc();
     const std::lock_guard<std::mutex> guard(lock);
     registry()[reinterpret_cast<std::uintptr_t>(segment.data())] = {segment.fd(), segment.bytes(), 0, what.st_ino};
+  } else {
+    segment = detail::Segment::create_private(bytes);
   }
   data_ = segment.data();
   bytes_ = segment.bytes();
