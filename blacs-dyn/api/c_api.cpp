@@ -513,7 +513,7 @@ int dyngrid_matrix_create_on(const char* name, char type, int64_t m, int64_t n, 
 int dyngrid_matrix_create_on_part(const char* name, char type, int64_t m, int64_t n, int64_t mb, int64_t nb,
                                   int nprow_at_most, int npcol_at_most, dyngrid_matrix** matrix) {
   return guard([&] {
-    const blacs_dyn::MatrixGrid lies_on{blacs_dyn::MatrixGrid::Kind::part, {nprow_at_most, npcol_at_most}};
+    const blacs_dyn::MatrixGrid lies_on{blacs_dyn::MatrixGrid::Kind::first, {nprow_at_most, npcol_at_most}};
     create("dyngrid_matrix_create_on_part", {name, type, {'R', m, mb}, {'C', n, nb}, nullptr, std::nullopt, lies_on},
            matrix);
   });

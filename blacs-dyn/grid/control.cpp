@@ -28,14 +28,12 @@ namespace {
 /// For predictions. One whose blocks follow the program's own rule is taken as one block per process: the rule is not
 /// asked on another thread.
 redist::MatrixSize size_of(const Matrix& a) {
-  static_assert(static_cast<int>(redist::Over::row) == DYNGRID_ON_ROW &&
-                static_cast<int>(redist::Over::each_column) == DYNGRID_ON_EACH_COLUMN);
   return {a.rows.n,
           a.cols.n,
           a.has_rule() ? 0 : a.rows.nb,
           a.has_rule() ? 0 : a.cols.nb,
           static_cast<int>(element_bytes(a.type)),
-          static_cast<redist::Over>(a.lies_on.kind),
+          a.lies_on.kind,
           a.lies_on.most};
 }
 

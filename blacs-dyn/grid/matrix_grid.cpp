@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "grid/matrix_grid.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,7 +15,7 @@ using base::Error;
 using base::Status;
 
 void MatrixGrid::check(const char* routine) const {
-  if (kind < Kind::whole || kind > Kind::each_column)
+  if (kind < Kind::grid || kind > Kind::each_column)
     throw Error(Status::bad_argument,
                 "blacs-dyn: {}: shape is {}, expected DYNGRID_ON_GRID ({}) .. DYNGRID_ON_EACH_COLUMN ({})", routine,
                 static_cast<int>(kind), static_cast<int>(DYNGRID_ON_GRID), static_cast<int>(DYNGRID_ON_EACH_COLUMN));
@@ -39,38 +38,13 @@ int MatrixGrid::copies_on(Shape grid) const {
 }
 
 GridMap MatrixGrid::map_on(const GridMap& grid, char axis) const {
+  const bool is_cut = (kind == Kind::each_row && axis == 'C') || (kind == Kind::each_column && axis == 'R');
   GridMap map;
-  map.shape = grid.shape;
-  map.speeds = grid.speeds;
-  switch (kind) {
-  case Kind::whole:
-    break;
-  case Kind::row:
-    map.shape = {1, grid.shape.size()};
-    break;
-  case Kind::column:
-    map.shape = {grid.shape.size(), 1};
-    break;
-  case Kind::all:
-    map.shape = {1, 1};
-    map.speeds.clear();
-    break;
-  case Kind::each_row:
-    if (axis == 'C') break;
-    map.shape = {1, grid.shape.npcol};
-    map.speeds.clear();
-    break;
-  case Kind::each_column:
-    if (axis == 'R') break;
-    map.shape = {grid.shape.nprow, 1};
-    map.speeds.clear();
-    break;
-  case Kind::part:
-    map.shape = {std::min(most.nprow, grid.shape.nprow), std::min(most.npcol, grid.shape.npcol)};
-    map.speeds.clear();
+  map.shape = is_cut ? grid.shape : redist::processes_of(kind, most, grid.shape);
+  if (is_cut || kind < Kind::first) map.speeds = grid.speeds; // those of all processes
+  if (kind == Kind::first)
     for (int p = 0; p < map.shape.nprow && !grid.speeds.empty(); ++p)
       for (int q = 0; q < map.shape.npcol; ++q) map.speeds.push_back(grid.speeds[at(p * grid.shape.npcol + q)]);
-  }
   return map;
 }
 
@@ -79,7 +53,7 @@ redist::Layout MatrixGrid::layout(gridmap::Axis rows, gridmap::Axis cols, Shape 
     return {std::move(rows), std::move(cols), redist::Grid::row_major(grid.nprow, grid.npcol),
             kind != Kind::each_column, kind != Kind::each_row};
   redist::Layout layout = redist::Layout::row_major(std::move(rows), std::move(cols));
-  if (kind == Kind::part)
+  if (kind == Kind::first)
     for (int& rank : layout.grid.ranks) {
       const int p = rank / layout.grid.npcol, q = rank % layout.grid.npcol;
       rank = p * grid.npcol + q;
@@ -93,7 +67,7 @@ std::string MatrixGrid::text() const {
     return " on one row of processes";
   case Kind::column:
     return " on one column of processes";
-  case Kind::part:
+  case Kind::first:
     return fmt::format(" on at most {} processes", to_string(most));
   case Kind::all:
     return " whole on each process";
@@ -101,7 +75,7 @@ std::string MatrixGrid::text() const {
     return " whole on each row of processes";
   case Kind::each_column:
     return " whole on each column of processes";
-  case Kind::whole:
+  case Kind::grid:
     break;
   }
   return {};

@@ -6,26 +6,21 @@
 #include "gridmap/axis.hpp"
 #include "processes/names.hpp"
 #include "redist/layout.hpp"
+#include "redist/predict.hpp"
 
 namespace blacs_dyn {
 
 /// On which processes of the grid a matrix lies, and how they are arranged for it; the same on every grid. Pure.
 struct MatrixGrid {
-  enum class Kind : int {
-    whole = DYNGRID_ON_GRID,
-    row = DYNGRID_ON_ROW,
-    column = DYNGRID_ON_COLUMN,
-    part = DYNGRID_ON_FIRST,             ///< the first rows and columns; of 1 x 1: process (0, 0)
-    all = DYNGRID_ON_ALL,                ///< each has the whole matrix
-    each_row = DYNGRID_ON_EACH_ROW,      ///< each process row has, cut over its processes
-    each_column = DYNGRID_ON_EACH_COLUMN ///< each process column has, cut over its processes
-  };
-  Kind kind = Kind::whole;
-  Shape most{1, 1}; ///< of a part
+  using Kind = redist::Over;
+  static_assert(static_cast<int>(Kind::row) == DYNGRID_ON_ROW &&
+                static_cast<int>(Kind::each_column) == DYNGRID_ON_EACH_COLUMN);
+  Kind kind = Kind::grid;
+  Shape most{1, 1}; ///< of Kind::first
 
   /// @throws Error{bad_argument}
   void check(const char* routine) const;
-  bool is_whole() const { return kind == Kind::whole; }
+  bool is_whole() const { return kind == Kind::grid; }
   bool is_copied() const { return kind >= Kind::all; }
   int copies_on(Shape grid) const; ///< how many processes have each element
   /// The processes as its rows ('R') or columns ('C') are over them: what its rules are asked with. Without ids. An

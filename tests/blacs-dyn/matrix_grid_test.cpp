@@ -40,9 +40,9 @@ Place expected(const MatrixGrid& lies_on, Shape grid, int rank) {
     return {0, q};
   case Kind::each_column:
     return {p, 0};
-  case Kind::part:
+  case Kind::first:
     return p < lies_on.most.nprow && q < lies_on.most.npcol ? Place{p, q} : Place{-1, -1};
-  case Kind::whole:
+  case Kind::grid:
     break;
   }
   return {p, q};
@@ -50,9 +50,9 @@ Place expected(const MatrixGrid& lies_on, Shape grid, int rank) {
 
 TEST(MatrixGrid, EachRankHasItsPlace) {
   constexpr std::int64_t m = 13, n = 17;
-  const std::vector<MatrixGrid> all{{Kind::whole},        {Kind::row},      {Kind::column},
-                                    {Kind::part},         {Kind::all},      {Kind::part, {2, 3}},
-                                    {Kind::part, {9, 1}}, {Kind::each_row}, {Kind::each_column}};
+  const std::vector<MatrixGrid> all{{Kind::grid},        {Kind::row},      {Kind::column},
+                                    {Kind::first},         {Kind::all},      {Kind::first, {2, 3}},
+                                    {Kind::first, {9, 1}}, {Kind::each_row}, {Kind::each_column}};
   for (const Shape grid : {Shape{1, 1}, Shape{2, 3}, Shape{3, 2}, Shape{1, 5}, Shape{4, 4}})
     for (const MatrixGrid& lies_on : all) {
       const GridMap map = lies_on.map_on(grid_of(grid), 'R'), map_of_cols = lies_on.map_on(grid_of(grid), 'C');
@@ -91,7 +91,7 @@ TEST(MatrixGrid, ARuleIsAskedForACutAxisAsForTheWholeGrid) {
 
 TEST(MatrixGrid, OtherRanksKeepTheirPlaces) {
   const Shape grid{2, 3};
-  redist::Layout layout = MatrixGrid{Kind::part, {2, 2}}.layout(Axis::block(4, 2), Axis::block(4, 2), grid);
+  redist::Layout layout = MatrixGrid{Kind::first, {2, 2}}.layout(Axis::block(4, 2), Axis::block(4, 2), grid);
   EXPECT_EQ(layout.grid.ranks, (std::vector<int>{0, 1, 3, 4}));
   layout.grid.renumber({5, 4, 3, 2, 1, 0});
   EXPECT_EQ(layout.grid.ranks, (std::vector<int>{5, 4, 2, 1}));
@@ -100,9 +100,9 @@ TEST(MatrixGrid, OtherRanksKeepTheirPlaces) {
 }
 
 TEST(MatrixGrid, RefusesWhatIsNoShape) {
-  EXPECT_NO_THROW((MatrixGrid{Kind::part, {1, 9}}.check("f")));
+  EXPECT_NO_THROW((MatrixGrid{Kind::first, {1, 9}}.check("f")));
   for (const MatrixGrid& bad : {MatrixGrid{static_cast<Kind>(-1)}, MatrixGrid{static_cast<Kind>(7)},
-                                MatrixGrid{Kind::part, {0, 1}}, MatrixGrid{Kind::part, {1, -3}}})
+                                MatrixGrid{Kind::first, {0, 1}}, MatrixGrid{Kind::first, {1, -3}}})
     EXPECT_THROW(bad.check("f"), base::Error);
 }
 

@@ -15,7 +15,7 @@ enum class Over {
   grid,
   row,         ///< over all, as one row of processes
   column,      ///< likewise
-  first,       ///< the first rows and columns
+  first,       ///< the first rows and columns; of 1 x 1: process (0, 0)
   all,         ///< each has the whole matrix
   each_row,    ///< each process row has, over its processes
   each_column, ///< each process column has
@@ -26,6 +26,9 @@ inline const base::Names& over_names() {
   static const base::Names names{"grid", "row", "column", "first", "all", "each-row", "each-column"};
   return names;
 }
+
+/// The grid over which its rows and columns are, one of its copies. most: rows and columns of Over::first.
+base::GridShape processes_of(Over over, base::GridShape most, base::GridShape grid);
 
 /// Properties of a matrix on which its exchange depends. A field is taken as the matrix of its first dimensions by its
 /// last ones.

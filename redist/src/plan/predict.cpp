@@ -17,27 +17,6 @@ bool is_copied(const MatrixSize& a) {
   return a.over >= Over::all;
 }
 
-/// Over how many processes its rows and columns are.
-base::GridShape processes_of(const MatrixSize& a, base::GridShape grid) {
-  switch (a.over) {
-  case Over::row:
-    return {1, grid.size()};
-  case Over::column:
-    return {grid.size(), 1};
-  case Over::first:
-    return {std::min(a.most.nprow, grid.nprow), std::min(a.most.npcol, grid.npcol)};
-  case Over::all:
-    return {1, 1};
-  case Over::each_row:
-    return {1, grid.npcol};
-  case Over::each_column:
-    return {grid.nprow, 1};
-  case Over::grid:
-    break;
-  }
-  return grid;
-}
-
 /// The first rows and columns of `grid` that hold all processes with elements, where `used` of processes_of() have
 /// some.
 base::GridShape part_of(const MatrixSize& a, base::GridShape used, base::GridShape grid) {
@@ -58,13 +37,35 @@ base::GridShape part_of(const MatrixSize& a, base::GridShape used, base::GridSha
 
 } // namespace
 
+base::GridShape processes_of(Over over, base::GridShape most, base::GridShape grid) {
+  switch (over) {
+  case Over::row:
+    return {1, grid.size()};
+  case Over::column:
+    return {grid.size(), 1};
+  case Over::first:
+    return {std::min(most.nprow, grid.nprow), std::min(most.npcol, grid.npcol)};
+  case Over::all:
+    return {1, 1};
+  case Over::each_row:
+    return {1, grid.npcol};
+  case Over::each_column:
+    return {grid.nprow, 1};
+  case Over::grid:
+    break;
+  }
+  return grid;
+}
+
 advise::Cost predict_exchange(const std::vector<MatrixSize>& matrices, base::GridShape from, base::GridShape to,
                               const advise::Machine& machine) {
   advise::Cost cost;
   for (const MatrixSize& a : matrices) {
     PlanOptions options;
     options.schedule = Schedule::async;
-    const auto on = [&a](base::GridShape grid) { return layout_of(a, is_copied(a) ? grid : processes_of(a, grid)); };
+    const auto on = [&a](base::GridShape grid) {
+      return layout_of(a, is_copied(a) ? grid : processes_of(a.over, a.most, grid));
+    };
     const Plan plan(on(from), on(to), options);
     cost += advise::exchange_cost(machine, plan.volume(a.element_bytes));
   }
@@ -79,7 +80,7 @@ base::GridShape used_grid(const std::vector<MatrixSize>& matrices, base::GridSha
   };
   base::GridShape all{0, 0};
   for (const MatrixSize& a : matrices) {
-    const base::GridShape over = processes_of(a, grid);
+    const base::GridShape over = processes_of(a.over, a.most, grid);
     const base::GridShape part = part_of(a, {used(a.m, a.mb, over.nprow), used(a.n, a.nb, over.npcol)}, grid);
     all = {std::max(all.nprow, part.nprow), std::max(all.npcol, part.npcol)};
   }
