@@ -67,7 +67,7 @@ std::string cannot_pay_off(const Situation& s, GridShape to, const Forecast& f) 
 }
 
 bool is_measured(const Situation& s, GridShape shape) {
-  const auto at = s.steps.find({shape.nprow, shape.npcol});
+  const auto at = s.steps.find(shape);
   return at != s.steps.end() && at->second.count > 0;
 }
 
@@ -132,8 +132,8 @@ Decision accepted(const Situation& s, GridShape to, std::string why, bool force)
 bool reaches(const Situation& s, GridShape to) {
   int p = 0, q = 0;
   for (const auto& [shape, times] : s.steps) {
-    p = std::max(p, shape.first);
-    q = std::max(q, shape.second);
+    p = std::max(p, shape.nprow);
+    q = std::max(q, shape.npcol);
   }
   return to.nprow <= p && to.npcol <= q;
 }
@@ -204,7 +204,7 @@ Decision decide_grow(const Situation& s, std::int64_t by, bool force, Form form)
   std::int64_t most = std::min<std::int64_t>(std::int64_t{s.grid.size()} + by, 1 << 20);
   if (!force && s.cores > 0) { // more than cores only as far as it was tried
     std::int64_t tried = s.cores;
-    for (const auto& [shape, times] : s.steps) tried = std::max(tried, std::int64_t{shape.first} * shape.second);
+    for (const auto& [shape, times] : s.steps) tried = std::max(tried, std::int64_t{shape.nprow} * shape.npcol);
     if (s.most() > 0) tried = std::min(tried, s.most());
     if (most > tried && tried <= s.grid.size()) return declined(no_gain(s, static_cast<int>(most)));
     most = std::min(most, tried);

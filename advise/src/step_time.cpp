@@ -108,7 +108,7 @@ std::optional<StepModel::Fit> StepModel::fit_with(unsigned mask) const {
   std::vector<double> right;
   for (const auto& [shape, times] : measured_) {
     const double sigma = std::hypot(times.error(), rules.model_error * times.mean);
-    const Row f = basis({shape.first, shape.second}, cores_);
+    const Row f = basis(shape, cores_);
     Row row{};
     for (std::size_t i = 0; i < k; ++i) {
       row[i] = f[fit.used[i]] / sigma;
@@ -144,7 +144,7 @@ StepModel::StepModel(const StepTable& measured, int cores) : cores_(cores) {
   for (const auto& [shape, times] : measured) {
     if (times.count <= 0 || times.mean <= 0) continue;
     measured_.insert({shape, times});
-    const bool is_full = cores > 0 && shape.first * shape.second >= cores;
+    const bool is_full = cores > 0 && shape.size() >= cores;
     if (is_full && (!quickest_full_ || times.mean < quickest_full_->mean)) quickest_full_ = times;
   }
   for (unsigned mask = 1; mask < (1u << terms); ++mask) {
@@ -158,7 +158,7 @@ StepModel::StepModel(const StepTable& measured, int cores) : cores_(cores) {
 std::optional<Prediction> StepModel::at(GridShape shape) const {
   Prediction prediction;
   prediction.grids = static_cast<int>(measured_.size());
-  if (const auto here = measured_.find({shape.nprow, shape.npcol}); here != measured_.end()) {
+  if (const auto here = measured_.find(shape); here != measured_.end()) {
     prediction.seconds = here->second.mean;
     prediction.error = here->second.error();
     prediction.is_measured = true;
@@ -197,9 +197,8 @@ std::optional<GridShape> sweet_spot(const StepTable& measured, double tolerance)
     if (times.count > 0 && (quickest < 0 || times.mean < quickest)) quickest = times.mean;
   std::optional<GridShape> best;
   double seconds = 0;
-  for (const auto& [key, times] : measured) {
+  for (const auto& [shape, times] : measured) {
     if (times.count == 0 || times.mean > quickest * (1 + tolerance)) continue;
-    const GridShape shape{key.first, key.second};
     if (best && std::pair(best->size(), seconds) <= std::pair(shape.size(), times.mean)) continue;
     best = shape;
     seconds = times.mean;

@@ -145,8 +145,8 @@ private:
   static Range range_of(const StepTable& measured) {
     Range range;
     for (const auto& [shape, times] : measured) {
-      range.least = {std::min(range.least.nprow, shape.first), std::min(range.least.npcol, shape.second)};
-      range.most = {std::max(range.most.nprow, shape.first), std::max(range.most.npcol, shape.second)};
+      range.least = {std::min(range.least.nprow, shape.nprow), std::min(range.least.npcol, shape.npcol)};
+      range.most = {std::max(range.most.nprow, shape.nprow), std::max(range.most.npcol, shape.npcol)};
       range.quickest = std::min(range.quickest, times.mean);
       range.slowest = std::max(range.slowest, times.mean);
     }

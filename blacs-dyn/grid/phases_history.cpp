@@ -41,16 +41,13 @@ std::string Phases::layouts_name(const Candidate& candidate) const {
 }
 
 control::PhaseKey Phases::key_of(int phase, int candidate) const {
-  const Shape shape = grid_.shape();
   const auto& list = candidates_[at(phase)];
-  return {{shape.nprow, shape.npcol}, phases_[at(phase)]->name, "", layouts_name(list[at(candidate)])};
+  return {grid_.shape(), phases_[at(phase)]->name, "", layouts_name(list[at(candidate)])};
 }
 
 control::PhaseKey Phases::key_of(const MoveKey& move) const {
   const auto [shared, from, to] = move;
-  const Shape shape = grid_.shape();
-  return {
-      {shape.nprow, shape.npcol}, shared_[at(shared)].matrix->name, layout_name(shared, from), layout_name(shared, to)};
+  return {grid_.shape(), shared_[at(shared)].matrix->name, layout_name(shared, from), layout_name(shared, to)};
 }
 
 /// The phase that ended last: how long it took on the slowest process. Collective, where all have ended it.

@@ -57,9 +57,9 @@ std::string line_with(const Json& members, const char* kind, const HistoryKey& k
   return to_line(line);
 }
 
-std::string line_of(const HistoryKey& key, std::pair<int, int> shape, const StepTimes& t, std::int64_t when) {
+std::string line_of(const HistoryKey& key, GridShape shape, const StepTimes& t, std::int64_t when) {
   Json members = members_of(t);
-  members["grid"] = to_json(GridShape{shape.first, shape.second});
+  members["grid"] = to_json(shape);
   return line_with(members, "steps", key, when);
 }
 
@@ -163,7 +163,7 @@ void read_line(const Json& line, Books& books) {
   if (kind == "steps") {
     const GridShape shape = shape_of(line, "grid");
     const StepTimes times = step_times_from(line);
-    StepTimes& known = history().steps[{shape.nprow, shape.npcol}];
+    StepTimes& known = history().steps[shape];
     known.forget_beyond(remembered_steps);
     known.add(times);
   } else if (kind == "phase") {

@@ -52,7 +52,7 @@ History history_from(const Json& answer) {
     History history;
     for (const Json& grid : answer.value("grids", Json::array())) {
       const auto shape = shape_from(grid.value("grid", Json()));
-      if (shape.nprow > 0 && shape.npcol > 0) history.steps[{shape.nprow, shape.npcol}] = steps_from(grid);
+      if (shape.nprow > 0 && shape.npcol > 0) history.steps[shape] = steps_from(grid);
     }
     for (const Json& change : answer.value("resizes", Json::array())) {
       history.changes.push_back(change_from(change));
@@ -88,7 +88,7 @@ StepTimes step_times_from(const Json& json) {
 
 Json members_of(const PhaseKey& key, const StepTimes& times) {
   Json json = members_of(times);
-  json["grid"] = to_json(base::GridShape{key.grid.first, key.grid.second});
+  json["grid"] = to_json(key.grid);
   if (key.is_move())
     json.update({{"matrix", key.name}, {"from", key.from}, {"to", key.layouts}});
   else
@@ -98,13 +98,12 @@ Json members_of(const PhaseKey& key, const StepTimes& times) {
 
 std::pair<PhaseKey, StepTimes> phase_times_from(const Json& json) {
   PhaseKey key;
-  const base::GridShape grid = shape_from(json.at("grid"));
-  key.grid = {grid.nprow, grid.npcol};
+  key.grid = shape_from(json.at("grid"));
   const bool is_move = json.contains("matrix");
   key.name = json.at(is_move ? "matrix" : "phase").get<std::string>();
   key.layouts = json.at(is_move ? "to" : "layouts").get<std::string>();
   if (is_move) key.from = json.at("from").get<std::string>();
-  if (grid.nprow < 1 || grid.npcol < 1 || (is_move && key.from.empty()))
+  if (key.grid.nprow < 1 || key.grid.npcol < 1 || (is_move && key.from.empty()))
     throw base::Error(base::Status::bad_argument, "control: phase times: no grid, or no layout before a move");
   return {key, step_times_from(json)};
 }
@@ -113,8 +112,8 @@ Json to_json(const Prediction& p) {
   return {{"seconds", p.seconds}, {"error", p.error}, {"measured", p.is_measured}, {"grids", p.grids}};
 }
 
-Json members_of(std::pair<int, int> grid, const StepTimes& times) {
-  return {{"grid", {grid.first, grid.second}}, {"steps", times.count},     {"mean_s", times.mean},
+Json members_of(base::GridShape grid, const StepTimes& times) {
+  return {{"grid", to_json(grid)}, {"steps", times.count},     {"mean_s", times.mean},
           {"error_s", times.error()},          {"squares", times.squares}, {"least_s", times.least}};
 }
 

@@ -210,8 +210,8 @@ Json JobState::calls() const {
 /// A grid that was undone as slower than the present one would be undone again.
 void JobState::refuse_undone(const advise::Situation& here, advise::Decision& decision) const {
   const Lock lock(mutex_);
-  const auto tried = undone_.find(key_of(decision.to));
-  const auto now = here.steps.find(key_of(here.grid));
+  const auto tried = undone_.find(decision.to);
+  const auto now = here.steps.find(here.grid);
   if (decision.to.size() < here.grid.size() || tried == undone_.end() || now == here.steps.end() ||
       now->second.mean >= tried->second.step_s)
     return;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/job_books.hpp"
 
-#include "job_parts.hpp"
+#include <utility>
+
 #include "keep_last.hpp"
 
 namespace control {
 void JobBook::add_step(base::GridShape grid, double step_s) {
-  known_.steps[key_of(grid)].add(step_s);
-  unsaved_.steps[key_of(grid)].add(step_s);
+  known_.steps[grid].add(step_s);
+  unsaved_.steps[grid].add(step_s);
 }
 
 void JobBook::leave(base::GridShape grid, std::optional<double> cold_s) {
-  if (cold_s && known_.steps[key_of(grid)].count == 0) add_step(grid, *cold_s);
-  const auto at = known_.steps.find(key_of(grid));
+  if (cold_s && known_.steps[grid].count == 0) add_step(grid, *cold_s);
+  const auto at = known_.steps.find(grid);
   if (at != known_.steps.end() && at->second.count == 0) known_.steps.erase(at);
 }
 

@@ -2,7 +2,6 @@
 // Parts used by both halves of JobState: the application's thread and the listener's thread.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "advise/decide.hpp"
@@ -10,10 +9,6 @@
 #include "control/resize_request.hpp"
 
 namespace control {
-
-inline std::pair<int, int> key_of(base::GridShape shape) {
-  return {shape.nprow, shape.npcol};
-}
 
 /// Whether to carry out a request, and by which grid.
 advise::Decision decide(const advise::Situation& here, const ResizeRequest& request);

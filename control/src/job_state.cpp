@@ -83,7 +83,7 @@ void JobState::judge_trial() {
     back_ = Back{trial_->from, {}};
     back_->why = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_DECIDE=undo=off leaves it)",
                              to_string(trial_->to), is, to_string(trial_->from), was, to_string(trial_->from));
-    undone_[key_of(trial_->to)] = {is, fmt::format("{} was tried and takes {:.3g} s a step, {} takes {:.3g}",
+    undone_[trial_->to] = {is, fmt::format("{} was tried and takes {:.3g} s a step, {} takes {:.3g}",
                                                    to_string(trial_->to), is, to_string(trial_->from), was)};
     post({{"event", "undo"},
           {"request", trial_->number},
@@ -493,9 +493,9 @@ void JobState::save_history(bool is_end) {
   }
 }
 
-std::map<std::pair<int, int>, StepTimes> JobState::steps_by_grid() const {
+advise::StepTable JobState::steps_by_grid() const {
   auto steps = book_->known().steps;
-  if (stay_.cold_s && steps.find(key_of(grid_)) == steps.end()) steps[key_of(grid_)].add(*stay_.cold_s);
+  if (stay_.cold_s && steps.find(grid_) == steps.end()) steps[grid_].add(*stay_.cold_s);
   return steps;
 }
 

@@ -169,7 +169,7 @@ TEST(Prediction, OneGridLeavesEverythingOpen) {
 TEST(Prediction, FindsTheLawBehindTheFigures) {
   // t = 0.1 + 4/(pq): with five grids the right terms win by far
   const auto law = [](int p, int q) { return 0.1 + 4.0 / (p * q); };
-  std::map<std::pair<int, int>, StepTimes> measured;
+  advise::StepTable measured;
   for (const auto& [p, q] : {std::pair{1, 1}, {1, 2}, {2, 2}, {2, 4}, {4, 4}}) measured[{p, q}] = steps(10, law(p, q));
   const auto p = control::predict_step(measured, {3, 3});
   ASSERT_TRUE(p);
@@ -188,8 +188,7 @@ TEST(Prediction, StepsThatGetLongerOnLargerGrids) {
 }
 
 TEST(Prediction, SweetSpot) {
-  using Measured = std::map<std::pair<int, int>, StepTimes>;
-  const Measured measured{
+  const advise::StepTable measured{
       {{2, 2}, steps(5, 1.00)}, {{3, 3}, steps(5, 0.52)}, {{4, 4}, steps(5, 0.50)}, {{5, 5}, steps(5, 0.55)}};
   EXPECT_EQ(name(control::sweet_spot(measured, 0.05)), "3x3"); // 0.52 is within 5 % of 0.50
   EXPECT_EQ(name(control::sweet_spot(measured, 0.03)), "4x4");
@@ -305,7 +304,7 @@ TEST(Decide, UnitsLeaveWhateverIsAllowed) {
   EXPECT_EQ(name(advise::decide_leave(s, {8}).to), "3x4");
   s.groups = {{7, 4, 4}, {8, 4, 3}};
   s.steps = at_2x2().steps; // larger grids were tried and are slower, but no gain was requested
-  for (auto& [shape, times] : s.steps) times.mean = shape.first;
+  for (auto& [shape, times] : s.steps) times.mean = shape.nprow;
   s.grid = {4, 4};
   s.groups = {{7, 4, 4}};
   EXPECT_EQ(name(advise::decide_leave(s, {7}).to), "3x4");
@@ -419,14 +418,13 @@ advise::Situation on_two_cores() {
 } // namespace
 
 TEST(Prediction, NoGainBeyondTheCores) {
-  using Measured = std::map<std::pair<int, int>, StepTimes>;
-  const Measured one{{{1, 2}, steps(5, 0.114)}};
+  const advise::StepTable one{{{1, 2}, steps(5, 0.114)}};
   EXPECT_LT(control::predict_step(one, {4, 4})->seconds, 0.08); // a formula that knows no cores
   EXPECT_GE(control::predict_step(one, {4, 4}, 2)->seconds, 0.114);
   EXPECT_LT(control::predict_step(one, {2, 2}, 4)->seconds, 0.1); // four cores are four
   EXPECT_DOUBLE_EQ(control::predict_step(one, {2, 2}, 64)->seconds, control::predict_step(one, {2, 2})->seconds);
   // from one process on two cores: as quick as two, not as sixteen
-  const Measured single{{{1, 1}, steps(5, 1.0)}};
+  const advise::StepTable single{{{1, 1}, steps(5, 1.0)}};
   EXPECT_GT(control::predict_step(single, {4, 4}, 2)->seconds, 0.6);
   EXPECT_LT(control::predict_step(single, {4, 4}, 2)->seconds, 1.0);
   // measurements have priority

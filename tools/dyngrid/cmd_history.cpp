@@ -98,7 +98,7 @@ void print(const control::PhaseTimes& phases) {
   std::vector<std::vector<std::string>> rows{{"PHASE", "GRID", "LAYOUTS", "TIMES", "MEAN", "+-", "LEAST"}},
       moves{{"MOVED", "GRID", "FROM", "TO", "TIMES", "MEAN", "+-", "LEAST"}};
   for (const auto& [key, t] : phases) {
-    std::vector<std::string> row{base::printable(key.name), fmt::format("{}x{}", key.grid.first, key.grid.second)};
+    std::vector<std::string> row{base::printable(key.name), to_string(key.grid)};
     if (key.is_move()) row.push_back(base::printable(key.from));
     for (const std::string& text : {base::printable(key.layouts), std::to_string(t.count), duration_text(t.mean),
                                     duration_text(t.error()), duration_text(t.least)})
@@ -113,7 +113,7 @@ void print(const RunHistory& e, const std::vector<base::GridShape>& to_predict) 
   std::printf("%s\n", base::printable(fmt::format("{}, {}, on {}", e.key.app, e.key.size, e.key.machine)).c_str());
   std::vector<std::vector<std::string>> rows{{"GRID", "STEPS", "STEP TIME", "+-", "LEAST"}};
   for (const auto& [shape, t] : e.history.steps)
-    rows.push_back({fmt::format("{}x{}", shape.first, shape.second), std::to_string(t.count), duration_text(t.mean),
+    rows.push_back({to_string(shape), std::to_string(t.count), duration_text(t.mean),
                     duration_text(t.error()), duration_text(t.least)});
   if (rows.size() > 1)
     std::printf("%s", table(rows).c_str());
@@ -158,7 +158,7 @@ void print(const RunHistory& e, const std::vector<base::GridShape>& to_predict) 
 void print_programs(const std::vector<RunHistory>& entries) {
   struct Program {
     std::set<std::string> sizes;
-    std::set<std::pair<int, int>> grids;
+    std::set<base::GridShape> grids;
     std::int64_t steps = 0;
     std::size_t changes = 0;
   };

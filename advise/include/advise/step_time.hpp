@@ -29,7 +29,7 @@ struct StepTimes {
   void forget_beyond(std::int64_t most);
 };
 
-using StepTable = std::map<std::pair<int, int>, StepTimes>; ///< by (nprow, npcol)
+using StepTable = std::map<GridShape, StepTimes>;
 
 /// Times that are taken as they are given: they have no error of their own.
 StepTable step_table(const std::vector<ShapeTime>& times);

@@ -50,8 +50,8 @@ struct ChangeTotals {
 };
 
 struct History {
-  std::map<std::pair<int, int>, StepTimes> steps; ///< by (nprow, npcol)
-  std::vector<ChangeCost> changes;                ///< oldest first, at most 200 of a file, 400 of a running job
+  advise::StepTable steps;
+  std::vector<ChangeCost> changes; ///< oldest first, at most 200 of a file, 400 of a running job
   std::vector<ChangeCost>
       spawns; ///< growths of any application on this machine, as many as changes: the time to start processes
   std::vector<BalanceReport> balances; ///< that were carried out, oldest first, as many as changes
@@ -64,7 +64,7 @@ struct History {
 
 /// What a run adds to the file.
 struct HistoryEntries {
-  std::map<std::pair<int, int>, StepTimes> steps; ///< by (nprow, npcol)
+  advise::StepTable steps;
   std::vector<ChangeCost> changes{};
   std::vector<BalanceReport> balances{};
   PhaseTimes phases{};

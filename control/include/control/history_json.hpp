@@ -28,7 +28,7 @@ std::pair<PhaseKey, StepTimes> phase_times_from(const Json& json);
 
 Json to_json(const Prediction& prediction);
 /// The times of steps on a grid.
-Json members_of(std::pair<int, int> grid, const StepTimes& times);
+Json members_of(base::GridShape grid, const StepTimes& times);
 
 Json members_of(const ChangeTotals& totals);
 

@@ -181,7 +181,7 @@ private:
   void give_up(const ResizeRequest& request) noexcept;
 
   /// With the first step on this grid where there is no other. The caller has the lock
-  std::map<std::pair<int, int>, StepTimes> steps_by_grid() const;
+  advise::StepTable steps_by_grid() const;
   std::optional<advise::Machine> figures() const; ///< of this run or else of earlier ones; the same
   advise::Situation situation() const;            ///< the caller has the lock
   void refuse_undone(const advise::Situation& here, advise::Decision& decision) const;
@@ -240,7 +240,7 @@ private:
     double step_s = 0; ///< on that grid
     std::string why;
   };
-  std::map<std::pair<int, int>, Undone> undone_; ///< grids that were undone as slower in this run
+  std::map<base::GridShape, Undone> undone_; ///< grids that were undone as slower in this run
   /// Steps that could not be added because the other thread had the lock; the application's thread only.
   std::vector<TimedStep> owed_;
   std::int64_t steps_ = 0;

@@ -6,7 +6,6 @@
 #include <map>
 #include <string>
 #include <tuple>
-#include <utility>
 
 #include "advise/step_time.hpp"
 
@@ -14,7 +13,7 @@ namespace control {
 
 /// A phase in a choice of layouts of its matrices, or the move of one matrix.
 struct PhaseKey {
-  std::pair<int, int> grid;
+  base::GridShape grid;
   std::string name;    ///< of the phase, or of the matrix that was moved
   std::string from;    ///< its layout before; empty: this is a phase
   std::string layouts; ///< "A 64x64, B 24x24", or the layout that the matrix was moved to
