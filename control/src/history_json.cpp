@@ -113,8 +113,8 @@ Json to_json(const Prediction& p) {
 }
 
 Json members_of(base::GridShape grid, const StepTimes& times) {
-  return {{"grid", to_json(grid)}, {"steps", times.count},     {"mean_s", times.mean},
-          {"error_s", times.error()},          {"squares", times.squares}, {"least_s", times.least}};
+  return {{"grid", to_json(grid)},    {"steps", times.count},     {"mean_s", times.mean},
+          {"error_s", times.error()}, {"squares", times.squares}, {"least_s", times.least}};
 }
 
 Json members_of(const ChangeTotals& totals) {

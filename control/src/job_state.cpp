@@ -84,7 +84,7 @@ void JobState::judge_trial() {
     back_->why = fmt::format("{} takes {:.3g} s a step, {} took {:.3g}: back to {} (DYNGRID_DECIDE=undo=off leaves it)",
                              to_string(trial_->to), is, to_string(trial_->from), was, to_string(trial_->from));
     undone_[trial_->to] = {is, fmt::format("{} was tried and takes {:.3g} s a step, {} takes {:.3g}",
-                                                   to_string(trial_->to), is, to_string(trial_->from), was)};
+                                           to_string(trial_->to), is, to_string(trial_->from), was)};
     post({{"event", "undo"},
           {"request", trial_->number},
           {"from", to_json(trial_->to)},

@@ -50,7 +50,7 @@ Place expected(const MatrixGrid& lies_on, Shape grid, int rank) {
 
 TEST(MatrixGrid, EachRankHasItsPlace) {
   constexpr std::int64_t m = 13, n = 17;
-  const std::vector<MatrixGrid> all{{Kind::grid},        {Kind::row},      {Kind::column},
+  const std::vector<MatrixGrid> all{{Kind::grid},          {Kind::row},      {Kind::column},
                                     {Kind::first},         {Kind::all},      {Kind::first, {2, 3}},
                                     {Kind::first, {9, 1}}, {Kind::each_row}, {Kind::each_column}};
   for (const Shape grid : {Shape{1, 1}, Shape{2, 3}, Shape{3, 2}, Shape{1, 5}, Shape{4, 4}})

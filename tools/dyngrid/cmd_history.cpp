@@ -113,8 +113,8 @@ void print(const RunHistory& e, const std::vector<base::GridShape>& to_predict) 
   std::printf("%s\n", base::printable(fmt::format("{}, {}, on {}", e.key.app, e.key.size, e.key.machine)).c_str());
   std::vector<std::vector<std::string>> rows{{"GRID", "STEPS", "STEP TIME", "+-", "LEAST"}};
   for (const auto& [shape, t] : e.history.steps)
-    rows.push_back({to_string(shape), std::to_string(t.count), duration_text(t.mean),
-                    duration_text(t.error()), duration_text(t.least)});
+    rows.push_back({to_string(shape), std::to_string(t.count), duration_text(t.mean), duration_text(t.error()),
+                    duration_text(t.least)});
   if (rows.size() > 1)
     std::printf("%s", table(rows).c_str());
   else
