@@ -175,24 +175,15 @@ void read_line(const Json& line, Books& books) {
     known.add(times);
   } else if (kind == "balance") {
     const BalanceReport balance = balance_of(line);
-    std::vector<BalanceReport>& balances = history().balances;
-    balances.push_back(balance);
-    keep_last(balances, most_changes);
+    add_last(history().balances, balance, most_changes);
   } else if (kind == "calls") {
     CallReport report = call_report_from(line);
     report.when = when;
-    std::vector<CallReport>& calls = history().calls;
-    calls.push_back(std::move(report));
-    keep_last(calls, most_call_reports);
+    add_last(history().calls, std::move(report), most_call_reports);
   } else if (kind == "resize") {
     const ChangeCost change = change_of(line);
-    std::vector<ChangeCost>& changes = history().changes;
-    changes.push_back(change);
-    keep_last(changes, most_changes);
-    if (change.spawned == 0) return;
-    std::vector<ChangeCost>& spawns = books.spawns[key.machine];
-    spawns.push_back(change);
-    keep_last(spawns, most_changes);
+    add_last(history().changes, change, most_changes);
+    if (change.spawned != 0) add_last(books.spawns[key.machine], change, most_changes);
   } else if (kind == "machine") {
     const advise::Machine figures = machine_from(line);
     history();

@@ -19,16 +19,12 @@ void JobBook::leave(base::GridShape grid, std::optional<double> cold_s) {
 
 void JobBook::know_change(const ChangeCost& cost) {
   known_.totals.add(cost);
-  known_.changes.push_back(cost);
-  keep_last(known_.changes, JobBook::most_kept);
-  if (cost.spawned == 0) return;
-  known_.spawns.push_back(cost);
-  keep_last(known_.spawns, JobBook::most_kept);
+  add_last(known_.changes, cost, most_kept);
+  if (cost.spawned != 0) add_last(known_.spawns, cost, most_kept);
 }
 
 void JobBook::write_change(const ChangeCost& cost) {
-  unsaved_.changes.push_back(cost);
-  keep_last(unsaved_.changes, JobBook::most_kept);
+  add_last(unsaved_.changes, cost, most_kept);
 }
 
 void JobBook::know_changes_of(const JobBook& other) {
