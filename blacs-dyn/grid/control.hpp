@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "control/job_server.hpp"
 #include "control/job_state.hpp"

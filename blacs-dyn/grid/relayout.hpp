@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <cstdint>
 #include <functional>
 #include <vector>
 

@@ -3,7 +3,6 @@
 // the journal restores it. Pure.
 #pragma once
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <set>
 #include <string>

@@ -3,7 +3,6 @@
 // library that reads it (CLI11) costs five seconds of compiler in every file that sees it: only command_line.cpp does.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

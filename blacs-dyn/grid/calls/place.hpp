@@ -2,7 +2,6 @@
 // Where the operands of a call are, and the processes and contexts of other places.
 #pragma once
 #include <array>
-#include <cstdint>
 #include <map>
 
 #include <mpi.h>
