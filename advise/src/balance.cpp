@@ -521,7 +521,7 @@ private:
   }
 
   /// The parts of an arrangement, by map_processors or map_in_place. Where messages differ the parts depend on how long
-  /// a step is: then, for refined ones, bisection on that, on the arrangement there is.
+  /// a step is: then bisection on that, on the arrangement there is.
   template <class Map>
   BalanceChoice best_parts(GridShape grid, std::vector<int> members, Map map, bool is_refined) const {
     BalanceChoice best;
@@ -549,12 +549,13 @@ private:
     };
     const double infinity = std::numeric_limits<double>::infinity();
     try_parts(map(request(speeds(grid, members, infinity))));
-    if (!is_refined || !do_messages_differ(grid, members)) return best;
+    if (!do_messages_differ(grid, members)) return best;
     double least = 0; // messages
     for (const int k : members) least = std::max(least, messages(grid, k));
     members = best.order;
     double most = best.step_s() - r_.fixed_s;
-    const int rounds = grid.size() <= 16 || grid.nprow == 1 || grid.npcol == 1 ? 16 : 4;
+    const int closest = grid.size() <= 16 || grid.nprow == 1 || grid.npcol == 1 ? 16 : 4;
+    const int rounds = is_refined ? closest : 2;
     for (int round = 0; round < rounds; ++round) {
       const double middle = (least + most) / 2;
       const gridmap::Mapping mapping = gridmap::map_in_place(request(speeds(grid, members, middle)));
