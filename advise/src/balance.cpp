@@ -28,9 +28,10 @@ using base::Error;
 using base::Status;
 namespace {
 
-constexpr int most_mapped = 40;     ///< choices with unequal parts that are looked at
+constexpr int most_mapped = 40;     ///< choices with unequal parts that are looked at, among up to 256 processes
 constexpr int most_refined = 4;     ///< the best of them, which are looked at closely
 constexpr double search_work = 2e7; ///< floating-point operations of all searches for an arrangement; about 0.05 s
+constexpr int most_for_best = 64;   ///< processes that MapMethod::best arranges: with more it takes seconds
 
 using base::at;
 
@@ -460,10 +461,12 @@ private:
     double least = steps_ * now_.step_s();
     std::vector<std::pair<double, const Candidate*>> mapped; // seconds of all steps
     const std::vector<Candidate> all = candidates();
+    const std::size_t most =
+        std::clamp<std::size_t>(256 * most_mapped / r_.processes.size(), most_refined, most_mapped);
     for (const Candidate& candidate : all) {
       // what cannot save enough, or cannot win, ends the list: the bounds only grow
       if (candidate.bound > now_.step_s() * (1 - r_.rules.gain) || steps_ * candidate.bound >= least) break;
-      if (static_cast<int>(mapped.size()) == most_mapped) break;
+      if (mapped.size() == most) break;
       choices.push_back(r_.is_weighted ? with_parts(candidate, false) : with_equal_parts(candidate));
       if (!has_recent(choices.back()) && refusal(choices.back(), now_.step_s()).empty())
         least = std::min(least, all_s(choices.back()));
@@ -544,7 +547,7 @@ private:
                                      grid.npcol,
                                      m,
                                      n,
-                                     gridmap::MapMethod::best,
+                                     grid.size() <= most_for_best ? gridmap::MapMethod::best : gridmap::MapMethod::svd,
                                      search_work / 2 / (is_refined ? most_refined : most_mapped)};
     };
     const double infinity = std::numeric_limits<double>::infinity();

@@ -119,8 +119,8 @@ struct Balance {
 /// where items have costs, rows and columns are then cut by balance_chain, in turn: on 1 x P and P x 1 grids exact, for
 /// each order of processes that is looked at.
 ///
-/// A grid of 16 processes takes some 0.1 s, one of 64 about a second. Choices are looked at in the order of a bound, as
-/// long as the bound can win.
+/// A grid of 16 processes takes some 0.1 s, one of 64 or 256 about a second, one of 1,024 some five. Choices are looked
+/// at in the order of a bound, as long as the bound can win.
 /// @throws Error{bad_argument, shape_mismatch} for speeds that are 0, negative or no number, among others
 Balance decide_balance(const BalanceRequest& request);
 
