@@ -470,7 +470,9 @@ private:
       choices.push_back(r_.is_weighted ? with_parts(candidate, false) : with_equal_parts(candidate));
       if (!has_recent(choices.back()) && refusal(choices.back(), now_.step_s()).empty())
         least = std::min(least, all_s(choices.back()));
-      if (r_.is_weighted) mapped.emplace_back(all_s(choices.back()), &candidate);
+      if (r_.is_weighted &&
+          (candidate.grid.size() <= most_for_best || do_messages_differ(candidate.grid, candidate.members)))
+        mapped.emplace_back(all_s(choices.back()), &candidate);
     }
     std::sort(mapped.begin(), mapped.end());
     if (static_cast<int>(mapped.size()) > most_refined) mapped.resize(most_refined);

@@ -209,6 +209,11 @@ Arrangement quick_arrangement(const std::vector<double>& descending, int p, int 
 
 Arrangement best_arrangement(const std::vector<double>& descending, int p, int q, double work) {
   Arrangement best = svd_arrangement(descending, p, q);
+  if (p == 1 || q == 1) {
+    best.proved = true; // one row: every processor is used in full
+    tidy(best, p, q);
+    return best;
+  }
   const auto keep = [&](Arrangement a) {
     climb(descending, p, q, a);
     if (a.shares.value > best.shares.value * (1 + 1e-12)) best = std::move(a);
@@ -225,18 +230,10 @@ Arrangement best_arrangement(const std::vector<double>& descending, int p, int q
   const bool large = size > 600; // a decomposition per round costs more than what the further starts have ever gained
   if (!large) {
     keep(svd_arrangement(descending, p, q, by_columns));
-    if (p > 1 && q > 1) {
-      keep(transposed(svd_arrangement(descending, q, p), q, p));
-      keep(transposed(svd_arrangement(descending, q, p, turned), q, p));
-    }
+    keep(transposed(svd_arrangement(descending, q, p), q, p));
+    keep(transposed(svd_arrangement(descending, q, p, turned), q, p));
   }
   keep(quick_arrangement(descending, p, q));
-  if (p == 1 || q == 1) {
-    best.proved = true; // one row: every processor is used in full
-    tidy(best, p, q);
-    return best;
-  }
-
   // kicks: any arrangement worth looking at is sorted by its own shares, so the shares are what is searched
   const double per_climb = 30 * size * (p + q + 8);
   const int kicks = static_cast<int>(std::min(400.0, work / per_climb));

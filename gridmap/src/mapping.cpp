@@ -53,48 +53,43 @@ double largest_time(const Mapping& map) {
   return t;
 }
 
-/// The integers x_i that add up to n with the smallest largest x_i / speed_i, at least 1 each when n allows:
-/// starting below the exact shares, one unit at a time to whoever is then least late.
+/// The integers x_i that add up to n with the smallest largest x_i / speed_i, at least 1 each when n allows: from below
+/// the exact shares, one unit at a time to the one that is then least late.
 std::vector<std::int64_t> fair(std::int64_t n, const std::vector<double>& speeds) {
   const std::int64_t least = n >= static_cast<std::int64_t>(speeds.size()) ? 1 : 0;
   const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
   std::vector<std::int64_t> x;
   std::int64_t left = n;
   for (const double speed : speeds) {
-    // the floor of 1 can push others below their share, so start a little lower
-    x.push_back(
-        std::max(least, static_cast<std::int64_t>(std::floor(static_cast<double>(n) * (speed / all) * (1 - 1e-12))) -
-                            2 * least * static_cast<std::int64_t>(speeds.size())));
+    const double share = static_cast<double>(n) * (speed / all) * (1 - 1e-12);
+    x.push_back(std::max(least, static_cast<std::int64_t>(std::floor(share))));
     left -= x.back();
   }
-  if (left < 0) return {};
+  const auto time = [&](std::size_t i, std::int64_t units) { return static_cast<double>(units) / speeds[i]; };
+  for (; left < 0; ++left) { // the floor of 1 pushes others below their share
+    std::size_t latest = x.size();
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (x[i] > least && (latest == x.size() || time(i, x[i]) > time(latest, x[latest]))) latest = i;
+    --x[latest];
+  }
   for (; left > 0; --left) {
-    std::size_t pick = 0;
-    double best = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const double time = static_cast<double>(x[i] + 1) / speeds[i];
-      if (time < best) {
-        best = time;
-        pick = i;
-      }
-    }
-    ++x[pick];
+    std::size_t soonest = 0;
+    for (std::size_t i = 1; i < x.size(); ++i)
+      if (time(i, x[i] + 1) < time(soonest, x[soonest] + 1)) soonest = i;
+    ++x[soonest];
   }
   return x;
 }
 
-/// The best whole rows for the columns there are (or columns for the rows); false when there are too few to give out.
-bool refit(Mapping& map, bool rows, std::int64_t total) {
+/// The best whole rows for the columns there are, or columns for the rows.
+void refit(Mapping& map, bool rows, std::int64_t total) {
   std::vector<double> speeds(at(rows ? map.nprow : map.npcol), std::numeric_limits<double>::infinity());
   for (int i = 0; i < map.nprow; ++i)
     for (int j = 0; j < map.npcol; ++j) {
       double& speed = speeds[at(rows ? i : j)];
       speed = std::min(speed, map.speed(i, j) / static_cast<double>(rows ? map.cols[at(j)] : map.rows[at(i)]));
     }
-  std::vector<std::int64_t> parts = fair(total, speeds);
-  if (parts.empty()) return false;
-  (rows ? map.rows : map.cols) = std::move(parts);
-  return true;
+  (rows ? map.rows : map.cols) = fair(total, speeds);
 }
 
 /// Turns of exact rows for the columns and exact columns for the rows, while the largest time falls.
@@ -102,7 +97,8 @@ double turn_integers(Mapping& map, std::int64_t m, std::int64_t n) {
   double time = largest_time(map);
   for (int round = 0; round < 20; ++round) {
     Mapping next = map;
-    if (!refit(next, true, m) || !refit(next, false, n)) break;
+    refit(next, true, m);
+    refit(next, false, n);
     const double t = largest_time(next);
     if (t >= time * (1 - 1e-12)) break;
     time = t;
@@ -111,11 +107,12 @@ double turn_integers(Mapping& map, std::int64_t m, std::int64_t n) {
   return time;
 }
 
-/// Then a unit from one row (column) to another and turns again, on grids where that is cheap.
+/// Then a unit from one row (column) to another and turns again, on grids where that is cheap. On 1 x P and P x 1 grids
+/// the first turns have found the best.
 void improve_integers(Mapping& map, std::int64_t m, std::int64_t n) {
   if (m < map.nprow || n < map.npcol) return;
   double time = turn_integers(map, m, n);
-  if (map.nprow * map.npcol > 64) return;
+  if (map.nprow == 1 || map.npcol == 1 || map.nprow * map.npcol > 64) return;
   const auto move = [&](bool rows) {
     const int count = rows ? map.nprow : map.npcol;
     for (int a = 0; a < count; ++a)
@@ -125,7 +122,7 @@ void improve_integers(Mapping& map, std::int64_t m, std::int64_t n) {
         if (a == b || parts[at(a)] <= 1) continue;
         --parts[at(a)];
         ++parts[at(b)];
-        if (!refit(next, !rows, rows ? n : m)) return false;
+        refit(next, !rows, rows ? n : m);
         const double t = turn_integers(next, m, n);
         if (t >= time * (1 - 1e-12)) continue;
         time = t;

@@ -221,6 +221,32 @@ TEST(Mapping, OneRowUsesEverybodyInFull) {
   }
 }
 
+/// The least largest x_i / speed_i of whole x_i from 1 that add up to n, from part k on; by trying all.
+double least_time(const std::vector<double>& speeds, std::size_t k, std::int64_t n) {
+  const auto after = static_cast<std::int64_t>(speeds.size() - k - 1);
+  if (after == 0) return static_cast<double>(n) / speeds[k];
+  double best = std::numeric_limits<double>::infinity();
+  for (std::int64_t x = 1; x <= n - after; ++x)
+    best = std::min(best, std::max(static_cast<double>(x) / speeds[k], least_time(speeds, k + 1, n - x)));
+  return best;
+}
+
+TEST(Mapping, WholeRowsOfOneColumnAgainstBruteForce) {
+  std::mt19937 gen(16);
+  for (const int p : {1, 2, 3, 5})
+    for (int round = 0; round < 40; ++round) {
+      std::vector<double> speeds = random_speeds(gen, p, round % 3);
+      if (round % 4 == 0) // more than half of them get one row each, the others less than their share
+        for (int k = 0; 2 * k < p; ++k) speeds[at(k)] /= 1000;
+      for (const int m : {p, p + 1, p + 3, 18}) {
+        const double best = 10 * least_time(speeds, 0, m);
+        const MappingRequest request = of(speeds, p, 1, MapMethod::best, m, 10);
+        EXPECT_NEAR(map_processors(request).t_theory, best, best * 1e-12) << p << " processors, m = " << m;
+        EXPECT_NEAR(map_in_place(request).t_theory, best, best * 1e-12) << p << " processors, m = " << m;
+      }
+    }
+}
+
 TEST(Mapping, PermutingOrScalingChangesNothing) {
   std::mt19937 gen(14);
   for (const MapMethod method : {MapMethod::best, MapMethod::svd, MapMethod::natural})
