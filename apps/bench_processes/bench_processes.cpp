@@ -231,7 +231,8 @@ Samples one_run(const Settings& s, const std::string& way) {
   const std::string options =
       is_spare ? fmt::format("--processes background --warm {}{}", newcomers, is_group ? " --unit all" : "")
                : "--processes " + way;
-  const apps::Launcher launcher = under_dyngrid_run(s, "DYNGRID_WAIT=off", fmt::format("{} --grid {}", options, s.from));
+  const std::string all_options = fmt::format("{} --grid {}", options, s.from);
+  const apps::Launcher launcher = under_dyngrid_run(s, "DYNGRID_WAIT=off", all_options);
   const double started = base::unix_time_s();
   Samples samples = samples_in(launcher.output_of(
       "bench_processes", apps::processes_of(s.from),
