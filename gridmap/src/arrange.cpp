@@ -234,6 +234,7 @@ Arrangement best_arrangement(const std::vector<double>& descending, int p, int q
     keep(transposed(svd_arrangement(descending, q, p, turned), q, p));
   }
   keep(quick_arrangement(descending, p, q));
+
   // kicks: any arrangement worth looking at is sorted by its own shares, so the shares are what is searched
   const double per_climb = 30 * size * (p + q + 8);
   const int kicks = static_cast<int>(std::min(400.0, work / per_climb));

@@ -53,34 +53,6 @@ double largest_time(const Mapping& map) {
   return t;
 }
 
-/// The integers x_i that add up to n with the smallest largest x_i / speed_i, at least 1 each when n allows: from below
-/// the exact shares, one unit at a time to the one that is then least late.
-std::vector<std::int64_t> fair(std::int64_t n, const std::vector<double>& speeds) {
-  const std::int64_t least = n >= static_cast<std::int64_t>(speeds.size()) ? 1 : 0;
-  const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
-  std::vector<std::int64_t> x;
-  std::int64_t left = n;
-  for (const double speed : speeds) {
-    const double share = static_cast<double>(n) * (speed / all) * (1 - 1e-12);
-    x.push_back(std::max(least, static_cast<std::int64_t>(std::floor(share))));
-    left -= x.back();
-  }
-  const auto time = [&](std::size_t i, std::int64_t units) { return static_cast<double>(units) / speeds[i]; };
-  for (; left < 0; ++left) { // the floor of 1 pushes others below their share
-    std::size_t latest = x.size();
-    for (std::size_t i = 0; i < x.size(); ++i)
-      if (x[i] > least && (latest == x.size() || time(i, x[i]) > time(latest, x[latest]))) latest = i;
-    --x[latest];
-  }
-  for (; left > 0; --left) {
-    std::size_t soonest = 0;
-    for (std::size_t i = 1; i < x.size(); ++i)
-      if (time(i, x[i] + 1) < time(soonest, x[soonest] + 1)) soonest = i;
-    ++x[soonest];
-  }
-  return x;
-}
-
 /// The best whole rows for the columns there are, or columns for the rows.
 void refit(Mapping& map, bool rows, std::int64_t total) {
   std::vector<double> speeds(at(rows ? map.nprow : map.npcol), std::numeric_limits<double>::infinity());
@@ -89,7 +61,7 @@ void refit(Mapping& map, bool rows, std::int64_t total) {
       double& speed = speeds[at(rows ? i : j)];
       speed = std::min(speed, map.speed(i, j) / static_cast<double>(rows ? map.cols[at(j)] : map.rows[at(i)]));
     }
-  (rows ? map.rows : map.cols) = fair(total, speeds);
+  (rows ? map.rows : map.cols) = detail::least_time_parts(total, speeds);
 }
 
 /// Turns of exact rows for the columns and exact columns for the rows, while the largest time falls.

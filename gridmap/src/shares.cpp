@@ -230,37 +230,54 @@ Shares exact_shares(const Speeds& speeds) {
   return tighten(speeds, best.r);
 }
 
-std::vector<std::int64_t> largest_remainder(std::int64_t n, std::vector<double> weights) {
-  const auto parts = static_cast<std::int64_t>(weights.size());
-  const std::int64_t least = n >= parts ? 1 : 0;
+namespace {
+
+/// Integers that add up to n, at least 1 each when n allows: the exact shares by weight, rounded down; then one unit at
+/// a time to the part where excess() is least, or back from the one where it is most, when the floor of 1 took more
+/// than there was.
+/// @param excess(i, x, exact) of part i with x units and this exact share
+template <class Excess>
+std::vector<std::int64_t> whole_parts(std::int64_t n, std::vector<double> weights, Excess excess) {
+  const std::int64_t least = n >= static_cast<std::int64_t>(weights.size()) ? 1 : 0;
   // the sum of large weights may overflow; a power of 2 rounds nothing
   const int exponent = std::ilogb(*std::max_element(weights.begin(), weights.end()));
   for (double& weight : weights) weight = std::scalbn(weight, -exponent);
   const double all = sum(weights);
-  std::vector<std::int64_t> result(weights.size());
-  std::vector<double> remainder(weights.size());
+  std::vector<std::int64_t> parts;
+  std::vector<double> exact;
   std::int64_t left = n;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const double exact = static_cast<double>(n) * (weights[i] / all);
-    result[i] = std::max(least, static_cast<std::int64_t>(std::floor(exact)));
-    remainder[i] = exact - static_cast<double>(result[i]);
-    left -= result[i];
+  for (const double weight : weights) {
+    exact.push_back(static_cast<double>(n) * (weight / all));
+    parts.push_back(std::max(least, static_cast<std::int64_t>(std::floor(exact.back()))));
+    left -= parts.back();
   }
-  // one unit at a time to the position that lacks most; back from the one with most too much when the floor of 1 took
-  // more than there was
   while (left != 0) {
-    std::size_t pick = weights.size();
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      if (left < 0 && result[i] <= least) continue;
-      if (pick == weights.size() || (left > 0 ? remainder[i] > remainder[pick] : remainder[i] < remainder[pick]))
-        pick = i;
+    const bool is_added = left > 0;
+    std::size_t pick = parts.size();
+    double most = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!is_added && parts[i] <= least) continue;
+      const double due = excess(i, static_cast<double>(parts[i]), exact[i]) * (is_added ? -1 : 1);
+      if (pick < parts.size() && due <= most) continue;
+      pick = i;
+      most = due;
     }
-    const std::int64_t unit = left > 0 ? 1 : -1;
-    result[pick] += unit;
-    remainder[pick] -= static_cast<double>(unit);
+    const std::int64_t unit = is_added ? 1 : -1;
+    parts[pick] += unit;
     left -= unit;
   }
-  return result;
+  return parts;
+}
+
+} // namespace
+
+std::vector<std::int64_t> largest_remainder(std::int64_t n, const std::vector<double>& weights) {
+  return whole_parts(n, weights, [](std::size_t, double x, double exact) { return x - exact; });
+}
+
+std::vector<std::int64_t> least_time_parts(std::int64_t n, const std::vector<double>& speeds) {
+  // with one unit more; from which part units are taken back matters to none of them: a part of 1 then takes longest
+  return whole_parts(n, speeds, [&](std::size_t i, double x, double) { return (x + 1) / speeds[i]; });
 }
 
 } // namespace gridmap::detail

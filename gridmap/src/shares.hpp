@@ -45,6 +45,8 @@ constexpr double least_speed = 1e-150, largest_speed = 1e150;
 constexpr std::int64_t largest_size = std::int64_t{1} << 53;
 /// n in parts proportional to the weights, by largest remainder (ties: first), each at least 1 when n >=
 /// number of weights.
-std::vector<std::int64_t> largest_remainder(std::int64_t n, std::vector<double> weights);
+std::vector<std::int64_t> largest_remainder(std::int64_t n, const std::vector<double>& weights);
+/// n in parts of which the largest part / speed is as small as it can be, each at least 1 when n >= number of speeds.
+std::vector<std::int64_t> least_time_parts(std::int64_t n, const std::vector<double>& speeds);
 
 } // namespace gridmap::detail

@@ -236,8 +236,8 @@ TEST(Mapping, WholeRowsOfOneColumnAgainstBruteForce) {
   for (const int p : {1, 2, 3, 5})
     for (int round = 0; round < 40; ++round) {
       std::vector<double> speeds = random_speeds(gen, p, round % 3);
-      if (round % 4 == 0) // more than half of them get one row each, the others less than their share
-        for (int k = 0; 2 * k < p; ++k) speeds[at(k)] /= 1000;
+      for (int k = 0; k < round % p; ++k)
+        speeds[at(k)] /= 1000; // one row each, so the others get less than their share
       for (const int m : {p, p + 1, p + 3, 18}) {
         const double best = 10 * least_time(speeds, 0, m);
         const MappingRequest request = of(speeds, p, 1, MapMethod::best, m, 10);
@@ -303,6 +303,8 @@ TEST(Mapping, NaturalBlocks) {
   EXPECT_EQ(gridmap::natural_blocks(100, {1, 2, 2}), (Sizes{20, 40, 40}));
   EXPECT_EQ(gridmap::natural_blocks(10, {1, 1, 1}), (Sizes{4, 3, 3})); // one left over, to the first of equals
   EXPECT_EQ(gridmap::natural_blocks(10, {100, 1}), (Sizes{9, 1}));     // floor of 1
+  // 8.9996 and 2.9999 rounded down, and floors of 1: one too many, from the one that lacks less
+  EXPECT_EQ(gridmap::natural_blocks(12, {300, 100, 0.01, 0.01, 0.01}), (Sizes{7, 2, 1, 1, 1}));
   EXPECT_EQ(gridmap::natural_blocks(2, {5, 1, 5}), (Sizes{1, 0, 1}));
   EXPECT_EQ(gridmap::natural_blocks(0, {5, 1}), (Sizes{0, 0}));
   EXPECT_EQ(gridmap::natural_blocks(1000, {1.2e308, 0.6e308}), (Sizes{667, 333})); // whose sum is no number
