@@ -470,7 +470,7 @@ private:
       choices.push_back(r_.is_weighted ? with_parts(candidate, false) : with_equal_parts(candidate));
       if (!has_recent(choices.back()) && refusal(choices.back(), now_.step_s()).empty())
         least = std::min(least, all_s(choices.back()));
-      // the others would come out the same
+      // the closer look at any other would repeat this one
       if (r_.is_weighted &&
           (candidate.grid.size() <= most_for_best || do_messages_differ(candidate.grid, candidate.members)))
         mapped.emplace_back(all_s(choices.back()), &candidate);

@@ -228,11 +228,10 @@ Samples samples_in(const std::string& text) {
 Samples one_run(const Settings& s, const std::string& way) {
   const bool is_group = way == "spare group", is_spare = is_group || way == "spare";
   const int newcomers = apps::processes_of(s.to) - apps::processes_of(s.from);
-  const std::string options =
-      is_spare ? fmt::format("--processes background --warm {}{}", newcomers, is_group ? " --unit all" : "")
-               : "--processes " + way;
-  const std::string all_options = fmt::format("{} --grid {}", options, s.from);
-  const apps::Launcher launcher = under_dyngrid_run(s, "DYNGRID_WAIT=off", all_options);
+  const std::string start =
+      is_spare ? fmt::format("background --warm {}{}", newcomers, is_group ? " --unit all" : "") : way;
+  const std::string options = fmt::format("--processes {} --grid {}", start, s.from);
+  const apps::Launcher launcher = under_dyngrid_run(s, "DYNGRID_WAIT=off", options);
   const double started = base::unix_time_s();
   Samples samples = samples_in(launcher.output_of(
       "bench_processes", apps::processes_of(s.from),
