@@ -276,7 +276,8 @@ std::vector<std::int64_t> largest_remainder(std::int64_t n, const std::vector<do
 }
 
 std::vector<std::int64_t> least_time_parts(std::int64_t n, const std::vector<double>& speeds) {
-  // with one unit more; from which part units are taken back matters to none of them: a part of 1 then takes longest
+  // The time with one unit more. Units are taken back only where a part has the floor of 1. That part takes longest
+  // then, wherever they are taken back.
   return whole_parts(n, speeds, [&](std::size_t i, double x, double) { return (x + 1) / speeds[i]; });
 }
 
