@@ -4,7 +4,7 @@ add_library(dyngrid_flags INTERFACE)
 target_compile_features(dyngrid_flags INTERFACE cxx_std_17 c_std_99)
 target_compile_options(dyngrid_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion>
-  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra>
+  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wstrict-prototypes>
   $<$<COMPILE_LANGUAGE:Fortran>:-Wall>)
 if(DYNGRID_WERROR)
   target_compile_options(dyngrid_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Werror>)

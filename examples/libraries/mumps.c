@@ -10,7 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void pdpotrf_(), pdpotrs_(), pdelset_(), pdelget_(), descinit_(); /* ScaLAPACK has no header */
+/* ScaLAPACK has no header. */
+void pdpotrf_(const char*, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* info);
+void pdpotrs_(const char*, const int* n, const int* nrhs, const double* a, const int* ia, const int* ja,
+              const int* desca, double* b, const int* ib, const int* jb, const int* descb, int* info);
+void pdelset_(double* a, const int* i, const int* j, const int* desc, const double* value);
+void pdelget_(const char*, const char*, double* value, const double* a, const int* i, const int* j, const int* desc);
+void descinit_(int* desc, const int* m, const int* n, const int* mb, const int* nb, const int* rsrc, const int* csrc,
+               const int* context, const int* lld, int* info);
 
 enum { m = 47, n = m * m, most = 3 * n, nb = 8, steps = 10 };
 static const int i1 = 1, i0 = 0, size = m, block = nb, *desc;

@@ -207,7 +207,7 @@ Measured measure(Factored& factored, const EmulatedSettings& settings, double ke
   return measured;
 }
 
-const char* const competitor_note =
+constexpr const char* competitor_note =
     "One processor of {} GFLOP/s has to be shared with one other program from a third of the time on that the "
     "factorization takes without. Had known: equal shares until then, shares by speed from the next panel on. Bound: "
     "from then on all speed that shares which are products can use.";

@@ -243,7 +243,7 @@ std::vector<double> measure(const EmulatedSettings& settings, const Processor& p
 
 const char* const columns[] = {"routine",   "speeds",      "grid",       "n",     "nb",    "equal s",
                                "threads s", "processes s", "by speed s", "ratio", "bound", "of the bound"};
-const char* const unequal_note =
+constexpr const char* unequal_note =
     "A processor of the highest speed has {} GFLOP/s. Threads: as many processes, placed by dyngrid plan hosts "
     "--procs, with threads on processors of up to 16 cores. Processes: up to {} share the processors, so that all are "
     "about equally "

@@ -7,6 +7,8 @@
 // an element did not arrive, or when a time is below its bound.
 #include <fmt/format.h>
 #include <mpi.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -221,6 +223,9 @@ int run(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   try {
+    if (getpid() != syscall(SYS_getpid))
+      throw base::Error(base::Status::bad_state, "getpid gives {}, expected the process {}; see under_smpi.h", getpid(),
+                        syscall(SYS_getpid));
     Settings settings = settings_from(argc, argv);
     if (settings.change.ranks() != size)
       throw base::Error(base::Status::bad_argument, "{} simulated processes, expected {} for {}", size,

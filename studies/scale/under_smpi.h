@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Included before every source that is compiled for SMPI (-include). SMPI 3.32 has no matched probe and no
-   MPI_Type_match_size, and a process that polls must let simulated time go on. */
+   MPI_Type_match_size, and a process that polls must let simulated time go on. Its getpid counts simulated processes:
+   an exchange would take the end of another process of this machine, with that number, for the end of its partner. */
 #pragma once
 #include <mpi.h>
 #include <sched.h>
+#include <unistd.h>
+
+#undef getpid
 
 #ifdef __cplusplus
 namespace scale {

@@ -135,7 +135,7 @@ void print(const sched::Trace& trace, const std::vector<Replayed>& all) {
                 r.what.c_str(), static_cast<long long>(r.first_line));
   const auto spread = [](std::vector<std::string>& row, const sched::Spread& s) {
     for (const double value : {s.mean, s.median, s.p95, s.p99, s.most})
-      row.push_back(fmt::format(value < 100 ? "{:.2f}" : "{:.0f}", value));
+      row.push_back(fmt::format("{:.{}f}", value, value < 100 ? 2 : 0));
   };
   const auto section = [&](const char* what, auto of) {
     std::vector<std::vector<std::string>> rows{{"policy", "class", "jobs", "mean", "median", "95 %", "99 %", "max"}};

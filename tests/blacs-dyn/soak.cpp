@@ -2,8 +2,8 @@
 // soak [CYCLES [SEED [--strict N]]]: CYCLES times a 2x2 grid changes to a random shape of 1 .. 9 processes and back, a
 // matrix following, every element compared every time. Prints the resources of the first process at the beginning and
 // at the end. --strict ends with an error if communicators or open files grew, or its own memory by more than N kB per
-// cycle. Open MPI and PMIx keep some 40 kB for every world ever spawned. New processes are waited for, or start in the
-// background (DYNGRID_WAIT).
+// cycle. Open MPI and PMIx keep some 80 kB for every world ever spawned, and a cycle spawns up to four. New processes
+// are waited for, or start in the background (DYNGRID_WAIT).
 #include <algorithm>
 #include <cstring>
 #include <random>

@@ -3,7 +3,7 @@
 // asks. Two of them on four processors shrink and grow against each other. All elements of a matrix are compared after
 // each change. After ROUNDS growths, or when FILE is there, the job makes FILE and ends. The first process then holds
 // as many files and communicators as after a quarter of them, and its memory has grown by what Open MPI and PMIx keep
-// for every world that was ever spawned (at most 400 kB a round).
+// for every world that was ever spawned (some 80 kB each, two a round; at most 250 kB).
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   if (dyngrid_is_first()) {
     std::ofstream(argv[2]) << "over\n";
     const follow::Figures last = follow::figures();
-    if (round >= rounds) follow::expect_flat(first, last, 400L * (round - rounds / 4));
+    if (round >= rounds) follow::expect_flat(first, last, 250L * (round - rounds / 4));
     std::printf("%d rounds, %s\n", round, follow::in_words(first, last).c_str());
   }
   return dyngrid_finalize();

@@ -73,7 +73,7 @@ std::string bytes(std::int64_t count) {
   double value = static_cast<double>(count);
   std::size_t group = 0;
   for (; value >= 1000 && group + 1 < std::size(groups); ++group) value /= 1000;
-  return fmt::format(group == 0 ? "{:.0f} {}" : "{:.2f} {}", value, groups[group]);
+  return fmt::format("{:.{}f} {}", value, group == 0 ? 0 : 2, groups[group]);
 }
 
 void run(const Arguments& arguments) {
