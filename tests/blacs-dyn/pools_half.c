@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* For pools_fortran and pools_fortran77: the MPI of Fortran is not needed to build the tests. */
 #include <mpi.h>
+#include <stddef.h>
 
 MPI_Fint half_of_world(int* half) {
   MPI_Comm mine = MPI_COMM_NULL;
