@@ -138,30 +138,33 @@ if(DYNGRID_HDF5)
     set(hdf5_names hdf5-openmpi hdf5-serial hdf5)
   endif()
   foreach(name ${hdf5_names})
-    if(NOT TARGET dyngrid_hdf5)
-      pkg_check_modules(HDF5_${name} QUIET ${name})
-      if(HDF5_${name}_FOUND)
-        # MPI's own folders and libraries come from FindMPI
-        set(folders ${HDF5_${name}_INCLUDE_DIRS})
-        list(FILTER folders INCLUDE REGEX "hdf5")
-        find_library(HDF5_LIBRARY_${name} hdf5 HINTS ${HDF5_${name}_LIBRARY_DIRS} NO_DEFAULT_PATH)
-        add_library(dyngrid_hdf5 INTERFACE)
-        target_include_directories(dyngrid_hdf5 SYSTEM INTERFACE ${folders})
-        target_link_libraries(dyngrid_hdf5 INTERFACE MPI::MPI_C) # its header includes mpi.h
-        # not linked: control/src/hdf5_lazy.hpp loads it with the first checkpoint, by the name that its users
-        # record, or from where it was found
-        execute_process(COMMAND "${CMAKE_OBJDUMP}" -p "${HDF5_LIBRARY_${name}}" OUTPUT_VARIABLE hdf5_header ERROR_QUIET)
-        string(REGEX MATCH "SONAME +([^ \n]+)" hdf5_soname "${hdf5_header}")
-        if(hdf5_soname)
-          set(hdf5_soname "${CMAKE_MATCH_1}")
-        else()
-          get_filename_component(hdf5_soname "${HDF5_LIBRARY_${name}}" NAME)
-        endif()
-        set(DYNGRID_HDF5_FILE "${HDF5_LIBRARY_${name}}")
-        target_compile_definitions(dyngrid_hdf5 INTERFACE DYNGRID_HDF5_SONAME="${hdf5_soname}"
-          DYNGRID_HDF5_FILE="${HDF5_LIBRARY_${name}}")
-        message(STATUS "Checkpoints: ${name} ${HDF5_${name}_VERSION}")
+    if(TARGET dyngrid_hdf5)
+      break()
+    endif()
+    pkg_check_modules(HDF5_${name} QUIET ${name})
+    # the C library alone, which Debian calls hdf5_mpich from HDF5 2 on
+    set(hdf5_file ${HDF5_${name}_LINK_LIBRARIES})
+    list(FILTER hdf5_file INCLUDE REGEX "/libhdf5(_mpich|_openmpi|_serial)?\\.[^/]*$")
+    if(hdf5_file)
+      list(GET hdf5_file 0 DYNGRID_HDF5_FILE)
+      # MPI's own folders and libraries come from FindMPI
+      set(folders ${HDF5_${name}_INCLUDE_DIRS})
+      list(FILTER folders INCLUDE REGEX "hdf5")
+      add_library(dyngrid_hdf5 INTERFACE)
+      target_include_directories(dyngrid_hdf5 SYSTEM INTERFACE ${folders})
+      target_link_libraries(dyngrid_hdf5 INTERFACE MPI::MPI_C) # its header includes mpi.h
+      # not linked: control/src/hdf5_lazy.hpp loads it with the first checkpoint, by the name that its users
+      # record, or from where it was found
+      execute_process(COMMAND "${CMAKE_OBJDUMP}" -p "${DYNGRID_HDF5_FILE}" OUTPUT_VARIABLE hdf5_header ERROR_QUIET)
+      string(REGEX MATCH "SONAME +([^ \n]+)" hdf5_soname "${hdf5_header}")
+      if(hdf5_soname)
+        set(hdf5_soname "${CMAKE_MATCH_1}")
+      else()
+        get_filename_component(hdf5_soname "${DYNGRID_HDF5_FILE}" NAME)
       endif()
+      target_compile_definitions(dyngrid_hdf5 INTERFACE DYNGRID_HDF5_SONAME="${hdf5_soname}"
+        DYNGRID_HDF5_FILE="${DYNGRID_HDF5_FILE}")
+      message(STATUS "Checkpoints: ${name} ${HDF5_${name}_VERSION}")
     endif()
   endforeach()
 endif()

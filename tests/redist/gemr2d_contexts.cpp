@@ -59,6 +59,17 @@ std::vector<int> everybody() {
   return ranks;
 }
 
+/// No communicator is left that was not there when next_communicator() gave `before`. MPICH assigns those that were
+/// freed in any order, so that there only more than a dozen are noticed; each test here makes more.
+void expect_no_more_communicators(int before) {
+#ifdef MPICH_VERSION
+  constexpr int number = 0xfff; // of a handle
+  EXPECT_LE(next_communicator() & number, (before & number) + 12);
+#else
+  EXPECT_EQ(next_communicator(), before);
+#endif
+}
+
 TEST(Gemr2dContexts, OneExecutorForAllContextsOfASet) {
   const int communicators = next_communicator(), files = open_files();
   copy_over(everybody(), 20);
@@ -68,7 +79,7 @@ TEST(Gemr2dContexts, OneExecutorForAllContextsOfASet) {
   EXPECT_EQ(redist::remembered_contexts(), 0u);
   redist::forget_process_sets();
   EXPECT_EQ(redist::remembered_executors(), 0u);
-  EXPECT_EQ(next_communicator(), communicators);
+  expect_no_more_communicators(communicators);
   EXPECT_EQ(open_files(), files);
   copy_over(everybody(), 1100); // 9.7 MB at once
   EXPECT_EQ(redist::remembered_executors(), 1u);
@@ -93,7 +104,7 @@ TEST(Gemr2dContexts, OverlappingSetsInTurn) {
   EXPECT_EQ(redist::remembered_contexts(), 0u);
   for (int k = 0; k < 30; ++k) copy_over(everybody(), 30);
   redist::forget_process_sets();
-  EXPECT_EQ(next_communicator(), communicators);
+  expect_no_more_communicators(communicators);
   EXPECT_EQ(open_files(), files);
 }
 
@@ -107,7 +118,7 @@ TEST(Gemr2dContexts, ManyContextsLeaveNothingBehind) {
   const int communicators = next_communicator(), files = open_files();
   const long pages = resident_pages();
   calls(2000);
-  EXPECT_EQ(next_communicator(), communicators);
+  expect_no_more_communicators(communicators);
   EXPECT_EQ(open_files(), files);
   const long pages_after = resident_pages();
   if (!is_sanitized) {
