@@ -30,20 +30,11 @@ namespace apps {
 
 namespace {
 
-constexpr std::size_t most_changes = 1024;
-
 const std::vector<std::string> placement_names{"optimal", "global", "local1", "local2"};
 
 /// The time of the whole change beyond its parts: agreeing, making new local arrays, waiting for the last process.
 double other_s(const dyngrid_resize_report& r) {
   return std::max(0.0, r.total_s - r.spawn_s - r.merge_s - r.plan_s - r.exchange_s);
-}
-
-/// The record of steps is shared state, whose size a checkpoint keeps: in large pieces, so that a restart may have more
-/// or fewer steps.
-std::size_t room_for(int steps) {
-  constexpr std::size_t piece = 4096;
-  return (static_cast<std::size_t>(steps) / piece + 1) * piece;
 }
 
 // mpirun gives its processes a terminal of their own even when its output goes to a file, so isatty(1) is no test.
@@ -249,20 +240,29 @@ double sum_over_grid(double value) {
 }
 
 Run::Run(std::string name, const Options& options, std::string what_is_a_step)
-    : name_(std::move(name)), word_(std::move(what_is_a_step)), options_(options), steps_(room_for(options.steps)),
-      changes_(most_changes), restarts_(dyngrid_is_restarted() != 0), on_terminal_(output_is_terminal()) {
+    : name_(std::move(name)), word_(std::move(what_is_a_step)), options_(options),
+      restarts_(dyngrid_is_restarted() != 0), on_terminal_(output_is_terminal()) {
   if (dyngrid_is_newcomer() == 0) dyngrid_grid(&counts_.first_nprow, &counts_.first_npcol, nullptr, nullptr);
   require(dyngrid_share("apps.counts", &counts_, sizeof counts_), "dyngrid_share");
-  require(dyngrid_share("apps.steps", steps_.data(), steps_.size() * sizeof(Step)), "dyngrid_share");
 }
 
-// Each change is an item of its own: new processes receive the existing ones, not all possible ones. Those received
-// with a join or a checkpoint are taken here; a new one is shared by the whole grid.
-void Run::share_changes() {
-  for (; changes_shared_ < counts_.changes; ++changes_shared_)
-    require(dyngrid_share(fmt::format("apps.change.{}", changes_shared_).c_str(),
-                          &changes_[static_cast<std::size_t>(changes_shared_)], sizeof(Change)),
-            "dyngrid_share");
+// Each change is an item of its own, and so are some thousand steps: new processes and checkpoints receive what there
+// is, not all that may come. Those received with a join or a checkpoint are taken here; a new one is shared by the
+// whole grid.
+void Run::share_record() {
+  while (static_cast<std::int32_t>(changes_.size()) < counts_.changes) {
+    const std::string name = fmt::format("apps.change.{}", changes_.size());
+    require(dyngrid_share(name.c_str(), &changes_.emplace_back(), sizeof(Change)), "dyngrid_share");
+  }
+  while (pieces_.size() * steps_in_piece <= static_cast<std::size_t>(counts_.steps)) {
+    const std::string name = fmt::format("apps.steps.{}", pieces_.size());
+    require(dyngrid_share(name.c_str(), pieces_.emplace_back().data(), sizeof(Piece)), "dyngrid_share");
+  }
+}
+
+const Step& Run::step_at(int index) const {
+  const auto i = static_cast<std::size_t>(index);
+  return pieces_[i / steps_in_piece][i % steps_in_piece];
 }
 
 bool Run::is_first() const {
@@ -294,7 +294,7 @@ int Run::resize_point(const int& step) {
   const int outcome = dyngrid_resize_point();
   point_s_ = nprow > 0 ? MPI_Wtime() - begun : 0; // one that was outside the grid has slept
   if (outcome == DYNGRID_LEAVE) return outcome;
-  share_changes();
+  share_record();
   say_restart(step);
   if (outcome == DYNGRID_SAME && requested_.nprow == 0) return outcome;
   dyngrid_resize_report report;
@@ -334,7 +334,7 @@ void Run::say_restart(int step) {
 
 void Run::changed(int step, int outcome) {
   const GridChange asked_for = std::exchange(requested_, GridChange{});
-  share_changes();
+  share_record();
   Change change;
   change.step = step;
   change.status = outcome;
@@ -342,9 +342,9 @@ void Run::changed(int step, int outcome) {
   if (outcome == DYNGRID_RESIZED) point_s_ = std::max(0.0, point_s_ - change.report.total_s);
   change.requested_nprow = outcome == DYNGRID_RESIZED ? change.report.to_nprow : asked_for.nprow;
   change.requested_npcol = outcome == DYNGRID_RESIZED ? change.report.to_npcol : asked_for.npcol;
-  if (static_cast<std::size_t>(counts_.changes) < most_changes)
-    changes_[static_cast<std::size_t>(counts_.changes++)] = change;
-  share_changes();
+  ++counts_.changes;
+  share_record();
+  changes_.back() = change;
   if (outcome == DYNGRID_RESIZED) {
     const auto& r = change.report;
     print(fmt::format("  {}x{} -> {}x{} before {} {}: spawn {:.3f} s, merge {:.3f} s, plan {:.4f} s, exchange {:.4f} "
@@ -396,7 +396,7 @@ void Run::end(bool has_check) {
 }
 
 void Run::done(int step, double flops, double seconds) {
-  share_changes();
+  share_record();
   say_restart(step);
   open_step(step, flops);
   current_.seconds = max_over_grid(seconds);
@@ -411,8 +411,8 @@ void Run::report_check(bool right, double residual, const std::string& note) {
 }
 
 void Run::close_step(const std::string& word) {
-  if (static_cast<std::size_t>(counts_.steps) < steps_.size())
-    steps_[static_cast<std::size_t>(counts_.steps++)] = current_;
+  share_record();
+  pieces_.back()[static_cast<std::size_t>(counts_.steps++) % steps_in_piece] = current_;
   const std::string rate =
       current_.flops > 0 && current_.seconds > 0 ? fmt::format("{:.2f}", current_.flops / current_.seconds / 1e9) : "-";
   print(fmt::format("{:>6} {:>7} {:>10.4f} {:>9}  {}", current_.step,
@@ -426,7 +426,7 @@ std::pair<double, double> Run::mean_step_s(std::size_t change) const {
     double sum = 0;
     int count = 0;
     for (int i = 0; i < counts_.steps; ++i) {
-      const auto& s = steps_[static_cast<std::size_t>(i)];
+      const auto& s = step_at(i);
       if (s.step < first || s.step >= last) continue;
       sum += s.seconds;
       ++count;
@@ -488,9 +488,9 @@ int Run::finish(const std::string& more) {
   double resize_s = 0, step_s = 0, point_s = 0;
   std::string path = fmt::format("{}x{}", counts_.first_nprow, counts_.first_npcol);
   for (int i = 0; i < counts_.steps; ++i) {
-    wrong += steps_[static_cast<std::size_t>(i)].right == 0 ? 1 : 0;
-    step_s += steps_[static_cast<std::size_t>(i)].seconds;
-    point_s += steps_[static_cast<std::size_t>(i)].point_s;
+    wrong += step_at(i).right == 0 ? 1 : 0;
+    step_s += step_at(i).seconds;
+    point_s += step_at(i).point_s;
   }
   for (int i = 0; i < counts_.changes; ++i) {
     const auto& change = changes_[static_cast<std::size_t>(i)];
@@ -535,7 +535,7 @@ bool Run::write_csv() const {
   const std::string common =
       fmt::format("{},{},{},{}", options_.n, block_text(options_), options_.placement, options_.schedule);
   for (int i = 0; i < counts_.steps; ++i) {
-    const auto& s = steps_[static_cast<std::size_t>(i)];
+    const auto& s = step_at(i);
     out << fmt::format("{},step,{},{}x{},{}x{},{},{:.6f},{:.3f},{},{:.3e},,,,,,,,,{:.6f},{},{}\n", name_, s.step,
                        s.nprow, s.npcol, s.nprow, s.npcol, common, s.seconds,
                        s.seconds > 0 ? s.flops / s.seconds / 1e9 : 0.0, s.right < 0 ? "" : std::to_string(s.right),
@@ -571,7 +571,7 @@ bool Run::write_json(const std::string& summary) const {
   doc["schedule"] = options_.schedule;
   doc["steps"] = base::Json::array();
   for (int i = 0; i < counts_.steps; ++i) {
-    const auto& s = steps_[static_cast<std::size_t>(i)];
+    const auto& s = step_at(i);
     base::Json step{{"step", s.step}, {"grid", {s.nprow, s.npcol}}, {"seconds", s.seconds}, {"point_s", s.point_s}};
     if (s.flops > 0) step["gflops"] = s.flops / s.seconds / 1e9;
     if (s.right >= 0) step["right"] = s.right == 1;

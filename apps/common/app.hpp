@@ -7,7 +7,9 @@
 
 #include <dyngrid.h>
 
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -140,7 +142,8 @@ private:
   void say_restart(int step);
   void open_step(int step, double flops);
   void close_step(const std::string& word);
-  void share_changes();
+  void share_record();
+  const Step& step_at(int index) const;
   std::pair<double, double> mean_step_s(std::size_t change) const;
   void print_changes();
   bool write_csv() const;
@@ -149,9 +152,10 @@ private:
   std::string name_, word_;
   Options options_;
   Counts counts_;
-  std::vector<Step> steps_;
-  std::vector<Change> changes_; ///< as long as may be: shared memory stays where it is
-  int changes_shared_ = 0;
+  static constexpr std::size_t steps_in_piece = 4096;
+  using Piece = std::array<Step, steps_in_piece>;
+  std::deque<Piece> pieces_; ///< with room for one step more; shared memory stays where it is
+  std::deque<Change> changes_;
   GridChange requested_; ///< requested last; 0 x 0 when it has been answered
   double begun_ = 0, point_s_ = 0;
   bool restarts_ = false; ///< and it has not been reported yet

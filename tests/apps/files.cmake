@@ -56,6 +56,24 @@ foreach(line IN LISTS lines)
   endif()
 endforeach()
 
+# The record grows with the run: a new process gets that of more than 4096 steps.
+execute_process(COMMAND "${MPIEXEC}" --oversubscribe --timeout 600 -np 1 "${PROGRAM}" --n 8 --nb 4 --grid 1x1 --steps
+  8300 --resize-at 4096:1x2,4100:1x1,8193:1x2 --check --json "${FOLDER}/long.json" RESULT_VARIABLE status
+  OUTPUT_VARIABLE output)
+if(NOT status EQUAL 0 OR NOT output MATCHES "8300 steps all right, 1x1 -> 1x2 -> 1x1 -> 1x2")
+  message(FATAL_ERROR "status ${status}: ${output}")
+endif()
+file(READ "${FOLDER}/long.json" json)
+string(JSON count LENGTH "${json}" steps)
+if(NOT count EQUAL 8300)
+  message(FATAL_ERROR "long.json has ${count} steps, expected 8300")
+endif()
+foreach(step 0 4095 4096 8191 8192 8299)
+  expect(steps/${step}/step ${step})
+endforeach()
+expect(steps/4096/grid/1 2)
+expect(steps/8192/grid/1 1)
+
 function(expect_refused file program)
   execute_process(COMMAND "${MPIEXEC}" --oversubscribe --timeout 600 -np 1 "${program}" --n 20 --nb 8 --steps 1 ${ARGN}
     RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
