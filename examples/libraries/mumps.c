@@ -8,23 +8,18 @@
 #include <dyngrid.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
-/* ScaLAPACK has no header. */
-void pdpotrf_(const char*, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* info);
-void pdpotrs_(const char*, const int* n, const int* nrhs, const double* a, const int* ia, const int* ja,
-              const int* desca, double* b, const int* ib, const int* jb, const int* descb, int* info);
-void pdelset_(double* a, const int* i, const int* j, const int* desc, const double* value);
-void pdelget_(const char*, const char*, double* value, const double* a, const int* i, const int* j, const int* desc);
-void descinit_(int* desc, const int* m, const int* n, const int* mb, const int* nb, const int* rsrc, const int* csrc,
-               const int* context, const int* lld, int* info);
+void pdpotrf_(char*, int*, double*, int*, int*, const int*, int*), pdelset_(double*, int*, int*, int*, double*);
+void pdpotrs_(char*, int*, int*, double*, int*, int*, const int*, double*, int*, int*, int*, int*);
+void pdelget_(char*, char*, double*, double*, int*, int*, int*); /* ScaLAPACK has no header */
 
 enum { m = 47, n = m * m, most = 3 * n, nb = 8, steps = 10 };
-static const int i1 = 1, i0 = 0, size = m, block = nb, *desc;
 static DMUMPS_STRUC_C mumps;
 static dyngrid_matrix* root;
 static double *s, a[most], u[n], before[n], line[m], y[m]; /* s, y: my parts of the root and of its right-hand side */
-static int p, q, row = -1, col, irn[most], jcn[most], entries, variables[m], descy[9], exists, info;
+static int p, q, row = -1, col, irn[most], jcn[most], entries, variables[m], exists, info, i1 = 1, size = m;
+static int desc[9], descy[9];
 
 static void must(int status) { /* the same on all processes */
   if (status < 0) fprintf(stderr, "mumps: %s\n", dyngrid_last_message()), MPI_Abort(MPI_COMM_WORLD, 1);
@@ -42,10 +37,9 @@ static void make(void* data) { /* on each process of a new grid: an instance bel
   double begin = MPI_Wtime();
   dyngrid_grid(&p, &q, &row, &col);
   if (row < 0) return; /* not in the grid, or a new process before its first resize point */
-  s = dyngrid_local(root), desc = dyngrid_desc(root);
-  mumps.comm_fortran = dyngrid_comm_f();
-  mumps.sym = 1, mumps.par = 1;
-  job(-1);
+  s = dyngrid_local(root), memcpy(desc, dyngrid_desc(root), sizeof desc);
+  mumps.comm_fortran = dyngrid_comm_f(), mumps.sym = 1, mumps.par = 1;
+  job(-1), exists = 1;
   mumps.icntl[0] = mumps.icntl[1] = mumps.icntl[2] = -1, mumps.icntl[3] = 1; /* errors only, and those by job() */
   mumps.icntl[18] = 3; /* the root as ScaLAPACK has it, on this grid and in these blocks */
   mumps.nprow = p, mumps.npcol = q, mumps.mblock = mumps.nblock = nb;
@@ -55,8 +49,7 @@ static void make(void* data) { /* on each process of a new grid: an instance bel
   mumps.schur = s, mumps.schur_lld = desc[8];
   job(2);
   pdpotrf_("L", &size, s, &i1, &i1, desc, &info);
-  descinit_(descy, &size, &i1, &block, &block, &i0, &i0, &desc[1], &desc[8], &info);
-  exists = 1;
+  memcpy(descy, desc, sizeof descy), descy[3] = 1; /* the right-hand side has one column */
   if (row + col == 0) printf("made for %d x %d in %.3f ms\n", p, q, 1e3 * (MPI_Wtime() - begin));
 }
 
