@@ -175,6 +175,10 @@ struct CommandLine::Impl {
 CommandLine::CommandLine(const std::string& description, const std::string& name) : impl_(std::make_unique<Impl>()) {
   impl_->own = std::make_unique<CLI::App>(description, name);
   impl_->app = impl_->own.get();
+  // CLI11 2.6 has these headings in capitals; manual pages and tests read them
+  impl_->app->option_defaults()->group("Options");
+  impl_->app->get_help_ptr()->group("Options"); // made before the defaults
+  impl_->app->get_formatter()->label("POSITIONALS", "Positionals");
 }
 
 CommandLine::CommandLine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -217,7 +221,8 @@ void CommandLine::add_version(const std::string& version) {
 
 CommandLine& CommandLine::add_command(const std::string& name, const std::string& description) {
   auto impl = std::make_unique<Impl>();
-  impl->app = impl_->app->add_subcommand(name, description);
+  impl->app = impl_->app->add_subcommand(name, description)->group("Subcommands");
+  impl->app->get_help_ptr()->group("Options");
   return *impl_->commands.emplace_back(new CommandLine(std::move(impl)));
 }
 

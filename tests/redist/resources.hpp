@@ -9,6 +9,13 @@
 
 namespace resources {
 
+/// MPICH 5 takes memory with its first communicators, and assigns those that were freed in any order.
+#if defined MPICH_NUMVERSION && MPICH_NUMVERSION >= 50000000
+constexpr bool is_mpich_5 = true;
+#else
+constexpr bool is_mpich_5 = false;
+#endif
+
 inline int open_files() {
   int count = 0;
   DIR* dir = opendir("/proc/self/fd");
